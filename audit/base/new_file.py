@@ -20,8 +20,8 @@ def replacing(file: Path, *, overwrite: bool) -> Iterator[Path]:
     """
     if file.exists() and not (overwrite and file.is_file()):
         raise OutputError(
-            "an earlier file is not replaced without being asked",
-            found="a file" if file.is_file() else "something that is no file",
+            "an earlier file is replaced only when asked",
+            found="a file" if file.is_file() else "something that is not a file",
             where=file,
             hint="add --overwrite, or name another file" if file.is_file() else "name another",
         )

@@ -25,7 +25,7 @@ from audit.cli.verify import verify
 
 app = typer.Typer(
     name="audit",
-    help="Tell whether a dataset uses a label hierarchy the way its authors meant it.",
+    help="Check whether a dataset uses a label hierarchy the way its authors meant it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -90,7 +90,7 @@ def _tell_version(asked: bool) -> None:
 def _audit(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version."),
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     pass

@@ -32,7 +32,7 @@ def compare(
     junit: JUnitFile = None,
     force: Force = False,
 ) -> None:
-    """Tell what changed between two runs, and why."""
+    """Show what changed between two runs, and why."""
     with user_mistakes():
         from audit.cli.ci.junit import refuse_no_file
         from audit.cli.ci.outcomes import of_comparison

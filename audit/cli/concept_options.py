@@ -32,7 +32,7 @@ Depths: TypeAlias = Annotated[
 ]
 TestedLayer: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="Layer that tests are about; else the last.", rich_help_panel=TESTS),
+    typer.Option(help="Layer to test; by default the last.", rich_help_panel=TESTS),
 ]
 UntrainedBaseline: TypeAlias = Annotated[
     Path | None,

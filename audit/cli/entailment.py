@@ -72,7 +72,7 @@ class _RunByDefault(TyperGroup):
 
 entailment = typer.Typer(
     cls=_RunByDefault,
-    help="Audit an entailment graph: a hierarchy made of text. FILE alone stands for run FILE.",
+    help="Audit an entailment graph: a hierarchy made of text. `FILE` alone means `run FILE`.",
     epilog="Examples:\n\naudit entailment tuples.csv --column label=valid\n\n"
     "audit entailment train.csv valid.csv test.csv --predictions scores.csv --fix corrected",
     no_args_is_help=True,
@@ -139,7 +139,7 @@ def split_entailment(
     seed: SplitSeed = 0,
     out: SplitFolder = Path("entailment-splits"),
 ) -> None:
-    """Write a file for each split, every head and instance in one of them."""
+    """Write a file for each split; all tuples of a head and an instance go into one of them."""
     with user_mistakes():
         from audit.entailment.reading.reading import read_entailment
         from audit.entailment.splitter import write_splits

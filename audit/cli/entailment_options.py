@@ -30,7 +30,9 @@ class Shares(StrEnum):
 
 TuplePaths: TypeAlias = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE...", help="Tuples: one file, one a split, or a folder of these."),
+    typer.Argument(
+        metavar="FILE...", help="Tuples: one file, one per split, or a folder of these."
+    ),
 ]
 FileKind: TypeAlias = Annotated[
     Kind,
@@ -44,7 +46,7 @@ NamedColumns: TypeAlias = Annotated[
     typer.Option(
         "--column",
         metavar="NAME=COLUMN",
-        help="Column with another name than what it holds; may be repeated.",
+        help="What a column holds, where its name does not say so; may be repeated.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -52,7 +54,7 @@ PositivesFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         "--positives",
-        help="Tuples for generation, to be held against the valid ones.",
+        help="Tuples for generation, to compare with the valid ones.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -86,7 +88,7 @@ RatingsFile: TypeAlias = Annotated[
 ]
 WithMeteor: TypeAlias = Annotated[
     bool,
-    typer.Option("--meteor", help="Measure METEOR too; it needs nltk.", rich_help_panel=MODEL),
+    typer.Option("--meteor", help="Also measure METEOR; it needs nltk.", rich_help_panel=MODEL),
 ]
 FixFolder: TypeAlias = Annotated[
     Path | None,
@@ -113,7 +115,7 @@ Shots: TypeAlias = Annotated[
     int, typer.Option(min=0, help="Examples before each question, from the train split.")
 ]
 Sample: TypeAlias = Annotated[
-    int, typer.Option(min=1, help="Tuples of each relation that are asked about.")
+    int, typer.Option(min=1, help="Number of tuples of each relation to ask about.")
 ]
 DrawSeed: TypeAlias = Annotated[
     int, typer.Option(help="Another number draws other tuples and examples.")

@@ -86,19 +86,21 @@ ReferenceModel: TypeAlias = Annotated[
     ),
 ]
 OnlyExamples: TypeAlias = Annotated[
-    Only, typer.Option(help="The examples that nodes are compared by.", rich_help_panel=ALIGNMENT)
+    Only, typer.Option(help="Examples by which nodes are compared.", rich_help_panel=ALIGNMENT)
 ]
 Draws: TypeAlias = Annotated[
     int,
     typer.Option(
-        min=1, help="Other explanations that each is held against.", rich_help_panel=ALIGNMENT
+        min=1,
+        help="Number of other explanations that each is compared with.",
+        rich_help_panel=ALIGNMENT,
     ),
 ]
 MergeWordPieces: TypeAlias = Annotated[
     WordPieces | None, typer.Option(help="Merge word pieces by this rule.", rich_help_panel=INPUT)
 ]
 StopWordList: TypeAlias = Annotated[
-    StopWords, typer.Option(help="Words that are no evidence.", rich_help_panel=INPUT)
+    StopWords, typer.Option(help="Words that do not count as evidence.", rich_help_panel=INPUT)
 ]
 ShowText: TypeAlias = Annotated[
     bool,

@@ -18,7 +18,7 @@ from audit.cli.rendering import imprint_of_run, name_of_run
 Port = Annotated[
     int,
     typer.Option(
-        min=0, max=65535, help="Port to serve at; 0 for any that is free.", rich_help_panel=OUTPUT
+        min=0, max=65535, help="Port to serve at; 0 for any free port.", rich_help_panel=OUTPUT
     ),
 ]
 ShowInstances = Annotated[
@@ -41,7 +41,7 @@ PlainFiles = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Write what may be shared as pages for a web server, and end.",
+        help="Write what may be shared as pages for a web server, then end.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -72,7 +72,7 @@ def explore(
     beside: RunsBesideIt = None,
     force: Force = False,
 ) -> None:
-    """Look at a run in a browser, on this machine alone; Ctrl-C ends it."""
+    """Look at a run in a browser, on this machine only; Ctrl-C ends it."""
     with user_mistakes():
         from audit.runs.exploring.beside import open_beside
         from audit.runs.exploring.opened_run import open_run

@@ -27,7 +27,7 @@ def history(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Tell how checks, metrics and findings went over several runs."""
+    """Show how checks, metrics and findings changed over several runs."""
     with user_mistakes():
         from audit.runs.folder import writing_run
         from audit.runs.history import (
@@ -48,7 +48,7 @@ def history(
             found = read_shared_runs(runs, forced=force)
             for run in found:
                 for fault in run.faults:
-                    typer.echo(f"In spite of: {run.name}: {fault}", err=True)
+                    typer.echo(f"Continued in spite of: {run.name}: {fault}", err=True)
             told = history_of(found, as_named=as_named)
             write_history_tables(told, folder)
             progress("writing the report")

@@ -101,7 +101,7 @@ def _beside(line: InstanceLine) -> str:
     if line.also_below:
         told.append(f"also below {printable(', '.join(line.also_below))}")
     if line.again:
-        told.append("its parts stand above")
+        told.append("its parts are shown above")
     return f"  ({'; '.join(told)})" if told else ""
 
 

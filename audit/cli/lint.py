@@ -1,4 +1,4 @@
-"""``audit lint``: tell faults of a hierarchy's structure, without data."""
+"""``audit lint``: find faults in a hierarchy's structure, without data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def lint(
     hierarchy: Annotated[
         str, typer.Argument(help="Name of a built-in hierarchy, or a hierarchy file or folder.")
     ],
-    format: Annotated[str | None, typer.Option(help="Format of the file; else found.")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="Format of the file; recognised if not given.")
+    ] = None,
     titles: TitleFiles = None,
     relations: Relations = None,
     dangling: DanglingEdges = None,
@@ -40,7 +42,7 @@ def lint(
     junit: JUnitFile = None,
     limit: Limits = None,
 ) -> None:
-    """Tell faults of a hierarchy's structure: cycles, redundant edges, titles that clash."""
+    """Find faults in a hierarchy's structure: cycles, redundant edges, titles that clash."""
     with user_mistakes(), shown_progress() as progress:
         from audit.cli.ci.junit import refuse_no_file
         from audit.hierarchies.lint.linting import lint as linted

@@ -73,7 +73,8 @@ HierarchyName: TypeAlias = Annotated[
     typer.Option(help="Name of a built-in hierarchy, or a hierarchy file.", rich_help_panel=INPUT),
 ]
 FormatName: TypeAlias = Annotated[
-    str | None, typer.Option(help="Format of the dataset; else found.", rich_help_panel=INPUT)
+    str | None,
+    typer.Option(help="Format of the dataset; recognised if not given.", rich_help_panel=INPUT),
 ]
 InstanceColumn: TypeAlias = Annotated[
     str | None, typer.Option(help="Column of the instance id.", rich_help_panel=INPUT)
@@ -94,7 +95,7 @@ StrataColumns: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COL",
-        help="Column that parts the instances; may be repeated.",
+        help="Column whose values divide the instances into strata; may be repeated.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -104,40 +105,51 @@ TitleFiles: TypeAlias = Annotated[
 ]
 Relations: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(help="OBO relations that count beside is_a.", rich_help_panel=INPUT),
+    typer.Option(help="OBO relations that count in addition to is_a.", rich_help_panel=INPUT),
 ]
 UnlistedLabels: TypeAlias = Annotated[
     Unlisted | None,
     typer.Option(
-        help="Refuse labels that the hierarchy lacks (default for a file), or hang them.",
+        help="Refuse labels that the hierarchy lacks (default for a file), or hang them into it.",
         rich_help_panel=INPUT,
     ),
 ]
 DanglingEdges: TypeAlias = Annotated[
     Dangling | None,
     typer.Option(
-        help="Refuse edges to a parent that is no node (default), or drop and count them.",
+        help="Refuse edges to a parent that is not a node (default), or drop and count them.",
         rich_help_panel=INPUT,
     ),
 ]
 Anyway: TypeAlias = Annotated[
     bool,
-    typer.Option("--anyway", help="Go on where most labels are no nodes.", rich_help_panel=INPUT),
+    typer.Option(
+        "--anyway", help="Continue even if most labels are not nodes.", rich_help_panel=INPUT
+    ),
 ]
 ClassesFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option(help="Names of a matrix's columns, a name a line.", rich_help_panel=INPUT),
+    typer.Option(help="Names of a matrix's columns, one per line.", rich_help_panel=INPUT),
 ]
 PredictionsPath: TypeAlias = Annotated[
     Path | None,
     typer.Option(help="A model's predictions of the same instances.", rich_help_panel=MODEL),
 ]
 Softmax: TypeAlias = Annotated[
-    bool, typer.Option("--softmax", help="Predictions are logits.", rich_help_panel=MODEL)
+    bool,
+    typer.Option(
+        "--softmax",
+        help="Predictions are logits over classes that exclude each other.",
+        rich_help_panel=MODEL,
+    ),
 ]
 Sigmoid: TypeAlias = Annotated[
     bool,
-    typer.Option("--sigmoid", help="Predictions are logits, one a node.", rich_help_panel=MODEL),
+    typer.Option(
+        "--sigmoid",
+        help="Predictions are logits, one independent answer per node.",
+        rich_help_panel=MODEL,
+    ),
 ]
 SingleLabel: TypeAlias = Annotated[
     bool,
@@ -153,7 +165,7 @@ LevelsOfMetrics: TypeAlias = Annotated[
 AggregationName: TypeAlias = Annotated[
     Aggregation | None,
     typer.Option(
-        help="A value counts once (default), once a path, or by the released MIMIC rule.",
+        help="A value counts once (default), once per path, or by the released MIMIC rule.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -177,7 +189,7 @@ Queries: TypeAlias = Annotated[
 ]
 ScoresDevice: TypeAlias = Annotated[
     Device | None,
-    typer.Option(help="Count pairs of scores with PyTorch, there.", rich_help_panel=MODEL),
+    typer.Option(help="Count pairs of scores with PyTorch on this device.", rich_help_panel=MODEL),
 ]
 PolicyFile: TypeAlias = Annotated[
     Path | None, typer.Option(help="Policy file (TOML).", rich_help_panel=POLICY)
@@ -185,7 +197,9 @@ PolicyFile: TypeAlias = Annotated[
 ReferenceRun: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        metavar="RUN", help="Earlier run that findings are known from.", rich_help_panel=POLICY
+        metavar="RUN",
+        help="Earlier run; findings already in it are marked as known.",
+        rich_help_panel=POLICY,
     ),
 ]
 ProtectedWith: TypeAlias = Annotated[
@@ -208,14 +222,16 @@ WritePdf: TypeAlias = Annotated[
 MinCell: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        min=1, help="Smallest count shown; 11 for persons, else 1.", rich_help_panel=POLICY
+        min=1,
+        help="Smallest count shown; by default 11 for records of persons, else 1.",
+        rich_help_panel=POLICY,
     ),
 ]
 Title: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="TEXT",
-        help="Title of the reports; else the policy's, or the name of the file or folder.",
+        help="Title of the reports; by default the policy's, or the name of the file or folder.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -226,25 +242,28 @@ KeepInstances: TypeAlias = Annotated[
     ),
 ]
 Seed: TypeAlias = Annotated[
-    int, typer.Option(help="Of the resampling behind intervals.", rich_help_panel=POLICY)
+    int, typer.Option(help="Seed of the resampling behind intervals.", rich_help_panel=POLICY)
 ]
 CountingEngine: TypeAlias = Annotated[
     Engine | None,
     typer.Option(
-        help="What counts: all in memory, batches of a file, or Spark.", rich_help_panel=LARGE_DATA
+        help="How to count: all in memory, in batches of a file, or on Spark.",
+        rich_help_panel=LARGE_DATA,
     ),
 ]
 MemorySize: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        metavar="SIZE", help="Count in batches, within it, e.g. 4GB.", rich_help_panel=LARGE_DATA
+        metavar="SIZE",
+        help="Count in batches within this much memory, e.g. 4GB.",
+        rich_help_panel=LARGE_DATA,
     ),
 ]
 Resume: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Go on with a count in batches that was interrupted.",
+        help="Continue a count in batches that was interrupted.",
         rich_help_panel=LARGE_DATA,
     ),
 ]
@@ -269,26 +288,30 @@ Limits: TypeAlias = Annotated[
 SparkMaster: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        metavar="URL", help="Where Spark runs; else as it is set up.", rich_help_panel=LARGE_DATA
+        metavar="URL",
+        help="Where Spark runs; by default as Spark is set up.",
+        rich_help_panel=LARGE_DATA,
     ),
 ]
 Jobs: TypeAlias = Annotated[
     int | None,
-    typer.Option(min=1, help="Threads that count; else one a core.", rich_help_panel=LARGE_DATA),
+    typer.Option(
+        min=1, help="Threads to count with; by default one per core.", rich_help_panel=LARGE_DATA
+    ),
 ]
 FailOnSeverity: TypeAlias = Annotated[
     FailOn,
     typer.Option(help="Exit 1 on findings of this severity or above.", rich_help_panel=POLICY),
 ]
 AsJson: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="Print a machine summary.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--json", help="Print a machine-readable summary.", rich_help_panel=OUTPUT)
 ]
 JUnitFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         "--junit",
         metavar="FILE",
-        help="Write a JUnit file too, a test case for each check.",
+        help="Also write a JUnit file, with a test case for each check.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -297,14 +320,14 @@ SealKeyFile: TypeAlias = Annotated[
     typer.Option(
         "--seal-key",
         metavar="FILE",
-        help="Key for digests of data, of 16 bytes or more.",
+        help="File with the key for digests of data, of 16 bytes or more.",
         rich_help_panel=OUTPUT,
     ),
 ]
 Force: TypeAlias = Annotated[
     bool,
     typer.Option(
-        "--force", help="Go on with a run that is not as it was sealed.", rich_help_panel=OUTPUT
+        "--force", help="Continue with a run that is not as it was sealed.", rich_help_panel=OUTPUT
     ),
 ]
 RunFolder: TypeAlias = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]

@@ -25,21 +25,24 @@ def preference(
     ],
     questions: Annotated[Path, typer.Option(help="Questions in the S-TEST layout.")],
     relation: Annotated[
-        str | None, typer.Option(help="hypernym or holonym; else as the questions' predicate says.")
+        str | None,
+        typer.Option(help="hypernym or holonym; by default as the questions' predicate says."),
     ] = None,
     dangling: DanglingEdges = None,
     senses: Annotated[
-        Path | None, typer.Option(help="JSON file of the node of each specific answer.")
+        Path | None, typer.Option(help="JSON file that names the node of each specific answer.")
     ] = None,
     released: Annotated[
         bool,
         typer.Option("--released", help="Follow the paper's released code; goes with --senses."),
     ] = False,
-    k: Annotated[int, typer.Option(min=1, help="Of accuracy among the k highest tokens.")] = 10,
+    k: Annotated[
+        int, typer.Option(min=1, help="Accuracy is measured among the k highest tokens.")
+    ] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     limit: Limits = None,
 ) -> None:
-    """Tell which answers a language model prefers: specific or general, correct or related."""
+    """Measure which answers a language model prefers: specific or general, correct or related."""
     with user_mistakes(), shown_progress() as progress:
         from audit.alignment.preference import run_preference
 

@@ -113,7 +113,7 @@ def run(
     jobs: Jobs = None,
     limit: Limits = None,
 ) -> None:
-    """Audit a dataset and leave a run: HTML, PDF, JSON and tables."""
+    """Audit a dataset and write a run: HTML, PDF, JSON and tables."""
     _use_threads(jobs)
     make_run(ctx.params, _settings, command="run")
 

@@ -28,5 +28,5 @@ def refuse_broken(
 
     broken = broken_of(runs, key, forced=force, remade=remade)
     for fault in broken:
-        typer.echo(f"In spite of: {fault}", err=True)
+        typer.echo(f"Continued in spite of: {fault}", err=True)
     return broken

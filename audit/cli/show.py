@@ -73,7 +73,9 @@ def cases(
     run: RunFolder,
     finding: Annotated[
         str | None,
-        typer.Argument(metavar="FINDING", help="Id of a finding; else all are listed."),
+        typer.Argument(
+            metavar="FINDING", help="Id of a finding; without one, all findings are listed."
+        ),
     ] = None,
     sample: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Draw N cases of a finding at random.")
@@ -87,7 +89,7 @@ def cases(
     ] = False,
     force: Force = False,
 ) -> None:
-    """Tell the instances behind a finding of a run, or how many are behind each."""
+    """List the instances behind a finding of a run, or count those behind each finding."""
     with user_mistakes():
         from audit.cli.terminal.cases import case_summary
         from audit.runs.case_lists import cases_of, drawn, listed, write_csv

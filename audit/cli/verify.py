@@ -25,13 +25,13 @@ def verify(
         bool, typer.Option("--recompute", help="Make the audit again from its inputs.")
     ] = False,
     data: Annotated[
-        Path | None, typer.Option(help="Where the dataset lies now, with --recompute.")
+        Path | None, typer.Option(help="Where the dataset is now, with --recompute.")
     ] = None,
     seal_key: SealKeyFile = None,
     junit: JUnitFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tell whether a run is as it was sealed, agrees with itself and can be made again."""
+    """Check whether a run is as it was sealed, agrees with itself and can be made again."""
     with user_mistakes():
         if data is not None and not recompute:
             raise InputError("--data goes with --recompute", found="--data alone")

@@ -29,7 +29,7 @@ def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray
     turned = (old.height == 0) & (new.height[at] > 0)
     if turned.any():
         raise InputError(
-            "labels that hang below no leaf of the earlier count are required",
+            "labels that do not hang below a leaf of the earlier count are required",
             found=f"labels below {first_cases(np.array(old.nodes)[turned].tolist())}",
             hint=hint,
         )
@@ -37,7 +37,7 @@ def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray
     if otherwise.any():
         raise InputError(
             "the same residual nodes as in the earlier count are required",
-            found=f"a policy that takes {first_cases(np.array(old.nodes)[otherwise].tolist())} "
+            found=f"a policy that treats {first_cases(np.array(old.nodes)[otherwise].tolist())} "
             "otherwise",
             hint=hint,
         )

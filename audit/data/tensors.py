@@ -80,16 +80,16 @@ def _header(content: bytes, source: Source) -> tuple[dict[str, Any], int]:
     try:
         header = json.loads(content[_LENGTH_BYTES:start], object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
-        raise _broken(f"a header that is no JSON: {error}", source) from None
+        raise _broken(f"a header that is not JSON: {error}", source) from None
     if not isinstance(header, dict):
-        raise _broken("a header that is no JSON object", source)
+        raise _broken("a header that is not a JSON object", source)
     return header, start
 
 
 def _metadata(entry: Any, source: Source) -> dict[str, str]:
     if isinstance(entry, dict) and all(isinstance(text, str) for text in entry.values()):
         return entry
-    raise _broken("metadata that are no texts by name", source)
+    raise _broken("metadata that are not texts by name", source)
 
 
 def _tensor(name: str, entry: Any, source: Source) -> _Tensor:

@@ -59,10 +59,10 @@ class DanglingError(HierarchyError):
         have = "has" if len(edges) == 1 else "have"
         super().__init__(
             "both ends of every edge must be nodes",
-            found=f"{counted(len(edges), 'edges')} that {have} an end which is none: "
+            found=f"{counted(len(edges), 'edges')} that {have} an end that is not a node: "
             f"{first_cases(f'{child} -> {parent}' for child, parent in edges)}",
-            hint="each arrow points from child to parent, and an obsolete node is none; add what "
-            "is missing, or have such edges dropped and counted by --dangling drop",
+            hint="each arrow points from child to parent, and an obsolete node does not count as "
+            "one; add what is missing, or have such edges dropped and counted by --dangling drop",
         )
 
 

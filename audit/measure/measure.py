@@ -287,7 +287,7 @@ def _over_descendants(counts: Counts, policy: Policy) -> Counts:
     """The counts; raises InputError if they are to be aggregated otherwise."""
     if policy.aggregation != "descendants":
         raise InputError(
-            "data that are only counted are aggregated over descendants",
+            "data that are only counted are always aggregated over descendants",
             found=f"aggregation = {policy.aggregation!r}",
         )
     return counts

@@ -119,7 +119,7 @@ def _why_not(strata: Strata, known: Family) -> str:
     if not strata.records:
         return "no record has two labels, so that no two nodes can meet through different ones"
     if not known.size:
-        return "no two nodes are frequent enough to be judged: there is no power here"
+        return "no two nodes are frequent enough to be judged: the scan has no power here"
     return ""
 
 

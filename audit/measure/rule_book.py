@@ -91,11 +91,11 @@ def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:
     """
     _refuse(
         _nested_sides(policy, hierarchy),
-        "nodes that exclude each other must not lie below one another",
+        "of nodes that exclude each other, none may be below another",
     )
     _refuse(
         _expected_in_line(policy, hierarchy),
-        "nodes that are expected beside each other must not lie below one another",
+        "of nodes that are expected together, none may be below another",
         "an instance with a node carries every node above it: no such pair is judged",
     )
     _refuse(
@@ -105,13 +105,13 @@ def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:
     )
     _refuse(
         _at_odds(policy, hierarchy),
-        "a record must be able to keep to every rule of the policy",
+        "it must be possible for a record to keep every rule of the policy",
         "leave one of the two rules out, or name in `unless` where it does not hold",
     )
     _refuse(
         _persons_at_odds(policy, hierarchy),
-        "some person must be left whom every rule of the policy allows",
-        "a node keeps to the rules of all nodes above it",
+        "the rules of the policy must leave some person whom all of them allow",
+        "the rules of all nodes above a node apply to it too",
     )
 
 

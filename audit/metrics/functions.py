@@ -315,7 +315,7 @@ class _World:
         self.outputs = outputs_from(y_score, self.hierarchy, classes)
         if self.outputs.set_valued:
             raise SchemaError(
-                "one answer an instance is required: scores, or one label each",
+                "one answer per instance is required: scores, or one label each",
                 found="sets of labels",
             )
         refuse_other_length(self.gold, self.outputs)

@@ -89,7 +89,7 @@ def outputs_from(
     if single_label is None or single_label == found.single_label:
         return found
     if found.set_valued:
-        raise SchemaError("one answer an instance needs scores, or one label each", found="sets")
+        raise SchemaError("one answer per instance needs scores, or one label each", found="sets")
     return Outputs(found.scores, False, single_label)
 
 
@@ -164,7 +164,7 @@ def _of_matrix(matrix: Sparse, hierarchy: Hierarchy, classes: Sequence[str] | No
     names = hierarchy.nodes if classes is None else classes
     if len(names) != matrix.shape[1]:
         raise SchemaError(
-            "a column a class is required",
+            "a column per class is required",
             found=f"{matrix.shape[1]:,} columns, {len(names):,} classes",
             hint="classes=[...] names the columns",
         )

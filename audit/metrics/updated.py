@@ -103,7 +103,7 @@ class HierarchicalMetrics:
             self._stream = self._started(kind)
         elif kind != self._kind:
             raise SchemaError(
-                "all batches must be of one kind: scores, one answer an instance, or sets",
+                "all batches must be of one kind: scores, one answer per instance, or sets",
                 found="another kind than before",
                 hint="single_label says whether each instance has one answer",
             )

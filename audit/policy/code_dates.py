@@ -49,7 +49,7 @@ def read_code_dates(path: Path) -> tuple[Spell, ...]:
     rows = _rows(path)
     spells = rows.with_columns(as_days(rows[name]) for name in ("first", "last"))
     lapsed = spells.filter(pl.col("last") < pl.col("first"))
-    _refuse(lapsed, "the last day of a code must not lie before its first", path)
+    _refuse(lapsed, "the last day of a code must not be before its first", path)
     spells = spells.sort("code", "first", nulls_last=False)
     _refuse(spells.filter(_overlaps()), "the spells of a code must not share a day", path)
     return tuple(Spell(*spell) for spell in spells.iter_rows())

@@ -37,7 +37,7 @@ class Subgraph(Frozen):
 class BehaviourQuery(Frozen):
     """A kind of behaviour, by how many nodes a model considers and how large the largest is.
 
-    A name alone, without a condition, stands for a query of `PUBLISHED`.
+    A name alone, without a condition, means the query of `PUBLISHED` with that name.
 
     Args:
         name: What the report calls it.

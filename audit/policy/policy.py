@@ -27,13 +27,13 @@ _Named = TypeVar("_Named", Subgraph, BehaviourQuery)
 
 
 class Policy(Frozen):
-    """What an audit judges by. Every field has a default; a TOML file overrules them.
+    """The rules that an audit judges by. Every field has a default, which a TOML file can override.
 
     Args:
         name: What the policy is called in reports.
         title: What the report calls the audited release.
         min_cell: Smallest count shown; None: 11 for persons' records, else 1.
-        max_findings: Findings shown a check; all stand in the run's restricted tables.
+        max_findings: Findings shown per check; all are in the run's restricted tables.
         labelled_ancestors: Whether a label beside its own ancestor is a fault; None: as the
             hierarchy says.
         residual_share: Residual share of a parent above which it is reported.
@@ -41,32 +41,34 @@ class Policy(Frozen):
         residual_difference: Difference of a residual share from that of other instances, or of
             the reference, above which it is reported.
         depth_loss: Loss of mean depth of the labels since the reference above which it is reported.
-        habit_ratio: Instances predicted with both nodes of a pair over those labelled so, from
-            which the model is said to have made the data's habit stronger.
+        habit_ratio: Ratio of instances predicted with both nodes of a pair to those labelled with
+            both, from which the model is said to have made the data's habit stronger.
         least_joint: Instances that must carry each node of a pair for it to be judged, and both
             for it to be reported.
-        excess_ratio: Joint instances over those that record length and other findings let expect,
-            from which a pair is reported.
-        redundant_jaccard: Share, for sure, of the instances with either of two nodes that carry
-            both, from which the two are used as one label.
+        excess_ratio: Ratio of joint instances to those expected from record length and other
+            findings, from which a pair is reported.
+        redundant_jaccard: Lower bound of the share of instances with both of two nodes, among those
+            with either, from which the two count as used as one label.
         false_discovery_rate: Share of the findings of a statistical check that may be chance.
         leading_zero_share: Share of the rows of a code set that start with 0 at the least, where
             its codes may.
-        leading_zero_rows: Rows expected to start with 0 from which it tells that none does.
+        leading_zero_rows: Rows expected to start with 0, from which it counts as evidence that none
+            does.
         residual_nodes: Nodes that are residual whatever their titles say.
         specific_nodes: Nodes that are not residual whatever their titles say.
         strata: Further columns of the instances, such as newborn or adult, site, period, coder.
         drift: Columns of the instances, such as period or site, over which the use of nodes is
             compared.
-        branch_rules: First match decides; a pair of branches without a match is not judged.
+        branch_rules: The first rule that matches decides; a pair of branches without one is not
+            judged.
         confusion_threshold: Score from which a node takes part in confusion, joint and rate of a
             model's pairs.
         decision_threshold: Score from which a node is predicted, where an instance may have
             several.
         unlisted_codes: Whether labels that the hierarchy lacks are refused, or hung where their
             digits place them; None: a file refuses them, a built-in classification hangs them.
-        dangling_edges: Whether edges of the hierarchy of which an end is no node are refused, or
-            dropped and counted; None: they are refused.
+        dangling_edges: Whether edges of the hierarchy with an end that is not a node are refused,
+            or dropped and counted; None: they are refused.
         unmatched_instances: Whether instances with a prediction and no labels, or with labels and
             no prediction, are refused, or counted and left out.
         error_share: Share of the rows, or instances, looked at from which an error counts as one;
@@ -74,10 +76,10 @@ class Policy(Frozen):
         severities: Severity of all findings of a check, in place of the check's own.
         waivers: Findings that somebody answers for: waived, accepted or to be fixed.
         ratchet: Whether a finding that the reference run has too, and no worse, counts as a note.
-        exclusive: Nodes of which an instance should carry one at most.
-        expected: Pairs of nodes that are known to go together, with where that is known from.
-        companions: Nodes that ask for another one beside them; such pairs are known too.
-        person: The columns of the instances that tell the sex and the age of their person; None:
+        exclusive: Nodes of which an instance should carry at most one.
+        expected: Pairs of nodes that are known to go together, and the source that says so.
+        companions: Nodes that ask for another one on the same instance; such pairs are known too.
+        person: The columns of the instances with the sex and the age of the person; None:
             neither is judged.
         person_rules: Nodes that belong to persons of one sex, or of some ages.
         code_dates: From when to when each code was valid, and the column with the true day of
@@ -86,8 +88,8 @@ class Policy(Frozen):
             rule of the released code for MIMIC-III.
         levels: The cuts that a model's metrics move between: depths from the root, or the paper's
             levels from the leaves.
-        subgraphs: Named parts of the hierarchy; a model's preference is measured between each two.
-        queries: Further kinds of a model's behaviour that instances are counted by.
+        subgraphs: Named parts of the hierarchy; a model's preference is measured between every two.
+        queries: Further kinds of a model's behaviour, each with a count of its instances.
     """
 
     name: str = "default"
@@ -171,7 +173,7 @@ class Policy(Frozen):
         _, low, high = THRESHOLDS.get(info.field_name or "", ("", -math.inf, math.inf))
         if isinstance(value, Threshold) and not low <= value.value <= high:
             between = f"between {low:g} and {high:g}, not {value.value:g}"
-            raise ValueError(f"{info.field_name} must lie {between}")
+            raise ValueError(f"{info.field_name} must be {between}")
         return value
 
     @field_validator("companions", "person_rules")
@@ -276,7 +278,7 @@ THRESHOLDS = {
     "decision_threshold": ("aggregated score", 0.0, 1.0),
     "habit_ratio": ("times the instances labelled with both nodes", 1.0, float("inf")),
     "least_joint": ("instances", 2.0, float("inf")),
-    "excess_ratio": ("times what length and other findings let expect", 1.0, float("inf")),
+    "excess_ratio": ("times what length and other findings lead one to expect", 1.0, float("inf")),
     "redundant_jaccard": ("share of the instances with either node", 0.0, 1.0),
     "false_discovery_rate": ("share of the findings", 0.0, 1.0),
     "error_share": ("share of the rows or instances looked at", 0.0, 1.0),

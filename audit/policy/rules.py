@@ -29,7 +29,7 @@ class Frozen(BaseModel):
 
 
 class Exclusive(Frozen):
-    """Nodes of which an instance should carry one at most.
+    """Nodes of which an instance should carry at most one.
 
     Args:
         nodes: Two or more sides, each a node with all below it, or a list of such nodes.
@@ -102,7 +102,7 @@ class Companion(Frozen):
     def _in_order(cls, valid_to: date | None, info: ValidationInfo) -> date | None:
         valid_from = info.data.get("valid_from")
         if valid_to is not None and valid_from is not None and valid_to < valid_from:
-            raise ValueError(f"valid_to {valid_to} must not lie before valid_from {valid_from}")
+            raise ValueError(f"valid_to {valid_to} must not be before valid_from {valid_from}")
         return valid_to
 
     @model_validator(mode="after")
@@ -159,7 +159,7 @@ class Companion(Frozen):
 
 
 class Person(Frozen):
-    """The columns of the instances that tell the sex and the age of their person.
+    """The columns of the instances with the sex and the age of the person.
 
     Args:
         sex: Column of the sex; empty: it is not known.

@@ -33,7 +33,7 @@ class BranchRule(Frozen):
 
     Args:
         branches: Two branch ids; ``*`` stands for any other branch.
-        rule: ``expected`` is silent, ``watch`` is told once, ``disjoint`` is a fault.
+        rule: ``expected`` is silent, ``watch`` is reported once, ``disjoint`` is a fault.
         reason: Why, as the report prints it.
         alone_or_first: Nodes that should stand alone or in first place on such an instance.
         break_down_depth: Depth of the nodes of the first branch that the finding is broken down
@@ -63,7 +63,7 @@ Decision: TypeAlias = Literal["waived", "accepted", "to_fix"]
 
 
 class Waiver(Frozen):
-    """Findings that somebody answers for, until a day: they are told, and count if to be fixed.
+    """Findings that somebody answers for until a day: reported, and counted only if to be fixed.
 
     Args:
         check: The check whose findings are waived; ``*`` stands for any.
@@ -94,7 +94,7 @@ class Waiver(Frozen):
     def _in_order(cls, added: date | None, info: ValidationInfo) -> date | None:
         expires = info.data.get("expires")
         if added is not None and expires is not None and added > expires:
-            raise ValueError(f"added {added} must not lie after expires {expires}")
+            raise ValueError(f"added {added} must not be after expires {expires}")
         return added
 
     @model_validator(mode="after")

@@ -103,13 +103,13 @@ def refuse_occupied(out: Path, *, overwrite: bool, kind: FolderKind = RUN) -> No
     if not is_sealed(out, kind):
         raise OutputError(
             f"the output must be a new folder or an earlier {kind.name}",
-            found=f"something that is no {kind.name}",
+            found=f"something that is not a {kind.name}",
             where=out,
             hint="choose another place with --out",
         )
     if not overwrite:
         raise OutputError(
-            f"an earlier {kind.name} is not replaced without being asked",
+            f"an earlier {kind.name} is replaced only when asked",
             found=f"a {kind.name}",
             where=out,
             hint="add --overwrite, or choose another place with --out",

@@ -185,7 +185,7 @@ def _refuse_occupied(out: Path, overwrite: bool) -> None:
     ours = (out / GRAPH).is_file()
     if not (ours and overwrite):
         raise OutputError(
-            "an earlier export is not replaced without being asked"
+            "an earlier export is replaced only when asked"
             if ours
             else "the output must be a new folder or an earlier export",
             found="an earlier export" if ours else "something else",

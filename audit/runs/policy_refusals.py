@@ -61,7 +61,8 @@ def _refuse_strata_of_single_instances(policy: Policy, dataset: LabelDataset) ->
         raise PolicyError(
             "a column of strata must have values that instances share",
             found=first_cases(apart),
-            hint="name a column such as site, period or newborn; ids tell every instance apart",
+            hint="name a column such as site, period or newborn; an id makes every instance a "
+            "stratum of its own",
         )
 
 
@@ -83,7 +84,7 @@ def _refuse_days_to_come(policy: Policy, dataset: LabelDataset, today: date) -> 
     if later.any():
         raise PolicyError(
             "the column that code_dates of the policy names must hold the true days of coding",
-            found=f"{int(later.sum()):,} of {len(later):,} in {column!r} lie after {today}",
+            found=f"{int(later.sum()):,} of {len(later):,} in {column!r} are after {today}",
             hint="days that were shifted, as in MIMIC, say nothing about codes: leave code_dates "
             "out",
         )

@@ -59,7 +59,7 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
             raise
         raise InputError(
             "a run that can be read is required, whatever its seal",
-            found="files that no audit wrote so",
+            found="files that do not look as an audit writes them",
             where=folder,
             hint="audit verify RUN shows what has changed",
         ) from None

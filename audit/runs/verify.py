@@ -219,10 +219,10 @@ def _parity(
     run: SealedRun, report: str, faults: Mapping[str, Iterable[str]], *, digest_told: bool
 ) -> Verdict:
     told = [f"{word} {first_cases(ids)}" for word, ids in faults.items() if ids]
-    told += [] if digest_told else [f"does not tell the digest of {RESULT}"]
+    told += [] if digest_told else [f"does not state the digest of {RESULT}"]
     if told:
         return Verdict(report, FAILS, "; ".join(told))
-    return Verdict(report, HOLDS, f"tells the {len(run.statements)} findings of {RESULT}")
+    return Verdict(report, HOLDS, f"states the {len(run.statements)} findings of {RESULT}")
 
 
 def _again(

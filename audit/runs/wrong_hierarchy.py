@@ -43,7 +43,7 @@ def refuse_wrong_hierarchy(
     marked = refused - sum(rows.values())
     guess = _guess(rows, hierarchy)
     if marked > MOSTLY * refused:
-        guess = "the data name another version, or another classification, as that of these rows"
+        guess = "the data say that these rows are of another version or another classification"
     raise InputError(
         f"most labels must be nodes of the hierarchy {hierarchy.name}",
         found=f"{refused:,} of {counted(ledger.rows_read, 'rows')} refused; {_most_frequent(rows)}",

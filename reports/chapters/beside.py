@@ -29,10 +29,11 @@ def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
         title="Pairs that the model confuses most, in the data and in the model",
         drawing=draw(beside_spec([_drawn(row) for row in rows])),
         alt=_alt(rows),
-        caption="Pairs of labelled nodes of which neither lies above the other, the most confused "
-        "first. " + decided(predictions) + " Confusion is the mean entropy between the two scores "
-        f"where both reach {threshold(predictions['confusion_threshold'])}; it is no share of "
-        "instances, yet has the same bounds. A mark is missing where its number is withheld.",
+        caption="Pairs of labelled nodes, neither above the other, the most confused first. "
+        + decided(predictions)
+        + " Confusion is the mean entropy between the two scores where both reach "
+        f"{threshold(predictions['confusion_threshold'])}; it is no share of instances, yet has "
+        "the same bounds. A mark is missing where its number is withheld.",
         key_title="Each line",
         key=(
             Key("observed", "labelled together, in the data", "dot"),
@@ -46,7 +47,7 @@ def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
 def decided(predictions: Mapping[str, Any]) -> str:
     """A sentence on what counts as predicted."""
     if predictions["set_valued"]:
-        return "A node counts as predicted when it stands in the instance’s set."
+        return "A node counts as predicted when it is in the instance’s set."
     if predictions["single_label"]:
         return "The node with the highest score is the one predicted."
     at = threshold(predictions["decision_threshold"])
@@ -66,7 +67,7 @@ def _drawn(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _alt(rows: Rows) -> str:
-    text = f"Dot plot of {counted(len(rows), 'pair')} of nodes, up to three marks a line."
+    text = f"Dot plot of {counted(len(rows), 'pair')} of nodes, up to three marks per line."
     shown = [row for row in rows if row["confusion"] is not None]
     if shown:
         first = shown[0]

@@ -16,10 +16,10 @@ BY_RESULT = ("error", "fail", "warn", "note", "pass", "not_applicable")
 """Results of checks, the worst first."""
 
 DEFINITIONS: Mapping[str, str] = {
-    "unexpected_pair": "An instance counts where it carries both nodes, apart from those where "
-    "one label lies below both.",
-    "cross_branch": "An instance counts where it carries nodes of both branches, apart from those "
-    "where one label lies below both.",
+    "unexpected_pair": "An instance counts where it carries both nodes, unless one label is below "
+    "both.",
+    "cross_branch": "An instance counts where it carries nodes of both branches, unless one label "
+    "is below both.",
     "residual_overuse": "The share is of the instances with a label below the node: those count "
     "whose labels there are all “other” or “unspecified”.",
     "model_habit": "The shares are of the instances with a label, or an answer, below the node: "

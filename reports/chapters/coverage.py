@@ -35,15 +35,15 @@ def coverage(shared: Mapping[str, Any]) -> Coverage:
 
 def _sentences(tail: Mapping[str, Any]) -> list[str]:
     in_use, below = tail["in_use"], tail["rare_below"]
-    times = "on one instance only" if below == 2 else f"on fewer than {below} instances"
+    times = "used on only one instance" if below == 2 else f"used on fewer than {below} instances"
     sentences = [
         f"{number(in_use)} {'node is' if in_use == 1 else 'nodes are'} in use as labels; the "
         "hierarchy has "
         f"{counted(tail['assignable'], 'assignable node')}."
     ]
     if in_use:
-        stand = "stands" if tail["rare"] == 1 else "stand"
-        sentences.append(f"{number(tail['rare'])} of those in use {stand} {times}.")
+        verb = "is" if tail["rare"] == 1 else "are"
+        sentences.append(f"{number(tail['rare'])} of those in use {verb} {times}.")
     if in_use and tail["most_used_share"] is not None:
         most = f"The {tail['most_used']} most used nodes" if tail["most_used"] > 1 else "One node"
         takes = "take" if tail["most_used"] > 1 else "takes"

@@ -25,8 +25,8 @@ from reports.words.words import (
 CHANGE: Mapping[str, str] = {"new": "New", "worse": "Worse", "gone": "Gone", "known": "Known"}
 """Words for the changes of findings, in table order."""
 EFFECTS: Mapping[str | None, tuple[str, ...]] = {
-    "share": ("shares", "Findings of either run that are told by a share", "Reference", "Now"),
-    "ratio": ("ratios", "Findings of either run that are told by a ratio", "Reference", "Now"),
+    "share": ("shares", "Findings of either run that are measured by a share", "Reference", "Now"),
+    "ratio": ("ratios", "Findings of either run that are measured by a ratio", "Reference", "Now"),
     None: ("others", "Other findings of either run"),
 }
 """Table for each kind of effect: its name, its caption, and its columns of numbers."""

@@ -65,7 +65,7 @@ def hierarchy_figure(
     }
     shown = sum(cell.column < columns for cell in cells)
     high = sum((row["residual_share"] or 0) > SHARES[1] for row in rows)
-    deeper = f" {counted(len(cells) - shown, 'deeper node')} stand in the table alone."
+    deeper = f" {counted(len(cells) - shown, 'deeper node')} are only in the table."
     return Figure(
         id="hierarchy",
         title="The hierarchy by instances",
@@ -74,8 +74,8 @@ def hierarchy_figure(
         "to their descendants at the right."
         + (f" {high:,} of {len(rows)} have a residual share above 50%." if judged else ""),
         caption="Each bar is a node, to the right of its parent; the taller the bar, the more of "
-        "its parent’s instances carry it. Since an instance can carry several nodes, bars beside "
-        "each other are drawn to the scale of their sum."
+        "its parent’s instances carry it. Since an instance can carry several nodes, bars side by "
+        "side are drawn to the scale of their sum."
         + (_SHADES if judged else "")
         + (deeper if shown < len(cells) else ""),
         key_title="Residual share",
@@ -162,16 +162,16 @@ _AS_MANY = (
     "more than expected: ×1.25 to ×2",
     "more than twice as many",
 )
-_NO_RATIO = "no such pair of labels, too few to tell, or withheld"
+_NO_RATIO = "no such pair of labels, too few to say, or withheld"
 _MAP = (
     "Each row and each column is a branch, a main part of the hierarchy; columns are numbered as "
-    "the rows are. The number in a cell says how many pairs of nodes, one in either branch, stand "
+    "the rows are. The number in a cell says how many pairs of nodes, one in either branch, occur "
     "together on more instances than chance, the length of the records and the stronger pairs "
-    "found before them explain; a cell without a number has none. On the diagonal both nodes lie "
+    "found before them explain; a cell without a number has none. On the diagonal both nodes are "
     "in the same branch. The shade compares the branches as wholes: how often a label of one "
-    "stands beside a label of the other, against how often records of their length would have it "
-    "so. A strong shade without a number: the two branches go together as wholes, and no two nodes "
-    "in them beyond that."
+    "occurs with a label of the other, against how often it would in records of their length. A "
+    "strong shade without a number: the two branches go together as wholes, and no two nodes in "
+    "them beyond that."
 )
 
 
@@ -179,8 +179,8 @@ def _map_sentence(found: Rows) -> str:
     """What the map shows, in a sentence."""
     if not found:
         return (
-            " Nothing was found: no pair of nodes stands together beyond what the length of the "
-            "records, and the two branches, let expect."
+            " Nothing was found: no pair of nodes occurs together more often than the length of "
+            "the records and the two branches lead one to expect."
         )
     return ""
 
@@ -239,7 +239,7 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
     if not drawn:
         return None
     above = sum(row["share"] > limit for row in drawn) if limit is not None else 0
-    judged = f" {above} of {len(drawn)} lie above the limit of {percent(limit)}." if limit else ""
+    judged = f" {above} of {len(drawn)} are above the limit of {percent(limit)}." if limit else ""
     first, last = drawn[0], drawn[-1]
     keys = [Key("observed", "share, with its 95% interval", "dot")]
     if limit is not None:
@@ -303,8 +303,8 @@ def pairs_figure(rows: Rows) -> Figure | None:
         title="The strongest pairs",
         drawing=draw(charts.pairs_spec([_pair_drawn(row) for row in rows])),
         alt=f"Dot plot of the {counted(len(rows), 'strongest pair')}, {across} of them across "
-        f"branches. The first, {first['a']} and {first['b']}, stands on "
-        f"{number(first['instances'])} instances"
+        f"branches. The first, {first['a']} and {first['b']}, occurs on "
+        f"{counted(first['instances'], 'instance')}"
         + (
             f", where {decimal(first['explained'], 1)} are expected."
             if first["explained"] is not None

@@ -11,7 +11,7 @@ from reports.charts.palette import LIGHT
 from reports.charts.parts import TEXT, WIDTH
 from reports.words.labels import node_label
 from reports.words.parts import Drawing, Node
-from reports.words.words import number, percent
+from reports.words.words import counted, percent
 
 FONT = "Arial, 'Liberation Sans', sans-serif"
 _COLOURS = {**LIGHT, **HUES_LIGHT}
@@ -79,6 +79,6 @@ def told_of(row: Mapping[str, object]) -> str:
     'Hypertension (401): 1,200 instances, residual share 50.0%'
     """
     name, share = Node(str(row["node"]), str(row["title"] or "")).text, row["residual_share"]
-    instances = number(row["instances"])  # type: ignore[arg-type]
+    instances = counted(row["instances"], "instance")  # type: ignore[arg-type]
     residual = f", residual share {percent(share)}" if isinstance(share, float) else ""
-    return f"{name}: {instances} instances{residual}"
+    return f"{name}: {instances}{residual}"

@@ -195,7 +195,7 @@ def findings_table(checks: Rows) -> Table | None:
             Nodes(tuple(Node(node["id"], node["title"] or "") for node in found["nodes"]))
             if found["nodes"]
             else "–",
-            found["statement"] or "Told in the runs’ own reports.",
+            found["statement"] or "See the runs’ own reports.",
             _effects(found),
         )
         for check in checks

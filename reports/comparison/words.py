@@ -51,7 +51,7 @@ def _unchanged(shared: Mapping[str, Any]) -> str:
     nodes = counted(shared["nodes"]["compared"], "node")
     return (
         f"Among {nodes} in use and {counted(len(shared['checks']), 'check')}, nothing changed that "
-        "a comparison can tell."
+        "a comparison can show."
     )
 
 
@@ -123,11 +123,11 @@ def limits(shared: Mapping[str, Any]) -> tuple[str, ...]:
         "For labels, the two releases are treated as samples with no instance in common. Where "
         "NEW holds the instances of OLD, differences are smaller than those between two samples, "
         "so that intervals are too wide rather than too narrow.",
-        "Pairs are compared only where the same nodes lie below both of their nodes in both "
+        "Pairs are compared only where both of their nodes have the same nodes below them in both "
         "hierarchies, and ancestor pairs are left out.",
         "A pair with a node that one release does not use cannot be judged beyond its nodes.",
         "A node is folded into one changed node below it at a time: what several of them explain "
-        "together does not stand in the tables of a run.",
+        "together is not in the tables of a run.",
     ]
     if shared["grouped"]:
         told.insert(

@@ -44,7 +44,7 @@ class Place:
 PLACES = (
     Place("/", "Verdict", "what the audit says in short"),
     Place("/findings", "Findings", "each with its evidence and what to do about it"),
-    Place("/hierarchy", "Hierarchy", "how its nodes are used, and what is told of each"),
+    Place("/hierarchy", "Hierarchy", "how its nodes are used, and what can be said about each"),
     Place("/branches", "Branches", "which parts of the hierarchy go together"),
     Place("/model", "Model", "its metrics, and the labels that it confuses"),
     Place("/explanations", "Explanations", "which words the model leans on, and whether people do"),

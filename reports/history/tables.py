@@ -56,7 +56,7 @@ def steps_table(history: Mapping[str, Any]) -> Table:
         id="step-table",
         caption="From each run to the next",
         columns=column(
-            "Runs", "Differs beside the data", "New", "Gone", "Persisting", "Listed now",
+            "Runs", "What differs besides the data", "New", "Gone", "Persisting", "Listed now",
             "No longer listed", "Not asked",
             numeric="  nnnnnn",
         ),
@@ -162,5 +162,5 @@ def _finding(row: Mapping[str, Any], runs: int) -> tuple[Cell, ...]:
         str(row["first"]),
         str(row["last"]),
         Nodes(nodes[:_NODES], max(len(nodes) - _NODES, 0)) if nodes else "–",
-        row["statement"] or "Told in the run’s own report.",
+        row["statement"] or "See the run’s own report.",
     )

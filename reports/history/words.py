@@ -65,13 +65,13 @@ def _sum(history: Mapping[str, Any], run: int, severity: str) -> str:
 def order(history: Mapping[str, Any]) -> str:
     """How the runs are ordered, and why."""
     if history["order"] == "time":
-        return "The runs stand in the order of the times at which they were made."
+        return "The runs are in the order of the times at which they were made."
     if history["undated"]:
         return (
-            "The runs stand in the order in which they were named, since "
+            "The runs are in the order in which they were named, since "
             f"{counted(history['undated'], 'run')} of them has no time in its manifest."
         )
-    return "The runs stand in the order in which they were named."
+    return "The runs are in the order in which they were named."
 
 
 def differences(names: list[str]) -> str:
@@ -83,7 +83,7 @@ def limits(history: Mapping[str, Any]) -> tuple[str, ...]:
     """What a reader must know before using the history."""
     told = [
         "A change of a number is not tested here. Data, hierarchy, policy and tool can change it; "
-        "audit compare tells of two runs what changed beyond chance, and why.",
+        "audit compare shows, for two runs, what changed beyond chance, and why.",
         "Findings are matched by their id, among those that the runs list. Where a run has "
         "folded findings of a check, or has more than it lists, a finding is not said to be new "
         "or gone: it may have been there unlisted.",
@@ -100,5 +100,5 @@ def limits(history: Mapping[str, Any]) -> tuple[str, ...]:
         )
     broken = [run["name"] for run in history["runs"] if run["broken"]]
     if broken:
-        told.append(f"Not as they were sealed, and read in spite of that: {listed(broken)}.")
+        told.append(f"Read although not as they were sealed: {listed(broken)}.")
     return tuple(told)

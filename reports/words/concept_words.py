@@ -98,6 +98,6 @@ FACETS_FROM: Mapping[str, str] = {
 LEFT_OUT: Mapping[str, str] = {
     "labels_without_concepts": "no concept of their labels is known",
     "labels_of_several_concepts": "labels of different concepts in one dimension",
-    "class_too_small": "alone in their class",
+    "class_too_small": "the only instance of their class",
 }
 """Why instances take part in no test."""

@@ -63,14 +63,14 @@ DETECTION: Mapping[str, Wording] = {
     CALIBRATION: Wording(
         "Calibration error",
         "The mean distance of score and share of valid tuples over ten bins, weighted by their "
-        "tuples; a calibrated model has about what stands beside it as expected.",
+        "tuples; a calibrated model has about the number that is given beside it as expected.",
     ),
 }
 """Measures of whether valid tuples are distinguished from invalid ones, in report order."""
 
 BASELINES: Mapping[str, Wording] = {
     "majority": Wording("Majority", "answers what most training tuples of the relation are"),
-    "random": Wording("Random", "answers by a coin"),
+    "random": Wording("Random", "answers by tossing a coin"),
     "concept_alone": Wording(
         "Concept alone",
         "answers by the share of valid training tuples with the same relation and concept",
@@ -166,12 +166,12 @@ FAULTS: Mapping[str, str] = {
 """What may not fit among the elements of a tuple."""
 
 RULES: Mapping[str, str] = {
-    "cycle": "Texts that lie below themselves",
-    "dangling_edge": "Edges of which an end is no node",
+    "cycle": "Texts that are below themselves",
+    "dangling_edge": "Edges with an end that is not a node",
     "redundant_edge": "Concepts that another concept of the same text leads to",
     "lone_child": "Concepts with a single instance",
     "title_clash": "Texts that are written alike",
-    "title_repeated": "Texts written like one that they lie below",
+    "title_repeated": "Texts written like one above them",
     "only_catch_alls": "Concepts with catch-alls below them and nothing specific",
 }
 """What the lint of hierarchies tells of the graph."""
@@ -190,7 +190,7 @@ LEFT_OUT: Mapping[str, str] = {
     **{f"empty_{name}": f"no {name}" for name in ("head", "tail", "instance", "concept", "label")},
     "empty_relation": "no relation",
     "empty_id": "no id",
-    "unknown_relation": "a relation that is none",
+    "unknown_relation": "an unknown relation",
     "bad_label": "a label that is neither valid nor invalid",
     "bad_vote": "votes that are neither, or no counts",
     "self_loop": "an instance that is its own concept",
@@ -203,7 +203,7 @@ LEFT_OUT: Mapping[str, str] = {
     "missing_id": "no id",
     "missing_key": "neither an id nor a head and relation",
     "no_answer": "neither score nor prediction",
-    "bad_score": "a score that is no number",
+    "bad_score": "a score that is not a number",
     "missing_rating": "no rating",
 }
 """Why records and answers take part in nothing."""
@@ -239,7 +239,7 @@ EVIDENCE: dict[str, str] = {
     "difference": "difference of the shares, in points",
     "valid_share": "valid tuples found",
     "invalid_share": "invalid tuples found",
-    "typical": "mean of the concepts beside it",
+    "typical": "mean of the other concepts of its instances",
     "excess": "times as many",
     "share_limit": "limit on the share",
     "excess_limit": "limit on times as many",

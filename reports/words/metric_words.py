@@ -65,7 +65,7 @@ MEANING: Mapping[str, tuple[str, str]] = {
     "mistake_severity": (
         "Mistake severity",
         "The mean height, over the mistakes, of the lowest common ancestor of the answer and the "
-        "truth: how far up one must go for a mistake to be none.",
+        "truth: how far up one must go before the answer is right.",
     ),
 }
 """Title and meaning of each metric, in report order."""

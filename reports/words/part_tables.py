@@ -24,13 +24,13 @@ Groups = Mapping[str, Mapping[str, Described]]
 EXPLANATIONS: Groups = {
     "Nodes": {
         "nodes": Described("Measures by node", "a node, model, method or pair, and measure"),
-        "branches": Described("Nodes held against the rest", "a node, model, method and measure"),
+        "branches": Described("Nodes compared with the rest", "a node, model, method and measure"),
     },
     "Reasons": {
         "alignment": Described("Importance alignment", "a method, model, oracle and subset"),
-        "accuracy": Described("Alignment beside accuracy", "a method, oracle and subset"),
-        "models": Described("Models held against one", "a method, oracle and model"),
-        "oracles": Described("Oracles beside each other", "two oracles"),
+        "accuracy": Described("Alignment and accuracy", "a method, oracle and subset"),
+        "models": Described("Models compared with a reference", "a method, oracle and model"),
+        "oracles": Described("Oracles compared", "two oracles"),
         "examples": Described("Examples, most and least aligned", "an explained label"),
     },
     "Methods": {
@@ -71,14 +71,18 @@ ENTAILMENT: Groups = {
     },
     "Tuples that are wrong": {
         "quality_mismatches": Described("Elements that do not fit", "a tuple and its fault"),
-        "quality_misplaced": Described("Heads in two splits", "a tuple and its home"),
+        "quality_misplaced": Described(
+            "Heads in two splits", "a tuple and the split it belongs to"
+        ),
         "quality_repeats": Described("Tuples that repeat others", "a tuple, and the first such"),
         "quality_near_heads": Described("Heads that are nearly the same", "two heads"),
         "quality_weak_labels": Described("Labels that few votes carry", "a tuple"),
         "quality_doubted": Described("Labels that are doubted", "a tuple"),
         "quality_dissents": Described("Votes against the majority", "a vote"),
         "graph_contradictions": Described("Edges valid and invalid", "an edge"),
-        "graph_violations": Described("Edges denied that follow", "an edge and what it is by"),
+        "graph_violations": Described(
+            "Edges denied that follow", "an edge and the path it follows from"
+        ),
         "graph_components": Described("Texts that entail each other", "a cycle of texts"),
         "graph_members": Described("The same, text by text", "a text of a cycle"),
         "graph_redundant": Described("Edges that follow from others", "an edge"),
@@ -89,7 +93,9 @@ ENTAILMENT: Groups = {
         "graph_concepts": Described("Concepts", "a concept of a relation"),
         "graph_neighbourhoods": Described("Around findings", "an edge around a finding"),
         "graph_relations": Described("Relations", "a relation"),
-        "graph_shape": Described("Shape", "how many texts have so many children or depths"),
+        "graph_shape": Described(
+            "Shape", "a number of children or a depth, and how many texts have it"
+        ),
         "graph_wordnet": Described("Against WordNet", "a relation, edges stated or denied"),
         "graph_lint": Described("What a lint says", "a relation and rule"),
     },
@@ -106,7 +112,7 @@ ENTAILMENT: Groups = {
         "quality_annotators": Described("Annotators", "an annotator"),
     },
     "Models": {
-        "detection_measured": Described("Valid told from invalid", "a model, split and measure"),
+        "detection_measured": Described("Telling valid from invalid", "a model, split and measure"),
         "detection_differences": Described("Models against baselines", "a model and baseline"),
         "detection_reliability": Described("Calibration", "a model and range of scores"),
         "detection_consistency": Described("Consistency of predictions", "a model and relation"),
@@ -131,7 +137,7 @@ HEADINGS: Mapping[str, str] = {
     "low_90": "90% from",
     "n": "Number",
     "of": "Out of",
-    "q": "q value",
+    "q": "q-value",
     "row": "Record",
     "sd": "Standard deviation",
 }
@@ -139,8 +145,8 @@ HEADINGS: Mapping[str, str] = {
 ENDINGS: Mapping[str, str] = {
     "low": "from",
     "high": "to",
-    "p": "p value",
-    "q": "q value",
+    "p": "p-value",
+    "q": "q-value",
 }
 """The last word of the name of a column, as headings have it."""
 
@@ -149,7 +155,7 @@ def heading(column: str) -> str:
     """Heading of a column.
 
     >>> heading("absent_q"), heading("instances")
-    ('Absent, q value', 'Instances')
+    ('Absent, q-value', 'Instances')
     """
     if column in HEADINGS:
         return HEADINGS[column]

@@ -68,7 +68,7 @@ EVIDENCE: dict[str, str] = {
     "parent_units": "of the parent's, in that value",
     "parent_share": "share of the parent's",
     "vanished": "pairs that vanish",
-    "expected_labels": "labels that a random split lets expect",
+    "expected_labels": "labels expected of a random split",
     "length": "labels at the maximum",
     "longer": "instances with more labels",
     "one_shorter": "instances with one label fewer",
@@ -148,7 +148,7 @@ DECISION: Mapping[str, str] = {
 BRANCH_RULE: Mapping[str, str] = {
     "expected": "expected together: not reported",
     "watch": "watched: reported once",
-    "disjoint": "must not stand together: a fault",
+    "disjoint": "must not occur together: a fault",
 }
 
 _PERCENTS = ("share", "share_limit", "rate", "carrying")
@@ -278,13 +278,13 @@ def span(low: str, high: str) -> str:
     return WITHHELD if WITHHELD in (low, high) else f"{low} to {high}"
 
 
-def counted(n: int, one: str, many: str | None = None) -> str:
-    """A count with its noun.
+def counted(n: int | str, one: str, many: str | None = None) -> str:
+    """A count, or a bound of one, with its noun.
 
-    >>> counted(1, "check"), counted(1200, "check"), counted(0, "branch", "branches")
-    ('1 check', '1,200 checks', '0 branches')
+    >>> counted(1, "check"), counted(1200, "check"), counted("<11", "branch", "branches")
+    ('1 check', '1,200 checks', '<11 branches')
     """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{number(n)} {one if n == 1 else many or one + 's'}"
 
 
 def listed(items: list[str]) -> str:

@@ -61,7 +61,7 @@ def run(files: Path, *options: object, out: str = "run") -> Result:
 def assert_refused(refused: Result) -> None:
     assert refused.exit_code == 2, refused.output
     told = " ".join(refused.output.split())
-    assert "2 edges that have an end which is none: 'd -> lost', 'c -> lost'" in told
+    assert "2 edges that have an end that is not a node: 'd -> lost', 'c -> lost'" in told
     assert "--dangling drop" in told
     assert "Traceback" not in told
 

@@ -133,5 +133,5 @@ def test_streams_of_another_threshold_or_hierarchy_are_not_merged() -> None:
 
 def test_scores_have_one_column_a_node() -> None:
     hierarchy = toy()
-    with pytest.raises(SchemaError, match="one column a node"):
+    with pytest.raises(SchemaError, match="one column per node"):
         ConfusionStream(hierarchy).update(matrix(hierarchy, [{"dog": 1.0}])[:, :3])

@@ -52,7 +52,7 @@ class Batch:
             )
         if self.units and len(self.units) != len(self):
             raise SchemaError(
-                "one unit an instance is required",
+                "one unit per instance is required",
                 found=f"{len(self.units):,} units, {len(self):,} instances",
             )
 

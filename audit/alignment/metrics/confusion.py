@@ -61,7 +61,7 @@ class ConfusionStream:
         """
         if scores.shape[1] != len(self.hierarchy):
             raise SchemaError(
-                "scores must have one column a node",
+                "scores must have one column per node",
                 found=f"{scores.shape[1]:,} columns, {len(self.hierarchy):,} nodes",
             )
         aggregated = aggregated_values(self.hierarchy, scores, self.aggregation)

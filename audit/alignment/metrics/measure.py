@@ -250,7 +250,7 @@ def _why_absent(single_label: bool, set_valued: bool, subgraphs: int, needs: Nee
     if needs in ("scores", "subgraphs") and set_valued:
         return "needs scores; the predictions are sets"
     if needs == "answer" and not single_label:
-        return "needs one answer an instance; the predictions are multi-label"
+        return "needs one answer per instance; the predictions are multi-label"
     return "the hierarchy has no depth between its root and its leaves"
 
 

@@ -39,7 +39,7 @@ def run(measured: Measurements) -> Outcome:
 
 def _why_not(pairs: int, tried: list[tuple[str, ...]]) -> str:
     if not tried:
-        return "no column is there that could be a stratum and is none"
+        return "no column that could be a stratum is left: there is none, or all are strata"
     return "" if pairs else "no pair of nodes is reported"
 
 

@@ -27,7 +27,7 @@ def run(measured: Measurements) -> Outcome:
 
 def _why_not(allowed: bool, labelled: int) -> str:
     if allowed:
-        return "this hierarchy lets a label stand beside its ancestor"
+        return "this hierarchy allows a label beside its ancestor"
     return "" if labelled else "no instance has a label"
 
 

@@ -34,7 +34,7 @@ def run(measured: Measurements) -> Outcome:
 
 def _why_not(asked: bool, ordered: int) -> str:
     if not asked:
-        return "no code of this hierarchy is known to stand never first"
+        return "no code of this hierarchy is known that may never come first"
     return "" if ordered else "the labels of an instance have no order"
 
 

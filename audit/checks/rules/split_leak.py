@@ -44,7 +44,7 @@ def run(measured: Measurements) -> Outcome:
 
 
 def _why_not(splits: pl.DataFrame) -> str:
-    return "no split is named" if splits.is_empty() else "all instances stand in one split"
+    return "no split is named" if splits.is_empty() else "all instances are in one split"
 
 
 def _findings(measured: Measurements) -> Iterator[Finding]:

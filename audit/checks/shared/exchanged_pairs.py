@@ -30,16 +30,17 @@ def why_no_exchange(measured: Measurements) -> str:
         return "no predictions were given"
     if not exchangeable_pairs(measured):
         return (
-            "no power here: no instance has a missed label and a false answer of which neither "
-            "lies above the other"
+            "the check has no power here: no instance has a missed label and a false answer of "
+            "which neither lies above the other"
         )
     if _used(support(model.gold) + support(model.decided)) == 2:
         return "two labels are in use, and every exchange is one of the two"
     found = model.exchanges
     if (mistaken := _used(found.missed + found.false)) < LEAST_LABELS:
         return (
-            f"no power here: the mistakes are among {mistaken} labels, and of fewer than "
-            f"{LEAST_LABELS} the number of mistakes on each settles how often any two are exchanged"
+            f"the check has no power here: the mistakes are among {mistaken} labels, and of fewer "
+            f"than {LEAST_LABELS} the number of mistakes on each settles how often any two are "
+            "exchanged"
         )
     return ""
 

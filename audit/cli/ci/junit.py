@@ -33,10 +33,10 @@ def refuse_no_file(path: Path | None, *outputs: Path) -> None:
     within = [out for out in outputs if path.resolve().is_relative_to(out.resolve())]
     if within:
         raise InputError(
-            "the JUnit file must lie outside of the run",
+            "the JUnit file must be outside the run",
             found=f"a place in {within[0]}",
             where=path,
-            hint="a run is sealed with what lies in it; name a file beside it",
+            hint="everything in a run is sealed with it; name a file beside the run",
         )
 
 

@@ -201,7 +201,7 @@ def _of_changes(check: Mapping[str, Any]) -> Case:
 
 def _said(finding: Mapping[str, Any]) -> str:
     nodes = ", ".join(node["id"] for node in finding["nodes"])
-    return str(finding["statement"] or f"the runs' own reports tell of {nodes or finding['id']}.")
+    return str(finding["statement"] or f"see the runs' own reports for {nodes or finding['id']}.")
 
 
 def of_verification(run: str, verdicts: Sequence[Verdict]) -> Outcome:

@@ -85,7 +85,7 @@ def _require_magic(source: Source, magic: bytes, kind: str) -> None:
 
 def _array(read: object) -> AnyArray:
     if not isinstance(read, np.ndarray):
-        raise ValueError("a member that is no array")
+        raise ValueError("a member that is not an array")
     return read
 
 

@@ -11,8 +11,8 @@ from audit.base.files import read_text
 from audit.data.class_names import Classes
 
 _HINT = (
-    "name the columns in a text file, a name a line, in column order, with --classes; "
-    "in Python: classes=[...]"
+    "name the columns in a text file, one name per line, in column order, with --classes; in "
+    "Python: classes=[...]"
 )
 
 

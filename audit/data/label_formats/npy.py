@@ -70,7 +70,7 @@ def _numbered(array: AnyArray, classes: Classes | None, source: Source) -> Carri
     outside = np.flatnonzero((array < 0) | (array >= len(names)))
     if len(outside):
         raise SchemaError(
-            f"class numbers must lie from 0 to {len(names) - 1}, as {classes} names them",
+            f"class numbers must be from 0 to {len(names) - 1}, as {classes} names them",
             found=first_of(outside, array[outside]),
             where=source,
         )
@@ -96,8 +96,8 @@ def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
 
 FORMAT = LabelFormat(
     name="npy",
-    title="a NumPy array of class numbers, or of 0 and 1 with a column a class; --classes names"
-    " them",
+    title="a NumPy array of class numbers, or of 0 and 1 with a column per class; --classes names "
+    "them",
     matches=matches,
     read=read,
 )

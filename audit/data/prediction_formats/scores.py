@@ -146,7 +146,7 @@ def predicted_sets(raw: RawLabels, source: Source) -> RawPredictions:
 def _require_matrix(scores: AnyArray, source: Source) -> None:
     if scores.ndim != 2 or scores.dtype.kind not in "biuf":
         raise SchemaError(
-            "scores must be a matrix of numbers, a row an instance and a column a class",
+            "scores must be a matrix of numbers, with a row per instance and a column per class",
             found=f"{scores.dtype} of shape {scores.shape}",
             where=source,
         )

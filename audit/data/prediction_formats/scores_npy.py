@@ -26,7 +26,8 @@ def matches(source: Source) -> bool:
 
 FORMAT = PredictionFormat(
     name="npy",
-    title="a NumPy matrix, a row an instance and a column a class; --classes names the columns",
+    title="a NumPy matrix with a row per instance and a column per class; --classes names the "
+    "columns",
     matches=matches,
     read=read,
 )

@@ -139,13 +139,14 @@ def _require_numbers(columns: pl.DataFrame, numbers: pl.DataFrame, source: Sourc
                 f"the column {name!r} must hold a number in every row",
                 found=first_cases(cases, len(wrong)),
                 where=source,
-                hint="every column but the id is a class; leave out what is none",
+                hint="every column except the id is taken for a class; leave out those that are "
+                "not",
             )
 
 
 FORMAT = PredictionFormat(
     name="wide",
-    title="CSV, TSV or Parquet with a column for the id, then a column of scores a class",
+    title="CSV, TSV or Parquet with a column for the id, then a column of scores for each class",
     matches=matches,
     read=read,
 )

@@ -38,7 +38,7 @@ def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPrediction
     _refuse(raw, lambda numbers: ~np.isfinite(numbers), "every score must be a finite number")
     if transform is None:
         hint = "--softmax or --sigmoid turns a model's raw outputs into scores"
-        _refuse(raw, _no_score, "every score must lie from 0 to 1", hint)
+        _refuse(raw, _no_score, "every score must be from 0 to 1", hint)
         return _over(raw, _clipped)
     if raw.set_valued:
         raise SchemaError(

@@ -70,7 +70,7 @@ def text_blocks(path: Path, columns: list[str], separator: str) -> Iterator[Any]
             )
     except (OSError, EOFError, pa.ArrowException) as error:
         raise SchemaError(
-            "a table whose rows have as many fields as the first one, in UTF-8, is required",
+            "a table in UTF-8 whose rows have as many fields as the first one is required",
             found=str(error).splitlines()[0],
             where=path,
         ) from None

@@ -34,7 +34,7 @@ none. ``valid`` is its prediction; null where it is left to the score. ``unparsa
 that are neither valid nor invalid and have no score."""
 
 MISSING_ID, NO_ANSWER, BAD_SCORE = "missing_id", "no_answer", "bad_score"
-"""Why a row is refused: no id; neither score nor prediction; or a score that is no number."""
+"""Why a row is refused: no id; neither score nor prediction; or a score that is not a number."""
 
 ROLES = {
     "id": ("id",),
@@ -148,7 +148,7 @@ def _scores(table: pl.DataFrame, path: Path) -> tuple[pl.Series, pl.Series]:
     outside = score.drop_nulls().filter(~score.drop_nulls().is_between(0, 1))
     if len(outside):
         raise SchemaError(
-            "a score of valid must lie between 0 and 1",
+            "a score of valid must be between 0 and 1",
             found=first_cases(outside.head(5), len(outside)),
             where=path,
             hint="give logits as two columns, logit_valid and logit_invalid",

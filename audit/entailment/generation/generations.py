@@ -30,7 +30,7 @@ instance of the tuple ``id``, or for that of ``head``, ``relation`` and ``instan
 null."""
 
 MISSING_KEY, UNKNOWN_RELATION = "missing_key", "unknown_relation"
-"""Why a row is refused: no id, nor head and relation; or a relation that is none."""
+"""Why a row is refused: no id, nor head and relation; or an unknown relation."""
 
 ROLES = {
     "id": ("id",),

@@ -161,7 +161,7 @@ def _scores(record: Any, number: object, name: str) -> list[float]:
         scores: list[float] = values.astype(np.float64).tolist()
         return scores
     raise InputError(
-        f"{name} must hold one number a token",
+        f"{name} must hold one number per token",
         found=f"shape {values.shape} of {values.dtype} in record {number}",
         hint="sum them over the embedding first, and take one text at a time",
     )

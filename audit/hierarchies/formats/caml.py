@@ -171,7 +171,7 @@ def _matches(path: Path, head: bytes) -> bool:
 
 FORMAT = HierarchyFormat(
     name="caml",
-    title="ICD9_descriptions of CAML: a code, a tab and a title a line, '@' the root",
+    title="ICD9_descriptions of CAML: a code, a tab and a title per line, '@' the root",
     matches=_matches,
     read=_read,
 )

@@ -50,7 +50,7 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
     )
 
 
-FORMAT = HierarchyFormat("dotted", "dotted paths, one a line: rec.sport.hockey", matches, read)
+FORMAT = HierarchyFormat("dotted", "dotted paths, one per line: rec.sport.hockey", matches, read)
 
 
 def _paths(path: Path) -> Iterator[str]:

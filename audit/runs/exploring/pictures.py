@@ -52,11 +52,11 @@ def _within(folder: Path, name: str) -> Path:
         there = path.is_file()
     except (OSError, ValueError, RuntimeError):  # a name too long, of half characters, a ring
         raise InputError(
-            "a picture is required", found="a path that names no file", where=name
+            "a picture is required", found="a path that does not name a file", where=name
         ) from None
     if not path.is_relative_to(root):
         raise InputError(
-            "a picture must lie in the folder of the file that names it, or below it",
+            "a picture must be in the folder of the file that names it, or below it",
             found="a path that leads elsewhere",
             where=name,
         )

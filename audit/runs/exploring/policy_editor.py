@@ -189,7 +189,7 @@ def _refuse_without_waiver(policy: Policy, finding: str, path: Path) -> None:
         return
     wider = [_described(waiver) for waiver in policy.waivers if _may_cover(waiver, finding)]
     raise InputError(
-        "a decision that is taken back must stand in the policy file, on this finding alone",
+        "a decision that is taken back must be in the policy file and be on this finding alone",
         found=f"waivers that may cover more than it: {first_cases(wider)}" if wider else "none",
         where=path,
         hint="change such a waiver in the file by hand" if wider else "",

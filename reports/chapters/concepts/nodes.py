@@ -69,8 +69,9 @@ OF_STATE: Mapping[str, Drawn] = {
         "Nodes that the layer holds only together with a sibling",
         "the node against the sibling named after it",
         "the same at the layer that separates them best",
-        "These nodes are told from all other instances, and hardly from one of their siblings: the "
-        "one that is hardest to tell from them. Two that are each other’s are drawn once.",
+        "A linear probe tells the instances below these nodes from all others, but hardly from "
+        "those of one of their siblings: the one that is hardest to tell from them. Where each of "
+        "two nodes is the other’s such sibling, the two are drawn once.",
     ),
     "unused": Drawn(
         "probed",
@@ -86,11 +87,11 @@ OF_STATE: Mapping[str, Drawn] = {
 WEAKEST = Drawn(
     "separable",
     "readable",
-    "Nodes that the layer tells apart least",
+    "Nodes that the layer separates least",
     "the node against the sibling named after it",
     "the node against all other instances",
-    "No node is absent, entangled or not used. These are told least from one of their siblings: "
-    "the one that is hardest to tell from them.",
+    "No node is absent, entangled or not used. These are separated least from one of their "
+    "siblings: the one that is hardest to tell from them.",
 )
 
 
@@ -185,7 +186,7 @@ def _drawn(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
         + "; ".join(_sentence(row, how) for row in drawn[:6])
         + (f"; and {len(drawn) - 6} more in the table." if len(drawn) > 6 else "."),
         caption=f"{how.caption} Balanced accuracies: the mean of the shares of both sides that are "
-        "told rightly, so that 0.5 is chance. At the right, the instances below the node."
+        "classified correctly, so that 0.5 is chance. At the right, the instances below the node."
         + (f" The table has {counted(rest, 'node')} more." if rest > 0 else ""),
         key_title="Each line",
         key=(

@@ -51,4 +51,4 @@ def _cells(rows: Rows, columns: Sequence[str], cell: Callable[[Row], Cell]) -> l
 
 def first_rows(caption: str, table: str) -> str:
     """A caption of the first cases of a table, with the place of all."""
-    return f"{caption}. The first of each relation; all stand in {KEPT.format(table)}"
+    return f"{caption}. The first of each relation; all are in {KEPT.format(table)}"

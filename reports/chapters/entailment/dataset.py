@@ -123,8 +123,8 @@ def _diversity(rows: Rows, parameters: Mapping[str, float]) -> Table | None:
     return Table(
         id="entailment-diversity",
         caption="Words, unique concepts, and social events. A concept is unique if its BLEU-1 "
-        f"against the other concepts of its head and instance is at most {limit}; of edges, which "
-        "are told apart whatever the head, against those of its instance",
+        f"against the other concepts of its head and instance is at most {limit}; for edges, which "
+        "do not depend on the head, against those of its instance",
         columns=column(
             "Relation", "Words", "Unique, of tuples", "Without brevity penalty", "Tuples",
             "Unique, of edges", "Without brevity penalty", "Edges", "Social, of heads", "Heads",
@@ -209,7 +209,7 @@ def _shared(rows: Rows) -> Table | None:
         return None
     return Table(
         id="entailment-shared",
-        caption="Heads with an instance that stand in two splits: how many of the later one stand "
+        caption="Heads with an instance that occur in two splits: how many of the later one occur "
         "in the earlier one too",
         columns=column("Later split", "Earlier split", "In both", "Of", "Share", numeric="  nnn"),
         rows=tuple(

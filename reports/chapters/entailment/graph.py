@@ -23,7 +23,7 @@ from reports.words.words import SEVERITY, TONE, WITHHELD, number, words
 
 NUMBERS = (
     ("tuples", "Tuples"),
-    ("self_edges", "Of them with an instance that is its own concept: no edge"),
+    ("self_edges", "Of them with an instance equal to the concept: no edge"),
     ("texts", "Texts"),
     ("edges", "Edges"),
     ("valid_edges", "Of them valid"),
@@ -158,8 +158,8 @@ def _lint(rows: Rows) -> Table | None:
         return None
     return Table(
         id="entailment-lint",
-        caption="What audit lint tells of the valid edges of each relation as a hierarchy, the "
-        "texts of a component being one",
+        caption="What audit lint says about the valid edges of each relation as a hierarchy, with "
+        "the texts of a component taken as one",
         columns=column(
             "Relation", "What", "Severity", "How many", "Of", "Counted", "First",
             numeric="   nn",
@@ -192,8 +192,8 @@ def _wordnet(rows: Rows) -> Table | None:
         return None
     return Table(
         id="entailment-wordnet",
-        caption="Agreement with WordNet: of the edges both of whose texts are its nouns, in how "
-        "many some sense of the concept is one of the instance or lies above it. Denied edges "
+        caption="Agreement with WordNet: of the edges whose texts are both nouns of WordNet, in "
+        "how many some sense of the concept is one of the instance or above it. Denied edges "
         "should have few",
         columns=column(
             "Relation",
@@ -321,7 +321,7 @@ def _concepts(rows: Rows) -> Table | None:
         "Concepts with the most valid edges. How many times as many they have as the concepts "
         "beside them, those of the same instances",
         column(
-            "Relation", "Concept", "Valid edges", "Of", "Share", "Those beside have, on average",
+            "Relation", "Concept", "Valid edges", "Of", "Share", "The others have, on average",
             "Times as many", "Remark", numeric="  nnnnn",
         ),
         kept,

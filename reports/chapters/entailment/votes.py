@@ -105,12 +105,11 @@ def _annotators(rows: Rows, parameters: Mapping[str, float]) -> Figure | None:
         f"votes with the majority of the others on {share(least, 'rate')} of "
         f"{count(least, 'compared')} tuples.",
         caption="The share of an annotator’s votes that are those of most others, on tuples whose "
-        "other votes have a majority, with its 95% interval; those that most surely agree "
-        "less come first. Sensitivity and specificity are the shares of valid and of invalid "
-        "tuples that the annotator finds by Dawid and Skene’s model. The q-value is that of so "
-        "low a rate among the others, for annotators with "
-        f"{number(parameters['least_compared'])} such votes. "
-        f"Annotators beyond the first stand in {KEPT.format('quality_annotators')}.",
+        "other votes have a majority, with its 95% interval; those that most surely agree less "
+        "come first. Sensitivity and specificity are the shares of valid and of invalid tuples "
+        "that the annotator finds by Dawid and Skene’s model. The q-value is that of so low a "
+        f"rate among the others, for annotators with {number(parameters['least_compared'])} such "
+        f"votes. Annotators beyond the first are in {KEPT.format('quality_annotators')}.",
         key_title="Each line",
         key=(Key("observed", "share, with its 95% interval", "dot"),),
         table=_annotator_table(rows),

@@ -74,7 +74,7 @@ def _alignment_table(oracle: str, rows: Rows) -> Table:
             "Method" if not several else "Model and method", "Examples", "Delta-A",
             "95% interval", "p by permutation", "q", "Tested together", "Undefined draws",
             "Instances",
-            *(["Why there is none"] if absent else []),
+            *(["Why it is missing"] if absent else []),
             numeric="  nnnnnnn",
         ),
         rows=tuple(

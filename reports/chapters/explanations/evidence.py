@@ -326,7 +326,7 @@ def _accuracy_table(rows: Rows) -> Table | None:
         "Delta-A with accuracy, over models and their runs",
         columns=column(
             "Method", "Oracle", "Examples", "Correlation", "p", "Points", "Models",
-            "Why there is none",
+            "Why it is missing",
             numeric="   nnnn",
         ),
         rows=tuple(

@@ -60,9 +60,9 @@ def _figure(rows: Rows) -> Figure | None:
         f"{decimal(first['expected'], 1)} are expected. Of {counted(len(shown), 'pair')} "
         f"{more} have more exchanges than expected.",
         caption="Labels of one branch that are missed where a label of the other is falsely "
-        "answered, in both directions, beside what labels that are mistaken as often let expect. "
-        "At the right, how many exchanges are in excess. A label in several branches counts in "
-        "each.",
+        "answered, in both directions, compared with what to expect of labels that are mistaken as "
+        "often. At the right, how many exchanges are in excess. A label in several branches counts "
+        "in each.",
         key_title="Each line",
         key=(
             Key("observed", "exchanges of the two branches", "dot"),

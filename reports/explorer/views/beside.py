@@ -18,7 +18,7 @@ from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site
 from reports.history.history import SECTIONS, HistoryReport, build
 from reports.words import metric_words
-from reports.words.words import number, printable, words
+from reports.words.words import counted, printable, words
 
 NODE = (
     Column("run", "Run", "named"),
@@ -173,6 +173,6 @@ def _restated(difference: Mapping[str, Any]) -> str | None:
     if difference["restated"] is None:
         return None
     return (
-        f"compared with the earlier run’s {number(difference['restated'])} instances under the "
+        f"compared with the earlier run’s {counted(difference['restated'], 'instance')} under the "
         "later hierarchy"
     )

@@ -68,7 +68,7 @@ def _drift(site: Site, request: Request, view: NodeView, number: int) -> ColumnD
         sheet=site.sheet(
             request,
             f"drift-{number}",
-            "Its share by value",
+            "Share of the node by value",
             VALUES,
             lambda rows: rows.of(drift.values),
         ),
@@ -90,7 +90,8 @@ def _picture(view: NodeView, column: str, values: Sequence[Row]) -> Picture | No
     name = title_and_code(view.node["node"], view.node["title"])
     return Picture(
         title=f"{name}: share of the instances by {column}",
-        told=f"Its share of the instances by {printable(column)}; the table has the numbers.",
+        told=f"Share of the instances with the node, by {printable(column)}; the table has the "
+        "numbers.",
         drawing=drawing,
     )
 

@@ -26,7 +26,7 @@ FINDINGS = (
 )
 CASES = (Column("instance", "Instance", "instance"),)
 STATES = {
-    "": "those that stand for themselves",
+    "": "those that are not explained by others",
     "folded": "those that others explain",
     "waived": "those that are waived or accepted",
     "to_fix": "those that are to be fixed",

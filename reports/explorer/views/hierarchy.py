@@ -62,7 +62,7 @@ def show(site: Site, request: Request) -> Response:
     sheet = site.sheet(
         request,
         "level",
-        "Right below it, the most frequent first",
+        "Nodes right below it, the most frequent first",
         LEVEL,
         lambda span: span.of(view.children),
     )

@@ -18,7 +18,7 @@ from reports.explorer.views import beside, told
 from reports.explorer.views.drift import drifts
 from reports.explorer.views.parts import said_of
 from reports.words import metric_words
-from reports.words.words import RELATION, number, printable, words
+from reports.words.words import RELATION, counted, number, printable, words
 
 PARTNERS = (
     Column("node", "Together with", "node"),
@@ -179,7 +179,7 @@ def _residual(view: NodeView) -> str:
     if use is None or not use["n"]:
         return ""
     return (
-        f"Of {use['n']:,} instances with a label below it, {use['k']:,} ({use['share']:.1%}; "
-        f"95% interval {use['low']:.1%} to {use['high']:.1%}) have labels there that are all "
-        "“other” or “unspecified”."
+        f"Of {counted(use['n'], 'instance')} with a label below it, {use['k']:,} "
+        f"({use['share']:.1%}; 95% interval {use['low']:.1%} to {use['high']:.1%}) have labels "
+        "there that are all “other” or “unspecified”."
     )

@@ -17,7 +17,7 @@ from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, address, node_address, pair_address, parameters
 from reports.explorer.views import told
-from reports.words.words import printable
+from reports.words.words import counted, printable
 
 CARRIERS = (
     Column("a", "Label", "node", title="title_a"),
@@ -36,14 +36,14 @@ MATRIX = (
     Column("lift", "Lift", "number"),
 )
 RELATED = {
-    "ancestor": "stand one above the other",
+    "ancestor": "are one above the other",
     "sibling": "share a parent",
     "overlap": "share a node below both",
-    "same_branch": "lie in the same branch",
-    "cross_branch": "lie in different branches",
+    "same_branch": "are in the same branch",
+    "cross_branch": "are in different branches",
 }
 HEADINGS: Mapping[Source, tuple[str, str]] = {
-    "data": ("Labels", "the length of records lets expect"),
+    "data": ("Labels", "the length of records leads one to expect"),
     "model": ("Predictions", "independence lets expect"),
 }
 MOST_DRAWN = 24
@@ -192,7 +192,7 @@ def _square(one: Row, other: Row, row: Mapping[str, float] | None) -> Square:
     ratio = row["ratio"] if row["ratio"] is not None else row["lift"]
     called = "times expected" if row["ratio"] is not None else "times as often as if independent"
     shade = sum(ratio >= bound for bound in SHADES)
-    told = f"{names}: {row['joint']:,} instances with both, {ratio:.2f} {called}"
+    told = f"{names}: {counted(int(row['joint']), 'instance')} with both, {ratio:.2f} {called}"
     return Square(f"{ratio:.2f}", shade, told, to)
 
 
@@ -208,8 +208,8 @@ def picture(view: PairView) -> Picture | None:
     ]
     return Picture(
         title=f"{_name(view.a)} and {_name(view.b)} in the hierarchy",
-        told="Both nodes and all that lies between them and what they have in common; arrows lead "
-        "from a node to its children.",
+        told="Both nodes, what they have in common and all nodes in between; arrows lead from a "
+        "node to its children.",
         drawing=draw_graph([printable(_name(row)) for row in view.drawn], edges),
     )
 

@@ -71,7 +71,7 @@ def show_hierarchy(site: Site, request: Request) -> Response:
         {"node": node, "title": title, **pictured.get(node, nothing)}
         for node, title in told_titles(site.run.shared).items()
     ]
-    sheet = _sheet(site, request, "told", "Nodes that the audit tells of", NODES, rows)
+    sheet = _sheet(site, request, "told", "Nodes that the audit speaks of", NODES, rows)
     return _drawn(site, request, "told_hierarchy", "Hierarchy", "hierarchy", [sheet])
 
 
@@ -95,7 +95,7 @@ def show_node(site: Site, request: Request) -> Response:
     wanted = parameters(request).get("id", "")
     view = told_node(site.run.shared, wanted)
     if view is None:
-        return site.missing(request, f"What may be shared of this run tells nothing of {wanted}.")
+        return site.missing(request, f"What may be shared of this run says nothing about {wanted}.")
     parts: Mapping[str, tuple[str, tuple[Column, ...], Sequence[Row]]] = {
         "below": ("Right below it, in the picture of the hierarchy", NODES, view.below),
         "pairs": ("Pairs with it", PAIRS, [_related(row) for row in view.pairs]),

@@ -242,7 +242,7 @@ def test_where_nothing_can_be_exchanged_there_is_no_power(said: Said) -> None:
     found = checked(said)
 
     assert (found.status, found.denominator) == ("not_applicable", 0)
-    assert found.not_applicable.startswith("no power here: no instance")
+    assert found.not_applicable.startswith("the check has no power here: no instance")
 
 
 def test_two_labels_do_not_apply() -> None:
@@ -254,7 +254,9 @@ def test_two_labels_do_not_apply() -> None:
 def test_three_mistaken_labels_have_no_power() -> None:
     found = checked([*right(50), *stray(30, LEAVES[:3]), (90, ["cat"], ["dog"])])
 
-    assert found.not_applicable.startswith("no power here: the mistakes are among 3 labels")
+    assert found.not_applicable.startswith(
+        "the check has no power here: the mistakes are among 3 labels"
+    )
 
 
 def test_small_counts_and_what_is_derived_are_withheld() -> None:

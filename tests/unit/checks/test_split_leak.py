@@ -130,7 +130,7 @@ def test_without_a_name_the_largest_split_is_trained_on() -> None:
 def test_without_two_splits_the_question_cannot_be_asked() -> None:
     assert checked(("a", "dog", None, None)).not_applicable == "no split is named"
     one = checked(("a", "dog", None, "train"), ("b", "dog", None, "train"))
-    assert one.not_applicable == "all instances stand in one split"
+    assert one.not_applicable == "all instances are in one split"
 
 
 @given(

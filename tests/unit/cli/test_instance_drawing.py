@@ -88,7 +88,7 @@ def test_an_inner_node_met_again_says_where_its_parts_stand() -> None:
     diamond = tree("b c < a", "d < b", "d < c", "e < d")
     shown = drawn(InstanceTree(WeightedDag(diamond, {"e": 1})))
 
-    assert shown[-1].endswith("└─ d  (also below b; its parts stand above)")
+    assert shown[-1].endswith("└─ d  (also below b; its parts are shown above)")
     assert sum("─ e" in line for line in shown) == 1
 
 

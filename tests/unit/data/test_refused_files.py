@@ -57,7 +57,7 @@ def test_a_member_that_is_no_array(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("scores.npy", npy_bytes(SCORES))
         archive.writestr("notes.txt", b"of 2024")
-    refused(path, "a member that is no array")
+    refused(path, "a member that is not an array")
 
 
 def test_names_beyond_unicode(tmp_path: Path) -> None:

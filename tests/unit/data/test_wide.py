@@ -118,7 +118,7 @@ def test_columns_must_be_told_apart(tmp_path: Path, header: str, message: str) -
 def test_a_table_without_nodes_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "w.csv"
     path.write_text("id,site\n1,A\n")
-    with pytest.raises(SchemaError, match="a column of 0 and 1 a node is required"):
+    with pytest.raises(SchemaError, match="a column of 0 and 1 for each node is required"):
         read_labels(path, Columns(group="site"), "wide")
 
 

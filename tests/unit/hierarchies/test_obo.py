@@ -164,7 +164,9 @@ def test_an_undeclared_parent_is_refused_with_its_line(tmp_path: Path) -> None:
 
     message = refused(written(tmp_path, text), HierarchyError, ":7")
 
-    assert "Found: 2 edges that have an end which is none: 'b -> lost', 'b -> also'\n" in message
+    assert (
+        "Found: 2 edges that have an end that is not a node: 'b -> lost', 'b -> also'\n" in message
+    )
     assert "--dangling drop" in message
 
 

@@ -52,7 +52,7 @@ def test_parquet_may_hold_days_as_days(tmp_path: Path, kind: type[date]) -> None
         ("code,first,last\n585,,2005-13-01\n", "written as YYYY-MM-DD"),
         ("code,first,last\n585,,2005-02-30\n", "written as YYYY-MM-DD"),
         ("code,first,last\n585,20051001,\n", "written as YYYY-MM-DD"),
-        ("code,first,last\n585,2005-10-01,2005-09-30\n", "must not lie before its first"),
+        ("code,first,last\n585,2005-10-01,2005-09-30\n", "must not be before its first"),
         ("code,first,last\n,2005-10-01,\n", "every row must have a code"),
         ("code,first,last\n585,,2005-10-01\n585,2005-10-01,\n", "must not share a day"),
         ("code,first,last\n585,,\n585,,\n", "must not share a day"),

@@ -68,8 +68,8 @@ def test_small_cells_are_eleven_for_persons_and_one_otherwise() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[least_joint]\nvalue = 1\nreason = 'x'", "least_joint must lie between 2 and inf, not 1"),
-        ("[excess_ratio]\nvalue = 0.9\nreason = 'x'", "excess_ratio must lie between 1 and inf"),
+        ("[least_joint]\nvalue = 1\nreason = 'x'", "least_joint must be between 2 and inf, not 1"),
+        ("[excess_ratio]\nvalue = 0.9\nreason = 'x'", "excess_ratio must be between 1 and inf"),
         ("min_cell = " + "9" * 5000, "a TOML file is required"),
         ("[[expected]]\nnodes = ['a']\nsource = 'x'", "expected.0.nodes"),
         ("[[expected]]\nnodes = ['a', 'b']\nsource = ''", "expected.0.source (line 3)"),
@@ -192,7 +192,7 @@ def test_icd9cm_rules_speak_of_branches_and_nodes_that_exist() -> None:
 def test_a_threshold_outside_its_range_is_refused(tmp_path: Path, stated: str) -> None:
     (tmp_path / "policy.toml").write_text(stated, "utf-8")
 
-    with pytest.raises(PolicyError, match="must lie between"):
+    with pytest.raises(PolicyError, match="must be between"):
         load_policy(tmp_path / "policy.toml")
 
 
@@ -229,7 +229,7 @@ def test_a_waiver_holds_on_its_last_day() -> None:
 
 def test_a_waiver_may_be_added_on_its_last_day_and_not_after() -> None:
     assert Waiver(**WAIVER, added=date(2030, 1, 1)).added == date(2030, 1, 1)
-    with pytest.raises(ValueError, match="must not lie after expires"):
+    with pytest.raises(ValueError, match="must not be after expires"):
         Waiver(**WAIVER, added=date(2030, 1, 2))
 
 
@@ -286,7 +286,7 @@ def test_a_companion_rule_is_read(tmp_path: Path) -> None:
     [
         (
             RULE + "valid_from = 2002-10-01\nvalid_to = 2002-09-30\n",
-            "companions.0.valid_to (line 6): valid_to 2002-09-30 must not lie before valid_from",
+            "companions.0.valid_to (line 6): valid_to 2002-09-30 must not be before valid_from",
         ),
         (RULE + "position = 'first'\n", "companions.0.position (line 5)"),
         (RULE + "unless = ['c']\n", "c of needs must not be in unless"),

@@ -65,4 +65,4 @@ def test_what_could_not_be_applied_stands_apart_with_its_reason(shared: dict[str
 
 def test_a_pair_says_what_it_does_not_count(shared: dict[str, Any]) -> None:
     found = {one.check: one.sentence for one in blocks(shared["checks"], {})}
-    assert "apart from those where one label lies below both" in found["unexpected_pair"]
+    assert "unless one label is below both" in found["unexpected_pair"]

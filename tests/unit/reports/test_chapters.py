@@ -59,7 +59,7 @@ def test_sets_have_no_behaviours_and_say_what_is_absent() -> None:
     assert [row[1] for row in found.absent.rows] == [
         absent["reason"] for absent in shared["metrics_absent"]
     ]
-    assert "stands in the instance’s set" in found.decided
+    assert "is in the instance’s set" in found.decided
 
 
 def test_every_metric_over_all_instances_stands_in_a_table(measured: Model) -> None:

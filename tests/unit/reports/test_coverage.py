@@ -38,21 +38,21 @@ def built(**changed: Any) -> Any:
 def test_sentences_give_use_tail_and_concentration() -> None:
     assert " ".join(built().sentences) == (
         "300 nodes are in use as labels; the hierarchy has 1,204 assignable nodes. 120 of those in "
-        "use stand on fewer than 11 instances. The 20 most used nodes take 24.0% of all labels."
+        "use are used on fewer than 11 instances. The 20 most used nodes take 24.0% of all labels."
     )
 
 
 def test_where_every_count_is_shown_rare_means_once() -> None:
     found = built(tail={**FOUND["tail"], "rare_below": 2})
 
-    assert "stand on one instance only" in found.sentences[1]
+    assert "are used on only one instance" in found.sentences[1]
 
 
 def test_one_node_is_told_in_the_singular() -> None:
     tail = {**FOUND["tail"], "in_use": 1, "rare": 1, "most_used": 1}
     first, second, third = built(tail=tail).sentences
     assert first.startswith("1 node is in use as labels")
-    assert second == "1 of those in use stands on fewer than 11 instances."
+    assert second == "1 of those in use is used on fewer than 11 instances."
     assert third.startswith("One node takes")
 
 

@@ -86,7 +86,7 @@ def test_a_hierarchy_deeper_than_a_browser_nests_is_cut_and_counted(tmp_path: Pa
     page = (tmp_path / "page.html").read_text("utf-8")
 
     assert page.count("<details open>") == page.count("</details>") == DEEPEST
-    assert joined(f"50 more lines lie deeper than {DEEPEST} levels") in Document(page).text
+    assert joined(f"50 more lines are deeper than {DEEPEST} levels") in Document(page).text
 
 
 def test_a_view_that_cannot_be_rendered_says_so(view: dict[str, Any], tmp_path: Path) -> None:

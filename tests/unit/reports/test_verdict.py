@@ -18,7 +18,11 @@ PASSED = CheckResult("malformed_code", "Does every code have the shape of a code
 EMPTY = replace(PASSED, denominator=0)
 ABSENT = replace(EMPTY, name="cross_branch", not_applicable="there are no branches")
 NO_POWER = CheckResult(
-    "model_confuses", "Which labels?", 0, "pairs", not_applicable="no power here: no mistakes"
+    "model_confuses",
+    "Which labels?",
+    0,
+    "pairs",
+    not_applicable="the check has no power here: no mistakes",
 )
 NO_HABIT = replace(NO_POWER, name="model_habit", not_applicable="the data has no such habit")
 JUDGED = CheckResult("model_confuses", "Which labels?", 45, "pairs")
@@ -65,8 +69,8 @@ def test_a_model_that_no_check_could_judge_does_not_pass() -> None:
 
     assert word == "Data pass, model not judged"
     assert sentence.endswith(
-        "Nothing of the model could be judged (model_confuses: no power here: no mistakes; "
-        "model_habit: the data has no such habit)."
+        "Nothing of the model could be judged (model_confuses: the check has no power here: no "
+        "mistakes; model_habit: the data has no such habit)."
     )
 
 

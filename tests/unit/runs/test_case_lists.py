@@ -111,7 +111,7 @@ def test_a_file_is_written_whole_and_replaced_only_when_asked(tmp_path: Path) ->
 
     assert pl.read_csv(file).rows() == [("z", "é"), ("x", 'a "b", c')]
     before = file.read_bytes()
-    with pytest.raises(OutputError, match="not replaced"):
+    with pytest.raises(OutputError, match="replaced only when asked"):
         write_csv(frame([]), file, overwrite=False)
     assert file.read_bytes() == before
     write_csv(frame([]), file, overwrite=True)

@@ -444,7 +444,7 @@ def test_reports_of_another_result_are_found(run: Path, tmp_path: Path) -> None:
     replaced(run / "report.html", digest, "0" * 64)
     reseal(run)
 
-    assert "does not tell the digest" in told(run, "report.html")
+    assert "does not state the digest" in told(run, "report.html")
 
 
 def test_a_pdf_without_its_attachment_is_found(run: Path) -> None:

@@ -137,5 +137,5 @@ def test_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:
     refuse_no_file(tmp_path / "a.xml", tmp_path / "run")
     with pytest.raises(InputError, match="--junit names a file"):
         refuse_no_file(tmp_path)
-    with pytest.raises(InputError, match="outside of the run"):
+    with pytest.raises(InputError, match="outside the run"):
         refuse_no_file(tmp_path / "run" / "a.xml", tmp_path / "run")

@@ -147,7 +147,7 @@ def test_the_command_asks_for_the_key_that_the_run_is_sealed_with(
     command = _command(page)
 
     assert command == [*JUDGE, str(run), "--policy", str(file), "--seal-key", "FILE"]
-    assert "<code>FILE</code> stands for the file of that key" in page
+    assert "<code>FILE</code> is the file of that key" in page
     run_command(*command[1:-1], key, "--no-pdf")
     verdicts = {one.name: one.outcome for one in verify_run(run, key=read_key(key))}
     assert verdicts["restricted"] == "holds"
@@ -212,7 +212,7 @@ def test_of_two_windows_the_second_is_told_and_writes_nothing(window: Window) ->
         ({"expires": "2001-01-01"}, "must not have passed"),
         ({"expires": "<script>"}, "must say until which day"),
         ({"verdict": "forget"}, "a decision is one of"),
-        ({"verdict": "open"}, "must stand in the policy file"),
+        ({"verdict": "open"}, "must be in the policy file"),
         ({"reason": "x" * 90_000, "owner": ""}, "must say who answers for it"),
     ],
 )

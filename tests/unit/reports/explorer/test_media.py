@@ -83,7 +83,7 @@ def test_a_picture_that_lies_elsewhere_is_told_on_the_page(reader: Visitor, note
     (notes.parent / "elsewhere.png").write_bytes(PNG)
     text = page_of(reader, HOSTILE)
 
-    assert "../elsewhere.png: a picture must lie in the folder of the file" in text
+    assert "../elsewhere.png: a picture must be in the folder of the file" in text
     assert "<img" not in text
 
 

@@ -94,7 +94,7 @@ def test_a_toggle_is_an_address_that_gives_the_same_page_again(visitor: Visitor)
 
 def test_what_is_open_shows_all_that_lies_right_below(visitor: Visitor) -> None:
     text = visitor.ask("GET", "/hierarchy?id=root&open=right&open=wide").text
-    tree = text[text.index('<ul class="twigs"') : text.index("opens what lies below a node")]
+    tree = text[text.index('<ul class="twigs"') : text.index("opens what is below a node")]
     names = [unescape(name) for name in re.findall(r'id="at-([^"]+)"', tree)]
 
     assert {"right/b1", "right/d", "left"} <= {*names}

@@ -199,7 +199,7 @@ def test_a_picture_is_known_by_its_first_bytes(notes: Path, name: str, kind: str
         ("run", "no file of that name"),
         ("pipe.png", "no file of that name"),
         ("ring.png", "required"),
-        ("a\0b.png", "names no file"),
+        ("a\0b.png", "does not name a file"),
         ("\ud800.png", "required"),
         ("x" * 5_000, "required"),
         ("drawing.svg", "a PNG, JPEG, GIF or WebP"),
