@@ -56,8 +56,8 @@ class ChapterFiles:
             self.tables[record.id] = record
             return replace(record, file=address(self.path, **self.asked, csv=record.id))
         if isinstance(record, Figure):
-            told = f"{record.alt} {record.caption}"
-            picture = Picture(record.title, told, record.drawing, record.key_title, record.key)
+            text = f"{record.alt} {record.caption}"
+            picture = Picture(record.title, text, record.drawing, record.key_title, record.key)
             return replace(
                 record, file=self._file(record.id, picture), table=self.led(record.table)
             )

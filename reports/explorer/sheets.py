@@ -164,8 +164,8 @@ def _names_of(columns: Sequence[Column]) -> list[str]:
 
 
 def _written(names: Sequence[str], rows: Sequence[Row], in_full: bool) -> str:
-    told = [UNSUPPRESSED] if in_full else []
-    return _lines([*(_plain(row[name]) for name in names), *told] for row in rows)
+    remark = [UNSUPPRESSED] if in_full else []
+    return _lines([*(_plain(row[name]) for name in names), *remark] for row in rows)
 
 
 def _lines(rows: Iterable[Sequence[Any]]) -> str:

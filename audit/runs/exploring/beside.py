@@ -34,7 +34,7 @@ def open_beside(
     shared = read_shared_runs(folders, forced=unsealed)
     history = history_of(shared)
     opened = open_run if first.in_full else open_shared
-    names = told_apart(titles, folders)
+    names = distinct_titles(titles, folders)
     others = [
         opened(folder, name, unsealed=unsealed)
         for folder, name in zip(folders[1:], names[1:], strict=True)
@@ -49,12 +49,12 @@ def open_beside(
     )
 
 
-def told_apart(titles: Sequence[str], folders: Sequence[Path]) -> list[str]:
+def distinct_titles(titles: Sequence[str], folders: Sequence[Path]) -> list[str]:
     """Names of runs: their titles, with the folder where several have one title.
 
-    >>> told_apart(["Codes", "Codes", "Genes"], [Path("a/new"), Path("a/old"), Path("b")])
+    >>> distinct_titles(["Codes", "Codes", "Genes"], [Path("a/new"), Path("a/old"), Path("b")])
     ['Codes (new)', 'Codes (old)', 'Genes']
-    >>> told_apart(["Codes", "Codes"], [Path("a/run"), Path("b/run")])
+    >>> distinct_titles(["Codes", "Codes"], [Path("a/run"), Path("b/run")])
     ['Codes (a/run)', 'Codes (b/run)']
     """
     ends = [folder.name for folder in folders]

@@ -118,8 +118,8 @@ class NodePlaces:
         rows = self._nodes[places].select("node", "title", "support", "direct", "residual")
         sizes = np.diff(self._hierarchy.child_matrix.indptr)[places]
         above = np.diff(self._hierarchy.edges.indptr)[places]
-        told = rows.with_columns(below=pl.Series(sizes), parents=pl.Series(above))
-        return told.sort("support", "node", descending=[True, False]).to_dicts()
+        placed = rows.with_columns(below=pl.Series(sizes), parents=pl.Series(above))
+        return placed.sort("support", "node", descending=[True, False]).to_dicts()
 
     def _residual_use(self, node: str) -> Row | None:
         uses = self._result.residuals.filter(pl.col("parent") == node)

@@ -26,7 +26,7 @@ from audit.results.exploration import (
 )
 from audit.results.explored_tables import ExploredTable
 from audit.results.result import AuditResult
-from audit.results.told_nodes import told_titles
+from audit.results.shared_nodes import shared_titles
 from audit.runs.exploring.found import full_findings, shared_findings
 from audit.runs.exploring.instance_list import InstanceList
 from audit.runs.exploring.media import MediaFile
@@ -154,7 +154,7 @@ class SharedRun:
         self.name, self.folder, self.shared, self.day = name, folder, shared, day
         self.judged_with = judged_with
         self.has_model = shared["ledger"]["predictions"] is not None
-        self._titles = told_titles(shared)
+        self._titles = shared_titles(shared)
         tree = shared["overview"]["tree"]
         self.root = next((row["node"] for row in tree if row["parent"] is None), "")
 
@@ -199,14 +199,14 @@ class SharedRun:
     def search(self, text: str, span: Span) -> Page:
         """Nodes of the shared view whose id or title contains a text, in page order."""
         wanted = text.strip().lower()
-        told = {row["node"]: row for row in self.shared["overview"]["tree"]}
+        pictured = {row["node"]: row for row in self.shared["overview"]["tree"]}
         nothing = {"instances": None, "depth": None}
         rows = [
             {
                 "node": node,
                 "title": title,
-                "support": told.get(node, nothing)["instances"],
-                "depth": told.get(node, nothing)["depth"],
+                "support": pictured.get(node, nothing)["instances"],
+                "depth": pictured.get(node, nothing)["depth"],
             }
             for node, title in self._titles.items()
             if wanted in node.lower() or wanted in (title or "").lower()

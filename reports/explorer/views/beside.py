@@ -98,7 +98,7 @@ def metrics(
     for column, run in zip(columns, beside.runs, strict=True):
         for row in filter(wanted, run.metrics()):
             by = metric_words.by(row)
-            told = rows.setdefault(
+            shown_row = rows.setdefault(
                 (row["name"], row["scope"], by),
                 {
                     "metric": words(row["name"]),
@@ -109,7 +109,7 @@ def metrics(
                 },
             )
             values = (row[part] for part in ("value", "low", "high", "n"))
-            told.update(zip(column.names, values, strict=True))
+            shown_row.update(zip(column.names, values, strict=True))
     made = list(rows.values())
     return site.sheet(
         request,

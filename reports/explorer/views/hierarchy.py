@@ -19,7 +19,7 @@ from reports.explorer.opened_tree import tree
 from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, address, parameters
-from reports.explorer.views import beside, told
+from reports.explorer.views import beside, shared_pages
 from reports.words import metric_words
 from reports.words.words import words
 
@@ -53,7 +53,7 @@ def routes(site: Site) -> list[Route]:
 def show(site: Site, request: Request) -> Response:
     """One level of the hierarchy."""
     if not site.run.in_full:
-        return told.show_hierarchy(site, request)
+        return shared_pages.show_hierarchy(site, request)
     node = parameters(request).get("id") or site.run.root
     view = site.run.node(node)
     if view is None:

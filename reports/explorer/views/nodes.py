@@ -14,7 +14,7 @@ from reports.charts.count_bars import count_bars
 from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, node_address, parameters
-from reports.explorer.views import beside, told
+from reports.explorer.views import beside, shared_pages
 from reports.explorer.views.drift import drifts
 from reports.explorer.views.parts import said_of
 from reports.words import metric_words
@@ -61,7 +61,7 @@ def show(site: Site, request: Request) -> Response:
     """A node in its place, with its partners."""
     asked = parameters(request)
     if not site.run.in_full:
-        return told.show_node(site, request)
+        return shared_pages.show_node(site, request)
     view = site.run.node(asked.get("id", ""))
     if view is None:
         return site.missing(request, f"The hierarchy has no node {asked.get('id', '')}.")

@@ -16,7 +16,7 @@ from reports.charts.graph_picture import GraphEdge, draw_graph
 from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, address, node_address, pair_address, parameters
-from reports.explorer.views import told
+from reports.explorer.views import shared_pages
 from reports.words.words import counted, printable
 
 CARRIERS = (
@@ -128,7 +128,7 @@ def show_branches(site: Site, request: Request) -> Response:
     """The children of a node beside each other."""
     asked = parameters(request)
     if not site.run.in_full:
-        return told.show_branches(site, request)
+        return shared_pages.show_branches(site, request)
     node = asked.get("id") or site.run.root
     view = site.run.node(node)
     if view is None:
@@ -192,8 +192,8 @@ def _square(one: Row, other: Row, row: Mapping[str, float] | None) -> Square:
     ratio = row["ratio"] if row["ratio"] is not None else row["lift"]
     called = "times expected" if row["ratio"] is not None else "times as often as if independent"
     shade = sum(ratio >= bound for bound in SHADES)
-    told = f"{names}: {counted(int(row['joint']), 'instance')} with both, {ratio:.2f} {called}"
-    return Square(f"{ratio:.2f}", shade, told, to)
+    text = f"{names}: {counted(int(row['joint']), 'instance')} with both, {ratio:.2f} {called}"
+    return Square(f"{ratio:.2f}", shade, text, to)
 
 
 def picture(view: PairView) -> Picture | None:

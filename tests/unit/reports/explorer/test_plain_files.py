@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from audit.base.errors import OutputError
-from audit.results.told_nodes import told_titles
+from audit.results.shared_nodes import shared_titles
 from audit.runs.exploring.opened_run import SharedRun, open_run, open_shared
 from reports.explorer.plain_files import write_plain_files
 
@@ -50,7 +50,7 @@ def test_each_finding_that_is_shared_has_a_page(written: Path, folder: Path) -> 
 
 
 def test_each_node_that_is_told_has_a_page(written: Path, folder: Path) -> None:
-    titles = told_titles(open_shared(folder, "run").shared)
+    titles = shared_titles(open_shared(folder, "run").shared)
 
     texts = [unescape(page.read_text("utf-8")) for page in written.glob("node-*.html")]
     headings = {text[text.index("<h1>") : text.index("</h1>")] for text in texts}

@@ -12,7 +12,7 @@ from audit.base.errors import InputError
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs
-from audit.runs.exploring.beside import OpenedBeside, open_beside, told_apart
+from audit.runs.exploring.beside import OpenedBeside, distinct_titles, open_beside
 from audit.runs.exploring.opened_run import open_run
 from audit.runs.folder import write_run
 from audit.runs.read import read_run
@@ -158,6 +158,6 @@ def test_a_run_that_was_changed_is_refused_unless_forced(
 
 
 def test_equal_titles_are_told_apart() -> None:
-    names = told_apart(["Codes", "Genes", "Codes"], [Path("a/run"), Path("b/run"), Path("c")])
+    names = distinct_titles(["Codes", "Genes", "Codes"], [Path("a/run"), Path("b/run"), Path("c")])
 
     assert names == ["Codes (a/run)", "Genes", "Codes (c)"]

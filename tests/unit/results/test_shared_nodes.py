@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from audit.results.told_nodes import told_node, told_titles
+from audit.results.shared_nodes import shared_node, shared_titles
 from fixtures import results
 
 
@@ -19,8 +19,8 @@ def shared() -> dict[str, Any]:
 def test_each_row_is_one_of_the_view(shared: dict[str, Any]) -> None:
     overview = shared["overview"]
     pairs = [*overview["pairs"], *overview["branch_pairs"], *overview["data_beside_model"]]
-    for node in told_titles(shared):
-        told = told_node(shared, node)
+    for node in shared_titles(shared):
+        told = shared_node(shared, node)
         assert told is not None
         for row in (told.picture, told.branch, told.coverage, told.residual):
             assert row is None or row["node"] == node
@@ -35,7 +35,7 @@ def test_every_pictured_node_is_told_below_its_parent(shared: dict[str, Any]) ->
     tree = shared["overview"]["tree"]
     assert tree
     for row in tree:
-        told = told_node(shared, row["node"])
+        told = shared_node(shared, row["node"])
         assert told is not None
         assert told.picture == row
         assert row["parent"] is None or row["parent"] in {one["node"] for one in told.above}
@@ -48,6 +48,6 @@ def test_codes_that_the_hierarchy_lacks_are_no_nodes(shared: dict[str, Any]) -> 
     finding["nodes"].append({"id": "4O1", "title": None})
     placed = {line["node"] for line in view["overview"]["lineage"]}
 
-    assert placed <= set(told_titles(view))
+    assert placed <= set(shared_titles(view))
     for code in ("4O1", "no such node", ""):
-        assert told_node(view, code) is None
+        assert shared_node(view, code) is None

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from audit.results.exploration import Row
-from audit.results.told_nodes import ToldNode, told_node, told_titles
+from audit.results.shared_nodes import SharedNode, shared_node, shared_titles
 from reports.explorer.chapter_files import led_to_files
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, node_address, parameters
@@ -69,16 +69,16 @@ def show_hierarchy(site: Site, request: Request) -> Response:
     nothing = dict.fromkeys(("depth", "instances", "residual_share"))
     rows = [
         {"node": node, "title": title, **pictured.get(node, nothing)}
-        for node, title in told_titles(site.run.shared).items()
+        for node, title in shared_titles(site.run.shared).items()
     ]
     sheet = _sheet(site, request, "told", "Nodes that the audit speaks of", NODES, rows)
-    return _drawn(site, request, "told_hierarchy", "Hierarchy", "hierarchy", [sheet])
+    return _drawn(site, request, "shared_hierarchy", "Hierarchy", "hierarchy", [sheet])
 
 
 def show_branches(site: Site, request: Request) -> Response:
     """The map of branches, and what was found in and between them."""
     overview = site.run.shared["overview"]
-    titles = told_titles(site.run.shared)
+    titles = shared_titles(site.run.shared)
     pairs = [
         {**row, "title_a": titles.get(row["a"]), "title_b": titles.get(row["b"])}
         for row in overview["branch_pairs"]
@@ -87,13 +87,13 @@ def show_branches(site: Site, request: Request) -> Response:
         _sheet(site, request, "branches", "Each branch", BRANCHES, overview["branches"]),
         _sheet(site, request, "branch-pairs", "Two branches together", TWO_BRANCHES, pairs),
     ]
-    return _drawn(site, request, "told_branches", "Branches", "branches", sheets)
+    return _drawn(site, request, "shared_branches", "Branches", "branches", sheets)
 
 
 def show_node(site: Site, request: Request) -> Response:
     """A node in its place, with what may be shared about it."""
     wanted = parameters(request).get("id", "")
-    view = told_node(site.run.shared, wanted)
+    view = shared_node(site.run.shared, wanted)
     if view is None:
         return site.missing(request, f"What may be shared of this run says nothing about {wanted}.")
     parts: Mapping[str, tuple[str, tuple[Column, ...], Sequence[Row]]] = {
@@ -111,7 +111,7 @@ def show_node(site: Site, request: Request) -> Response:
         return file
     return site.page(
         request,
-        "told_node",
+        "shared_node",
         view.title or view.node,
         crumbs=[
             ("Hierarchy", "/hierarchy"),
@@ -158,7 +158,7 @@ def _sheet(
     return site.sheet(request, id, caption, columns, lambda span: span.of(rows))
 
 
-def _instances(view: ToldNode) -> Any:
+def _instances(view: SharedNode) -> Any:
     """How many instances carry the node, as the shared view has it; None if it does not."""
     row = view.picture or view.branch
     return None if row is None else row["instances"]

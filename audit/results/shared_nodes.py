@@ -10,7 +10,7 @@ Row: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class ToldNode:
+class SharedNode:
     """A node as a shared view tells of it. Every value in it stands in ``result.json``.
 
     Args:
@@ -43,7 +43,7 @@ class ToldNode:
     metrics: Sequence[Row]
 
 
-def told_titles(shared: Mapping[str, Any]) -> Mapping[str, str | None]:
+def shared_titles(shared: Mapping[str, Any]) -> Mapping[str, str | None]:
     """The nodes that a shared view tells of, with their titles: pictured ones first.
 
     Codes that findings name and the hierarchy lacks are not among them.
@@ -70,15 +70,15 @@ def _titled(overview: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
             yield from ((row[end], row[f"title_{end}"]) for end in ("a", "b"))
 
 
-def told_node(shared: Mapping[str, Any], node: str) -> ToldNode | None:
+def shared_node(shared: Mapping[str, Any], node: str) -> SharedNode | None:
     """What a shared view tells of a node; None if that is nothing."""
-    titles, overview = told_titles(shared), shared["overview"]
+    titles, overview = shared_titles(shared), shared["overview"]
     if node not in titles:
         return None
     tree = overview["tree"]
     line = _own(overview["lineage"], node)
     up = set(_upwards(tree, node) if line is None else line["above"]) - {node}
-    return ToldNode(
+    return SharedNode(
         node=node,
         title=titles[node],
         under=None if line is None else line["below"],

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from audit.base.spreadsheets import defused_text
-from audit.results.told_nodes import told_titles
+from audit.results.shared_nodes import shared_titles
 from audit.runs.exploring.opened_run import SharedRun
 from fixtures import results
 from fixtures.explored import Visitor, served
@@ -73,7 +73,7 @@ def _written(value: Any) -> str:
 
 
 def pages(shared: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
-    nodes = [("/node", {"id": node}) for node in told_titles(shared)]
+    nodes = [("/node", {"id": node}) for node in shared_titles(shared)]
     return [("/hierarchy", {}), ("/hierarchy", {"start": "25"}), ("/branches", {}), *nodes]
 
 
@@ -151,7 +151,7 @@ def test_of_what_is_not_told_nothing_is_said(reader: Visitor) -> None:
 
 
 def test_a_search_finds_what_is_told(reader: Visitor, shared: dict[str, Any]) -> None:
-    titles = told_titles(shared)
+    titles = shared_titles(shared)
     assert reader.get("/search", q="584.9").headers["location"] == "/node?id=584.9"
     wanted = "diseases"
     there = {node for node, title in titles.items() if wanted in (title or "").lower()}
