@@ -78,7 +78,7 @@ for name, command, *examples in COMMANDS:
 app.add_typer(entailment, name="entailment")
 
 
-def _tell_version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
@@ -90,7 +90,7 @@ def _tell_version(asked: bool) -> None:
 def _audit(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     pass

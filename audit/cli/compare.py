@@ -12,9 +12,9 @@ import typer
 from audit.cli.options import AsJson, Force, JUnitFile
 from audit.cli.output import (
     print_json,
+    print_report_place,
     print_shown,
     shown_progress,
-    tell_report,
     user_mistakes,
 )
 from audit.cli.rendering import imprint_of_run, render_comparison
@@ -36,7 +36,7 @@ def compare(
     with user_mistakes():
         from audit.cli.ci.junit import refuse_no_file
         from audit.cli.ci.outcomes import of_comparison
-        from audit.cli.ci.telling import tell
+        from audit.cli.ci.publishing import publish
         from audit.runs.compare import (
             COMPARISON,
             HTML,
@@ -74,6 +74,6 @@ def compare(
             print_json(machine_comparison(shared, out, unrendered))
         else:
             print_shown(comparison_summary(shared))
-        tell_report(out / HTML, unrendered, as_json=as_json)
-        tell(of_comparison(shared, unrendered, imprint_of_run(new).title), junit)
+        print_report_place(out / HTML, unrendered, as_json=as_json)
+        publish(of_comparison(shared, unrendered, imprint_of_run(new).title), junit)
         raise typer.Exit(3 if unrendered else 0)

@@ -151,8 +151,10 @@ def split_entailment(
             dataset, out, shares, seed=seed, valid_only=valid_only, kind=kind, columns=columns
         )
         left_out = dataset.rows_read - sum(sizes.values())
-        told = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
-        typer.echo(f"{told}; {left_out:,} of {dataset.rows_read:,} records left out: {out}")
+        sizes_in_words = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
+        typer.echo(
+            f"{sizes_in_words}; {left_out:,} of {dataset.rows_read:,} records left out: {out}"
+        )
 
 
 @entailment.command("prompts")

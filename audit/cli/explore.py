@@ -100,7 +100,7 @@ def explore(
         edited = None if policy is None else EditedPolicy(policy)
         if edited is not None:
             edited.decided()  # refused now rather than at the first decision
-        serve(opened, edited, port, _tell, others)
+        serve(opened, edited, port, _print_address, others)
 
 
 def _refuse_several(runs: list[Path]) -> None:
@@ -132,7 +132,7 @@ def _refuse_unshown(media: Path | None, shown: bool) -> None:
         )
 
 
-def _tell(address: str) -> None:
+def _print_address(address: str) -> None:
     typer.echo(f"Open {address}")
     typer.echo("It opens one browser on this machine; Ctrl-C ends it.", err=True)
 

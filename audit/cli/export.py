@@ -61,13 +61,13 @@ def _export_tables(run: Path, csv: Path | None, xlsx: Path | None, *, overwrite:
     from audit.runs.table_export import shared_tables, write_csv_folder, write_xlsx
 
     tables = shared_tables(run)
-    told = f"{counted(len(tables), 'tables')} of what the run shares."
+    sentence = f"{counted(len(tables), 'tables')} of what the run shares."
     if csv is not None:
         write_csv_folder(tables, csv, overwrite=overwrite)
-        typer.echo(f"{csv}: {told}")
+        typer.echo(f"{csv}: {sentence}")
     if xlsx is not None:
         write_xlsx(tables, xlsx, overwrite=overwrite)
-        typer.echo(f"{xlsx}: {told}")
+        typer.echo(f"{xlsx}: {sentence}")
 
 
 def _sentence(exported: Exported) -> str:
@@ -76,12 +76,14 @@ def _sentence(exported: Exported) -> str:
         counted(exported.nodes, "nodes"),
         counted(exported.pairs, "pairs"),
     ]
-    told = f"{', '.join(parts)}; exact data of single instances, not for sharing."
+    sentence = f"{', '.join(parts)}; exact data of single instances, not for sharing."
     if not exported.scored:
-        told += " The run has no scores, so there is no scores.json."
+        sentence += " The run has no scores, so there is no scores.json."
     if exported.left_out:
-        told += f" Left out: {counted(exported.left_out, 'instances')} without labels and scores."
+        sentence += (
+            f" Left out: {counted(exported.left_out, 'instances')} without labels and scores."
+        )
     if exported.several_parents:
         drawn = counted(exported.several_parents, "nodes")
-        told += f" The interface draws one parent of {drawn} with several."
-    return told
+        sentence += f" The interface draws one parent of {drawn} with several."
+    return sentence

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from audit.cli.options import AsJson, Force
-from audit.cli.output import print_json, shown_progress, tell_report, user_mistakes
+from audit.cli.output import print_json, print_report_place, shown_progress, user_mistakes
 from audit.cli.rendering import render_history
 
 
@@ -49,25 +49,27 @@ def history(
             for run in found:
                 for fault in run.faults:
                     typer.echo(f"Continued in spite of: {run.name}: {fault}", err=True)
-            told = history_of(found, as_named=as_named)
-            write_history_tables(told, folder)
+            history = history_of(found, as_named=as_named)
+            write_history_tables(history, folder)
             progress("writing the report")
-            unrendered = render_history(told, folder / HTML)
-            seal_history(folder, told, runs=runs, command=["audit", *sys.argv[1:]], started=started)
-        _print(told, out, unrendered, as_json=as_json)
-        tell_report(out / HTML, unrendered, as_json=as_json)
+            unrendered = render_history(history, folder / HTML)
+            seal_history(
+                folder, history, runs=runs, command=["audit", *sys.argv[1:]], started=started
+            )
+        _print(history, out, unrendered, as_json=as_json)
+        print_report_place(out / HTML, unrendered, as_json=as_json)
         raise typer.Exit(3 if unrendered else 0)
 
 
 def _print(
-    told: Mapping[str, Any], out: Path, unrendered: Sequence[Exception], *, as_json: bool
+    history: Mapping[str, Any], out: Path, unrendered: Sequence[Exception], *, as_json: bool
 ) -> None:
     from audit.cli.output import print_shown
     from audit.cli.terminal.history import history_summary
 
     if as_json:
-        shown = {name: told[name] for name in ("order", "runs", "steps")}
+        shown = {name: history[name] for name in ("order", "runs", "steps")}
         failed = [str(error) for error in unrendered]
         print_json({"history": str(out), **shown, "not_written": failed})
     else:
-        print_shown(history_summary(told))
+        print_shown(history_summary(history))

@@ -93,16 +93,16 @@ def _drawn(line: InstanceLine, *, both: bool, unicode: bool, digits: int, width:
 
 def _beside(line: InstanceLine) -> str:
     """What else is to be known of a node: its own values, and where else it stands."""
-    told = []
+    remarks = []
     if line.own_label and line.own_label != line.label:
-        told.append("labelled itself")
+        remarks.append("labelled itself")
     if line.own_score and line.own_score != line.score:
-        told.append(f"own score {_number(line.own_score)}")
+        remarks.append(f"own score {_number(line.own_score)}")
     if line.also_below:
-        told.append(f"also below {printable(', '.join(line.also_below))}")
+        remarks.append(f"also below {printable(', '.join(line.also_below))}")
     if line.again:
-        told.append("its parts are shown above")
-    return f"  ({'; '.join(told)})" if told else ""
+        remarks.append("its parts are shown above")
+    return f"  ({'; '.join(remarks)})" if remarks else ""
 
 
 def _number(value: float) -> str:

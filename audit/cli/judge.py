@@ -46,7 +46,7 @@ def judge(
         from audit.checks.judging import judging_date
         from audit.cli.ci.junit import refuse_no_file
         from audit.cli.ci.outcomes import of_audit
-        from audit.cli.ci.telling import tell
+        from audit.cli.ci.publishing import publish
         from audit.runs.folder import rewriting_run, seal_judged, write_judged_tables
         from audit.runs.inputs import judge_again
         from audit.runs.read import read_run
@@ -78,5 +78,5 @@ def judge(
                 forced=forced,
             )
         summarise(result, run, unrendered, as_json=as_json)
-        tell(of_audit("judge", result.shared(), fail_on, unrendered, imprint.title), junit)
+        publish(of_audit("judge", result.shared(), fail_on, unrendered, imprint.title), junit)
         raise typer.Exit(exit_status(result, fail_on, unrendered))

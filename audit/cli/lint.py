@@ -65,8 +65,8 @@ def lint(
         print_shown(lint_summary(result))
     with user_mistakes():
         from audit.cli.ci.outcomes import of_lint
-        from audit.cli.ci.telling import tell
+        from audit.cli.ci.publishing import publish
 
-        tell(of_lint(result, fail_on), junit)
+        publish(of_lint(result, fail_on), junit)
     failing = any(finding.severity in _FAILING[fail_on] for finding in result.findings)
     raise typer.Exit(int(failing))

@@ -41,7 +41,7 @@ def make_run(
     with user_mistakes():
         from audit.cli.ci.junit import refuse_no_file
         from audit.cli.ci.outcomes import of_audit
-        from audit.cli.ci.telling import tell
+        from audit.cli.ci.publishing import publish
         from audit.runs.folder import refuse_occupied
 
         refuse_occupied(options["out"], overwrite=options["overwrite"])
@@ -56,8 +56,8 @@ def make_run(
         if finish is not None:
             finish(result, settings)
         title = settings.title or ""
-        told = of_audit(command, result.shared(), options["fail_on"], unrendered, title)
-        tell(told, options["junit"])
+        outcome = of_audit(command, result.shared(), options["fail_on"], unrendered, title)
+        publish(outcome, options["junit"])
         raise typer.Exit(exit_status(result, options["fail_on"], unrendered))
 
 

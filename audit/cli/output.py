@@ -37,7 +37,7 @@ def user_mistakes() -> Iterator[None]:
         with _ended_as_by_ctrl_c():
             yield
     except AuditError as error:
-        _tell_error(error)
+        _print_error(error)
         raise typer.Exit(error.exit_status) from None
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -47,13 +47,13 @@ def user_mistakes() -> Iterator[None]:
         raise typer.Exit(2) from None
 
 
-def _tell_error(error: AuditError) -> None:
+def _print_error(error: AuditError) -> None:
     typer.echo(f"Error: {_inert(str(error))}", err=True)
     if os.environ.get("GITHUB_ACTIONS"):
         from audit.cli.ci.github import annotation
-        from audit.cli.ci.outcomes import Told
+        from audit.cli.ci.outcomes import Statement
 
-        typer.echo(annotation(Told("error", str(error)), "audit"), err=True)
+        typer.echo(annotation(Statement("error", str(error)), "audit"), err=True)
 
 
 def _inert(text: str) -> str:
@@ -133,9 +133,9 @@ def write_lines(text: str) -> None:
     typer.echo(_inert(text).encode(encoding, "replace").decode(encoding))
 
 
-def print_json(told: Mapping[str, Any]) -> None:
+def print_json(content: Mapping[str, Any]) -> None:
     """Print JSON with control characters escaped, and what GitHub's runner would obey."""
-    shown = json.dumps(told, ensure_ascii=False, indent=1).replace("##[", "\\u0023#[")
+    shown = json.dumps(content, ensure_ascii=False, indent=1).replace("##[", "\\u0023#[")
     typer.echo("".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in shown))
 
 
@@ -151,12 +151,12 @@ def summarise(
     else:
         from reports.chapters.verdict import verdict
 
-        told = verdict(shared)
-        print_shown(summary(shared, told.badge.word, told.sentence))
-    tell_report(out / "report.html", unrendered, as_json=as_json)
+        shown_verdict = verdict(shared)
+        print_shown(summary(shared, shown_verdict.badge.word, shown_verdict.sentence))
+    print_report_place(out / "report.html", unrendered, as_json=as_json)
 
 
-def tell_report(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:
+def print_report_place(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:
     """Print the path of the report, or of the tables if there is none, and rendering errors."""
     if not as_json:
         typer.echo(f"Report: {path}" if path.exists() else f"Tables: {path.parent}")

@@ -127,7 +127,7 @@ def _kept_whole(path: Path, unrendered: list[RenderError]) -> Iterator[Path]:
         unrendered.append(error)
 
 
-def _told_apart(runs: tuple[Path, Path]) -> tuple[Imprint, Imprint]:
+def _distinguished(runs: tuple[Path, Path]) -> tuple[Imprint, Imprint]:
     """What two runs say of themselves; of the same data and untitled, each names its predictions.
 
     The name of a run's folder says nothing of it, and may be another later.
@@ -150,7 +150,7 @@ def render_comparison(
     import reports
 
     try:
-        reports.write_comparison(shared, path, _told_apart(runs))
+        reports.write_comparison(shared, path, _distinguished(runs))
     except RenderError as error:
         path.unlink(missing_ok=True)
         return [error]

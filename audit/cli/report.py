@@ -6,8 +6,8 @@ import typer
 
 from audit.cli.options import Force, RunFolder, SealKeyFile, WritePdf
 from audit.cli.output import (
+    print_report_place,
     shown_progress,
-    tell_report,
     user_mistakes,
 )
 from audit.cli.rendering import imprint_of_run, rendering
@@ -31,5 +31,5 @@ def report(
             with rendering(result, folder, imprint_of_run(run), pdf, progress) as unrendered:
                 pass
             seal_reports(run, folder, forced)
-        tell_report(run / "report.html", unrendered)
+        print_report_place(run / "report.html", unrendered)
         raise typer.Exit(3 if unrendered else 0)

@@ -116,10 +116,10 @@ def cases(
             _print_cases(f"{counted(len(ids), noun)} behind {finding}", ids)
 
 
-def _print_cases(told: str, instances: list[str]) -> None:
+def _print_cases(heading: str, instances: list[str]) -> None:
     """Print ids, one a line; a terminal sees how many they are, and obeys nothing in them."""
     if sys.stderr.isatty():
-        typer.echo(told, err=True)
+        typer.echo(heading, err=True)
     if instances:
         from audit.cli.terminal.tables import one_line
 

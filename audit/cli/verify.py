@@ -37,7 +37,7 @@ def verify(
             raise InputError("--data goes with --recompute", found="--data alone")
         from audit.cli.ci.junit import refuse_no_file
         from audit.cli.ci.outcomes import of_verification
-        from audit.cli.ci.telling import tell
+        from audit.cli.ci.publishing import publish
 
         refuse_no_file(junit, run)
         with shown_progress() as progress:
@@ -47,11 +47,11 @@ def verify(
             verdicts = verify_run(run, recompute=recompute, data=data, key=key_of(seal_key))
         holds = all(verdict.outcome != "does not hold" for verdict in verdicts)
         if as_json:
-            told = {"run": str(run), "holds": holds, "verdicts": [asdict(v) for v in verdicts]}
-            print_json(told)
+            summary = {"run": str(run), "holds": holds, "verdicts": [asdict(v) for v in verdicts]}
+            print_json(summary)
         else:
             from audit.cli.terminal.verdicts import verdict_table
 
             print_shown(verdict_table(verdicts))
-        tell(of_verification(run.name, verdicts), junit)
+        publish(of_verification(run.name, verdicts), junit)
         raise typer.Exit(int(not holds))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from audit.cli.ci.outcomes import Case, Outcome, Told
+from audit.cli.ci.outcomes import Case, Outcome, Statement
 from audit.cli.terminal.tables import one_line
 
 MOST = 10
@@ -42,20 +42,20 @@ def inert(text: str) -> str:
 def annotation_lines(outcome: Outcome) -> Iterator[str]:
     """Annotations, the worst first, at most `MOST` of each kind."""
     left = dict.fromkeys(_KIND, MOST)
-    for case, told in outcome.ranked():
-        if left[told.severity]:
-            left[told.severity] -= 1
-            yield annotation(told, f"{case.name}: {case.title}")
+    for case, statement in outcome.ranked():
+        if left[statement.severity]:
+            left[statement.severity] -= 1
+            yield annotation(statement, f"{case.name}: {case.title}")
 
 
-def annotation(told: Told, title: str) -> str:
+def annotation(statement: Statement, title: str) -> str:
     """One annotation, on one line.
 
-    >>> annotation(Told("note", "50% of\\nall"), "a: b, c")
+    >>> annotation(Statement("note", "50% of\\nall"), "a: b, c")
     '::notice title=a%3A b%2C c::50%25 of%0Aall'
     """
     of_title = _escaped(one_line(title)).replace(":", "%3A").replace(",", "%2C")
-    return f"::{_KIND[told.severity]} title={of_title}::{_escaped(told.sentence)}"
+    return f"::{_KIND[statement.severity]} title={of_title}::{_escaped(statement.sentence)}"
 
 
 def _escaped(text: str) -> str:
@@ -88,7 +88,7 @@ def markdown(outcome: Outcome) -> str:
     if loud:
         lines += ["| | check | findings |", "|---|---|---:|", *map(_row, loud), ""]
     ranked = outcome.ranked()
-    lines += [_item(case, told) for case, told in ranked[:_LISTED]]
+    lines += [_item(case, statement) for case, statement in ranked[:_LISTED]]
     if len(ranked) > _LISTED:
         lines.append(f"- and {len(ranked) - _LISTED:,} more in the report")
     quiet = {"passed": "passed without a finding", "skipped": "did not apply"}
@@ -103,17 +103,19 @@ def markdown(outcome: Outcome) -> str:
 
 
 def _findings(case: Case) -> int:
-    return 0 if case.state == "skipped" else len(case.told) + case.unsaid
+    return 0 if case.state == "skipped" else len(case.statements) + case.unsaid
 
 
 def _row(case: Case) -> str:
     name = f"{_plain(case.title)} ({_plain(case.name)})"
-    mark = _MARK[case.told[0].severity] if case.state == "passed" and case.told else None
+    mark = (
+        _MARK[case.statements[0].severity] if case.state == "passed" and case.statements else None
+    )
     return f"| {mark or _ICON[case.state]} | {name} | {_findings(case):,} |"
 
 
-def _item(case: Case, told: Told) -> str:
-    return f"- **{told.severity}** {_plain(case.name)}: {_plain(told.sentence)}"
+def _item(case: Case, statement: Statement) -> str:
+    return f"- **{statement.severity}** {_plain(case.name)}: {_plain(statement.sentence)}"
 
 
 def _plain(text: str) -> str:

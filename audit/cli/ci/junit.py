@@ -13,7 +13,7 @@ from audit.base.disk import written_whole
 from audit.base.errors import InputError
 from audit.base.source_date import dated
 from audit.base.xml_text import xml_text
-from audit.cli.ci.outcomes import Case, Outcome, Told
+from audit.cli.ci.outcomes import Case, Outcome, Statement
 
 _LIST = 200
 """Number of sentences of one check that the file holds."""
@@ -89,7 +89,7 @@ def _add_case(suite: Element, case: Case, classname: str) -> None:
     if case.state == "passed":
         return
     tag = {"failed": "failure", "crashed": "error", "skipped": "skipped"}[case.state]
-    first = case.told[0] if case.told else Told("error", case.title)
+    first = case.statements[0] if case.statements else Statement("error", case.title)
     stated = SubElement(added, tag, message=xml_text(first.sentence))
     if case.state != "skipped":
         stated.set("type", first.severity)
@@ -97,13 +97,15 @@ def _add_case(suite: Element, case: Case, classname: str) -> None:
 
 
 def _lines(case: Case) -> Iterable[str]:
-    yield from (f"{told.severity}: {told.sentence}" for told in case.told[:_LIST])
-    beyond = len(case.told[_LIST:]) + case.unsaid
+    yield from (
+        f"{statement.severity}: {statement.sentence}" for statement in case.statements[:_LIST]
+    )
+    beyond = len(case.statements[_LIST:]) + case.unsaid
     if beyond:
         yield f"Further findings that are not written out here: {beyond:,}."
 
 
 def _output(outcome: Outcome) -> str:
-    passed = (case for case in outcome.cases if case.state == "passed" and case.told)
+    passed = (case for case in outcome.cases if case.state == "passed" and case.statements)
     lines = (f"{case.name}: {line}" for case in passed for line in _lines(case))
     return "\n".join((f"{outcome.word}. {outcome.sentence}", *lines))

@@ -24,7 +24,7 @@ _FAILING: Mapping[FailOn, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Statement:
     """One sentence of a check, and how much it matters."""
 
     severity: str
@@ -39,14 +39,14 @@ class Case:
         name: Name of the check.
         title: The question that it answers.
         state: Whether it passed, failed, crashed, or was skipped since it did not apply.
-        told: Its sentences, the worst first; a check that did not run gives its reason.
+        statements: Its sentences, the worst first; a check that did not run gives its reason.
         unsaid: Number of its findings that have no sentence here, without those folded into others.
     """
 
     name: str
     title: str
     state: State
-    told: tuple[Told, ...] = ()
+    statements: tuple[Statement, ...] = ()
     unsaid: int = 0
 
 
@@ -74,13 +74,13 @@ class Outcome:
         """Number of cases in a state."""
         return sum(case.state == state for case in self.cases)
 
-    def ranked(self) -> list[tuple[Case, Told]]:
+    def ranked(self) -> list[tuple[Case, Statement]]:
         """Every sentence with its check: the worst first, then the first of each check first."""
         return worst_first(
-            (told.severity, rank, (case, told))
+            (statement.severity, rank, (case, statement))
             for case in self.cases
             if case.state != "skipped"
-            for rank, told in enumerate(case.told)
+            for rank, statement in enumerate(case.statements)
         )
 
 
@@ -102,13 +102,13 @@ def of_audit(
     """
     from reports.chapters.verdict import verdict
 
-    told = verdict(shared)
+    stated = verdict(shared)
     cases = tuple(_of_check(check, _FAILING[fail_on]) for check in shared["checks"])
     return Outcome(
         command=command,
         title=title or str(shared["identity"]["data"]["title"] or ""),
-        word=told.badge.word,
-        sentence=told.sentence,
+        word=stated.badge.word,
+        sentence=stated.sentence,
         cases=(*cases, *_of_reports(unrendered)),
         facts=_identity(shared["identity"]),
     )
@@ -119,12 +119,12 @@ def _of_check(check: Mapping[str, Any], failing: Sequence[str]) -> Case:
 
     name, title, reason = check["name"], check["title"], str(check["reason"] or "")
     if check["status"] == "not_applicable":
-        return Case(name, title, "skipped", (Told("note", reason),))
+        return Case(name, title, "skipped", (Statement("note", reason),))
     if check["status"] == "error":
-        return Case(name, title, "crashed", (Told("error", reason),))
-    told = sorted(
+        return Case(name, title, "crashed", (Statement("error", reason),))
+    statements = sorted(
         (
-            Told(finding["severity"], " ".join((finding["statement"], *promise(finding))))
+            Statement(finding["severity"], " ".join((finding["statement"], *promise(finding))))
             for finding in check["findings"]
             if finding["waiver"] is None
         ),
@@ -132,13 +132,13 @@ def _of_check(check: Mapping[str, Any], failing: Sequence[str]) -> Case:
     )
     failed = {"fail": "error", "warn": "warning"}.get(check["status"]) in failing
     unsaid = check["not_shown"]
-    return Case(name, title, "failed" if failed else "passed", tuple(told), unsaid)
+    return Case(name, title, "failed" if failed else "passed", tuple(statements), unsaid)
 
 
 def _of_reports(unrendered: Iterable[Exception]) -> Iterator[Case]:
     for place, error in enumerate(unrendered, 1):
-        told = Told("error", str(error))
-        yield Case(f"report_{place}", "Could the report be rendered?", "crashed", (told,))
+        statement = Statement("error", str(error))
+        yield Case(f"report_{place}", "Could the report be rendered?", "crashed", (statement,))
 
 
 def _identity(identity: Mapping[str, Any], side: str = "") -> dict[str, str]:
@@ -169,14 +169,14 @@ def of_comparison(
     """
     from reports.comparison.words import comparison_verdict
 
-    told = comparison_verdict(shared)
+    stated = comparison_verdict(shared)
     identity = shared["identity"]
     facts = {k: v for s in ("old", "new") for k, v in _identity(identity[s], f"{s}.").items()}
     return Outcome(
         command="compare",
         title=title or str(identity["new"]["data"]["title"] or ""),
-        word=told.badge.word,
-        sentence=told.sentence,
+        word=stated.badge.word,
+        sentence=stated.sentence,
         cases=(*map(_of_changes, shared["checks"]), *_of_reports(unrendered)),
         facts=facts,
     )
@@ -186,17 +186,20 @@ def _of_changes(check: Mapping[str, Any]) -> Case:
     name, title, status = check["name"], check["title"], check["status_new"]
     if status in (None, "not_applicable"):
         why = "the later run does not have it" if status is None else "it does not apply"
-        return Case(name, title, "skipped", (Told("note", why),))
+        return Case(name, title, "skipped", (Statement("note", why),))
     if status == "error":
-        return Case(name, title, "crashed", (Told("error", "It crashed in the later run."),))
+        return Case(name, title, "crashed", (Statement("error", "It crashed in the later run."),))
     worse = [one for one in check["findings"] if one["change"] in ("new", "worse")]
-    told = sorted(
-        (Told(one["severity_new"], f"{one['change'].capitalize()}: {_said(one)}") for one in worse),
+    statements = sorted(
+        (
+            Statement(one["severity_new"], f"{one['change'].capitalize()}: {_said(one)}")
+            for one in worse
+        ),
         key=lambda one: SEVERITIES.index(one.severity),
     )
-    failed = any(one.severity == "error" for one in told)
-    unsaid = check["changes"]["new"] + check["changes"]["worse"] - len(told)
-    return Case(name, title, "failed" if failed else "passed", tuple(told), unsaid)
+    failed = any(one.severity == "error" for one in statements)
+    unsaid = check["changes"]["new"] + check["changes"]["worse"] - len(statements)
+    return Case(name, title, "failed" if failed else "passed", tuple(statements), unsaid)
 
 
 def _said(finding: Mapping[str, Any]) -> str:
@@ -212,7 +215,7 @@ def of_verification(run: str, verdicts: Sequence[Verdict]) -> Outcome:
             one.name,
             one.name,
             states.get(one.outcome, "skipped"),
-            () if one.outcome == "holds" else (Told("error", f"{one.name}: {one.detail}"),),
+            () if one.outcome == "holds" else (Statement("error", f"{one.name}: {one.detail}"),),
         )
         for one in verdicts
     )
@@ -228,17 +231,17 @@ def of_lint(result: LintResult, fail_on: FailOn) -> Outcome:
 
     cases = tuple(_of_rule(rule, title, result, fail_on) for rule, title in LINTS.items())
     sentence = f"{len(result.findings)} findings in {len(result.hierarchy):,} nodes."
-    told = [one.severity for one in result.findings]
-    word = min(told, key=SEVERITIES.index, default="pass").capitalize()
+    severities = [one.severity for one in result.findings]
+    word = min(severities, key=SEVERITIES.index, default="pass").capitalize()
     name = result.hierarchy.name
     return Outcome("lint", name, word, sentence, cases, {"hierarchy.name": name})
 
 
 def _of_rule(rule: str, title: str, result: LintResult, fail_on: FailOn) -> Case:
-    told = tuple(
-        Told(one.severity, f"{one.statement} {one.advice}")
+    statements = tuple(
+        Statement(one.severity, f"{one.statement} {one.advice}")
         for one in result.findings
         if one.rule == rule
     )
-    failed = any(one.severity in _FAILING[fail_on] for one in told)
-    return Case(rule, title, "failed" if failed else "passed", told)
+    failed = any(one.severity in _FAILING[fail_on] for one in statements)
+    return Case(rule, title, "failed" if failed else "passed", statements)

@@ -77,13 +77,15 @@ def _models(model: Mapping[str, Any] | None) -> Iterator[RenderableType]:
         return
     from reports.comparison.models import models
 
-    told = models(model)
-    assert told is not None, "a model has its words"
-    yield Text(one_line(told.predictions))
-    if told.metrics is not None:
-        yield Text(one_line(told.intervals), "dim")
+    sentence = models(model)
+    assert sentence is not None, "a model has its words"
+    yield Text(one_line(sentence.predictions))
+    if sentence.metrics is not None:
+        yield Text(one_line(sentence.intervals), "dim")
         headings = ("metric", "OLD", "NEW", "difference", "95% interval")
-        rows = ((f"{name} {of}".strip(" –"), *numbers) for name, of, *numbers in told.metrics.rows)
+        rows = (
+            (f"{name} {of}".strip(" –"), *numbers) for name, of, *numbers in sentence.metrics.rows
+        )
         yield filled(table(*headings, right=4), (tuple(map(str, row)) for row in rows))
 
 

@@ -20,13 +20,13 @@ TOP = 5
 
 def lint_summary(result: LintResult) -> Group:
     """Faults of a hierarchy: a table of the rules that tell some, then each with what to do."""
-    told = result.to_dict()
+    stated = result.to_dict()
     sizes = ", ".join(
-        counted(told[name], name.replace("_", " "))
+        counted(stated[name], name.replace("_", " "))
         for name in ("nodes", "edges", "leaves", "repeated_edges")
-        if told[name] or name != "repeated_edges"
+        if stated[name] or name != "repeated_edges"
     )
-    heading = Text(one_line(f"{told['hierarchy']}: {sizes}; depth {told['depth']}"))
+    heading = Text(one_line(f"{stated['hierarchy']}: {sizes}; depth {stated['depth']}"))
     if not result.findings:
         return Group(heading, Text("Nothing is wrong with its structure.", STYLE["pass"]))
     rules = table("severity", "rule", "examined", "cases", right=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from audit.cli.ci.outcomes import Case, Outcome, Told
+from audit.cli.ci.outcomes import Case, Outcome, Statement
 from audit.results.findings import SEVERITIES
 
 NASTY = (
@@ -17,11 +17,11 @@ NASTY = (
     "\x00",
 )
 texts = st.one_of(st.sampled_from(NASTY), st.text(max_size=30))
-told = st.builds(Told, st.sampled_from(SEVERITIES), texts)
+told = st.builds(Statement, st.sampled_from(SEVERITIES), texts)
 
 
-def _case(place: int, title: str, state: str, sentences: list[Told], unsaid: int) -> Case:
-    needed = sentences or [Told("error", "why")] if state != "passed" else sentences
+def _case(place: int, title: str, state: str, sentences: list[Statement], unsaid: int) -> Case:
+    needed = sentences or [Statement("error", "why")] if state != "passed" else sentences
     ranked = sorted(needed, key=lambda one: SEVERITIES.index(one.severity))
     return Case(f"check_{place}", title, state, tuple(ranked), unsaid)  # type: ignore[arg-type]
 

@@ -18,7 +18,7 @@ from audit.cli.ci.github import (
     inert,
     markdown,
 )
-from audit.cli.ci.outcomes import Case, Outcome, Told, of_audit
+from audit.cli.ci.outcomes import Case, Outcome, Statement, of_audit
 from audit.results.findings import SEVERITIES
 from tests.unit.cli.ci.drawn import outcomes, texts, told
 
@@ -52,9 +52,9 @@ def seen(text: str) -> str:
     return kept.replace("##[", "## [")
 
 
-@example(Told("note", "%0A%25 of 100%0D"), "100%3A")
+@example(Statement("note", "%0A%25 of 100%0D"), "100%3A")
 @given(told, st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20))
-def test_the_runner_reads_one_command_with_the_sentence(one: Told, title: str) -> None:
+def test_the_runner_reads_one_command_with_the_sentence(one: Statement, title: str) -> None:
     ((name, read, message),) = runner_reads(annotation(one, title))
 
     assert KIND[name] == one.severity
@@ -77,7 +77,7 @@ def test_text_that_orders_nothing_stays_as_it_is(text: str) -> None:
 def test_the_worst_sentences_come_first_and_few_of_each(outcome: Outcome) -> None:
     lines = list(annotation_lines(outcome))
     read = [KIND[name] for line in lines for name, _, _ in runner_reads(line)]
-    standing = [one.severity for c in outcome.cases if c.state != "skipped" for one in c.told]
+    standing = [one.severity for c in outcome.cases if c.state != "skipped" for one in c.statements]
 
     assert read == sorted(read, key=SEVERITIES.index)
     for severity in SEVERITIES:
@@ -109,9 +109,9 @@ def test_no_text_of_the_summary_is_markup(outcome: Outcome) -> None:
 
 def test_the_summary_says_verdict_checks_and_sentences() -> None:
     cases = (
-        Case("a", "Is a so?", "failed", (Told("error", "2 of 3 rows."),), 1),
-        Case("b", "Is b so?", "passed", (Told("note", "A | b."),)),
-        Case("c", "Is c so?", "skipped", (Told("note", "no split"),)),
+        Case("a", "Is a so?", "failed", (Statement("error", "2 of 3 rows."),), 1),
+        Case("b", "Is b so?", "passed", (Statement("note", "A | b."),)),
+        Case("c", "Is c so?", "skipped", (Statement("note", "no split"),)),
         Case("d", "Is d so?", "passed"),
     )
     text = markdown(Outcome("run", "Ward", "Fails", "Of 3 checks.", cases, {"tool": "audit 1"}))
@@ -125,7 +125,7 @@ def test_the_summary_says_verdict_checks_and_sentences() -> None:
 
 
 def test_a_summary_stays_below_what_github_takes() -> None:
-    long = Told("error", "x" * 100_000)
+    long = Statement("error", "x" * 100_000)
     cases = tuple(Case(f"c{n}", "?", "failed", (long,)) for n in range(20))
     text = markdown(Outcome("run", "", "Fails", "", cases, {}))
 

@@ -12,7 +12,7 @@ from hypothesis import given
 
 from audit.base.errors import InputError
 from audit.cli.ci.junit import junit_bytes, refuse_no_file, write_junit
-from audit.cli.ci.outcomes import Case, Outcome, Told, of_audit, of_comparison
+from audit.cli.ci.outcomes import Case, Outcome, Statement, of_audit, of_comparison
 from audit.cli.options import FailOn
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
@@ -41,11 +41,11 @@ def test_every_case_says_its_state_and_its_sentences(outcome: Outcome) -> None:
         states = [child.tag for child in element]
         assert states == ([] if case.state == "passed" else [TAG[case.state]])
         if case.state != "passed":
-            assert element[0].get("message") == NO_XML.sub("\ufffd", case.told[0].sentence)
+            assert element[0].get("message") == NO_XML.sub("\ufffd", case.statements[0].sentence)
         if case.state in ("failed", "crashed"):
             assert element[0].text is not None
             assert element[0].text.count("error: ") >= sum(
-                one.severity == "error" for one in case.told
+                one.severity == "error" for one in case.statements
             )
 
 
@@ -76,7 +76,7 @@ def test_sentences_are_those_of_the_shared_view_without_the_waived(
         one.sentence
         for case in outcome.cases
         if case.state in ("passed", "failed")
-        for one in case.told
+        for one in case.statements
     ]
     assert sorted(told) == sorted(finding["statement"] for finding in findings)
     assert outcome.facts["hierarchy.sha256"] == shared["identity"]["hierarchy"]["sha256"]
@@ -88,7 +88,9 @@ def test_a_finding_to_be_fixed_says_who_fixes_it() -> None:
     promise = {"owner": "Ward 7", "reason": "Ask.", "expires": "2031-01-01"}
     check["findings"][0]["to_fix"] = promise
     told = [
-        one.sentence for case in of_audit("run", shared, FailOn.never).cases for one in case.told
+        one.sentence
+        for case in of_audit("run", shared, FailOn.never).cases
+        for one in case.statements
     ]
 
     statement = check["findings"][0]["statement"]
@@ -99,7 +101,7 @@ def test_a_report_that_failed_is_a_case() -> None:
     outcome = of_audit("run", rich_result().shared(), FailOn.never, [ValueError("no font")])
 
     assert outcome.cases[-1].state == "crashed"
-    assert outcome.cases[-1].told == (Told("error", "no font"),)
+    assert outcome.cases[-1].statements == (Statement("error", "no font"),)
 
 
 def test_a_comparison_fails_by_what_is_new() -> None:
@@ -111,8 +113,8 @@ def test_a_comparison_fails_by_what_is_new() -> None:
     same = of_comparison(compare_runs(new, new).shared())
 
     (case,) = (case for case in worse.cases if case.name == "duplicate_label")
-    assert case.told[0].sentence.startswith("New: 200 of 800")
-    assert not any(case.told for case in same.cases if case.state != "skipped")
+    assert case.statements[0].sentence.startswith("New: 200 of 800")
+    assert not any(case.statements for case in same.cases if case.state != "skipped")
     assert broken_rules(junit_bytes(worse)) == broken_rules(junit_bytes(same)) == []
 
 

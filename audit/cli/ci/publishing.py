@@ -1,4 +1,4 @@
-"""Tell an outcome to whatever runs the command."""
+"""Publish an outcome where a CI job looks: a JUnit file, GitHub's annotations and summary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from audit.cli.ci.junit import write_junit
 from audit.cli.ci.outcomes import Outcome
 
 
-def tell(outcome: Outcome, junit: Path | None) -> None:
+def publish(outcome: Outcome, junit: Path | None) -> None:
     """Write the JUnit file if one is asked for, and tell GitHub if its runner runs the command.
 
     Annotations go to standard error, so that standard output is the same everywhere. A summary that
