@@ -18,7 +18,7 @@ BLOCK = 512
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class NodeAccuracies:
     """How often a layer tells nodes apart, means over splits.
 
     Args:
@@ -35,7 +35,7 @@ class Told:
     best: Mapping[int, IntArray]
 
 
-def tell_apart(layer: FloatArray, below: Below, keys: Sequence[UIntArray]) -> Told:
+def fit_node_probes(layer: FloatArray, below: Below, keys: Sequence[UIntArray]) -> NodeAccuracies:
     """Fit discriminants on one half of the instances, judge the other, and the other way round.
 
     Against all others: the least-squares direction. Between siblings: linear discriminant
@@ -67,7 +67,7 @@ def tell_apart(layer: FloatArray, below: Below, keys: Sequence[UIntArray]) -> To
         for parent, counts in wins.items()
     }
     shares = right / (np.array([support, len(z) - support]) * len(keys))
-    return Told(shares[0], shares[1], pairs, best)
+    return NodeAccuracies(shares[0], shares[1], pairs, best)
 
 
 def instances_of_one(below: Below, rows: IntArray, parent: int) -> IntArray:

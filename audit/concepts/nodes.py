@@ -14,7 +14,7 @@ from scipy.special import ndtr, stdtr, stdtrit
 from audit.base import dag
 from audit.base.dag import FloatArray, IntArray
 from audit.concepts.measurements import NODES
-from audit.concepts.node_probes import Told, instances_of_one, tell_apart
+from audit.concepts.node_probes import NodeAccuracies, fit_node_probes, instances_of_one
 from audit.concepts.nodes_below import Below, dense
 from audit.concepts.verdicts import LIMIT
 from audit.engine.statistics.fdr import benjamini_hochberg
@@ -39,13 +39,13 @@ def node_frame(
         seeds: Seeds of splits.
     """
     keys = [unit_keys(ids, seed) for seed in seeds]
-    told = {
-        name: tell_apart(layer, below, keys if name == tested else keys[:1])
+    accuracies = {
+        name: fit_node_probes(layer, below, keys if name == tested else keys[:1])
         for name, layer in layers.items()
     }
-    rows = [_node(below, told[tested], number) for number in range(len(below.tested))]
+    rows = [_node(below, accuracies[tested], number) for number in range(len(below.tested))]
     for one in rows:
-        _add_best_layer(one, below, told)
+        _add_best_layer(one, below, accuracies)
     table = pl.DataFrame(rows, schema={**NODES, "index": pl.Int64, "parent_index": pl.Int64})
     table = _adjusted(table.with_columns(pl.selectors.float().fill_nan(None)))
     table = table.with_columns(state=_state())
@@ -54,11 +54,13 @@ def node_frame(
     )
 
 
-def _node(below: Below, told: Told, number: int) -> dict[str, Any]:
+def _node(below: Below, accuracies: NodeAccuracies, number: int) -> dict[str, Any]:
     hierarchy, node = below.hierarchy, int(below.tested[number])
     instances = below.member.shape[0]
     support = len(below.rows_below(node))
-    readable = _balanced(told.own[number], support, told.rest[number], instances - support)
+    readable = _balanced(
+        accuracies.own[number], support, accuracies.rest[number], instances - support
+    )
     known: dict[str, Any] = {
         "node": hierarchy.nodes[node],
         "index": node,
@@ -74,12 +76,14 @@ def _node(below: Below, told: Told, number: int) -> dict[str, Any]:
         above = next(iter(hierarchy.parents(known["node"])), None)
         return known | {"siblings": 0, "parent": above}
     return known | min(
-        (_against_siblings(below, told, node, parent) for parent in parents),
+        (_against_siblings(below, accuracies, node, parent) for parent in parents),
         key=lambda case: case.get("separable", np.inf),
     )
 
 
-def _against_siblings(below: Below, told: Told, node: int, parent: int) -> dict[str, Any]:
+def _against_siblings(
+    below: Below, accuracies: NodeAccuracies, node: int, parent: int
+) -> dict[str, Any]:
     children = below.families[parent]
     place = int(np.searchsorted(children, node))
     rows = below.rows_below(parent)
@@ -92,14 +96,14 @@ def _against_siblings(below: Below, told: Told, node: int, parent: int) -> dict[
     usable = np.flatnonzero((only[place] > 0) & (only[:, place] > 0))
     if not len(usable):
         return found
-    pairs = told.pairs[parent]
+    pairs = accuracies.pairs[parent]
     other = min(usable.tolist(), key=lambda one: pairs[place, one] + pairs[one, place])
     pair = _balanced(
         pairs[place, other], only[place, other], pairs[other, place], only[other, place]
     )
     return (
         found
-        | _use(below, told, rows, node, parent)
+        | _use(below, accuracies, rows, node, parent)
         | {
             "sibling": below.hierarchy.nodes[int(children[other])],
             "sibling_instances": int(only[other, place]),
@@ -111,14 +115,16 @@ def _against_siblings(below: Below, told: Told, node: int, parent: int) -> dict[
     )
 
 
-def _use(below: Below, told: Told, rows: IntArray, node: int, parent: int) -> dict[str, Any]:
+def _use(
+    below: Below, accuracies: NodeAccuracies, rows: IntArray, node: int, parent: int
+) -> dict[str, Any]:
     """The node against all siblings, by the probe and by the predictions where there are any."""
     children = below.families[parent]
     place = int(np.searchsorted(children, node))
     member = dense(below.member, rows, children)
     own = member[:, place]
     theirs = member.any(axis=1) & ~own
-    answered = (told.best[parent] == place).mean(axis=1)
+    answered = (accuracies.best[parent] == place).mean(axis=1)
     probe = np.where(own, answered, 1 - answered)
     found = {"probed": (probe[own].mean() + probe[theirs].mean()) / 2}
     answered = below.answered[rows]
@@ -167,12 +173,14 @@ def _mean_gap(own: FloatArray, other: FloatArray) -> tuple[float, float, float, 
     return mean, mean - reach, mean + reach, float(stdtr(freedom, -mean / error))
 
 
-def _add_best_layer(row: dict[str, Any], below: Below, told: Mapping[str, Told]) -> None:
+def _add_best_layer(
+    row: dict[str, Any], below: Below, accuracies: Mapping[str, NodeAccuracies]
+) -> None:
     if row.get("sibling") is None:
         return
     ends = [row["index"], below.hierarchy.index(row["sibling"])]
     place, other = np.searchsorted(below.families[row["parent_index"]], ends).tolist()
-    pairs = {name: one.pairs[row["parent_index"]] for name, one in told.items()}
+    pairs = {name: one.pairs[row["parent_index"]] for name, one in accuracies.items()}
     values = {name: (one[place, other] + one[other, place]) / 2 for name, one in pairs.items()}
     row["best_layer"] = max(values, key=lambda name: values[name])
     row["best_separable"] = float(values[row["best_layer"]])
