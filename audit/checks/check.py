@@ -27,13 +27,13 @@ class Limit:
         evidence: Name of the evidence.
         relation: How the evidence of a finding compares with the threshold.
         threshold: Name of the policy's threshold.
-        told_as: Name of the evidence that holds the threshold; empty if there is none.
+        shown_as: Name of the evidence that holds the threshold; empty if there is none.
     """
 
     evidence: str
     relation: Literal[">", ">=", "<="]
     threshold: str
-    told_as: str = ""
+    shown_as: str = ""
 
     def keeps(self, value: float, threshold: float) -> bool:
         """Whether evidence of this value is a finding under a threshold."""

@@ -36,7 +36,7 @@ def validity(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
         PolicyError: If no code of the dates is in the hierarchy, or no instance has a day.
         SchemaError: If the day of an instance cannot be parsed.
     """
-    told = _TOLD if dates is None else _in_words(_placed(dates, dataset.hierarchy))
+    told = _NO_VALIDITY if dates is None else _in_words(_placed(dates, dataset.hierarchy))
     by_node = (
         rows_on_their_day(dataset, dates)
         .group_by("node", "on_day")
@@ -92,7 +92,7 @@ _NODE = pl.UInt32
 """Data type of node indices, as in `LabelDataset.assertions`."""
 _SPELLS = {"node": _NODE, "own": pl.Boolean, "first": pl.Date, "last": pl.Date}
 """``node``: index of the code's own node if ``own``, else of the node that would be its parent."""
-_TOLD = pl.DataFrame(schema={"node": _NODE, "valid": pl.String})
+_NO_VALIDITY = pl.DataFrame(schema={"node": _NODE, "valid": pl.String})
 
 
 def _placed(dates: CodeDates, hierarchy: Hierarchy) -> pl.DataFrame:

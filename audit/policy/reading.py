@@ -71,9 +71,9 @@ def _meant(error: ValidationError) -> str:
 def _described(key: Sequence[str | int], message: str, text: str) -> str:
     line = line_of(key, text)
     place = f" (line {line})" if line else ""
-    told = message.removeprefix("Value error, ")
-    told = told.replace("Extra inputs are not permitted", "there is no such key")
-    return f"{'.'.join(str(part) for part in key)}{place}: {told}"
+    reason = message.removeprefix("Value error, ")
+    reason = reason.replace("Extra inputs are not permitted", "there is no such key")
+    return f"{'.'.join(str(part) for part in key)}{place}: {reason}"
 
 
 def line_of(key: Sequence[str | int], text: str) -> int | None:

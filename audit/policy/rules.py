@@ -175,7 +175,7 @@ class Person(Frozen):
     age: str = ""
 
     @model_validator(mode="after")
-    def _tells_something(self) -> Self:
+    def _names_a_column(self) -> Self:
         if not self.columns:
             raise ValueError("a column of the sex or of the age must be named")
         values = self.values

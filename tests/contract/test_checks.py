@@ -446,7 +446,7 @@ def test_limits_speak_of_evidence_that_findings_have(check: Check) -> None:
     there = {name for one in found() if one.check == check.name for name in one.evidence}
 
     for limit in check.limits:
-        assert {limit.evidence, limit.told_as or limit.evidence} <= there
+        assert {limit.evidence, limit.shown_as or limit.evidence} <= there
 
 
 def with_cases(measured: Measurements) -> Iterator[tuple[Finding, list[int]]]:

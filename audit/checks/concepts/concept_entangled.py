@@ -34,12 +34,12 @@ def run(measured: Measurements) -> Outcome:
 
 def _findings(measured: Measurements) -> Iterator[Finding]:
     """One finding for two siblings that are each other's hardest."""
-    told: set[frozenset[str]] = set()
+    reported: set[frozenset[str]] = set()
     pairs = exchanged_pairs(measured).sort("excess", descending=True, maintain_order=True)
     for row in rows_in_state(measured, "entangled", "entangled_q").iter_rows(named=True):
         pair = frozenset((row["node"], row["sibling"]))
-        if pair not in told:
-            told.add(pair)
+        if pair not in reported:
+            reported.add(pair)
             yield _finding(measured, row, _exchanged(measured, row, pairs))
 
 
@@ -81,14 +81,14 @@ def _evidence(
 ) -> dict[str, Quantity]:
     tested = measured.tested
     counts = ("instances", "sibling_instances", *MISTAKES)
-    told = {
+    evidence = {
         name: coarse(row[name], tested.ledger["read"]) for name in counts if row[name] is not None
     }
     if not why_no_exchange(measured):
-        told["confused_pairs"] = Quantity(len(exchanged))
+        evidence["confused_pairs"] = Quantity(len(exchanged))
     accuracies = ("separable", "separable_low", "separable_high", "best_separable")
     return {
-        **told,
+        **evidence,
         **{name: rounded(row[name]) for name in accuracies},
         "limit": Quantity(tested.parameters["limit"]),
         "q_value": Quantity(float(f"{row['entangled_q']:.0e}")),
@@ -119,12 +119,12 @@ def _of_exchanges(measured: Measurements, row: Mapping[str, Any], exchanged: lis
     if not exchanged:
         return ""
     rate = measured.policy.false_discovery_rate.value
-    told = f" At a false discovery rate of {rate:g}, the check {EXCHANGES} reports"
+    sentence = f" At a false discovery rate of {rate:g}, the check {EXCHANGES} reports"
     same = [one for one in exchanged if set(one) == {row["node"], row["sibling"]}]
     if same:
-        return f"{told} the same two: {finding_id(EXCHANGES, *same[0])}."
+        return f"{sentence} the same two: {finding_id(EXCHANGES, *same[0])}."
     first = finding_id(EXCHANGES, *exchanged[0])
-    return f"{told} {{confused_pairs}} pairs of labels below the two, first {first}."
+    return f"{sentence} {{confused_pairs}} pairs of labels below the two, first {first}."
 
 
 CHECK = Check(

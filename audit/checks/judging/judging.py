@@ -175,7 +175,7 @@ def _judged(
         asked(check, bounds=bounds.get(check.name, ()), waivers=waivers) for check in measured
     ]
     uses = waivers.uses(checks)
-    told = [asked(check.run(uses), bounds=(), waivers=None) for check in ON_WAIVERS]
+    about_waivers = [asked(check.run(uses), bounds=(), waivers=None) for check in ON_WAIVERS]
     return replace(
         result,
         identity=_identity(result, policy, reference),
@@ -188,7 +188,7 @@ def _judged(
                 known["pairs"] for key in ("expected", "companions") for known in result.policy[key]
             ],
         ),
-        checks=(*checks, *told),
+        checks=(*checks, *about_waivers),
         waivers=tuple(listed(use) for use in uses),
         reference=None if reference is None else remembered(reference, min_cell),
     )

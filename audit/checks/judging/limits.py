@@ -59,9 +59,9 @@ def with_limits(
     evidence: Mapping[str, Quantity], bounds: Iterable[Bound]
 ) -> Mapping[str, Quantity]:
     """The evidence, with its limits replaced by those of the policy."""
-    told = {b.limit.told_as: b.value for b in bounds if b.limit.evidence in evidence}
+    limits = {b.limit.shown_as: b.value for b in bounds if b.limit.evidence in evidence}
     return {
-        name: replace(quantity, value=told[name]) if name in told else quantity
+        name: replace(quantity, value=limits[name]) if name in limits else quantity
         for name, quantity in evidence.items()
     }
 

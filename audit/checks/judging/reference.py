@@ -32,8 +32,8 @@ def remembered(reference: AuditResult, min_cell: int) -> Remembered:
         "hierarchy": reference.identity["hierarchy"]["sha256"],
         "depths": kept_depths(*(view["overview"]["coverage"]["depths"] for view in (own, shared))),
         "checks": [
-            _check(check, *told)
-            for check, *told in zip(reference.checks, own["checks"], shared["checks"], strict=True)
+            _check(check, *views)
+            for check, *views in zip(reference.checks, own["checks"], shared["checks"], strict=True)
         ],
     }
 
@@ -41,7 +41,7 @@ def remembered(reference: AuditResult, min_cell: int) -> Remembered:
 def _check(check: CheckResult, own: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
     standing = {finding.id: finding for finding in check.standing}
     there = [finding.id for finding in check.in_order() if not finding.judgement.dropped]
-    told = zip(own["findings"], shared["findings"], strict=True)
+    findings = zip(own["findings"], shared["findings"], strict=True)
     return {
         "name": check.name,
         "status": check.status,
@@ -49,7 +49,7 @@ def _check(check: CheckResult, own: Mapping[str, Any], shared: Mapping[str, Any]
         "folded": [id_ for id_ in there if id_ not in standing],
         "findings": [
             _finding(standing[finding["id"]], finding, _in_both(first["evidence"], finding))
-            for first, finding in told
+            for first, finding in findings
         ],
     }
 

@@ -107,11 +107,11 @@ def _rows(
 ) -> tuple[Finding, ...]:
     """A finding on the labels that are a code only with zeros put back; none without such."""
     lost = labels.filter(LOST_ZERO)
-    told = lines(measured, lost, "with_zeros")
+    written = lines(measured, lost, "with_zeros")
     sentence, several = _several(lost, fits)
     return finding_of_labels(
         measured,
-        told if fits is None else told.join(fits, on="line", how="left"),
+        written if fits is None else written.join(fits, on="line", how="left"),
         check=_NAME,
         key=key,
         severity="warning",
@@ -134,17 +134,17 @@ def _several(lost: pl.DataFrame, fits: pl.DataFrame | None) -> tuple[str, dict[s
     several = lost.filter(pl.col("with_zeros").list.len() > 1)
     if several.is_empty():
         return "", {}
-    can, told = " {several} of the labels can be read in several ways", Quantity(len(several))
+    can, count = " {several} of the labels can be read in several ways", Quantity(len(several))
     if fits is None:
         return (
             f"{can}, and none is preferred: counts do not keep the other codes of a record.",
-            {"several": told},
+            {"several": count},
         )
     fitted = len(several.join(fits, on="line", how="semi"))
     return (
         f"{can}; for {{fitted}} of them one reading fits the other codes of most records clearly "
         "better than the others.",
-        {"several": told, "fitted": Quantity(fitted, "derived", sources=("rows",))},
+        {"several": count, "fitted": Quantity(fitted, "derived", sources=("rows",))},
     )
 
 

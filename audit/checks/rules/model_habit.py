@@ -124,14 +124,14 @@ def _stronger(
     found = pairs[passing]
     by = representatives(model.carried, found, closure, ratio=ratio, p=limit)
     for place in range(len(found)):
-        told = found[np.flatnonzero((by == place) & (np.arange(len(found)) != place))]
+        others = found[np.flatnonzero((by == place) & (np.arange(len(found)) != place))]
         yield _stronger_finding(
             measured,
             model,
             found[np.array([place])],
             q_value=float(q_value[place]),
             family=len(pairs),
-            parts=_parts(measured, model, told),
+            parts=_parts(measured, model, others),
             into=_id(measured, found, int(by[place])) if by[place] != place else "",
         )
 
@@ -141,10 +141,10 @@ def _id(measured: Measurements, pairs: Together, place: int) -> str:
     return finding_id(_NAME, nodes[pairs.a[place]], nodes[pairs.b[place]])
 
 
-def _parts(measured: Measurements, model: ModelMeasurements, told: Together) -> tuple[Part, ...]:
-    """The pairs that a finding tells beside its own, those predicted most often first."""
+def _parts(measured: Measurements, model: ModelMeasurements, others: Together) -> tuple[Part, ...]:
+    """The pairs that a finding reports in addition to its own, those predicted most often first."""
     names, n = measured.hierarchy.nodes, len(model.predictions)
-    first = told[np.lexsort((told.b, told.a, -told.predicted))[:TOP_PARTS]]
+    first = others[np.lexsort((others.b, others.a, -others.predicted))[:TOP_PARTS]]
     lines = zip(first.a.tolist(), first.b.tolist(), first.predicted.tolist(), strict=True)
     return tuple(Part((names[a], names[b]), {"instances": count(k, n)}) for a, b, k in lines)
 

@@ -155,7 +155,7 @@ CHECK = Check(
     "Are there labels that say too little, with more specific nodes below them?",
     run,
     limits=(
-        Limit("lost", ">", "depth_loss", told_as="limit"),
+        Limit("lost", ">", "depth_loss", shown_as="limit"),
         Limit("p_value", "<=", "false_discovery_rate"),
     ),
     cases=cases,

@@ -151,13 +151,13 @@ def pile_of(counts: IntArray) -> Pile | None:
 
 def _findings(measured: Measurements, judged: list[tuple[_Scope, Pile]]) -> Iterator[Finding]:
     p_values = np.array([pile.p_value for _, pile in judged])
-    told = set[int]()  # the cap of the release, which comes first
+    reported = set[int]()  # the cap of the release, which comes first
     for (scope, pile), q in zip(judged, benjamini_hochberg(p_values, len(judged)), strict=True):
         high = pile.at >= LEAST_RATIO * pile.expected
         significant = q <= measured.policy.false_discovery_rate.value
-        if high and significant and pile.length not in told:
+        if high and significant and pile.length not in reported:
             if not scope.column:
-                told.add(pile.length)
+                reported.add(pile.length)
             yield _finding(measured, scope, pile, float(q), len(judged))
 
 

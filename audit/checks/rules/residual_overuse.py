@@ -235,7 +235,7 @@ CHECK = Check(
     "Are catch-all nodes used where the hierarchy has specific ones?",
     run,
     limits=(
-        Limit("low", ">", "residual_share", told_as="limit"),
+        Limit("low", ">", "residual_share", shown_as="limit"),
         Limit("q_value", "<=", "false_discovery_rate"),
     ),
     counts_with=("residual_instances", "residual_difference"),

@@ -129,11 +129,11 @@ def _retired_by_hierarchy(measured: Measurements) -> pl.DataFrame:
     """Labels that the hierarchy has retired, with ``may_stand_for``, its successors."""
     successors, hierarchy = _successors(measured), measured.hierarchy
     labels = written(measured).filter(pl.col("label").is_in([*successors]))
-    told = [
+    named_successors = [
         " or ".join(hierarchy.describe(hierarchy.index(node)) for node in successors[label])
         for label in labels["label"]
     ]
-    named = pl.Series("may_stand_for", [one or None for one in told], pl.String)
+    named = pl.Series("may_stand_for", [one or None for one in named_successors], pl.String)
     return labels.with_columns(named.fill_null("nothing that the hierarchy names"))
 
 

@@ -69,9 +69,9 @@ def _judged(measured: Measurements) -> list[_Judged]:
 
 def _judged_by(measured: Measurements, person: Person, rule: PersonRule) -> _Judged:
     carrying = carrying_any(measured, rule.nodes_named)
-    told = carrying[known(measured.loaded.dataset, person, rule)[carrying]]
+    judged = carrying[known(measured.loaded.dataset, person, rule)[carrying]]
     fits = fitting(measured.loaded.dataset, person, rule)
-    return _Judged(rule, carrying, told, told[~fits[told]])
+    return _Judged(rule, carrying, judged, judged[~fits[judged]])
 
 
 def _column(person: Person, rule: PersonRule) -> str:
@@ -167,7 +167,7 @@ def _finding(
 ) -> Finding:
     rule, touched, total = judged.rule, len(instances), measured.n_instances
     parts = parts_of(measured, rule.nodes_named, instances)
-    told = (
+    rule_text = (
         f" The rule: {rule.source.rstrip('.')}. "
         "{instances|It is a candidate|They are candidates} for review, not {instances|a "
         "fault|faults}."
@@ -176,7 +176,7 @@ def _finding(
         check=_NAME,
         severity=severity,
         nodes=rule.nodes_named if len(rule.nodes_named) == 1 else parts[0].nodes,
-        statement=statement + (told if kind == _CONFLICT else ""),
+        statement=statement + (rule_text if kind == _CONFLICT else ""),
         evidence={
             "instances": count(touched, len(of), len(judged.carrying), total),
             "of": count(len(of), len(judged.carrying), total),

@@ -112,9 +112,9 @@ def _whole_key(table: str) -> str:
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with a label that belongs to another table."""
     (key,), by_table = finding.key, _by_table(measured)
-    told = {table: labels.filter(WRONG_TABLE) for table, labels in by_table.items()}
-    told |= {_whole_key(t): labels.filter(FITS_ELSEWHERE_ALONE) for t, labels in by_table.items()}
-    return written_with(measured, told[key])
+    found = {table: labels.filter(WRONG_TABLE) for table, labels in by_table.items()}
+    found |= {_whole_key(t): labels.filter(FITS_ELSEWHERE_ALONE) for t, labels in by_table.items()}
+    return written_with(measured, found[key])
 
 
 CHECK = Check(_NAME, "Do codes of one code set stand in the table of another?", run, cases=cases)

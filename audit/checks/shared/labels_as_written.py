@@ -211,11 +211,11 @@ def explained(measured: Measurements) -> set[str]:
 def lines(measured: Measurements, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
     """``line, label, rows, instances, may_stand_for``, the last from the column ``codes``."""
     hierarchy = measured.hierarchy
-    told = [
+    meanings = [
         " or ".join(hierarchy.describe(hierarchy.index(code)) for code in found)
         for found in labels[codes].to_list()
     ]
-    may_stand_for = pl.Series("may_stand_for", told, dtype=pl.String)
+    may_stand_for = pl.Series("may_stand_for", meanings, dtype=pl.String)
     return labels.select("line", "label", "rows", "instances", may_stand_for)
 
 
