@@ -109,8 +109,8 @@ class InstanceTree:
         shares = np.maximum(self._label_shares, self._score_shares)
         for line in tree_lines(self.labels.hierarchy, shares, least):
             if line.node is None:
-                told = left_out_words(line.left_out, least)
-                yield InstanceLine(line.lead, line.level, "", told)
+                words = left_out_words(line.left_out, least)
+                yield InstanceLine(line.lead, line.level, "", words)
             else:
                 drawn = self._line(line, line.node)
                 label_bar, score_bar = (bar.bar(line.level, line.node) for bar in bars)

@@ -206,9 +206,9 @@ def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy) -> LabelNodes:
     labels = asked.select("label", table=pl.lit(None, pl.String))
     hierarchy, placed = placed_labels(labels, hierarchy)
     places = placed.select("label", "node", "added", reason_told="reason")
-    told = counts.join(places, on="label", how="left")
+    by_label = counts.join(places, on="label", how="left")
     reason = pl.when(homeless).then(pl.lit("bad_row")).when(missing).then(pl.lit("missing_code"))
-    written = told.with_columns(
+    written = by_label.with_columns(
         number=pl.when(~homeless).then((~homeless).cum_sum().cast(pl.Int64) - 1),
         reason=reason.otherwise("reason_told"),
         node=pl.when(~homeless).then("node"),

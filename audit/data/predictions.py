@@ -104,14 +104,14 @@ class Predictions:
         )
 
     def _repr_markdown_(self) -> str:
-        told = self.ledger
+        ledger = self.ledger
         counts = {
-            "instances read": told.instances_read,
-            "instances matched": told.instances_matched,
-            "instances without labels": told.instances_without_labels,
-            "instances without predictions": told.instances_without_predictions,
-            "instances without scores": told.instances_without_scores,
-            "unknown classes": len(told.unknown_classes),
+            "instances read": ledger.instances_read,
+            "instances matched": ledger.instances_matched,
+            "instances without labels": ledger.instances_without_labels,
+            "instances without predictions": ledger.instances_without_predictions,
+            "instances without scores": ledger.instances_without_scores,
+            "unknown classes": len(ledger.unknown_classes),
         }
         rows = "".join(f"| {name} | {n:,} |\n" for name, n in counts.items())
         return f"**{self!r}**\n\n| ledger | n |\n|---|---:|\n{rows}"

@@ -88,13 +88,13 @@ def _beyond_parents(result: AuditResult) -> Iterator[str]:
 def _other_findings(result: AuditResult) -> Iterator[str]:
     """Findings whose counts of nodes, pairs and residual use are not those of the tables."""
     release = release_of(result.nodes, result.edges, result.ledger)
-    told = {
+    counts_of = {
         finding.id: (evidence_cells(release, check.name, finding.nodes, finding.key), finding)
         for check in result.checks
         for finding in check.findings
     }
-    counts = _counts(result, {f.nodes[-2:] for c, f in told.values() if "support_a" in c})
-    for id_, (cells, finding) in told.items():
+    counts = _counts(result, {f.nodes[-2:] for c, f in counts_of.values() if "support_a" in c})
+    for id_, (cells, finding) in counts_of.items():
         known = {n: counts[cell] for n, cell in cells.items() if cell in counts}
         if any(n in finding.evidence and finding.evidence[n].value != known[n] for n in known):
             yield id_

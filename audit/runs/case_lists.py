@@ -45,12 +45,12 @@ def listed(result: AuditResult) -> Iterator[Listed]:
     cases = dict(counted.select(pl.col("finding").cast(pl.String), "len").iter_rows())
     for check in result.checks:
         for finding in check.in_order():
-            told = {name: quantity.value for name, quantity in finding.evidence.items()}
+            values = {name: quantity.value for name, quantity in finding.evidence.items()}
             yield Listed(
                 finding.id,
                 finding.check,
                 finding.judged_severity,
-                filled(finding.statement, told),
+                filled(finding.statement, values),
                 cases.get(finding.id, 0),
             )
 

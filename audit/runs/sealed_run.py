@@ -122,10 +122,10 @@ class SealedRun:
 
     def _object(self, name: str) -> Mapping[str, Any]:
         try:
-            told = json.loads(self.content(name))
+            content = json.loads(self.content(name))
         except (OSError, ValueError, RecursionError):
             return {}
-        return told if isinstance(told, dict) else {}
+        return content if isinstance(content, dict) else {}
 
     @cached_property
     def manifest(self) -> Manifest | None:
@@ -138,13 +138,13 @@ class SealedRun:
         return self._sealed(LISTING, RestrictedManifest)
 
     def _sealed(self, name: str, kind: type[_Kind]) -> _Kind | None:
-        told = self._object(name)
+        stated = self._object(name)
         try:
-            whole = to_json_bytes(told) == self.content(name)
-            manifest = kind.model_validate(told)
+            whole = to_json_bytes(stated) == self.content(name)
+            manifest = kind.model_validate(stated)
         except (OSError, ValueError):
             return None
-        return manifest if whole and manifest.seal == seal_of(told) else None
+        return manifest if whole and manifest.seal == seal_of(stated) else None
 
     @property
     def keyed(self) -> bool:

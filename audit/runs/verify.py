@@ -156,8 +156,8 @@ def _tables(run: SealedRun) -> tuple[Verdict, Verdict]:
         result = read_run(run.folder, unsealed=True)
         given, apart = to_json_bytes(result.shared()), list(disagreements(result))
     except Exception as error:  # tables that somebody made can be wrong in every way
-        told = f"{type(error).__name__}: {_first_line(error)}"
-        return neither(FAILS, f"{RESTRICTED}/ cannot be read as tables of a run: {told}")
+        reason = f"{type(error).__name__}: {_first_line(error)}"
+        return neither(FAILS, f"{RESTRICTED}/ cannot be read as tables of a run: {reason}")
     counts = Verdict("counts", FAILS if apart else HOLDS, "; ".join(apart) or AGREE)
     if given != run.content(RESULT):
         other = f"{RESTRICTED}/ gives another {RESULT}: {_apart(run, given)}"
@@ -172,16 +172,16 @@ def _html(run: SealedRun) -> Verdict:
         report = read_html(run.folder / HTML)
     except UnicodeDecodeError:
         return Verdict(HTML, FAILS, "it is no UTF-8")
-    told = {finding.id: comparable(finding.sentences) for finding in report.findings}
+    statements = {finding.id: comparable(finding.sentences) for finding in report.findings}
     ids = Counter(finding.id for finding in report.findings)
     faults = {
-        "lacks": [one for one in run.statements if one not in told],
+        "lacks": [one for one in run.statements if one not in statements],
         "words otherwise": [
             one
             for one, statement in run.statements.items()
-            if one in told and not told[one].startswith(comparable(statement))
+            if one in statements and not statements[one].startswith(comparable(statement))
         ],
-        "has beside": [one for one in told if one not in run.statements],
+        "has beside": [one for one in statements if one not in run.statements],
         "has twice": [one for one, times in ids.items() if times > 1],
     }
     return _parity(run, HTML, faults, digest_told=run.digest in report.codes)
@@ -218,10 +218,10 @@ def _unready(run: SealedRun, report: str) -> str:
 def _parity(
     run: SealedRun, report: str, faults: Mapping[str, Iterable[str]], *, digest_told: bool
 ) -> Verdict:
-    told = [f"{word} {first_cases(ids)}" for word, ids in faults.items() if ids]
-    told += [] if digest_told else [f"does not state the digest of {RESULT}"]
-    if told:
-        return Verdict(report, FAILS, "; ".join(told))
+    differences = [f"{word} {first_cases(ids)}" for word, ids in faults.items() if ids]
+    differences += [] if digest_told else [f"does not state the digest of {RESULT}"]
+    if differences:
+        return Verdict(report, FAILS, "; ".join(differences))
     return Verdict(report, HOLDS, f"states the {len(run.statements)} findings of {RESULT}")
 
 
@@ -256,12 +256,14 @@ def _inputs(run: SealedRun, key: SealKey | None) -> Verdict:
     """Of inputs that are there, and as they were as far as digests tell."""
     unknown = sum(recorded.sha256 is None for recorded in run.inputs)
     if unknown:
-        told = f"no intact {LISTING} has the digests of {counted(unknown, 'files')} of data"
-        return Verdict("inputs", UNCHECKED, told)
-    told = f"{counted(len(run.inputs), 'files')} with their digests"
+        detail = f"no intact {LISTING} has the digests of {counted(unknown, 'files')} of data"
+        return Verdict("inputs", UNCHECKED, detail)
+    detail = f"{counted(len(run.inputs), 'files')} with their digests"
     if key and run.keyed_as(key):
-        return Verdict("inputs", HOLDS, told)
-    return Verdict("inputs", UNCHECKED, f"{told}, but no key here seals {LISTING}, which has them")
+        return Verdict("inputs", HOLDS, detail)
+    return Verdict(
+        "inputs", UNCHECKED, f"{detail}, but no key here seals {LISTING}, which has them"
+    )
 
 
 def _changed_inputs(inputs: Iterable[Input], old: Path, new: Path) -> Iterator[str]:

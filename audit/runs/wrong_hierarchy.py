@@ -54,14 +54,14 @@ def refuse_wrong_hierarchy(
 
 def refuse_wrong_classes(predictions: Predictions, path: Path) -> None:
     """Raise InputError if more than half of the classes of predictions are not nodes."""
-    told = predictions.ledger
-    unknown = told.unknown_classes
-    if len(unknown) <= MOSTLY * told.classes_read:
+    ledger = predictions.ledger
+    unknown = ledger.unknown_classes
+    if len(unknown) <= MOSTLY * ledger.classes_read:
         return
     guess = _guess(dict.fromkeys(unknown, 1), predictions.hierarchy)
     raise InputError(
         f"most classes must be nodes of the hierarchy {predictions.hierarchy.name}",
-        found=f"{len(unknown):,} of {told.classes_read:,} are none: {first_cases(unknown)}",
+        found=f"{len(unknown):,} of {ledger.classes_read:,} are none: {first_cases(unknown)}",
         where=path,
         hint=f"{guess}; --anyway goes on",
     )

@@ -53,14 +53,14 @@ def write_checkpoint(path: Path, identity: Mapping[str, Any], arrays: Arrays) ->
     Raises:
         OutputError: If it cannot be written; the previous one is kept.
     """
-    told = np.frombuffer(json.dumps(identity, sort_keys=True).encode(), np.uint8)
+    stated = np.frombuffer(json.dumps(identity, sort_keys=True).encode(), np.uint8)
     with on_disk(path.parent):
         for file in files_beside(path).glob("*"):
             flush(file)
         if files_beside(path).exists():
             flush(files_beside(path))
     with written_whole(path, lasting=True) as begun, begun.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **{IDENTITY: told}, **arrays)
+        np.savez(stream, allow_pickle=False, **{IDENTITY: stated}, **arrays)
 
 
 def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Arrays:

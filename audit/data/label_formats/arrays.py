@@ -114,11 +114,11 @@ def _whole(source: Source) -> Iterator[None]:
             warnings.simplefilter("ignore")  # of headers that Python 2 wrote
             yield
     except _BROKEN as error:
-        told = str(error).split("\n")[0]
+        reason = str(error).split("\n")[0]
         pickled = "allow_pickle" in str(error)
         raise InputError(
             "a whole NumPy file of numbers or text is required",
-            found="pickled objects, which could run code when read" if pickled else told,
+            found="pickled objects, which could run code when read" if pickled else reason,
             where=source,
             hint="write names as text: np.array(names, dtype=str)" if pickled else "",
         ) from None

@@ -119,5 +119,5 @@ def _difference(schema: Mapping[str, pl.DataType], first: Mapping[str, pl.DataTy
             if schema[name] != first[name]
         ],
     }
-    told = [f"{word} {first_cases(names)}" for word, names in differing.items() if names]
-    return "; ".join(told) or "the columns in another order"
+    differences = [f"{word} {first_cases(names)}" for word, names in differing.items() if names]
+    return "; ".join(differences) or "the columns in another order"

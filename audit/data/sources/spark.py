@@ -174,8 +174,8 @@ def _cause(error: Exception) -> str:
     """The line of a Spark error that says what is wrong; for a Python error, after its trace."""
     text = _message(error)
     lines = text.partition("Traceback (most recent call last):")[2] or text
-    told = (line for line in lines.strip("\n").splitlines() if not line.startswith(" "))
-    return next(told, type(error).__name__)
+    messages = (line for line in lines.strip("\n").splitlines() if not line.startswith(" "))
+    return next(messages, type(error).__name__)
 
 
 def _columns(rows: DataFrame) -> dict[str, pl.DataType]:

@@ -188,10 +188,10 @@ def _vocabulary(tokens: pl.Series, records: Records | None) -> tuple[pl.Series, 
     """All words in order, those of explanations among them, and the place of each token's word."""
     distinct = tokens.unique()
     words = words_of(distinct)
-    told = (
+    given = (
         [] if records is None or records.kind != "text" else [laid_out(records.frame["words"])[0]]
     )
-    vocabulary = pl.concat([words, *told]).unique().sort()
+    vocabulary = pl.concat([words, *given]).unique().sort()
     by_token = pl.Series(places_in(words, vocabulary))
     places = tokens.replace_strict(distinct, by_token, return_dtype=pl.Int64)
     return vocabulary, places.to_numpy()
@@ -249,9 +249,9 @@ def _records_among(rows: pl.DataFrame, choices: Choices, where: object) -> Recor
     if held is None:
         return None
     kind, column = held
-    told = rows.filter(pl.col(column).is_not_null() | pl.col("evidence_fault"))
+    given = rows.filter(pl.col(column).is_not_null() | pl.col("evidence_fault"))
     model = pl.col("model") if kind == "marks" else pl.lit(None, pl.String)
-    records = told.select("id", "target", column, model=model, wrong_type="evidence_fault")
+    records = given.select("id", "target", column, model=model, wrong_type="evidence_fault")
     return _records(_distinct(records), kind, column, choices.stop)
 
 
@@ -305,5 +305,7 @@ def _held(
 
 def _counts_as_text(ledger: Mapping[str, int], of: str = "") -> str:
     """Counts of the ledger for a message: those whose names begin so."""
-    told = [f"{count:,} {name}" for name, count in ledger.items() if name.startswith(of) and count]
-    return ", ".join(told)
+    reasons = [
+        f"{count:,} {name}" for name, count in ledger.items() if name.startswith(of) and count
+    ]
+    return ", ".join(reasons)

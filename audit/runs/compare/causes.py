@@ -43,7 +43,7 @@ def causes(
         edits: From `hierarchy_edits`.
         restated: Number of nodes that have other common nodes below them in NEW.
     """
-    told = {
+    sentences = {
         "data": _data(old, new),
         "hierarchy": _hierarchy(edits, restated),
         "normaliser": _inseparable("The normaliser", "code"),
@@ -54,18 +54,22 @@ def causes(
     }
     other_data = not same_data(old, new)
     return tuple(
-        _cause(name, was, now, told[name], changed=was != now if name != "data" else other_data)
+        _cause(
+            name, was, now, sentences[name], changed=was != now if name != "data" else other_data
+        )
         for name, was, now in _values(old.identity, new.identity)
     )
 
 
-def _cause(name: CauseName, was: str | None, now: str | None, told: str, *, changed: bool) -> Cause:
+def _cause(
+    name: CauseName, was: str | None, now: str | None, sentence: str, *, changed: bool
+) -> Cause:
     unchanged = (
         "Both runs counted the same data, so that no difference between their labels is chance."
         if name == "data"
         else f"Both runs have the same {name}."
     )
-    return Cause(name, changed, was, now, told if changed else unchanged)
+    return Cause(name, changed, was, now, sentence if changed else unchanged)
 
 
 def _values(
@@ -102,11 +106,11 @@ def _hierarchy(edits: pl.DataFrame, restated: int) -> str:
         "retitled": "retitled",
         "assignable_changed": "allowed or no longer allowed as labels",
     }
-    told = [f"{counts[edit]:,} {word}" for edit, word in words.items() if counts[edit]]
+    counted_edits = [f"{counts[edit]:,} {word}" for edit, word in words.items() if counts[edit]]
     placed = len(edits) - len(own)
     sentences = [
-        f"Nodes edited: {', '.join(told)}."
-        if told
+        f"Nodes edited: {', '.join(counted_edits)}."
+        if counted_edits
         else "No node that a list of codes names was edited."
     ]
     if placed:

@@ -110,11 +110,13 @@ def _hold_within(counts: Counts, wholes: Mapping[int, int]) -> BoolArray:
     """Whether the share of changes of the instances of one above each changed, or is unknown."""
     changes, above = list(wholes), list(wholes.values())
     n_old, n_new = counts.old[above], counts.new[above]
-    told = (n_old > 0) & (n_new > 0)
+    in_both = (n_old > 0) & (n_new > 0)
     ones = counts[changes]
-    holds = ~told
-    within = Counts(ones.old[told], n_old[told], ones.new[told], n_new[told], counts.same_data)
-    holds[told] = within.holds()
+    holds = ~in_both
+    within = Counts(
+        ones.old[in_both], n_old[in_both], ones.new[in_both], n_new[in_both], counts.same_data
+    )
+    holds[in_both] = within.holds()
     return holds
 
 

@@ -54,24 +54,24 @@ class KeptModel:
     @cached_property
     def decided(self) -> Sparse:
         """Predicted labels, 0/1, shape (n_instances, n_nodes)."""
-        told = self.run.ledger["predictions"]
-        threshold = told["decision_threshold"]
-        return decide(self.scores, threshold, single_label=told["single_label"])
+        ledger = self.run.ledger["predictions"]
+        threshold = ledger["decision_threshold"]
+        return decide(self.scores, threshold, single_label=ledger["single_label"])
 
     def replicated(self, scopes: Sequence[str]) -> list[Replicated]:
         """Every metric of all instances and of the scopes, with bootstrap replicates.
 
         A unit is drawn as often as in any other run, by its name.
         """
-        told = self.run.ledger["predictions"]
+        ledger = self.run.ledger["predictions"]
         policy = self._policy
         stream = metric_stream(
             self.hierarchy,
             moves_of(self.hierarchy, policy.levels, policy.aggregation),
             policy.subgraphs,
-            single_label=told["single_label"],
-            set_valued=told["set_valued"],
-            decision_threshold=told["decision_threshold"],
+            single_label=ledger["single_label"],
+            set_valued=ledger["set_valued"],
+            decision_threshold=ledger["decision_threshold"],
             scopes=[scope for scope in scopes if scope != ALL],
         )
         add_all(stream, self.gold, self.scores, self.units, policy.aggregation)

@@ -237,12 +237,12 @@ def _folded(family: _Family, changed: BoolArray) -> IntArray:
 def _described(table: pl.DataFrame, family: _Family) -> pl.DataFrame:
     """The table with relations, and ratios to what was expected, of the changed pairs."""
     changed = table.filter("changed").select("a", "b")
-    told = changed
+    ratios = changed
     for release, suffix in ((family.old, "old"), (family.new, "new")):
-        told = told.join(_ratios(release, changed, suffix), on=["a", "b"], how="left")
+        ratios = ratios.join(_ratios(release, changed, suffix), on=["a", "b"], how="left")
     relation = pl.coalesce("relation_new", "relation_old").alias("relation")
-    told = told.select("a", "b", relation, "ratio_old", "ratio_new")
-    return table.join(told, on=["a", "b"], how="left", maintain_order="left")
+    ratios = ratios.select("a", "b", relation, "ratio_old", "ratio_new")
+    return table.join(ratios, on=["a", "b"], how="left", maintain_order="left")
 
 
 def _ratios(release: Release, pairs: pl.DataFrame, suffix: str) -> pl.DataFrame:

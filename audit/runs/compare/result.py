@@ -142,10 +142,10 @@ class Comparison:
         return {edit: counted.get(edit, 0) for edit in EDITS}
 
     def __repr__(self) -> str:
-        told = [f"{count:,} {name}" for name, count in self._totals.items() if count]
+        totals = [f"{count:,} {name}" for name, count in self._totals.items() if count]
         if self.model is not None and self.model.predictions != "same":
-            told.insert(0, "other predictions")
-        return f"Comparison({', '.join(told) or 'nothing changed'})"
+            totals.insert(0, "other predictions")
+        return f"Comparison({', '.join(totals) or 'nothing changed'})"
 
     def _repr_markdown_(self) -> str:
         rows = "\n".join(

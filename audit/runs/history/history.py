@@ -238,7 +238,7 @@ def _finding(
     places = [place for place, finding in enumerate(standing, 1) if finding is not None]
     last = standing[places[-1] - 1]
     assert last is not None
-    told = runs[places[-1] - 1].shared["policy"]["min_cell"] == least
+    strictest = runs[places[-1] - 1].shared["policy"]["min_cell"] == least
     steps = [steps_of(old, new).get(identifier) for old, new in pairwise(checks)]
     return {
         "check": name,
@@ -250,7 +250,7 @@ def _finding(
         "last": places[-1],
         "severities": [finding and finding["severity"] for finding in standing],
         "steps": steps,
-        "statement": last["statement"] if told else None,
+        "statement": last["statement"] if strictest else None,
     }
 
 
