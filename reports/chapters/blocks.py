@@ -60,12 +60,12 @@ def blocks(
 def rest_of(checks: Sequence[Check]) -> str:
     """How many checks found nothing, and how many could not be applied."""
     named = (("pass", "found nothing"), ("not_applicable", "could not be applied"))
-    told = [
+    counts = [
         f"{counted(n, 'check')} {what}"
         for status, what in named
         if (n := sum(check["status"] == status for check in checks))
     ]
-    text = " and ".join(told)
+    text = " and ".join(counts)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
@@ -93,7 +93,7 @@ def _block(
         advice=_advice(found),
         measure=_heading(one.measure_called for one in cards),
         count=_heading(one.count_called for one in cards),
-        findings=_told_apart(cards),
+        findings=_distinct_cards(cards),
         table=_table(check, cards),
     )
 
@@ -129,7 +129,7 @@ def _heading(labels: Any) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _told_apart(cards: tuple[Card, ...]) -> tuple[Card, ...]:
+def _distinct_cards(cards: tuple[Card, ...]) -> tuple[Card, ...]:
     """Findings under their nodes; under their sentences where nodes tell no two apart."""
     named = Counter(one.about for one in cards)
     return tuple(replace(one, about=()) if named[one.about] > 1 else one for one in cards)

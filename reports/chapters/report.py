@@ -139,8 +139,8 @@ def _built(view: _View, imprint: Imprint) -> Report:
     explained, held, graph = explanations(shared), concepts(shared), entailment(shared)
     alone = labels_alone(shared)
     if alone:
-        told = explained or held or graph
-        release = _of_labels(release, alone, told.facts if told else (), shared, imprint)
+        part = explained or held or graph
+        release = _of_labels(release, alone, part.facts if part else (), shared, imprint)
     return Report(
         title=release.title,
         stated=stated(imprint, tool, shared["policy"]["min_cell"]),

@@ -70,8 +70,9 @@ def _sentences(found: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[
     )
     asked = [check for check in found["checks"] if check["new"] is not None]
     totals = {change: sum(check[change] for check in asked) for change in CHANGE}
-    told = listed([f"{n:,} {CHANGE[change].lower()}" for change, n in totals.items()])
-    yield f"Of the findings of the {counted(len(asked), 'check')} that both runs could ask: {told}."
+    changes = listed([f"{n:,} {CHANGE[change].lower()}" for change, n in totals.items()])
+    checks = counted(len(asked), "check")
+    yield f"Of the findings of the {checks} that both runs could ask: {changes}."
 
 
 def _checks(checks: Rows) -> Table:
@@ -151,10 +152,10 @@ def _finding_row(finding: Mapping[str, Any]) -> tuple[Cell, ...]:
 
 def _effects(finding: Mapping[str, Any]) -> tuple[str, str]:
     """The effect in the reference and now; a dash in the run without the finding."""
-    told = percent if finding["effect"] == "share" else _times
+    wording = percent if finding["effect"] == "share" else _times
     return (
-        "–" if finding["change"] == "new" else told(finding["before"]),
-        "–" if finding["change"] == "gone" else told(finding["now"]),
+        "–" if finding["change"] == "new" else wording(finding["before"]),
+        "–" if finding["change"] == "gone" else wording(finding["now"]),
     )
 
 

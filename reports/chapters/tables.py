@@ -236,8 +236,8 @@ def person_rules_table(policy: Mapping[str, Any]) -> Table | None:
 
 def _whom(rule: Mapping[str, Any]) -> str:
     ages = (("from", rule["age_from"]), ("to", rule["age_to"]))
-    told = " ".join(f"{word} {age}" for word, age in ages if age is not None)
-    return str(rule["sex"] or f"aged {told} years")
+    limits = " ".join(f"{word} {age}" for word, age in ages if age is not None)
+    return str(rule["sex"] or f"aged {limits} years")
 
 
 def _some(nodes: Sequence[str]) -> str:
@@ -248,8 +248,8 @@ def _some(nodes: Sequence[str]) -> str:
 
 
 def _span(first: str | None, last: str | None) -> str:
-    told = (("from", first), ("to", last))
-    return " ".join(f"{word} {day}" for word, day in told if day) or "always"
+    days = (("from", first), ("to", last))
+    return " ".join(f"{word} {day}" for word, day in days if day) or "always"
 
 
 def severities_table(policy: Mapping[str, Any]) -> Table | None:

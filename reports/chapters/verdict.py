@@ -76,8 +76,8 @@ def leading(checks: Sequence[Mapping[str, Any]]) -> Mapping[str, Mapping[str, An
 def _touched(finding: Mapping[str, Any]) -> int:
     """The count of a finding as it is shown, a bound by its number; 0 without one."""
     evidence = finding["evidence"]
-    told = next((evidence[name] for name in COUNTED if evidence.get(name) is not None), 0)
-    return size(told)
+    count = next((evidence[name] for name in COUNTED if evidence.get(name) is not None), 0)
+    return size(count)
 
 
 def _concepts_tested(shared: Mapping[str, Any]) -> str:

@@ -160,9 +160,9 @@ def _share(
     ends = None if value is not None else _within(count, total)
     within = None if ends is None else (ends[0] / total, ends[1] / total)
     text = f"{number(count)} of {number(total)}"
-    told = text if value is None else f"{text}, {percent(value)}"
+    words = text if value is None else f"{text}, {percent(value)}"
     known = (low, high) if None not in (low, high) else (None, None)
-    return Line(f"{called}: {told}" if called else told, "bar", role, value, *known, within)
+    return Line(f"{called}: {words}" if called else words, "bar", role, value, *known, within)
 
 
 def _difference(evidence: Evidence, limit: float | None) -> Plot | None:
@@ -238,8 +238,8 @@ def _ratio(evidence: Evidence, called: str, limit: float | None) -> Plot | None:
         return None
     low, high = (_known(evidence.get(f"ratio_{end}")) for end in ("low", "high"))
     reach = [v for v in (value, low, high, limit) if v is not None]
-    told = _with_bounds(value, low, high, ratio) + ("" if low and high else ", no interval")
-    line = Line(f"{called}: {told}", "dot", "observed", value)
+    words = _with_bounds(value, low, high, ratio) + ("" if low and high else ", no interval")
+    line = Line(f"{called}: {words}", "dot", "observed", value)
     return _plot(
         "Ratio, on a logarithmic axis",
         [_bounded(line, low, high)],

@@ -66,16 +66,17 @@ def _bar(cell: Cell, role: str, width: int, tall: int) -> str:
     )
     return (
         f'<g class="bar" data-node="{escape(row["node"])}" data-label="{escape(label)}" '
-        f'data-ink="{ink}"><title>{escape(told_of(row))}</title>'
+        f'data-ink="{ink}"><title>{escape(bar_words(row))}</title>'
         f'<path d="M{left},{top:g}h{width}v{high:g}h-{width}Z" fill="{_COLOURS[role]}" '
         f'stroke="{LIGHT["gap"]}" stroke-width="0.8"/>{text}</g>'
     )
 
 
-def told_of(row: Mapping[str, object]) -> str:
+def bar_words(row: Mapping[str, object]) -> str:
     """A bar in words: its name, its instances, and its residual share where it has one.
 
-    >>> told_of({"node": "401", "title": "Hypertension", "instances": 1200, "residual_share": 0.5})
+    >>> row = {"node": "401", "title": "Hypertension", "instances": 1200, "residual_share": 0.5}
+    >>> bar_words(row)
     'Hypertension (401): 1,200 instances, residual share 50.0%'
     """
     name, share = Node(str(row["node"]), str(row["title"] or "")).text, row["residual_share"]

@@ -94,12 +94,12 @@ def places(
 def _against(nodes: int, edges: Iterable[Edge]) -> tuple[bool, ...]:
     """Which edges would close a cycle with those before them."""
     above: list[set[int]] = [set() for _ in range(nodes)]
-    told = []
+    layers = []
     for start, end in edges:
         back = _reaches(above, end, start)
         above[end if back else start].add(start if back else end)
-        told.append(back)
-    return tuple(told)
+        layers.append(back)
+    return tuple(layers)
 
 
 def _reaches(above: Sequence[set[int]], start: int, end: int) -> bool:

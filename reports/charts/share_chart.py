@@ -60,7 +60,7 @@ def share_drawing(shares: Sequence[Share]) -> Drawing:
 
 def _mark(one: Share, x: float, y: float, low: float, high: float) -> str:
     colour = LIGHT["limit" if one.differs else "observed"]
-    told = escape(f"{printable(one.value)}: {percent(one.share)}")
+    label = escape(f"{printable(one.value)}: {percent(one.share)}")
     shape = (
         f"M{x - _DIAMOND:g} {y:g}l{_DIAMOND} -{_DIAMOND}l{_DIAMOND} {_DIAMOND}"
         f"l-{_DIAMOND} {_DIAMOND}Z"
@@ -69,7 +69,7 @@ def _mark(one: Share, x: float, y: float, low: float, high: float) -> str:
         f"a{_DOT:g} {_DOT:g} 0 1 0 -{2 * _DOT:g} 0Z"
     )
     return (
-        f'<g><title>{told}</title><path d="M{x:g} {low:g}V{high:g}" stroke="{colour}" '
+        f'<g><title>{label}</title><path d="M{x:g} {low:g}V{high:g}" stroke="{colour}" '
         f'stroke-width="2" stroke-opacity="0.55" fill="none"/><path d="{shape}" '
         f'fill="{colour}"/></g>'
     )

@@ -69,11 +69,11 @@ def _tested(confusions: Shared) -> str:
 
 def predictions_sentence(model: Shared) -> str:
     """Whether the predictions differ, and of how many instances."""
-    told = _STATES[model["predictions"]]
+    state = _STATES[model["predictions"]]
     if model["common"] is None or model["predictions"] == "same":
-        return told
+        return state
     return (
-        f"{told} Of {number(model['common'])} instances that both predicted, "
+        f"{state} Of {number(model['common'])} instances that both predicted, "
         f"{number(model['scores_differ'])} have other scores and "
         f"{number(model['answers_differ'])} other predicted labels."
     )

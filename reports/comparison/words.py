@@ -65,8 +65,8 @@ def _sentence(shared: Mapping[str, Any]) -> str:
     )
     found = [f"{totals[change]:,} {change}" for change in ("new", "worse", "gone", "better")]
     edits = counted(totals["edits"], "edit")
-    told = "" if model is None else f"{_MODELS[model['predictions']]}{_metrics(model, totals)} "
-    return f"{differ}{told}{use}; findings: {listed(found)}; the hierarchy has {edits}."
+    of_model = "" if model is None else f"{_MODELS[model['predictions']]}{_metrics(model, totals)} "
+    return f"{differ}{of_model}{use}; findings: {listed(found)}; the hierarchy has {edits}."
 
 
 _MODELS: Mapping[str, str] = {
@@ -117,7 +117,7 @@ def chance(p: float | None) -> str:
 
 def limits(shared: Mapping[str, Any]) -> tuple[str, ...]:
     """Limitations that a reader must know before using the comparison."""
-    told = [
+    notes = [
         "A change of use is not a fault: patients, services and rules of coding change. The "
         "comparison says what to look at.",
         "For labels, the two releases are treated as samples with no instance in common. Where "
@@ -130,10 +130,10 @@ def limits(shared: Mapping[str, Any]) -> tuple[str, ...]:
         "together is not in the tables of a run.",
     ]
     if shared["grouped"]:
-        told.insert(
+        notes.insert(
             1,
             "Instances are repeated in groups, such as the stays of one patient. The tables hold "
             "no count by group: intervals and q-values of labels treat instances as independent, "
             "and are too narrow where one group’s instances are alike.",
         )
-    return tuple(told)
+    return tuple(notes)

@@ -81,7 +81,7 @@ def differences(names: list[str]) -> str:
 
 def limits(history: Mapping[str, Any]) -> tuple[str, ...]:
     """What a reader must know before using the history."""
-    told = [
+    notes = [
         "A change of a number is not tested here. Data, hierarchy, policy and tool can change it; "
         "audit compare shows, for two runs, what changed beyond chance, and why.",
         "Findings are matched by their id, among those that the runs list. Where a run has "
@@ -93,12 +93,12 @@ def limits(history: Mapping[str, Any]) -> tuple[str, ...]:
     ]
     cells = {run["min_cell"] for run in history["runs"]}
     if len(cells) > 1:
-        told.append(
+        notes.append(
             f"The runs withhold counts below {listed([str(cell) for cell in sorted(cells)])}. Of "
             f"those that withhold less than the strictest, below {history['min_cell']}, the "
             "metrics and sentences are left out; their own reports have them."
         )
     broken = [run["name"] for run in history["runs"] if run["broken"]]
     if broken:
-        told.append(f"Read although not as they were sealed: {listed(broken)}.")
-    return tuple(told)
+        notes.append(f"Read although not as they were sealed: {listed(broken)}.")
+    return tuple(notes)

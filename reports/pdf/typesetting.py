@@ -15,7 +15,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 from audit.base.errors import RenderError
-from reports.pdf.worker import TOLD
+from reports.pdf.worker import REFUSED
 
 INSTALL_PANGO = (
     "install Pango. Debian, Ubuntu: sudo apt-get install -y libpango-1.0-0 libpangoft2-1.0-0 "
@@ -104,17 +104,17 @@ def typesetting(task: Task, limits: Limits) -> Iterator[Callable[[], bytes]]:
     given = json.dumps(asdict(task) | asdict(limits)).encode("ascii")
     with ExitStack() as files:
         try:
-            stdin, written, told = (files.enter_context(TemporaryFile()) for _ in range(3))
+            stdin, written, errors = (files.enter_context(TemporaryFile()) for _ in range(3))
             stdin.write(given)
             stdin.seek(0)
             child = subprocess.Popen(
-                COMMAND, stdin=stdin, stdout=written, stderr=told, env=child_environment()
+                COMMAND, stdin=stdin, stdout=written, stderr=errors, env=child_environment()
             )
         except OSError as error:
             raise RenderError("report.pdf needs a process of its own", found=str(error)) from error
         deadline = time.monotonic() + limits.seconds
         with _killed_at_the_end(child):
-            yield lambda: _typeset(child, written, told, limits, deadline)
+            yield lambda: _typeset(child, written, errors, limits, deadline)
 
 
 def typeset(task: Task, limits: Limits) -> bytes:
@@ -135,7 +135,7 @@ def _killed_at_the_end(child: subprocess.Popen[bytes]) -> Iterator[None]:
 def _typeset(
     child: subprocess.Popen[bytes],
     written: IO[bytes],
-    told: IO[bytes],
+    errors: IO[bytes],
     limits: Limits,
     deadline: float,
 ) -> bytes:
@@ -144,10 +144,10 @@ def _typeset(
     except subprocess.TimeoutExpired as late:
         raise _overdue(limits) from late
     written.seek(0)
-    told.seek(0)
+    errors.seek(0)
     if status == 0:
         return written.read()
-    raise _failure(status, told.read(), limits)
+    raise _failure(status, errors.read(), limits)
 
 
 def child_environment() -> dict[str, str]:
@@ -160,12 +160,12 @@ def child_environment() -> dict[str, str]:
     return kept | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
-def _failure(status: int, told: bytes, limits: Limits) -> Exception:
-    if status == TOLD:
-        return _error_of(json.loads(told.splitlines()[-1]), limits)
+def _failure(status: int, errors: bytes, limits: Limits) -> Exception:
+    if status == REFUSED:
+        return _error_of(json.loads(errors.splitlines()[-1]), limits)
     if status == -getattr(signal, "SIGXCPU", 0):
         return _overdue(limits)
-    last = told.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    last = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
     ended = f"the process that typesets it ended {how_ended(status)}"
     return RenderError(
         "report.pdf could not be rendered",
@@ -174,17 +174,17 @@ def _failure(status: int, told: bytes, limits: Limits) -> Exception:
     )
 
 
-def _error_of(told: Mapping[str, Any], limits: Limits) -> Exception:
-    if "pages" in told:
-        return TooLongError(told["pages"])
-    if "unshown" in told:
-        return UnshownError("".join(map(chr, told["unshown"])))
-    found = str(told["found"]).strip().partition("\n")[0]
-    if told.get("missing") == "pango":
+def _error_of(refusal: Mapping[str, Any], limits: Limits) -> Exception:
+    if "pages" in refusal:
+        return TooLongError(refusal["pages"])
+    if "unshown" in refusal:
+        return UnshownError("".join(map(chr, refusal["unshown"])))
+    found = str(refusal["found"]).strip().partition("\n")[0]
+    if refusal.get("missing") == "pango":
         return RenderError(
             "report.pdf needs the system library Pango", found=found, hint=INSTALL_PANGO
         )
-    if told.get("missing") == "weasyprint":
+    if refusal.get("missing") == "weasyprint":
         return RenderError(
             "report.pdf needs the package weasyprint", found=found, hint="pip install weasyprint"
         )

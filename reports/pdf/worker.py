@@ -2,7 +2,7 @@
 
 It reads one JSON object from standard input and writes the file to standard output. On failure it
 writes nothing there, explains the error as JSON in the last line of standard error, and exits with
-status `TOLD`. Of this project it imports only `reports.pdf.universal_access`, so that it starts
+status `REFUSED`. Of this project it imports only `reports.pdf.universal_access`, so that it starts
 fast and its memory limit applies to WeasyPrint only.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from reports.pdf.universal_access import identify, make_accessible, unshown, without_claims
 
-TOLD = 3
+REFUSED = 3
 """Exit status of a failure that is explained on standard error."""
 
 VARIANT = "pdf/a-3a"
@@ -27,9 +27,9 @@ VARIANT = "pdf/a-3a"
 class RefusedError(Exception):
     """Why the document cannot be typeset, as the parts of an error message."""
 
-    def __init__(self, **told: object) -> None:
-        self.told = told
-        super().__init__(told)
+    def __init__(self, **refusal: object) -> None:
+        self.refusal = refusal
+        super().__init__(refusal)
 
 
 def main() -> int:
@@ -44,9 +44,9 @@ def main() -> int:
         limit_memory(task["memory"])
         written = typeset(weasyprint, task)
     except RefusedError as refused:
-        return _tell(refused.told)
+        return _report_refusal(refused.refusal)
     except Exception as error:
-        return _tell({"found": f"{type(error).__name__}: {error}"})
+        return _report_refusal({"found": f"{type(error).__name__}: {error}"})
     with os.fdopen(answer, "wb") as file:
         file.write(written)
     return 0
@@ -129,9 +129,9 @@ def _limit(name: str, most: int) -> None:
         return
 
 
-def _tell(told: dict[str, object]) -> int:
-    os.write(2, f"\n{json.dumps(told)}\n".encode("ascii"))
-    return TOLD
+def _report_refusal(refusal: dict[str, object]) -> int:
+    os.write(2, f"\n{json.dumps(refusal)}\n".encode("ascii"))
+    return REFUSED
 
 
 if __name__ == "__main__":

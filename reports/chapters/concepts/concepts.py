@@ -94,10 +94,10 @@ def _facts(facts: Mapping[str, Any], dimensions: Rows) -> Facts:
 def _by(facts: Mapping[str, Any]) -> tuple[str, ...]:
     """Layers by name, and what stands for the model's answers and for a random network."""
     every = facts["layers"]
-    told = "The only layer is" if len(every) == 1 else "The layers are, in order,"
+    opening = "The only layer is" if len(every) == 1 else "The layers are, in order,"
     predictions = "" if facts["predicted"] else _elsewhere(facts.get("answers_from"))
     return (
-        f"{told} {names(every)}.",
+        f"{opening} {names(every)}.",
         f"Once a dimension is removed, the model answers by {facts['predictor']}.{predictions}",
         _network(facts["baseline"]),
     )
@@ -105,8 +105,8 @@ def _by(facts: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _elsewhere(answers_from: str | None) -> str:
     """A sentence on predictions that the representations come without."""
-    told = "" if answers_from is None else ": nodes are compared with those of the run"
-    return f" The file has no predictions{told}."
+    instead = "" if answers_from is None else ": nodes are compared with those of the run"
+    return f" The file has no predictions{instead}."
 
 
 def _network(baseline: str) -> str:

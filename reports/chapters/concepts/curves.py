@@ -140,15 +140,15 @@ def _chance(rows: Rows, dimension: str) -> str:
 
 def _described(curves: Curves, names: list[str]) -> str:
     """The first and the last value of each curve."""
-    told = []
+    sentences = []
     for name, rows in curves:
         known = [row for row in rows if row["value"] is not None]
         first, last = known[0], known[-1]
-        told.append(
+        sentences.append(
             f"{name} from {plain(first, 'value', 2)} at {names[first['place']]} to "
             f"{plain(last, 'value', 2)} at {names[last['place']]}"
         )
-    return f"{counted(len(curves), 'curve')}: {'; '.join(told)}."
+    return f"{counted(len(curves), 'curve')}: {'; '.join(sentences)}."
 
 
 def _layer_table(id_: str, caption: str, rows: Rows) -> Table:

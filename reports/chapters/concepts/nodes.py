@@ -118,10 +118,10 @@ def nodes(concepts: Mapping[str, Any]) -> Nodes | None:
     if not rows:
         return None
     limit = concepts["facts"]["parameters"]["limit"]
-    told = [figure for state in OF_STATE if (figure := _figure(state, rows, limit)) is not None]
-    weakest = None if told else _weakest(rows, limit)
+    figures = [figure for state in OF_STATE if (figure := _figure(state, rows, limit)) is not None]
+    weakest = None if figures else _weakest(rows, limit)
     return Nodes(
-        figures=tuple([weakest] if weakest else told),
+        figures=tuple([weakest] if weakest else figures),
         states=_states(rows),
         table=_table(rows),
         folded=len(concepts["nodes"]) - len(rows),

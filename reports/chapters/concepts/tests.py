@@ -127,8 +127,8 @@ def _grounded(row: Row | None, parts: Rows, passes: Passes) -> str:
 def _by_dimension(rows: Rows) -> str:
     """How many dimensions pass, by what is seen."""
     by_seen = {seen: [row for row in rows if row["seen"] == seen] for seen in SEEN}
-    told = [f"with {SEEN[seen]} seen, {_passing(own)}" for seen, own in by_seen.items() if own]
-    text = "; ".join(told)
+    outcomes = [f"with {SEEN[seen]} seen, {_passing(own)}" for seen, own in by_seen.items() if own]
+    text = "; ".join(outcomes)
     return f"{text[:1].upper()}{text[1:]}." if text else "It was not tested."
 
 

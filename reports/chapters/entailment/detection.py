@@ -52,14 +52,14 @@ Trained = tuple[str, str | None]
 
 def detection(entailment: Mapping[str, Any]) -> Chapter | None:
     """A picture, and a table for each of the leading measures; None if there is nothing to tell."""
-    rows = _telling(entailment["detection_measured"])
+    rows = _informative(entailment["detection_measured"])
     tables = [_measure(rows, name) for name in LEADING]
     return chapter((_figure(rows, tables[LEADING.index(MACRO_F1)]),), _unless_drawn(tables))
 
 
 def further(entailment: Mapping[str, Any]) -> tuple[Table, ...]:
     """Other measures, differences, consistency, and what was answered."""
-    rows = _telling(entailment["detection_measured"])
+    rows = _informative(entailment["detection_measured"])
     tables = (
         *(_measure(rows, name) for name in DETECTION if name not in LEADING),
         *(_differences(entailment["detection_differences"], name) for name in LEADING),
@@ -70,10 +70,12 @@ def further(entailment: Mapping[str, Any]) -> tuple[Table, ...]:
     return tuple(table for table in tables if table is not None)
 
 
-def _telling(rows: Rows) -> Rows:
+def _informative(rows: Rows) -> Rows:
     """The rows; none where there is no model, and no tuple is invalid, or none valid."""
-    told = any(row["kind"] == MODEL or row["positive_share"] not in (None, 0, 1) for row in rows)
-    return rows if told else ()
+    informative = any(
+        row["kind"] == MODEL or row["positive_share"] not in (None, 0, 1) for row in rows
+    )
+    return rows if informative else ()
 
 
 def _unless_drawn(tables: Sequence[Table | None]) -> tuple[Table | None, ...]:
@@ -204,12 +206,12 @@ def _line(place: int, row: Row, panels: Sequence[str]) -> dict[str, Any]:
 
 def _best(answering: Sequence[Rows]) -> str:
     """The first models and baselines in words, of the last relation that they have."""
-    told = [
+    best = [
         f"{named(rows[-1])} {plain(rows[-1], 'value', 2)} on {rows[-1]['relation']}"
         for rows in answering[:6]
     ]
-    rest = len(answering) - len(told)
-    return "; ".join(told) + (f"; and {rest} more in the table" if rest else "")
+    rest = len(answering) - len(best)
+    return "; ".join(best) + (f"; and {rest} more in the table" if rest else "")
 
 
 def _differences(rows: Rows, measure: str) -> Table | None:

@@ -168,5 +168,8 @@ def _terms(measured: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     answering = {row["model"] for row in measured["detection_measured"]}
     baselines = [word for key, word in BASELINES.items() if key in answering]
     if baselines:
-        told = "; ".join(f"{word.title} {word.meaning}" for word in baselines)
-        yield "Baselines", f"{told}. Where no split is for training, four fifths of the tuples are."
+        baseline_words = "; ".join(f"{word.title} {word.meaning}" for word in baselines)
+        yield (
+            "Baselines",
+            f"{baseline_words}. Where no split is for training, four fifths of the tuples are.",
+        )

@@ -144,13 +144,13 @@ def _texts(
 ) -> list[dict[str, str]]:
     """The number of texts of each relation in a class; withheld if a part of it is."""
     own = [row for row in rows if row["measure"] == measure and _within(row, low, high)]
-    told = []
+    lines = []
     for relation in order:
         counts = [row["texts"] for row in own if row["relation"] == relation]
         exact = all(isinstance(one, int) for one in counts)
         alone = number(counts[0]) if len(counts) == 1 else WITHHELD
-        told.append({"relation": relation, "texts": number(sum(counts)) if exact else alone})
-    return told
+        lines.append({"relation": relation, "texts": number(sum(counts)) if exact else alone})
+    return lines
 
 
 def _lint(rows: Rows) -> Table | None:

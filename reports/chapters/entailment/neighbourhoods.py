@@ -23,7 +23,7 @@ WHERE: Mapping[str, str] = {
     "one context": "under one head",
     "across contexts": "across heads",
 }
-TOLD = 8
+MOST_NAMED = 8
 """Edges of each state that the text alternative names."""
 KEY = (
     Key("observed", "valid", "edge"),
@@ -58,7 +58,7 @@ def _figure(place: int, finding: str, rows: Rows) -> Figure:
         id=f"around-{place}",
         title=_title(finding),
         drawing=draw_graph(texts, edges),
-        alt=f"Graph of {counted(len(texts), 'text')}. {' '.join(_told(rows))}",
+        alt=f"Graph of {counted(len(texts), 'text')}. {' '.join(_edge_sentences(rows))}",
         caption="Arrows lead from an instance to its concept. Drawn are the texts of the finding’s "
         "first cases and those nearest to them, a dozen at most, and all edges among these.",
         key_title="Arrows",
@@ -88,11 +88,11 @@ def _state(row: Row) -> State:
 def _title(finding: str) -> str:
     check, relation, *key = map(unquote, finding.split(":"))
     last = key[-1] if key else ""
-    told = AROUND.get(check, "{relation}, {last}")
-    return told.format(relation=relation, last=shortened(WHERE.get(last, last), 60))
+    title = AROUND.get(check, "{relation}, {last}")
+    return title.format(relation=relation, last=shortened(WHERE.get(last, last), 60))
 
 
-def _told(rows: Rows) -> Sequence[str]:
+def _edge_sentences(rows: Rows) -> Sequence[str]:
     """The edges of each state in words."""
     called = ("Valid", "Denied", "Valid and denied")
     return [
@@ -103,6 +103,6 @@ def _told(rows: Rows) -> Sequence[str]:
 
 
 def _edges(rows: Rows) -> str:
-    named = [f"{row['child']} to {row['parent']}" for row in rows[:TOLD]]
-    rest = len(rows) - TOLD
+    named = [f"{row['child']} to {row['parent']}" for row in rows[:MOST_NAMED]]
+    rest = len(rows) - MOST_NAMED
     return listed([*named, f"{rest} more in the table"] if rest > 0 else named)

@@ -80,7 +80,7 @@ def _rate(policy: Mapping[str, Any]) -> float:
 def _facts(facts: Mapping[str, Any]) -> Facts:
     annotators = facts["annotators"]
     evidence = EVIDENCE.get(facts["evidence"], facts["evidence"]) if facts["evidence"] else "none"
-    told = [
+    stated = [
         ("Explained instances", number(facts["instances"])),
         ("Explained labels", f"{number(facts['examples'])}, {number(facts['labels'])} different"),
         ("Models", number(len(facts["models"]))),
@@ -90,13 +90,13 @@ def _facts(facts: Mapping[str, Any]) -> Facts:
         ("Nodes are compared by", SUBSETS[facts["only"]]),
     ]
     if annotators is not None:
-        told.insert(6, ("Annotators of a text", f"up to {number(annotators)}"))
+        stated.insert(6, ("Annotators of a text", f"up to {number(annotators)}"))
     if facts["instances_without_labels"]:
-        told.insert(
+        stated.insert(
             2,
             ("Instances without a node", number(facts["instances_without_labels"])),
         )
-    return tuple(told)
+    return tuple(stated)
 
 
 def _by(facts: Mapping[str, Any]) -> tuple[str, ...]:
