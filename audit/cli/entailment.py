@@ -119,7 +119,7 @@ def run_entailment(
 
 
 def _write_corrected(result: AuditResult, settings: Settings, folder: Path) -> None:
-    """Write the files again with all proposed corrections, and tell how many there were."""
+    """Write the files again with all proposed corrections, and say how many there were."""
     from audit.runs.audited_entailment import write_corrected_files
 
     by_action = write_corrected_files(result, settings, folder)

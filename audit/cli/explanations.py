@@ -1,4 +1,4 @@
-"""``audit explanations``: tell whether a model decides for the reasons that people give."""
+"""``audit explanations``: check whether a model decides for the reasons that people give."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def _broken(settings: Settings, force: bool) -> tuple[str, ...]:
 
 @contextmanager
 def _resumable(checkpoint: Path | None) -> Iterator[None]:
-    """Tell how a count in batches goes on that was interrupted and kept itself."""
+    """Say how to continue a count in batches that was interrupted and kept itself."""
     try:
         yield
     except KeyboardInterrupt:

@@ -109,7 +109,7 @@ def _typesetting(
 
 
 def _write(typeset: Typeset, path: Path) -> None:
-    """Write the PDF, and tell on standard error of characters that it cannot show."""
+    """Write the PDF, and name on standard error the characters that it cannot show."""
     from reports.pdf.standards import conformance
 
     path.write_bytes(typeset.content)

@@ -209,7 +209,7 @@ Benjamini and Hochberg over the ``family``, the nodes tested at one depth, times
 depths. ``state`` is
 ``absent``, ``entangled``, ``unused``, ``present`` or ``undecided`` (null if too few instances).
 ``best_layer`` separates the node best from that sibling. ``folded_into`` is the deepest node below
-with the same instances, which tells the same; null if there is none."""
+with the same instances, which says the same; null if there is none."""
 
 
 @dataclass(frozen=True, eq=False)

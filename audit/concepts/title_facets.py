@@ -45,7 +45,7 @@ def facets_from_titles(hierarchy: Hierarchy, labels: Collection[str] | None = No
     Args:
         hierarchy: The hierarchy with its titles.
         labels: The nodes whose titles are read; those of all nodes if None. Of a large hierarchy
-            most words tell nothing of the few labels of a model.
+            most words say nothing about the few labels of a model.
 
     Returns:
         A partial table; empty if nothing crosses.
@@ -76,7 +76,7 @@ def facets_from_titles(hierarchy: Hierarchy, labels: Collection[str] | None = No
 
 
 def _own_words(hierarchy: Hierarchy, read: Collection[str]) -> dict[str, set[Family]]:
-    """Per word, where it tells a node from its parent and from a sibling, in order of titles."""
+    """Per word, where it sets a node apart from its parent and a sibling, in order of titles."""
     words = [list(dict.fromkeys(_WORD.findall(title.lower()))) for title in hierarchy.titles]
     where: dict[str, set[Family]] = {}
     for parent in hierarchy.nodes:

@@ -160,7 +160,7 @@ def format_of(source: Source, name: str | None, label: str | None = None) -> Lab
         column_for("label", label, list(source.schema), source)
     if not matching and source.suffix == ".csv":
         for part in source.parts:
-            part.text()  # what is not UTF-8 is told as that
+            part.text()  # what is not UTF-8 is reported as that
     found = [known.name for known in matching] + others
     table = not found and not name and isinstance(source, (File, Frame))
     listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or FORMATS)

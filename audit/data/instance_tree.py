@@ -35,7 +35,7 @@ class InstanceLine:
     level: int
     """Number of lines above it that lead to it; 0 for the root."""
     node: str
-    """Id of the node; empty if the line tells how many nodes were left out."""
+    """Id of the node; empty if the line says how many nodes were left out."""
     title: str
     """Title of the node, or the words of a line without a node."""
     label: float = 0.0

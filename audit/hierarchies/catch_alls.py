@@ -28,7 +28,7 @@ _NAMED = (
     ),
     (re.compile(r"\bnot stated as\b"), " unstated "),
 )
-"""Words of a catch-all that name something, and those that tell the encounter and not the matter,
+"""Words of a catch-all that name something, and those that name the encounter and not the matter,
 with what is read in their place."""
 _MARK = re.compile(
     r"\bother\b(?: specified)?(?:(?: and| or) unspecified)?"

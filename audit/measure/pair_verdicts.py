@@ -178,9 +178,9 @@ class Verdicts:
 
     @cached_property
     def _of_excesses(self) -> pl.DataFrame:
-        """What is told of each excess, a line each; null where its p value is above the threshold.
+        """What is reported of each excess, a row each; null where p is above the threshold.
 
-        ``p_value`` and ``q_value`` are told of all.
+        ``p_value`` and ``q_value`` are given for all.
         """
         explained = self.explained
         shrunk, low, high = shrunk_ratio(self.excesses.observed, explained)

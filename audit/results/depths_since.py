@@ -22,10 +22,10 @@ def kept_depths(own: Rows, shared: Rows) -> list[dict[str, Any]]:
     """Labels at each depth of a reference, ``depth, labels, share``.
 
     Args:
-        own: Depths as the reference tells them itself.
-        shared: Depths as it would tell them at the stricter smallest count of both runs.
+        own: Depths as the reference shows them itself.
+        shared: Depths as it would show them at the stricter smallest count of both runs.
 
-    A count and a share are null unless both tell them alike.
+    A count and a share are null unless both show them alike.
     """
     return [
         {
@@ -100,7 +100,7 @@ def told_loss(evidence: Mapping[str, Quantity], before: Rows, now: Rows) -> dict
 
 
 WIDEST = 1.0
-"""Widest range of a mean depth that is shown: a wider one tells hardly anything."""
+"""Widest range of a mean depth that is shown: a wider one says hardly anything."""
 _NOISE = 1e-9
 
 

@@ -74,7 +74,7 @@ class PairView:
         a, b: Rows of the table of nodes.
         relation: How they are related.
         lca: Row ``node, title`` of their lowest common ancestor.
-        data: What the table of pairs tells of both: ``support_a, support_b, joint,
+        data: What the table of pairs says of both: ``support_a, support_b, joint,
             joint_entailed, confusion, expected, lift, expected_length, ratio, ratio_low,
             ratio_high, explained, shrunk_ratio, q_value``; None if no instance carries both.
         model: The same of the predictions; None without predictions, or if there is none.
@@ -391,7 +391,7 @@ class RunsBeside(Protocol):
             node: Id of the node.
 
         Returns:
-            ``difference, low, high, q_value, changed`` as ``audit compare`` tells them, null where
+            ``difference, low, high, q_value, changed`` as ``audit compare`` has them, null where
             the hierarchy was edited so that shares cannot be compared, and ``q_value`` null too
             where there is too little to test; ``same_data``, whether both runs counted the same
             data; ``restated``, the instances of the earlier run under the later hierarchy where

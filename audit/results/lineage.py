@@ -25,7 +25,7 @@ def lineage(
     Returns:
         ``node, above, below`` in the order of the nodes: the pictured nodes that are it or lie
         above it, and the nearest title above one that has none of its own. A node that the
-        hierarchy lacks has no line. It tells of the hierarchy alone, and of no count.
+        hierarchy lacks has no line. It says something of the hierarchy alone, and of no count.
     """
     parents: dict[str, list[str]] = {}
     for child, parent in edges.select("child", "parent").sort("child", "parent").iter_rows():

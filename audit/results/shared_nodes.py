@@ -1,4 +1,4 @@
-"""What a shared view tells of single nodes: its own rows, put together by node."""
+"""What a shared view says of single nodes: its own rows, put together by node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Row: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SharedNode:
-    """A node as a shared view tells of it. Every value in it stands in ``result.json``.
+    """A node as a shared view describes it. Every value in it is in ``result.json``.
 
     Args:
         node: Its id.
@@ -44,7 +44,7 @@ class SharedNode:
 
 
 def shared_titles(shared: Mapping[str, Any]) -> Mapping[str, str | None]:
-    """The nodes that a shared view tells of, with their titles: pictured ones first.
+    """The nodes that a shared view speaks of, with their titles: pictured ones first.
 
     Codes that findings name and the hierarchy lacks are not among them.
     """
@@ -71,7 +71,7 @@ def _titled(overview: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
 
 
 def shared_node(shared: Mapping[str, Any], node: str) -> SharedNode | None:
-    """What a shared view tells of a node; None if that is nothing."""
+    """What a shared view says of a node; None if that is nothing."""
     titles, overview = shared_titles(shared), shared["overview"]
     if node not in titles:
         return None

@@ -15,7 +15,7 @@ CHANCES = frozenset(("p", "q", "p_t", "p_permutation", "p_value", "q_value"))
 
 
 VERDICTS = frozenset(("verdict", "interval_verdict"))
-"""Keys that tell on which side of a limit a number lies; withheld with it."""
+"""Keys that say on which side of a limit a number is; withheld with it."""
 
 
 class SharedTable(NamedTuple):

@@ -82,7 +82,7 @@ def run_audit(
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
         reference: An earlier run, read back: findings already in it are marked as known.
-        protected_with: Earlier audits of the same data: no withheld count is told beside them.
+        protected_with: Earlier audits of the same data: no withheld count follows from all together.
         today: The day that decides whether waivers have expired; None for `judging_date`.
         device: PyTorch device that counts pairs of scores, ``cpu`` or ``cuda``; None for NumPy.
         progress: Progress callback.
@@ -154,7 +154,7 @@ def _with_cases(
 
 @dataclass(frozen=True, eq=False)
 class _Origin:
-    """What a result tells of its data beside what was measured."""
+    """What a result says of its data besides what was measured."""
 
     format: str
     sha256: str

@@ -48,7 +48,7 @@ def twin_of(table: Path) -> Path:
 
 
 def ends_of(table: Path) -> Path:
-    """Path of the table that tells how many rows a node has in a pair table and its twin."""
+    """Path of the table that says how many rows a node has in a pair table and its twin."""
     return table.with_name(f"{table.stem.removesuffix('s')}_ends.parquet")
 
 

@@ -253,7 +253,7 @@ def _again(
 
 
 def _inputs(run: SealedRun, key: SealKey | None) -> Verdict:
-    """Of inputs that are there, and as they were as far as digests tell."""
+    """Of inputs that are there, and as they were as far as digests show."""
     unknown = sum(recorded.sha256 is None for recorded in run.inputs)
     if unknown:
         detail = f"no intact {LISTING} has the digests of {counted(unknown, 'files')} of data"

@@ -130,7 +130,7 @@ def _heading(labels: Any) -> str:
 
 
 def _distinct_cards(cards: tuple[Card, ...]) -> tuple[Card, ...]:
-    """Findings under their nodes; under their sentences where nodes tell no two apart."""
+    """Findings under their nodes; under their sentences where two have the same nodes."""
     named = Counter(one.about for one in cards)
     return tuple(replace(one, about=()) if named[one.about] > 1 else one for one in cards)
 

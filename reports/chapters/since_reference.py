@@ -96,7 +96,7 @@ def _checks(checks: Rows) -> Table:
 
 
 def _depths(rows: Rows) -> Table | None:
-    """Shares of labels by depth; None where nothing of them may be told."""
+    """Shares of labels by depth; None where nothing of them may be shown."""
     if all(row["before"] is None for row in rows):
         return None
     return Table(

@@ -39,7 +39,7 @@ _FOUND = (("error", "crashed"), ("fail", "found errors"), ("warn", "gave warning
 def verdict(shared: Mapping[str, Any]) -> Verdict:
     """The verdict of the audit in one sentence, with the number of checks and instances.
 
-    Further sentences tell what became of tests of concepts, and why predictions that were given
+    Further sentences say what became of tests of concepts, and why predictions that were given
     could not be judged.
     """
     status, unjudged = shared["status"], _model_not_judged(shared)

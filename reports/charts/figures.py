@@ -343,7 +343,7 @@ def pairs_figure(rows: Rows) -> Figure | None:
 
 
 def _observed(row: Mapping[str, Any]) -> float:
-    """Instances that the expectation is of: those with two labels, which the ratio tells."""
+    """Instances that the expectation is of: those with two labels, as the ratio shows."""
     if row["shrunk_ratio"] is None:
         return size(row["instances"])
     return float(round(row["shrunk_ratio"] * (row["explained"] + 0.5) - 0.5))

@@ -28,7 +28,7 @@ def icicle_drawing(
 ) -> Drawing:
     """The upper hierarchy: columns of bars, the branches at the left.
 
-    Each bar is a group that names its node (``data-node``), what a reader is told of it
+    Each bar is a group that names its node (``data-node``), what a reader learns of it
     (``title``), and its label, so that a script can open it; without one, browsers show the title.
 
     Args:

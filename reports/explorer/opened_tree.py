@@ -28,7 +28,7 @@ class Twig:
         opened: Whether it is open.
         opens: Whether the nodes below it follow.
         closes: How many levels end behind it.
-        more: Number of children that are not drawn, where the line tells that.
+        more: Number of children that are not drawn, where the line says that.
     """
 
     way: Way

@@ -32,7 +32,7 @@ class Picture:
 
     Args:
         title: What it shows, in a line.
-        told: The same in words, for those who do not see it.
+        in_words: The same in words, for those who do not see it.
         drawing: The drawing.
         key_title: What its colours are of; empty without a key.
         key: Its colours.
@@ -40,7 +40,7 @@ class Picture:
     """
 
     title: str
-    told: str
+    in_words: str
     drawing: Drawing
     key_title: str = ""
     key: tuple[Key, ...] = ()

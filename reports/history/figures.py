@@ -134,6 +134,6 @@ def _metric_panel(cut: Sequence[Mapping[str, Any]], runs: int, ends: Sequence[st
 
 
 def metric_title(metric: Mapping[str, Any]) -> str:
-    """What tells a metric from others of its name: its cut, and its other parameters."""
+    """What distinguishes a metric from others of its name: its cut, and its other parameters."""
     named = {**metric, "name": metric["metric"]}
     return metric_words.by(named) or metric_words.title(metric["metric"])

@@ -1,4 +1,4 @@
-"""Wording of a history: its verdict, what becomes of findings, and what it cannot tell."""
+"""Wording of a history: its verdict, what becomes of findings, and what it cannot say."""
 
 from __future__ import annotations
 

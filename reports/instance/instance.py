@@ -13,7 +13,7 @@ from reports.html import environment, rendering, style
 DEEPEST = 100
 """Number of levels drawn inside each other; browsers flatten what is nested much deeper."""
 TONES = {"hit": "pass", "miss": "error", "false": "warning"}
-"""Tone of each mark, which its word tells as well."""
+"""Tone of each mark, which its word says as well."""
 
 
 @dataclass(frozen=True, slots=True)

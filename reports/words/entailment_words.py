@@ -174,7 +174,7 @@ RULES: Mapping[str, str] = {
     "title_repeated": "Texts written like one above them",
     "only_catch_alls": "Concepts with catch-alls below them and nothing specific",
 }
-"""What the lint of hierarchies tells of the graph."""
+"""What the lint of hierarchies says about the graph."""
 
 STATED: Mapping[str, str] = {"valid": "Valid", "denied": "Denied"}
 """How edges are stated."""

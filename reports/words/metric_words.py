@@ -174,7 +174,7 @@ def others(metric: Metric) -> tuple[str, ...]:
 
 
 def by(metric: Metric) -> str:
-    """What tells a metric from others of its name: its cut and its other parameters."""
+    """What distinguishes a metric from others of its name: its cut and its other parameters."""
     return "; ".join(filter(None, [cut(metric), *others(metric)]))
 
 

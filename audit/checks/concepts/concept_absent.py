@@ -39,7 +39,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         },
         curator="Look at instances of the node beside others of its branch: if people cannot tell "
         "them apart from what the model is given, the label says something that the data do not "
-        "hold; merge it, or add what tells it.",
+        "hold; merge it, or add what distinguishes it.",
         data_user="Do not expect this model to learn anything below the node from few examples; "
         "give it more instances, other inputs, or leave the node to people.",
         touched=row["instances"],

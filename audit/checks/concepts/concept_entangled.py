@@ -67,7 +67,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any], exchanged: list[Pai
         evidence=_evidence(measured, row, exchanged),
         curator="Look at instances of both: if people cannot tell them apart from what the model "
         "is given, the release asks for a distinction that its data do not hold; merge the two, or "
-        "say in the guidelines what tells them.",
+        "say in the guidelines what distinguishes them.",
         data_user="Do not rely on the model’s choice between the two; predict their parent, or "
         "train with examples that differ in nothing else.",
         touched=row["instances"],

@@ -45,7 +45,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             "q_value": Quantity(float(f"{row['unused_q']:.0e}")),
             "family": Quantity(row["family"]),
         },
-        curator="Nothing to do in the data: they hold what tells the node from its siblings.",
+        curator="Nothing to do in the data: they hold what distinguishes the node from its "
+        "siblings.",
         data_user="Train the last layer again with balanced weights, or set a threshold for this "
         "node: what it needs is already there.",
         touched=row["instances"],

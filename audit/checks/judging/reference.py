@@ -55,7 +55,7 @@ def _check(check: CheckResult, own: Mapping[str, Any], shared: Mapping[str, Any]
 
 
 def _in_both(own: Mapping[str, Shown], finding: Mapping[str, Any]) -> dict[str, Shown]:
-    """Evidence that both views tell alike; null where one withholds it."""
+    """Evidence that both views give alike; null where one withholds it."""
     return {
         name: value if own[name] == value else None for name, value in finding["evidence"].items()
     }

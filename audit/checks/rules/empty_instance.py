@@ -48,7 +48,7 @@ def _refused_finding(measured: Measurements, refused: int) -> Finding:
         "all of {instances|its rows|theirs} "
         "were refused: {instances|it looks|they look} empty and {instances|is|are} not.",
         evidence=_evidence(measured, refused),
-        curator="Mend the refused labels; the checks on codes tell which they are.",
+        curator="Mend the refused labels; the checks on codes say which they are.",
         data_user="Leave these instances out: they are unknown, not negative.",
         touched=refused,
         parts=_parts(measured, refused),

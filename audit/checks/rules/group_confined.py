@@ -75,7 +75,7 @@ def run(measured: Measurements) -> Outcome:
     rate = measured.policy.false_discovery_rate.value
     return Outcome(
         denominator=judged,
-        denominator_unit="nodes judged, in each column that tells instances apart",
+        denominator_unit="nodes judged, in each column that divides the instances",
         findings=tuple(
             _finding(measured, found, float(q), judged)
             for found, q in zip(confined, q_values, strict=True)

@@ -46,7 +46,7 @@ class _Asked:
         return np.setdiff1d(self.asked, self.given, assume_unique=True)
 
     def key(self, kind: _Kind) -> tuple[str, ...]:
-        """What tells a finding on them from others."""
+        """What distinguishes a finding on them from others."""
         return (*self.rule.key, kind) + (() if self.dated else (_UNDATED,))
 
 

@@ -114,7 +114,7 @@ def _pairs_together(measured: Measurements, model: ModelMeasurements) -> Togethe
 def _stronger(
     measured: Measurements, model: ModelMeasurements, pairs: Together
 ) -> Iterator[Finding]:
-    """The pairs that the model has more often; those that another tells are folded into it."""
+    """The pairs that the model has more often; those that another reports are folded into it."""
     policy, closure = measured.policy, measured.hierarchy.closure
     ratio, rate = policy.habit_ratio.value, policy.false_discovery_rate.value
     p_value = pairs.p_value(ratio)
@@ -164,7 +164,7 @@ def _stronger_finding(
     labelled, predicted = int(pair.labelled[0]), int(pair.predicted[0])
     supports = (int(measured.support[end]) for end in ends)
     a, b = (hierarchy.describe(end) for end in ends)
-    # counts of all instances are those that other findings tell of the two nodes
+    # counts of all instances are those that other findings state of the two nodes
     in_data = "data_instances" if n == measured.n_instances else "matched_instances"
     return Finding(
         check=_NAME,

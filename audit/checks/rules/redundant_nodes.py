@@ -70,7 +70,7 @@ def _why_not(measured: Measurements, family: int) -> str:
 
 
 def _pairs(measured: Measurements) -> Together:
-    """Pairs of frequent nodes that meet as often as a pair that is told does at the least.
+    """Pairs of frequent nodes that meet at least as often as a reported pair must.
 
     The table of pairs is read once, a part of it at a time.
     """

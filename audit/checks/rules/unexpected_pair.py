@@ -36,7 +36,7 @@ def run(measured: Measurements) -> Outcome:
 
 
 def _findings(measured: Measurements) -> tuple[Finding, ...]:
-    """One finding for each pair, and one for all pairs of children that a parent is told for."""
+    """One finding for each pair, and one on a parent for all pairs of its children."""
     found = measured.excess.found
     rows = found.to_dicts()
     below = label_pairs_below(measured, [(row["a"], row["b"]) for row in rows])
@@ -81,7 +81,7 @@ def _finding(
 def _beside(
     names: Sequence[str], row: Mapping[str, Any], children: Sequence[Mapping[str, Any]]
 ) -> tuple[tuple[str, str], ...]:
-    """The pairs that explain part of a pair, and the pairs of children of which parts tell."""
+    """The pairs that explain part of a pair, and the pairs of children that its parts report."""
     rows = children or (row,)
     pairs = [pair for one in rows for pair in one["explained_by"]]
     pairs += [(child["a"], child["b"]) for child in children]

@@ -71,7 +71,7 @@ def parts_of_counts(
 
     Args:
         measured: The measurements.
-        lowest: From `lowest_pairs`; for other labels, counts do not tell how many instances are
+        lowest: From `lowest_pairs`; for other labels, counts do not say how many instances are
             labelled with both.
         meeting: The two branches.
     """

@@ -15,7 +15,7 @@ from audit.results.findings import Finding
 def shallower(measured: Measurements) -> tuple[Finding, ...]:
     """A note where labels lie less deep than in the reference; none without one to compare with.
 
-    It is told where the loss of mean depth is above the policy's limit and its p value at most the
+    It is found where the loss of mean depth is above the policy's limit and its p value at most the
     policy's rate: a family of one comparison.
     """
     policy, found = measured.policy, _depth_loss(measured)

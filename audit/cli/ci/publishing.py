@@ -12,7 +12,7 @@ from audit.cli.ci.outcomes import Outcome
 
 
 def publish(outcome: Outcome, junit: Path | None) -> None:
-    """Write the JUnit file if one is asked for, and tell GitHub if its runner runs the command.
+    """Write the JUnit file if one is asked for, and annotate if GitHub's runner runs the command.
 
     Annotations go to standard error, so that standard output is the same everywhere. A summary that
     cannot be written fails nothing: it is said on standard error.

@@ -19,7 +19,7 @@ TOP = 5
 
 
 def lint_summary(result: LintResult) -> Group:
-    """Faults of a hierarchy: a table of the rules that tell some, then each with what to do."""
+    """Faults of a hierarchy: a table of the rules that find some, then each with what to do."""
     stated = result.to_dict()
     sizes = ", ".join(
         counted(stated[name], name.replace("_", " "))

@@ -24,7 +24,7 @@ _GENERAL = frozenset(
         "object occurrence situation some something stuff thing"
     ).words
 )
-"""Words that tell an instance from no other, besides those of catch-alls in titles."""
+"""Words that distinguish no instance from another, besides those of catch-alls in titles."""
 
 
 def concept_table(merged: TextGraph) -> pl.DataFrame:

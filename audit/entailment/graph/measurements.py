@@ -171,7 +171,7 @@ LINT: dict[str, Any] = {
     "unit": pl.String,
     "first": pl.List(pl.String),
 }
-"""What `audit.hierarchies.lint` tells of the condensation of each relation's valid edges as a
+"""What `audit.hierarchies.lint` says about the condensation of each relation's valid edges as a
 hierarchy: ``n`` of ``of`` things, and the texts of the first."""
 
 NEIGHBOURHOODS: dict[str, Any] = {

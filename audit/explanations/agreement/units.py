@@ -12,7 +12,7 @@ from audit.base.dag import IntArray
 from audit.explanations.attributions import Attributions
 
 NAMES = ["id", "target", "model", "seed", "text"]
-"""What tells units apart; other tokens are another text, and so another unit."""
+"""What distinguishes units; other tokens are another text, and so another unit."""
 
 
 @dataclass(frozen=True, eq=False)

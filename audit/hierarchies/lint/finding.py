@@ -21,7 +21,7 @@ LINTS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class LintFinding:
-    """What one rule tells of a hierarchy; of cycles there is one for each component.
+    """What one rule found in a hierarchy; of cycles there is one for each component.
 
     Args:
         rule: One of `LINTS`.

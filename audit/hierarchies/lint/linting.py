@@ -23,7 +23,7 @@ RULES = (dangling_edges, redundant_edges, lone_children, same_titles, only_catch
 
 @dataclass(frozen=True, eq=False)
 class LintResult:
-    """What is told of a hierarchy.
+    """What was found about a hierarchy.
 
     Args:
         hierarchy: The hierarchy, in which nodes that lie below each other are one.
@@ -55,7 +55,7 @@ def lint(
     titles: Sequence[Path] = (),
     dangling: Dangling | None = None,
 ) -> LintResult:
-    """Tell faults of a hierarchy's structure, of one with cycles too.
+    """Find faults in a hierarchy's structure, even in one with cycles.
 
     Args:
         source: As in `load_hierarchy`.
@@ -78,6 +78,6 @@ def lint(
 
 
 def lint_hierarchy(hierarchy: Hierarchy) -> tuple[LintFinding, ...]:
-    """Tell faults of a hierarchy's structure, warnings first; a rule that finds none is silent."""
+    """Find faults in a hierarchy's structure, warnings first; a rule that finds none is silent."""
     findings = (finding for rule in RULES for finding in rule(hierarchy))
     return tuple(sorted(findings, key=lambda finding: finding.severity == "note"))

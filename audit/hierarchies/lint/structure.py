@@ -67,7 +67,7 @@ def lone_children(hierarchy: Hierarchy) -> Iterator[LintFinding]:
             "note",
             f"{counted(len(lone), 'headings')} {'has' if len(lone) == 1 else 'have'} a single "
             "child: every instance of the one is one of the other, so that the two levels always "
-            "tell the same.",
+            "say the same.",
             "Leave out one of the two, or add the siblings that are missing.",
             named(hierarchy, lone, child),
             "heading, child",

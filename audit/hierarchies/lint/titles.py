@@ -69,8 +69,8 @@ def only_catch_alls(hierarchy: Hierarchy) -> Iterator[LintFinding]:
             "only_catch_alls",
             "note",
             f"{counted(len(cases), 'headings')} {'has' if len(cases) == 1 else 'have'} nothing but "
-            "catch-alls below: “other” and “unspecified” beside nothing specific tell no more than "
-            "the heading.",
+            "catch-alls below: “other” and “unspecified” with nothing specific beside them say no "
+            "more than the heading.",
             "Add the specific nodes that the catch-alls are the rest of, or let the heading itself "
             "be the label.",
             cases,

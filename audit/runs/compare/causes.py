@@ -128,6 +128,6 @@ def _hierarchy(edits: pl.DataFrame, restated: int) -> str:
 
 def _inseparable(what: str, acts_on: str) -> str:
     return (
-        f"{what} differs, which acts on every {acts_on} alike: its part cannot be told from the "
+        f"{what} differs, which acts on every {acts_on} alike: its part cannot be found from the "
         "tables of two runs. Audit one of the two datasets with both to see it."
     )

@@ -188,7 +188,7 @@ class SharedView:
         }
 
     def _finding(self, found: FindingChange) -> _Row:
-        """A finding as the run's own report tells it; of one in both releases, what changed."""
+        """A finding as the run's own report states it; of one in both releases, what changed."""
         finding = found.finding
         shared = (self._findings_old if found.new is None else self._findings_new).get(finding.id)
         known = found.old is not None and found.new is not None

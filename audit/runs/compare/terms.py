@@ -19,7 +19,7 @@ class Term:
 FALSE_DISCOVERY_RATE = Term(
     "false_discovery_rate",
     0.05,
-    "share of the changes told",
+    "share of the changes reported",
     "One change in twenty may be chance.",
 )
 LEAST_EXPECTED = Term(

@@ -17,7 +17,7 @@ from audit.runs.compare.roll_up import common_nodes
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """Shares of a run less those of another, as ``audit compare OLD NEW`` tells them.
+    """Shares of a run less those of another, as ``audit compare OLD NEW`` computes them.
 
     Args:
         of: The run.

@@ -136,7 +136,7 @@ def _judged_with(folder: Path) -> Sequence[str]:
 
 
 class SharedRun:
-    """A run of which there is only what may be shared: what ``result.json`` tells."""
+    """A run of which there is only what may be shared: what ``result.json`` says."""
 
     in_full = False
     shows_instances = False

@@ -19,7 +19,7 @@ from audit.runs.manifest import RESTRICTED
 MOST_CHOICES = 24
 """Different texts of a column that can be chosen from."""
 LOOKED_AT = 2_000
-"""First rows of a table that tell whether a column has more."""
+"""First rows of a table that show whether a column has more."""
 KEPT_QUERIES = 8
 """Queries of a table whose rows are kept in mind."""
 _PLACE = "place in the table"

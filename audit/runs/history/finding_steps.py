@@ -1,4 +1,4 @@
-"""Findings of neighbouring runs: which are new, gone, or persist, as far as the runs tell."""
+"""Findings of neighbouring runs: which are new, gone, or persist, as far as the runs show."""
 
 from __future__ import annotations
 

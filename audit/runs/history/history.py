@@ -203,7 +203,7 @@ def _key(metric: Mapping[str, Any]) -> tuple[str, str, str]:
 def _shown_metrics(run: SharedRun, least: int) -> list[Mapping[str, Any]]:
     """Metrics as a run shares them; of fewer instances than others must show, no value.
 
-    A run that withholds less than another tells numbers that the other's readers may not have.
+    A run that withholds less than another shows numbers that the other's readers may not have.
     """
     metrics: list[Mapping[str, Any]] = list(run.shared["metrics"])
     if run.shared["policy"]["min_cell"] == least:

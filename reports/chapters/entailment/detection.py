@@ -51,7 +51,7 @@ Trained = tuple[str, str | None]
 
 
 def detection(entailment: Mapping[str, Any]) -> Chapter | None:
-    """A picture, and a table for each of the leading measures; None if there is nothing to tell."""
+    """A picture, and a table for each of the leading measures; None if there is nothing."""
     rows = _informative(entailment["detection_measured"])
     tables = [_measure(rows, name) for name in LEADING]
     return chapter((_figure(rows, tables[LEADING.index(MACRO_F1)]),), _unless_drawn(tables))

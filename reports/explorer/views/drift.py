@@ -90,7 +90,7 @@ def _picture(view: NodeView, column: str, values: Sequence[Row]) -> Picture | No
     name = title_and_code(view.node["node"], view.node["title"])
     return Picture(
         title=f"{name}: share of the instances by {column}",
-        told=f"Share of the instances with the node, by {printable(column)}; the table has the "
+        in_words=f"Share of the instances with the node, by {printable(column)}; the table has the "
         "numbers.",
         drawing=drawing,
     )

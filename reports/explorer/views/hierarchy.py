@@ -142,7 +142,7 @@ def _picture(site: Site, view: NodeView) -> Picture | None:
     roles = {cell.row["node"]: site.hue(cell.row["node"]) or ROLES[cell.column] for cell in cells}
     return Picture(
         title=f"Below {title_and_code(view.node['node'], view.node['title'])}, by instances",
-        told="The most frequent nodes of the two levels below; each bar opens its node.",
+        in_words="The most frequent nodes of the two levels below; each bar opens its node.",
         drawing=icicle_drawing(cells, roles, columns=2, height=520, address=_opened),
     )
 

@@ -152,7 +152,7 @@ def _siblings(view: NodeView) -> Picture:
     counts = [row["support"] for row in shown]
     return Picture(
         title=f"{title_and_code(own, view.node['title'])} among its siblings, by instances",
-        told="; ".join(
+        in_words="; ".join(
             f"{name}: {number(count)}" for name, count in zip(names, counts, strict=True)
         )
         + ".",
@@ -168,7 +168,7 @@ def _crumbs(view: NodeView) -> list[tuple[str, str]]:
 
 
 def _measured(row: Row) -> str:
-    """What tells a metric of a node from the others of its name."""
+    """What distinguishes a metric of a node from the others of its name."""
     kept = {name: of for name, of in row["parameters"].items() if name != "aggregation"}
     return metric_words.by({**row, "parameters": kept})
 

@@ -54,7 +54,7 @@ SHADES = (0.5, 0.9, 1.1, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """What one source tells of each two of some nodes, in their order.
+    """What one source says of every two of some nodes, in their order.
 
     Args:
         of: What it counts, as its heading says.
@@ -71,11 +71,11 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Square:
-    """A cell of the matrix of branches: its text, its shade from 0 to 4, and what it tells."""
+    """A cell of the matrix of branches: its text, its shade from 0 to 4, and what it says."""
 
     text: str
     shade: int | None
-    told: str
+    in_words: str
     address: str
 
 
@@ -208,7 +208,8 @@ def picture(view: PairView) -> Picture | None:
     ]
     return Picture(
         title=f"{_name(view.a)} and {_name(view.b)} in the hierarchy",
-        told="Both nodes, what they have in common and all nodes in between; arrows lead from a "
+        in_words="Both nodes, what they have in common and all nodes in between; arrows lead from "
+        "a "
         "node to its children.",
         drawing=draw_graph([printable(_name(row)) for row in view.drawn], edges),
     )

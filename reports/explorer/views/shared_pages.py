@@ -64,7 +64,7 @@ PREDICTED = (
 
 
 def show_hierarchy(site: Site, request: Request) -> Response:
-    """The upper hierarchy, and all nodes that the shared view tells of."""
+    """The upper hierarchy, and all nodes that the shared view speaks of."""
     pictured = {row["node"]: row for row in site.run.shared["overview"]["tree"]}
     nothing = dict.fromkeys(("depth", "instances", "residual_share"))
     rows = [
