@@ -68,9 +68,9 @@ ROOMS = {
     ),
     "seal": Room(
         ("audit/runs/manifest.py", "audit/runs/seal_key.py", "audit/runs/sealed_run.py",
-         "audit/runs/verify.py", "audit/runs/agreement.py", "audit/base/disk.py"),
+         "audit/runs/verify.py", "audit/runs/consistency.py", "audit/base/disk.py"),
         ("tests/unit/base/test_disk.py", "tests/unit/runs/test_verify.py",
-         "tests/unit/runs/test_agreement.py", "tests/unit/runs/test_folder.py",
+         "tests/unit/runs/test_consistency.py", "tests/unit/runs/test_folder.py",
          "tests/unit/runs/test_damaged_tables.py",
          "tests/e2e/test_cli_seal_key.py", "tests/e2e/test_cli_verify.py"),
     ),

@@ -74,8 +74,8 @@ def explore(
 ) -> None:
     """Look at a run in a browser, on this machine only; Ctrl-C ends it."""
     with user_mistakes():
-        from audit.runs.exploring.beside import open_beside
         from audit.runs.exploring.opened_run import open_run
+        from audit.runs.exploring.other_runs import open_beside
         from audit.runs.exploring.policy_editor import EditedPolicy
         from reports.explorer.application import require_explorer, serve
 

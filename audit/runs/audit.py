@@ -45,10 +45,10 @@ from audit.results.model_part import ModelPart
 from audit.results.part import ResultPart
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
 from audit.runs.analysis import Analysis
-from audit.runs.beside import protected_beside, refuse_other_data
 from audit.runs.cases import CaseNumbers, case_table
 from audit.runs.labels_alone import LABELS_ALONE
 from audit.runs.policy_refusals import refuse_columns, refuse_dropped_edges, refuse_other_placing
+from audit.runs.protected_with import protected_beside, refuse_other_data
 
 DISTRIBUTION = "hierarchy-audit"
 
@@ -82,7 +82,7 @@ def run_audit(
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
         reference: An earlier run, read back: findings already in it are marked as known.
-        protected_with: Earlier audits of the same data: no withheld count follows from all together.
+        protected_with: Earlier audits of the same data: no withheld count follows from both.
         today: The day that decides whether waivers have expired; None for `judging_date`.
         device: PyTorch device that counts pairs of scores, ``cpu`` or ``cuda``; None for NumPy.
         progress: Progress callback.

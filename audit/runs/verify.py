@@ -17,7 +17,7 @@ from audit.base.plurals import counted
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
-from audit.runs.agreement import disagreements
+from audit.runs.consistency import disagreements
 from audit.runs.folder import HISTORY, HTML, PDF, POLICY, RUN
 from audit.runs.inputs import judge_again, stated_policy
 from audit.runs.make import audited

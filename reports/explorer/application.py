@@ -73,13 +73,13 @@ def _pages(site: Site) -> ASGIApp:
 
     from reports.explorer.site import result_json, static_file
     from reports.explorer.views import (
-        beside,
         findings,
         hierarchy,
         instances,
         judging,
         media,
         nodes,
+        other_runs,
         pairs,
         parts,
         report,
@@ -88,7 +88,7 @@ def _pages(site: Site) -> ASGIApp:
 
     views = (
         *(verdict, findings, judging, nodes, pairs, hierarchy, parts),
-        *(instances, media, beside, report),
+        *(instances, media, other_runs, report),
     )
     return Starlette(
         routes=[

@@ -18,7 +18,7 @@ from reports.chapters.report import Report, build, printable_view
 from reports.charts.hues import HUES, HUES_DARK, HUES_LIGHT
 from reports.charts.palette import variables_css
 from reports.explorer.guard import Guard
-from reports.explorer.led_report import led
+from reports.explorer.linked_report import led
 from reports.explorer.pictures import Picture, svg_file
 from reports.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
 from reports.html import script, style, templates

@@ -27,7 +27,7 @@ from audit.results.exploration import (
 from audit.results.explored_tables import ExploredTable
 from audit.results.result import AuditResult
 from audit.results.shared_nodes import shared_titles
-from audit.runs.exploring.found import full_findings, shared_findings
+from audit.runs.exploring.findings import full_findings, shared_findings
 from audit.runs.exploring.instance_list import InstanceList
 from audit.runs.exploring.media import MediaFile
 from audit.runs.exploring.node_places import NodePlaces

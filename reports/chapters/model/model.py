@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.chapters.beside import beside_figure, decided
+from reports.chapters.data_and_model import beside_figure, decided
 from reports.chapters.model import metric_tables
 from reports.chapters.model.behaviours import Behaviours, behaviours
 from reports.chapters.model.exchanges import Exchanges, exchanges

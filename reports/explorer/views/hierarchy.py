@@ -19,7 +19,7 @@ from reports.explorer.opened_tree import tree
 from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, address, parameters
-from reports.explorer.views import beside, shared_pages
+from reports.explorer.views import other_runs, shared_pages
 from reports.words import metric_words
 from reports.words.words import words
 
@@ -103,7 +103,7 @@ def model(site: Site, request: Request) -> Response:
     if site.beside is None:
         sheet = _metrics(site, request, [row for row in every if wanted(row)])
     else:
-        sheet = beside.metrics(site, request, site.beside, wanted)
+        sheet = other_runs.metrics(site, request, site.beside, wanted)
     if not isinstance(sheet, Sheet):
         return sheet
     found = [f for f in site.run.findings() if f["check"] in OF_MODEL]

@@ -136,8 +136,8 @@ def show_one(site: Site, request: Request) -> Response:
 def _tree(instance: str, view: Row) -> Picture:
     return Picture(
         title=f"Instance {instance}",
-        in_words="The labels of one instance as a tree; the bar of a node is within that of the node "
-        "above.",
+        in_words="The labels of one instance as a tree; the bar of a node is within that of the "
+        "node above.",
         drawing=tree_drawing(view, view["lines"]),
     )
 

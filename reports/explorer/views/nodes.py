@@ -14,7 +14,7 @@ from reports.charts.count_bars import count_bars
 from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, node_address, parameters
-from reports.explorer.views import beside, shared_pages
+from reports.explorer.views import other_runs, shared_pages
 from reports.explorer.views.drift import drifts
 from reports.explorer.views.parts import said_of
 from reports.words import metric_words
@@ -71,7 +71,7 @@ def show(site: Site, request: Request) -> Response:
         _children(site, request, view),
     ]
     node = view.node["node"]
-    in_runs, drifting = beside.on_node(site, request, node), drifts(site, request, view)
+    in_runs, drifting = other_runs.on_node(site, request, node), drifts(site, request, view)
     siblings = site.picture_file(request, "siblings", lambda: _siblings(view))
     of_drift = [shown for one in drifting for shown in (one.sheet, one.picture)]
     files = [one for one in (*sheets, *in_runs, *of_drift, siblings) if isinstance(one, Response)]

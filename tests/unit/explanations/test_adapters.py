@@ -108,7 +108,7 @@ def test_ferret_numbers_texts_and_has_a_rationale() -> None:
         ),
         (
             {"word_attributions": ["x"], "raw_input_ids": ["a"], "attr_class": 1},
-            "one number a token",
+            "one number per token",
         ),
         (
             {"word_attributions": [1.0, 2.0], "raw_input_ids": ["a"], "attr_class": 1},

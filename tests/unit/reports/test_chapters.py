@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fixtures import results
-from reports.chapters.beside import beside_figure, decided
+from reports.chapters.data_and_model import beside_figure, decided
 from reports.chapters.model.behaviours import behaviours
 from reports.chapters.model.exchanges import exchanges
 from reports.chapters.model.model import Model, model

@@ -9,13 +9,13 @@ import altair as alt
 import pytest
 
 from fixtures import results
-from reports.chapters import beside
+from reports.chapters import data_and_model
 from reports.chapters.model import behaviours, metric_figures
 from reports.chapters.report import build
 from reports.charts import figures
 from reports.words.parts import Drawing
 
-DRAWING = (beside, behaviours, figures, metric_figures)
+DRAWING = (data_and_model, behaviours, figures, metric_figures)
 
 
 @pytest.fixture(scope="module")

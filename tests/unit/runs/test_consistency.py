@@ -14,8 +14,8 @@ from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from audit.results.findings import CheckResult, Finding
 from audit.results.result import AuditResult
-from audit.runs.agreement import disagreements
 from audit.runs.audit import run_audit
+from audit.runs.consistency import disagreements
 from fixtures.attack import BODIES
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree

@@ -12,8 +12,8 @@ from audit.base.errors import InputError
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs
-from audit.runs.exploring.beside import OpenedBeside, distinct_titles, open_beside
 from audit.runs.exploring.opened_run import open_run
+from audit.runs.exploring.other_runs import OpenedBeside, distinct_titles, open_beside
 from audit.runs.folder import write_run
 from audit.runs.read import read_run
 from fixtures.labelled import labelled, repeated, tree
