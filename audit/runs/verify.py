@@ -171,7 +171,7 @@ def _html(run: SealedRun) -> Verdict:
     try:
         report = read_html(run.folder / HTML)
     except UnicodeDecodeError:
-        return Verdict(HTML, FAILS, "it is no UTF-8")
+        return Verdict(HTML, FAILS, "it is not UTF-8")
     statements = {finding.id: comparable(finding.sentences) for finding in report.findings}
     ids = Counter(finding.id for finding in report.findings)
     faults = {

@@ -47,7 +47,7 @@ MEANING: Mapping[str, tuple[str, str]] = {
     "subgraph_preference": (
         "Subgraph preference",
         "The share of instances whose highest value in one part of the hierarchy exceeds the "
-        "highest in another. A tie is no preference.",
+        "highest in another. A tie does not count as a preference.",
     ),
     "hierarchical_precision": (
         "Hierarchical precision",

@@ -46,7 +46,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         severity="warning",
         nodes=(relation,),
         statement=f"The generation set lacks {{lacking}} of {{of}} valid tuples of {relation} "
-        "({share}), and has {more} that are no valid tuple of the detection set."
+        "({share}), and has {more} that are not valid tuples of the detection set."
         + "".join(_first_cases(measured, relation)),
         evidence={
             "instances": coarse(lacking, measured.n_instances),

@@ -21,7 +21,7 @@ _SAID: Mapping[str, str] = MappingProxyType(
     {
         "instance_not_head": "an instance that is not the head",
         "tail_not_concept": "a tail that is not the concept",
-        "head_lacks_instance": "an instance that is no word of the head",
+        "head_lacks_instance": "an instance that is not a word of the head",
         "tail_repeats_head": "a tail that repeats the head",
         "tail_differs": "a tail that is not the head with its instance replaced by the concept",
     }

@@ -9,7 +9,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 
 LINTS: dict[str, str] = {
     "cycle": "Do any nodes lie below themselves?",
-    "dangling_edge": "Did edges lead to ids that are no nodes, so that they were dropped?",
+    "dangling_edge": "Did edges lead to ids that are not nodes, so that they were dropped?",
     "redundant_edge": "Does a node lie below one of its parents by another parent too?",
     "lone_child": "Does a heading have a single child, which says the same?",
     "title_clash": "Do different nodes have the same title?",

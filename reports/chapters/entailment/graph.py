@@ -41,7 +41,7 @@ NUMBERS = (
     ("leaves", "Leaves: texts without an instance"),
     ("deepest", "Depth: the longest path from a top"),
     ("mean_depth", "Depth, mean over texts"),
-    ("mean_children", "Instances of a text that is no leaf, mean"),
+    ("mean_children", "Instances of a text that is not a leaf, mean"),
     ("most_children", "Instances of a text, most"),
 )
 """Numbers of a relation, each with its words."""
