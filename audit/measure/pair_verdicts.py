@@ -216,7 +216,7 @@ class Verdicts:
     def judged(self, marked: pl.LazyFrame) -> pl.LazyFrame:
         """Add the columns `audit.counting.pair_table.JUDGED` lazily to a table from `marked`."""
         expected, observed = pl.col("expected_length"), pl.col("joint") - pl.col("joint_entailed")
-        told = {column.name: _looked_up(column) for column in self._of_excesses}
+        told = {column.name: _rows_of_excesses(column) for column in self._of_excesses}
         one = pl.when(expected.is_not_null()).then(1.0)
         chances = [pl.coalesce(told.pop(name), one).alias(name) for name in ("p_value", "q_value")]
         return marked.with_columns(
@@ -224,7 +224,7 @@ class Verdicts:
         ).drop("excess")
 
 
-def _looked_up(column: pl.Series) -> pl.Expr:
+def _rows_of_excesses(column: pl.Series) -> pl.Expr:
     """The lines of a column at the places in ``excess``; null where there is none."""
     return pl.col("excess").map_batches(
         column.gather, return_dtype=column.dtype, is_elementwise=True

@@ -55,7 +55,7 @@ def residual_differences(measured: Measurements) -> pl.DataFrame:
         values and there is no reference.
     """
     rows = [*_between_values(measured), *_against_reference(measured)]
-    compared = [row for row in map(_at_one_worth, rows) if _comparable(*row[3:])]
+    compared = [row for row in map(_at_one_design_effect, rows) if _comparable(*row[3:])]
     p_values = np.array([_p_value(*row[3:]) for row in compared], np.float64)
     q_values = benjamini_hochberg(p_values, len(compared))
     lines = [
@@ -137,7 +137,7 @@ def _share(measured: Measurements, parent: int, inside: BoolArray) -> Share:
     return residual_share(labelled, only, measured.loaded.group_of)
 
 
-def _at_one_worth(row: _Row) -> _Row:
+def _at_one_design_effect(row: _Row) -> _Row:
     """Both shares at the design effect of the one whose groups repeat each other more.
 
     A side with few residual instances shows little of how its groups hang together.

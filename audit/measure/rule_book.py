@@ -104,7 +104,7 @@ def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:
         "an instance with a node carries every node above it",
     )
     _refuse(
-        _at_odds(policy, hierarchy),
+        _contradictions(policy, hierarchy),
         "it must be possible for a record to keep every rule of the policy",
         "leave one of the two rules out, or name in `unless` where it does not hold",
     )
@@ -145,7 +145,7 @@ def _companions_in_line(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
                 yield f"companions: {a} unless {b}, which is always there"
 
 
-def _at_odds(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
+def _contradictions(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
     for group in policy.exclusive:
         sides = [at_or_below(hierarchy, side) for side in group.sides]
         for rule in policy.companions:

@@ -36,7 +36,7 @@ def validity(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
         PolicyError: If no code of the dates is in the hierarchy, or no instance has a day.
         SchemaError: If the day of an instance cannot be parsed.
     """
-    told = _NO_VALIDITY if dates is None else _in_words(_placed(dates, dataset.hierarchy))
+    told = _NO_VALIDITY if dates is None else _in_words(_spells_by_node(dates, dataset.hierarchy))
     by_node = (
         rows_on_their_day(dataset, dates)
         .group_by("node", "on_day")
@@ -57,7 +57,7 @@ def rows_on_their_day(dataset: LabelDataset, dates: CodeDates | None) -> pl.Data
     rows = dataset.assertions.select("instance", "node")
     if dates is None:
         return rows.with_columns(on_day=pl.lit(None, pl.String))
-    spells, days = _placed(dates, dataset.hierarchy), days_of(dataset, dates.column)
+    spells, days = _spells_by_node(dates, dataset.hierarchy), days_of(dataset, dates.column)
     dated = rows.with_columns(day=days.gather(rows["instance"]))
     on_day = _on_day(dated, spells, dataset.hierarchy)
     return dated.join(on_day, on=["node", "day"], how="left").drop("day")
@@ -95,7 +95,7 @@ _SPELLS = {"node": _NODE, "own": pl.Boolean, "first": pl.Date, "last": pl.Date}
 _NO_VALIDITY = pl.DataFrame(schema={"node": _NODE, "valid": pl.String})
 
 
-def _placed(dates: CodeDates, hierarchy: Hierarchy) -> pl.DataFrame:
+def _spells_by_node(dates: CodeDates, hierarchy: Hierarchy) -> pl.DataFrame:
     """`_SPELLS` of codes that have a place in the hierarchy; no label can carry the others."""
     placed = {spell.code: place_by_digits(spell.code, None, hierarchy) for spell in dates.spells}
     rows = [

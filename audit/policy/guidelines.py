@@ -179,50 +179,52 @@ ICD9CM_COMPANIONS: tuple[Companion, ...] = (
 )  # fmt: skip
 
 
-def _apart(*nodes: str | tuple[str, ...], reason: str, severity: Severity = "warning") -> Exclusive:
+def _exclusive(
+    *nodes: str | tuple[str, ...], reason: str, severity: Severity = "warning"
+) -> Exclusive:
     return Exclusive(nodes=nodes, reason=reason, severity=severity)
 
 
 ICD9CM_EXCLUSIVE: tuple[Exclusive, ...] = (
-    _apart("401.0", "401.1", reason="Essential hypertension is malignant or benign."),
-    _apart(
+    _exclusive("401.0", "401.1", reason="Essential hypertension is malignant or benign."),
+    _exclusive(
         "401.9",
         ("401.0", "401.1"),
         reason="Unspecified hypertension adds nothing beside a specified one.",
         severity="note",
     ),
-    _apart(
+    _exclusive(
         tuple(f"250.{complication}{digit}" for complication in range(10) for digit in "13"),
         tuple(f"250.{complication}{digit}" for complication in range(10) for digit in "02"),
         reason="The fifth digit says which type of diabetes it is: 1 and 3 type I, 0 and 2 type II "
         "or unspecified type.",
     ),
-    _apart(
+    _exclusive(
         "250.0",
         tuple(f"250.{complication}" for complication in range(1, 10)),
         reason=f"250.0 is diabetes without mention of complication, which a complication coded "
         f"beside it contradicts ({_GUIDELINES}, I.C.3.a, diabetes mellitus).",
     ),
-    _apart(
+    _exclusive(
         "401",
         "585",
         reason="Hypertension with chronic kidney disease is coded to 403 or 404: the "
         "classification presumes that one causes the other, unless the physician says otherwise "
         f"({_HYPERTENSION}).",
     ),
-    _apart(
+    _exclusive(
         "401",
         ("402", "403", "404"),
         reason="402, 403 and 404 say hypertension themselves, so that 401 adds nothing beside them "
         f"({_HYPERTENSION}).",
     ),
-    _apart(
+    _exclusive(
         "042",
         ("V08", "795.71"),
         reason="Once an HIV-related illness was diagnosed, 042 is assigned, and never V08 or "
         f"795.71 ({_GUIDELINES}, I.C.1.a, HIV infections).",
     ),
-    _apart(
+    _exclusive(
         "496",
         ("491", "492", "493"),
         reason="496 is for chronic airway obstruction of no specified type and is not used with a "

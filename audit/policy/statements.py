@@ -98,7 +98,7 @@ class Waiver(Frozen):
         return added
 
     @model_validator(mode="after")
-    def _one_place(self) -> Self:
+    def _require_one_place(self) -> Self:
         if len(self.place) > 1:
             raise ValueError(f"one of {', '.join(self.place)} may be given")
         if self.finding is not None and self.finding.split(":")[0] != self.check:

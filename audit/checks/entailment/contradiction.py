@@ -45,7 +45,7 @@ def _finding(measured: Measurements, rows: pl.DataFrame) -> Finding:
     relation, one = first["relation"], first["one_context"]
     of = measured.entailed.graph.relations.filter(relation=relation)["edges"].item()
     tuples = len(tuples_of(measured, rows))
-    said = "; ".join(_said(row) for row in rows.head(QUOTED).iter_rows(named=True))
+    said = "; ".join(_case_in_words(row) for row in rows.head(QUOTED).iter_rows(named=True))
     return Finding(
         check=_NAME,
         severity="warning" if one else "note",
@@ -69,7 +69,7 @@ def _finding(measured: Measurements, rows: pl.DataFrame) -> Finding:
     )
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _case_in_words(row: Mapping[str, Any]) -> str:
     edge = arrows((row["instance"], row["concept"]))
     if row["kind"] == "edge":
         return f"{edge} is valid and invalid{under(row['head'])}"

@@ -47,7 +47,7 @@ def _finding(measured: Measurements, rows: pl.DataFrame) -> Finding:
     own = pl.col("relation") == relation
     summary = measured.entailed.graph.relations.row(by_predicate=own, named=True)
     tuples = len(tuples_of(measured, _edges(rows)))
-    said = "; ".join(_said(row) for row in rows.head(QUOTED).iter_rows(named=True))
+    said = "; ".join(_case_in_words(row) for row in rows.head(QUOTED).iter_rows(named=True))
     return Finding(
         check=_NAME,
         severity="warning" if one else "note",
@@ -71,7 +71,7 @@ def _finding(measured: Measurements, rows: pl.DataFrame) -> Finding:
     )
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _case_in_words(row: Mapping[str, Any]) -> str:
     path = arrows((row["instance"], row["through"], row["concept"]))
     denied = arrows((row["instance"], row["concept"]))
     return f"{path} is valid step by step, and {denied} is invalid{under(row['head'])}"

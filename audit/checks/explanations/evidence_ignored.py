@@ -77,7 +77,7 @@ def _folded(
     into: dict[str, tuple[str, ...]] = {}
     for node in sorted(nodes, key=lambda one: -int(hierarchy.depth[hierarchy.index(one)])):
         below = [one for one in standing if one in hierarchy.descendants(node)]
-        if not below or _still_low(examples, node, below, hierarchy):
+        if not below or _is_low_without(examples, node, below, hierarchy):
             into |= dict.fromkeys(below, (node,))
             standing = [one for one in standing if one not in below] + [node]
         else:
@@ -85,7 +85,9 @@ def _folded(
     return into
 
 
-def _still_low(examples: pl.DataFrame, node: str, without: list[str], hierarchy: Hierarchy) -> bool:
+def _is_low_without(
+    examples: pl.DataFrame, node: str, without: list[str], hierarchy: Hierarchy
+) -> bool:
     left_out = np.logical_or.reduce([_below(examples, one, hierarchy) for one in without])
     rest = examples.filter(~pl.Series(left_out))
     inside = _below(rest, node, hierarchy)

@@ -50,12 +50,12 @@ def _findings(measured: Measurements) -> Iterator[Finding]:
     model = measured.model
     assert model is not None
     table, family = exchanged_pairs(measured), exchangeable_pairs(measured)
-    labels, alone = _labelled_alone(model, table), _one_each(model)
+    labels, alone = _labelled_alone(model, table), _is_single_label(model)
     for row, (of, with_a, with_b) in zip(table.iter_rows(named=True), labels, strict=True):
         yield _finding(measured, row, (of, with_a, with_b), family, alone=alone)
 
 
-def _one_each(model: ModelMeasurements) -> bool:
+def _is_single_label(model: ModelMeasurements) -> bool:
     """Whether no instance has two labels or two answers, so that an exchange is one mistake."""
     return all(int(np.diff(each.tocsr().indptr).max()) < 2 for each in (model.gold, model.decided))
 

@@ -21,7 +21,7 @@ _NAME = "principal_position"
 def run(measured: Measurements) -> Outcome:
     """Report instances with an external cause or a manifestation in first place."""
     integrity = integrity_of(measured)
-    first = _first(measured)
+    first = _first_rows(measured)
     ordered = first["instance"].n_unique()
     asked = integrity is not None and integrity.never_first is not None
     return Outcome(
@@ -71,7 +71,7 @@ def _findings(
     )
 
 
-def _first(measured: Measurements) -> pl.DataFrame:
+def _first_rows(measured: Measurements) -> pl.DataFrame:
     """The rows in first place."""
     return measured.loaded.dataset.assertions.filter(pl.col("position") == 1)
 
@@ -118,7 +118,7 @@ def _parts(
 
 def cases(measured: Measurements, _: Finding) -> IntArray:
     """The instances with such a code in first place."""
-    first = _first(measured)
+    first = _first_rows(measured)
     return distinct(_misplaced(first, _rules(measured, integrity_of(measured), first)))
 
 

@@ -57,7 +57,7 @@ def run(measured: Measurements) -> Outcome:
             measured,
             (
                 *_redundant(measured, pairs[found.as_one]),
-                *_beside(measured, pairs[found.beside]),
+                *_contained_nodes(measured, pairs[found.beside]),
             ),
         ),
     )
@@ -124,7 +124,7 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
         )
 
 
-def _beside(measured: Measurements, pairs: Together) -> Iterator[Finding]:
+def _contained_nodes(measured: Measurements, pairs: Together) -> Iterator[Finding]:
     """A finding for each node that almost never stands without another, named before it."""
     low, chance = pairs.containment_low, pairs.containment_by_chance
     for place, (a, b, joint) in enumerate(_ends(pairs)):

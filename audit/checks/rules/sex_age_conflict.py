@@ -112,7 +112,7 @@ def _findings(measured: Measurements, judged: _Judged) -> Iterator[Finding]:
             severity=rule.severity,
             of=judged.known,
             statement=f"{{instances}} of {{of}} instances with a code of {codes} and a known "
-            f"{what} ({{share}}) {{instances|is|are}} of a person {_other(rule)}.",
+            f"{what} ({{share}}) {{instances|is|are}} of a person {_persons_not_allowed(rule)}.",
             advice="Compare the code and the person's data with the record, and correct the one "
             "that is wrong. Where both are right, waive the finding.",
         )
@@ -131,7 +131,7 @@ def _findings(measured: Measurements, judged: _Judged) -> Iterator[Finding]:
         )
 
 
-def _other(rule: PersonRule) -> str:
+def _persons_not_allowed(rule: PersonRule) -> str:
     """The persons whom a rule does not allow, for a sentence."""
     if rule.sex is not None:
         return "who is not female" if rule.sex == "female" else "who is not male"

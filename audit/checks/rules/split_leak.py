@@ -49,7 +49,7 @@ def _why_not(splits: pl.DataFrame) -> str:
 
 def _findings(measured: Measurements) -> Iterator[Finding]:
     splits = measured.loaded.dataset.splits
-    torn = _torn(splits)
+    torn = _in_several_splits(splits)
     if not torn.is_empty():
         yield _instance_finding(measured, torn)
     shared = _shared(measured)
@@ -62,7 +62,7 @@ def _findings(measured: Measurements) -> Iterator[Finding]:
         yield _unseen_finding(measured, training, unseen, expected, p_value)
 
 
-def _torn(splits: pl.DataFrame) -> pl.DataFrame:
+def _in_several_splits(splits: pl.DataFrame) -> pl.DataFrame:
     """``instance, split`` of instances in several splits."""
     return splits.filter(pl.col("instance").is_duplicated())
 
@@ -241,7 +241,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances in several splits, those of groups in several, or those with unseen labels."""
     splits = measured.loaded.dataset.splits
     if finding.key == _INSTANCE:
-        return distinct(_torn(splits))
+        return distinct(_in_several_splits(splits))
     if finding.key == _GROUP:
         return distinct(_shared(measured))
     training = _training(splits)

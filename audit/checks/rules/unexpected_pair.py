@@ -74,11 +74,11 @@ def _finding(
         parts=tuple(_child_part(measured, child) for child in children)
         or _parts(measured, row, below),
         key=(parent, CHILDREN) if children else (),
-        beside=_beside(hierarchy.nodes, row, children),
+        beside=_neighbouring_pairs(hierarchy.nodes, row, children),
     )
 
 
-def _beside(
+def _neighbouring_pairs(
     names: Sequence[str], row: Mapping[str, Any], children: Sequence[Mapping[str, Any]]
 ) -> tuple[tuple[str, str], ...]:
     """The pairs that explain part of a pair, and the pairs of children that its parts report."""

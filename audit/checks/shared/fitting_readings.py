@@ -38,7 +38,7 @@ def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame)
     undamaged = labels.filter(pl.col("may_be_valid") & (pl.col("with_zeros").list.len() == 0))
     readings = asked["with_zeros"].explode().unique().sort().to_list()
     beside = _carried(measured, undamaged)
-    spoken = csr_array(beside @ company(beside, _only_code(undamaged, readings)))
+    spoken = csr_array(beside @ company(beside, _unambiguous_codes(undamaged, readings)))
     instances = dict(_instances(measured, asked).group_by("line").agg("instance").iter_rows())
     place = {code: column for column, code in enumerate(readings)}
     found = []
@@ -65,7 +65,7 @@ def _carried(measured: Measurements, labels: pl.DataFrame) -> Sparse:
     return csr_array((np.ones(len(rows), np.int64), at), shape=shape)
 
 
-def _only_code(labels: pl.DataFrame, readings: list[str]) -> Sparse:
+def _unambiguous_codes(labels: pl.DataFrame, readings: list[str]) -> Sparse:
     """1 where a label can be one code alone as it stands, shape (n_labels, n_readings)."""
     codes = pl.DataFrame({"code": readings}, {"code": pl.String}).with_row_index("reading")
     alone = labels.with_row_index("place").filter(pl.col("codes").list.len() == 1)

@@ -89,17 +89,17 @@ class LookedAt:
     @property
     def unit(self) -> str:
         """Unit of the rows, for the denominator of a check."""
-        return f"rows; {self._beside}" if self.beside else "rows"
+        return f"rows; {self._without_a_list}" if self.beside else "rows"
 
     @property
     def why_not(self) -> str:
         """Why a check of rows is not applicable; empty if it is."""
         if self.rows:
             return ""
-        return self._beside if self.beside else "no row was read"
+        return self._without_a_list if self.beside else "no row was read"
 
     @property
-    def _beside(self) -> str:
+    def _without_a_list(self) -> str:
         return f"{self.beside:,} could not be checked, because there is no list of their codes"
 
 
