@@ -43,7 +43,7 @@ def instance_lines(
     heads = ["mark".ljust(7) * both, "label".ljust(field), "score".ljust(field) * both, "node"]
     yield "".join(heads)
     for line in drawn:
-        yield _drawn(line, both=both, unicode=unicode, digits=digits, width=width)
+        yield _line_of(line, both=both, unicode=unicode, digits=digits, width=width)
 
 
 def bar(share: float, width: int, *, unicode: bool = True) -> str:
@@ -75,7 +75,7 @@ def _key(tree: InstanceTree) -> Iterator[str]:
     yield ""
 
 
-def _drawn(line: InstanceLine, *, both: bool, unicode: bool, digits: int, width: int) -> str:
+def _line_of(line: InstanceLine, *, both: bool, unicode: bool, digits: int, width: int) -> str:
     lead = line.lead if unicode else line.lead.translate(ASCII_TREE)
     values: Sequence[tuple[float, float]] = (
         (line.label, line.label_share),
@@ -88,10 +88,10 @@ def _drawn(line: InstanceLine, *, both: bool, unicode: bool, digits: int, width:
     if not line.node:
         return f"{' ' * (7 * both + len(shown))}{lead}{line.title}"
     name = printable(f"{line.node} {line.title}".rstrip())
-    return f"{line.mark:<7}"[: 7 * both] + f"{shown}{lead}{name}{_beside(line)}"
+    return f"{line.mark:<7}"[: 7 * both] + f"{shown}{lead}{name}{_remarks_on(line)}"
 
 
-def _beside(line: InstanceLine) -> str:
+def _remarks_on(line: InstanceLine) -> str:
     """What else is to be known of a node: its own values, and where else it stands."""
     remarks = []
     if line.own_label and line.own_label != line.label:

@@ -52,7 +52,7 @@ def make_run(
             result, unrendered, layout = _written(settings, options, progress)
         summarise(result, options["out"], unrendered, as_json=options["as_json"])
         if layout.pairs and not options["as_json"]:
-            typer.echo(_laid_out(layout))
+            typer.echo(_layout_in_words(layout))
         if finish is not None:
             finish(result, settings)
         title = settings.title or ""
@@ -105,7 +105,7 @@ def _written(
     return result, unrendered, layout
 
 
-def _laid_out(layout: LayoutCost) -> str:
+def _layout_in_words(layout: LayoutCost) -> str:
     """What `audit explore` takes of the time and the disk of a run, in a line."""
     size, seconds = layout.bytes / 1e6, layout.seconds
     return f"Pairs by node for audit explore: {layout.pairs:,}, {size:,.1f} MB, {seconds:,.1f} s"

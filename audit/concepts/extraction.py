@@ -79,8 +79,8 @@ def extract_representations(
     own = copy.deepcopy(module).to(there).eval()
     linear = _linear(own, head, classes) if head is not None else None
     with _recording(own, layers, head, pooling) as kept:
-        for inputs, labels in _each(batches, progress):
-            outputs = (forward or _called)(own, _moved(inputs, there))
+        for inputs, labels in _inputs_and_labels(batches, progress):
+            outputs = (forward or _outputs_of)(own, _moved(inputs, there))
             kept.end_batch(_texts(labels, classes))
             if predictions and classes:
                 kept.predictions += _highest(outputs, len(kept.layers[layers[0]][-1]), classes)
@@ -163,7 +163,7 @@ def _recording(
     """
     import torch
 
-    kept = _Kept({name: [] for name in _known(module, layers)}, [], [], [])
+    kept = _Kept({name: [] for name in _known_layers(module, layers)}, [], [], [])
 
     def keep(name: str, output: Any) -> None:
         kept.layers[name].append(_vectors(_tensor(name, output), pooling))
@@ -223,7 +223,7 @@ def _vectors(values: torch.Tensor, pooling: Pooling) -> Vectors:
 def _linear(module: torch.nn.Module, name: str, classes: Sequence[str]) -> LinearHead:
     import torch
 
-    (known,) = _known(module, [name])
+    (known,) = _known_layers(module, [name])
     layer = module.get_submodule(known)
     if not isinstance(layer, torch.nn.Linear) or layer.out_features != len(classes):
         raise InputError(
@@ -237,7 +237,7 @@ def _linear(module: torch.nn.Module, name: str, classes: Sequence[str]) -> Linea
     return LinearHead(tuple(classes), weight, bias)
 
 
-def _known(module: torch.nn.Module, names: Sequence[str]) -> list[str]:
+def _known_layers(module: torch.nn.Module, names: Sequence[str]) -> list[str]:
     """The names, each once; InputError if a layer is not there."""
     known = [name for name, _ in module.named_modules() if name]
     wrong = [name for name in names if name not in known]
@@ -261,7 +261,9 @@ def _require_choice(pooling: str, classes: Sequence[str]) -> None:
         raise InputError("each output needs a label of its own", found=first_cases(classes))
 
 
-def _each(batches: Iterable[tuple[Any, Any]], progress: Progress) -> Iterator[tuple[Any, Any]]:
+def _inputs_and_labels(
+    batches: Iterable[tuple[Any, Any]], progress: Progress
+) -> Iterator[tuple[Any, Any]]:
     """Inputs and labels of each batch."""
     total = len(batches) if isinstance(batches, Sized) else None
     for number, batch in enumerate(batches):
@@ -290,7 +292,7 @@ def _moved(inputs: Any, device: torch.device) -> Any:
     return inputs
 
 
-def _called(module: torch.nn.Module, inputs: Any) -> Any:
+def _outputs_of(module: torch.nn.Module, inputs: Any) -> Any:
     return module(inputs)
 
 

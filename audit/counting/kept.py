@@ -88,7 +88,7 @@ def read_counts(folder: Path, hierarchy: Hierarchy) -> PairCount:
             hint="make it with: audit run ... --memory SIZE, or --engine spark",
         )
     labels = label_nodes(_read(folder, _LABELS), hierarchy)
-    nodes, placed = _read(folder, _NODES), _placed(labels.hierarchy)
+    nodes, placed = _read(folder, _NODES), _parents_by_node(labels.hierarchy)
     if not nodes.select(placed.columns).equals(placed):
         raise InputError(
             "the hierarchy that the earlier data were counted with is required",
@@ -123,7 +123,7 @@ def _read(folder: Path, name: str) -> pl.DataFrame:
     return table
 
 
-def _placed(hierarchy: Hierarchy) -> pl.DataFrame:
+def _parents_by_node(hierarchy: Hierarchy) -> pl.DataFrame:
     """``node, parents``: what a count rests on."""
     parents = [list(hierarchy.parents(node)) for node in hierarchy.nodes]
     return pl.DataFrame(
@@ -135,7 +135,7 @@ def _placed(hierarchy: Hierarchy) -> pl.DataFrame:
 
 
 def _nodes(count: PairCount) -> pl.DataFrame:
-    return _placed(count.hierarchy).with_columns(
+    return _parents_by_node(count.hierarchy).with_columns(
         pl.Series("direct", count.tally.direct_support),
         pl.Series("support", count.tally.support),
         pl.Series("residual", count.residual),

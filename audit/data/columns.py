@@ -269,7 +269,7 @@ def _instances(mentions: pl.DataFrame, source: Source) -> pl.DataFrame:
             name = role.removeprefix(STRATUM)
             raise SchemaError(
                 f"an instance must be in one {name}",
-                found=f"in several: {_torn(torn, role)}",
+                found=f"in several: {_several_values(torn, role)}",
                 where=source,
                 hint="name the column that holds the group with --group, or the id with --id"
                 if role == "group"
@@ -297,7 +297,7 @@ def _places(rows: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFrame:
     return places.sort("instance", "split", pl.col("labels").list.join("\0"))
 
 
-def _torn(torn: pl.DataFrame, role: str) -> str:
+def _several_values(torn: pl.DataFrame, role: str) -> str:
     cases = torn.head(5).select(pl.format("{} in {}", "instance", pl.col(role).list.join(", ")))
     return first_cases(cases.to_series(), torn.height)
 

@@ -220,10 +220,10 @@ def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy) -> LabelNodes:
     return LabelNodes(
         hierarchy=hierarchy,
         written=written,
-        node_of=_looked_up(numbered["node"], indices),
-        reason_of=_looked_up(numbered["reason"], reasons),
+        node_of=_places_of(numbered["node"], indices),
+        reason_of=_places_of(numbered["reason"], reasons),
     )
 
 
-def _looked_up(values: pl.Series, places: Mapping[str, int]) -> IntArray:
+def _places_of(values: pl.Series, places: Mapping[str, int]) -> IntArray:
     return np.array([places.get(value, -1) for value in values], np.int64)

@@ -175,7 +175,9 @@ def write_corrected(
 
 
 def _corrected(copies: list[Copy], proposed: pl.DataFrame) -> list[Copy]:
-    by_file = {file: list(rows) for file, rows in groupby(_placed(copies, proposed), _file)}
+    by_file = {
+        file: list(rows) for file, rows in groupby(_corrections_by_file(copies, proposed), _file)
+    }
     kept, arriving = [], dict[str, list[Copy]]()
     for file, copy in enumerate(copies):
         rows = by_file.get(file, [])
@@ -200,7 +202,7 @@ _Placed = tuple[int, str, Edit]
 """The file of a correction, its action, and the edit."""
 
 
-def _placed(copies: list[Copy], proposed: pl.DataFrame) -> Iterator[_Placed]:
+def _corrections_by_file(copies: list[Copy], proposed: pl.DataFrame) -> Iterator[_Placed]:
     """Corrections by file, with the place of each record in it."""
     ends = [0]
     for copy in copies:

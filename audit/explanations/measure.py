@@ -141,7 +141,7 @@ def measure_explanations(
     agreement, alignment, plausibility = _compared(attributions, informed, draws, seed)
     give_back_freed_memory()
     progress("comparing nodes")
-    kept = _kept(attributions, only)
+    kept = _compared_rows(attributions, only)
     values = _values(kept, node_of, alignment, agreement, plausibility, faithful)
     return ExplanationMeasurements(
         attributions=attributions,
@@ -211,7 +211,7 @@ def _models(
     return compare_models(alignment.rows, reference, only)
 
 
-def _kept(attributions: Attributions, only: Subset) -> pl.DataFrame:
+def _compared_rows(attributions: Attributions, only: Subset) -> pl.DataFrame:
     """The rows that nodes are compared by, with their place as ``row``."""
     rows = attributions.rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
     own = rows.filter(~pl.col("borrowed").fill_null(False))

@@ -93,7 +93,7 @@ def with_titles(hierarchy: Hierarchy, lists: Sequence[TitleList]) -> Hierarchy:
     Time grows with the number of codes plus the size of the hierarchy.
     """
     listed = pl.concat(
-        [_placed(hierarchy, one) for one in lists] or [pl.DataFrame(schema=NODE_SCHEMA)]
+        [_titles_by_node(hierarchy, one) for one in lists] or [pl.DataFrame(schema=NODE_SCHEMA)]
     )
     listed = listed.unique("node", keep="first", maintain_order=True)
     if listed.is_empty():
@@ -164,7 +164,7 @@ def _place(hierarchy: Hierarchy, titles: TitleList) -> dict[str, Placement]:
     return {code: Placement(code) if code in hierarchy else unknown for code in codes}
 
 
-def _placed(hierarchy: Hierarchy, titles: TitleList) -> pl.DataFrame:
+def _titles_by_node(hierarchy: Hierarchy, titles: TitleList) -> pl.DataFrame:
     """``node, title, assignable`` of the codes that have a place."""
     placements = _place(hierarchy, titles)
     assignable = True if titles.table and hierarchy.coding else None

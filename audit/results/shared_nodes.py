@@ -76,16 +76,16 @@ def shared_node(shared: Mapping[str, Any], node: str) -> SharedNode | None:
     if node not in titles:
         return None
     tree = overview["tree"]
-    line = _own(overview["lineage"], node)
+    line = _row_of(overview["lineage"], node)
     up = set(_upwards(tree, node) if line is None else line["above"]) - {node}
     return SharedNode(
         node=node,
         title=titles[node],
         under=None if line is None else line["below"],
-        picture=_own(tree, node),
-        branch=_own(overview["branches"], node),
-        coverage=_own(overview["coverage"]["branches"], node),
-        residual=_own(overview["residuals"], node),
+        picture=_row_of(tree, node),
+        branch=_row_of(overview["branches"], node),
+        coverage=_row_of(overview["coverage"]["branches"], node),
+        residual=_row_of(overview["residuals"], node),
         above=[row for row in tree if row["node"] in up],
         below=[row for row in tree if row["parent"] == node],
         pairs=[*_seen((*overview["pairs"], *overview["branch_pairs"]), node, titles)],
@@ -94,7 +94,7 @@ def shared_node(shared: Mapping[str, Any], node: str) -> SharedNode | None:
     )
 
 
-def _own(rows: Sequence[Row], node: str) -> Row | None:
+def _row_of(rows: Sequence[Row], node: str) -> Row | None:
     return next((row for row in rows if row["node"] == node), None)
 
 

@@ -75,7 +75,7 @@ def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent
     folder, total, done = PassingFolder(), int(ends["as_b"].sum()), 0
     progress(ORDERING, 0, total, "pairs")
     files = _parted(table, nodes, parts, folder.path)
-    with _written(twin_of(table), _schema(table)) as writer:
+    with _writer_of(twin_of(table), _schema(table)) as writer:
         for file in files:
             for lines in _by_second_node(file):
                 writer.write_table(lines.to_arrow().cast(writer.schema))
@@ -91,7 +91,7 @@ def _schema(table: Path) -> pa.Schema:
     return pl.DataFrame(schema=_ENDS | {name: kept[name] for name in KEPT}).to_arrow().schema
 
 
-def _written(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+def _writer_of(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     """A file of rows; few of its fractions are alike, and none of them is looked for."""
     alike = [field.name for field in schema if not pa.types.is_floating(field.type)]
     return pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=alike)

@@ -94,7 +94,7 @@ def verify_run(
         *_tables(run),
         _html(run),
         _pdf(run),
-        *_again(run, None if data is None else Path(data), key, asked=recompute),
+        *_verdict_of_recomputation(run, None if data is None else Path(data), key, asked=recompute),
     )
 
 
@@ -160,7 +160,7 @@ def _tables(run: SealedRun) -> tuple[Verdict, Verdict]:
         return neither(FAILS, f"{RESTRICTED}/ cannot be read as tables of a run: {reason}")
     counts = Verdict("counts", FAILS if apart else HOLDS, "; ".join(apart) or AGREE)
     if given != run.content(RESULT):
-        other = f"{RESTRICTED}/ gives another {RESULT}: {_apart(run, given)}"
+        other = f"{RESTRICTED}/ gives another {RESULT}: {_differing_parts(run, given)}"
         return Verdict("tables", FAILS, other), counts
     return Verdict("tables", HOLDS, f"{RESTRICTED}/ gives the bytes of {RESULT}"), counts
 
@@ -225,7 +225,7 @@ def _parity(
     return Verdict(report, HOLDS, f"states the {len(run.statements)} findings of {RESULT}")
 
 
-def _again(
+def _verdict_of_recomputation(
     run: SealedRun, data: Path | None, key: SealKey | None, *, asked: bool
 ) -> tuple[Verdict, Verdict]:
     """Whether the inputs are as they were, and give the same result."""
@@ -291,7 +291,9 @@ def _recomputed(
     except (AuditError, OSError, ValidationError) as error:
         return Verdict("recomputation", FAILS, f"it ended in an error: {_first_line(error)}")
     if given != run.content(RESULT):
-        return Verdict("recomputation", FAILS, f"gives another {RESULT}: {_apart(run, given)}")
+        return Verdict(
+            "recomputation", FAILS, f"gives another {RESULT}: {_differing_parts(run, given)}"
+        )
     return Verdict("recomputation", HOLDS, f"the inputs give the bytes of {RESULT}")
 
 
@@ -311,7 +313,7 @@ def _judged_again(run: SealedRun, settings: Settings, judging: Judging) -> Audit
     return judge_again(judging, audited(settings, counted).result)
 
 
-def _apart(run: SealedRun, given: bytes) -> str:
+def _differing_parts(run: SealedRun, given: bytes) -> str:
     """The parts in which another result differs, and the version where that differs too."""
     kept, made = json.loads(run.content(RESULT)), json.loads(given)
     parts = [name for name in kept | made if kept.get(name) != made.get(name)]

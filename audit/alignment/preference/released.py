@@ -123,9 +123,9 @@ class ReleasedMeasure:
         position = {word: i for i, word in enumerate(sorted(words.task | answers))}
         self._position = position
         self._vocabulary = Vocabulary(position, form=str)
-        self._below = {answer: _at(own, position) for answer, own in words.below.items()}
-        self._above = {answer: _at(own, position) for answer, own in words.above.items()}
-        self._task = _at(words.task, position)
+        self._below = {answer: _places_of(own, position) for answer, own in words.below.items()}
+        self._above = {answer: _places_of(own, position) for answer, own in words.above.items()}
+        self._task = _places_of(words.task, position)
         self._counts = {name: [0, 0, 0] for name in ("k", "pr", "ps", "pt")}
         self.scored = np.zeros(len(questions), np.bool_)
 
@@ -184,5 +184,5 @@ class ReleasedMeasure:
         ]
 
 
-def _at(words: frozenset[str], position: Mapping[str, int]) -> IntArray:
+def _places_of(words: frozenset[str], position: Mapping[str, int]) -> IntArray:
     return np.array(sorted(position[word] for word in words), np.int64)

@@ -68,7 +68,7 @@ class TaskWords:
         return self._lexicon.words_of(hierarchy.descendants(node, with_self=True))
 
     def _sides(self, first: set[str] | frozenset[str], second: set[str] | frozenset[str]) -> Sides:
-        return Sides(self._at(first), self._at(second - first))
+        return Sides(self._places_of(first), self._places_of(second - first))
 
-    def _at(self, words: set[str] | frozenset[str]) -> IntArray:
+    def _places_of(self, words: set[str] | frozenset[str]) -> IntArray:
         return np.array(sorted(self.position[word] for word in words), np.int64)

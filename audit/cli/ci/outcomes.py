@@ -192,7 +192,7 @@ def _of_changes(check: Mapping[str, Any]) -> Case:
     worse = [one for one in check["findings"] if one["change"] in ("new", "worse")]
     statements = sorted(
         (
-            Statement(one["severity_new"], f"{one['change'].capitalize()}: {_said(one)}")
+            Statement(one["severity_new"], f"{one['change'].capitalize()}: {_sentence_of(one)}")
             for one in worse
         ),
         key=lambda one: SEVERITIES.index(one.severity),
@@ -202,7 +202,7 @@ def _of_changes(check: Mapping[str, Any]) -> Case:
     return Case(name, title, "failed" if failed else "passed", tuple(statements), unsaid)
 
 
-def _said(finding: Mapping[str, Any]) -> str:
+def _sentence_of(finding: Mapping[str, Any]) -> str:
     nodes = ", ".join(node["id"] for node in finding["nodes"])
     return str(finding["statement"] or f"see the runs' own reports for {nodes or finding['id']}.")
 

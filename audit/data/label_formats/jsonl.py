@@ -130,7 +130,7 @@ def _in_array(source: Source) -> Iterator[Line]:
         where = f"{source}: entry {number}"
         if not isinstance(entry, dict):
             raise InputError(
-                "every entry of the array must be a JSON object", found=_shown(entry), where=where
+                "every entry of the array must be a JSON object", found=_excerpt(entry), where=where
             )
         yield where, entry
 
@@ -151,7 +151,7 @@ def objects_on(
             found = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             raise InputError(_OBJECT, found=found, where=where) from None
         if not isinstance(line, dict):
-            raise InputError(_OBJECT, found=_shown(line), where=where)
+            raise InputError(_OBJECT, found=_excerpt(line), where=where)
         yield where, line
 
 
@@ -220,10 +220,12 @@ def _labels(line: dict[str, Any], key: str, where: str) -> list[str | None] | No
     if labels is None:
         return None
     if not isinstance(labels, list):
-        raise SchemaError(f"the key {key!r} must hold a list", found=_shown(labels), where=where)
+        raise SchemaError(f"the key {key!r} must hold a list", found=_excerpt(labels), where=where)
     for label in labels:
         if not (label is None or isinstance(label, str)):
-            raise SchemaError("a label must be text or a number", found=_shown(label), where=where)
+            raise SchemaError(
+                "a label must be text or a number", found=_excerpt(label), where=where
+            )
     return labels
 
 
@@ -232,11 +234,11 @@ def plain(value: Any, key: str, where: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise SchemaError(
-        f"the key {key!r} must hold text or a number", found=_shown(value), where=where
+        f"the key {key!r} must hold text or a number", found=_excerpt(value), where=where
     )
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:60]}..."
 

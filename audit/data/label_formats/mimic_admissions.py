@@ -59,7 +59,7 @@ def unnamed_beside(
         For each table with one of the keys a frame of ``instance`` and such columns; and the files
         that were read.
     """
-    keyed = [(key, file) for key, file in _beside(tables) if key in rows.columns]
+    keyed = [(key, file) for key, file in _admission_tables(tables) if key in rows.columns]
     read = [(key, file) for key, file in keyed if _has(key, file)]
     return [_unnamed_in(file, key, rows, taken) for key, file in read], [file for _, file in read]
 
@@ -79,7 +79,7 @@ def _has(name: str, file: File) -> bool:
 
 def _place_of(name: str, tables: Sequence[Source], keys: Sequence[str]) -> tuple[str, File]:
     """Key and file of the first table beside the codes that has a column of that name."""
-    beside = _beside(tables)
+    beside = _admission_tables(tables)
     for key, file in beside:
         if key in keys and _has(name, file):
             return key, file
@@ -100,7 +100,7 @@ def folders_of(tables: Iterable[Source]) -> list[Path]:
     return sorted({path.parent for path in paths})
 
 
-def _beside(tables: Sequence[Source]) -> list[tuple[str, File]]:
+def _admission_tables(tables: Sequence[Source]) -> list[tuple[str, File]]:
     return [
         (key, File(entry))
         for key in KEYS

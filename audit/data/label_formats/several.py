@@ -29,11 +29,11 @@ def read(source: Source, columns: Columns) -> RawLabels:
     mentions = pick(frame, source, instance=instance, **columns.beside)
     labels = tidy(frame.select(chosen), source)
     listed = mentions.with_columns(labels=labels.select(pl.concat_list(pl.all())).to_series())
-    raw = raw_labels(_placed(mentions, labels), listed, source)
+    raw = raw_labels(_with_positions(mentions, labels), listed, source)
     return replace(raw, unnamed=unnamed_columns(frame, instance, taken, source))
 
 
-def _placed(mentions: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+def _with_positions(mentions: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """One row per label with its position; a row without an instance gives at least one."""
     numbered = mentions.with_row_index("row")
     rows = [

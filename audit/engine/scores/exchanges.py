@@ -125,8 +125,8 @@ def count_exchanges(labels: Sparse, decided: Sparse) -> Exchanges:
         false=_sums(false),
         a=a,
         b=b,
-        forth=_at(one_way, a, b),
-        back=_at(one_way, b, a),
+        forth=_stored_at(one_way, a, b),
+        back=_stored_at(one_way, b, a),
         rows=rows,
         columns=columns,
     )
@@ -163,7 +163,7 @@ def _sums(matrix: Sparse) -> IntArray:
     return np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
 
 
-def _at(matrix: Sparse, a: IntArray, b: IntArray) -> IntArray:
+def _stored_at(matrix: Sparse, a: IntArray, b: IntArray) -> IntArray:
     """The stored numbers at some places of a matrix, shape (n_pairs,)."""
     if len(a) == 0:
         return np.empty(0, np.int64)

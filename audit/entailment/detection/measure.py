@@ -135,7 +135,7 @@ def _measured(scored: _Scored, answers: Answers) -> Iterator[dict[str, Any]]:
         values = _values(asked, answers, part, scored.estimates(answers, rows))
         closed = _closed_forms(answers, rows, truth)
         for measure, numbers in values.items():
-            value, low, high, expected = (_known(number) for number in numbers)
+            value, low, high, expected = (_defined(number) for number in numbers)
             yield {
                 **about,
                 "measure": measure,
@@ -201,7 +201,7 @@ def _closed_forms(answers: Answers, rows: IntArray, truth: BoolArray) -> Mapping
     return {measures.ACCURACY: share, measures.MACRO_F1: majority_macro_f1(share)} | ranking
 
 
-def _known(number: float) -> float | None:
+def _defined(number: float) -> float | None:
     return None if np.isnan(number) else number
 
 

@@ -27,7 +27,7 @@ def neighbourhood_table(
 ) -> pl.DataFrame:
     """Columns `NEIGHBOURHOODS`, in the order of the checks."""
     tables = [
-        _drawn(merged, finding, relation, texts)
+        _neighbourhood(merged, finding, relation, texts)
         for rows in (
             _of_components(components),
             _of_edges("contradiction", contradictions, ("instance", "concept")),
@@ -64,7 +64,9 @@ def _of_concepts(concepts: pl.DataFrame) -> _Pictures:
         yield finding_id("catch_all", relation, concept), relation, [concept]
 
 
-def _drawn(graph: TextGraph, finding: str, relation: str, texts: Sequence[str]) -> pl.DataFrame:
+def _neighbourhood(
+    graph: TextGraph, finding: str, relation: str, texts: Sequence[str]
+) -> pl.DataFrame:
     """Edges among the texts and their nearest neighbours, those with the most tuples first."""
     edges = graph.edges.filter(pl.col("relation") == relation)
     chosen = list(texts)

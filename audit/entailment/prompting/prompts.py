@@ -60,7 +60,7 @@ def detection_prompts(
         InputError: If a number is negative, or the training set has too few examples.
     """
     asked = asked_of(dataset)
-    drawn = _drawn(asked.tuples, sample, seed)
+    drawn = _sample_of(asked.tuples, sample, seed)
     before = _examples(dataset, asked, shots, seed, (True, False))
     return [_judged(row, before) for row in drawn.iter_rows(named=True)]
 
@@ -81,9 +81,9 @@ def generation_prompts(
     """
     asked = asked_of(dataset)
     instances = asked.tuples.filter("valid").sort("id").unique(_KEY, maintain_order=True)
-    drawn = _drawn(instances, sample, seed)
+    drawn = _sample_of(instances, sample, seed)
     before = _examples(dataset, asked, shots, seed, (True,))
-    return [_named(row, before) for row in drawn.iter_rows(named=True)]
+    return [_prompt_of(row, before) for row in drawn.iter_rows(named=True)]
 
 
 def write_prompts(prompts: Iterable[Prompt], path: Path) -> None:
@@ -99,7 +99,7 @@ def write_prompts(prompts: Iterable[Prompt], path: Path) -> None:
         passing.write_text("".join(lines), encoding="utf-8")
 
 
-def _drawn(tuples: pl.DataFrame, sample: int | None, seed: int) -> pl.DataFrame:
+def _sample_of(tuples: pl.DataFrame, sample: int | None, seed: int) -> pl.DataFrame:
     """The rows of each relation with the lowest hashes of their ids, in that order."""
     if sample is not None and sample < 1:
         raise InputError("a sample of at least 1 is required", found=str(sample))
@@ -123,7 +123,7 @@ def _examples(
         .join(asked_keys, on=["head", "instance"], how="anti")
         .filter(pl.col("valid").is_in(valid))
     )
-    hashed = _drawn(learned, None, seed).unique(
+    hashed = _sample_of(learned, None, seed).unique(
         ["relation", "head"], keep="first", maintain_order=True
     )
     examples = {}
@@ -153,7 +153,7 @@ def _judged(row: dict[str, Any], examples: dict[str, list[dict[str, Any]]]) -> P
     return _prompt(row["id"], wording.judge, turns, wording.judge_question.format_map(row))
 
 
-def _named(row: dict[str, Any], examples: dict[str, list[dict[str, Any]]]) -> Prompt:
+def _prompt_of(row: dict[str, Any], examples: dict[str, list[dict[str, Any]]]) -> Prompt:
     wording = WORDINGS[row["relation"]]
     turns = [
         (wording.name_question.format_map(one), one["concept"]) for one in examples[row["relation"]]

@@ -29,17 +29,17 @@ _SPLITS = {
 
 def truths(values: pl.Series) -> pl.Series:
     """Texts as true or false, null where they say neither: 1, true, valid, yes, y against 0 ..."""
-    return _each(values, _truth, pl.Boolean)
+    return _meanings(values, _truth, pl.Boolean)
 
 
 def relations(values: pl.Series) -> pl.Series:
     """Names of `audit.entailment.dataset.RELATIONS`, null where a text is none of them."""
-    return _each(values, _relation, pl.String)
+    return _meanings(values, _relation, pl.String)
 
 
 def splits(values: pl.Series) -> pl.Series:
     """Names of splits; ``dev`` and ``validation`` are ``valid``, unknown names stay."""
-    return _each(values, split_named, pl.String)
+    return _meanings(values, split_named, pl.String)
 
 
 def split_named(text: str) -> str:
@@ -62,7 +62,7 @@ def _relation(text: str) -> str | None:
     return _RELATIONS.get(_ENTAIL.sub("", letters)) if letters else None
 
 
-def _each(values: pl.Series, meaning: Callable[[str], Any], dtype: Any) -> pl.Series:
+def _meanings(values: pl.Series, meaning: Callable[[str], Any], dtype: Any) -> pl.Series:
     """What each different text means; null stays null."""
     different = values.drop_nulls().unique()
     means = pl.Series([meaning(text) for text in different], dtype=dtype)

@@ -110,7 +110,7 @@ def summary(
         above = instance_means(value - permuted, parts.grouped)
         mean, by_sizes = (instance_means(of, parts.grouped) for of in (value, of_sizes[:, kept]))
         by_peaks = by_sizes if k else instance_means(permuted, parts.grouped)
-        table = _named(parts, [sets[one] for one in kept]).with_columns(
+        table = _with_names(parts, [sets[one] for one in kept]).with_columns(
             rule=pl.lit(rule),
             k=pl.lit(k, dtype=pl.Int64),
             **_columns(mean, "agreement", "low", "high", bounds=(0.0, 1.0)),
@@ -137,7 +137,7 @@ def difference(values: Values, parts: Parts, sets: Sequence[MethodSet], k: int) 
     dynamic, fixed = values.dynamic[:, pairs], values.fixed(k)[:, pairs]
     gap = instance_means(dynamic - fixed, parts.grouped)
     return (
-        _named(parts, [sets[place] for place in pairs])
+        _with_names(parts, [sets[place] for place in pairs])
         .drop("together", "methods")
         .with_columns(
             k=pl.lit(k, dtype=pl.Int64),
@@ -225,7 +225,7 @@ def chosen_tokens(values: Values, parts: Parts, methods: Sequence[str], k: int) 
     )
 
 
-def _named(parts: Parts, sets: Sequence[MethodSet]) -> pl.DataFrame:
+def _with_names(parts: Parts, sets: Sequence[MethodSet]) -> pl.DataFrame:
     """Each part beside each set, sets fastest."""
     named = {
         name: pl.Series([getattr(one, name) for one in sets], dtype=pl.String)

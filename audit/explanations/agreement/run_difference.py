@@ -108,7 +108,7 @@ def _model(
     sums = np.zeros((n_runs, n_rows))
     between = []
     for a, b in combinations(range(n_runs), 2):
-        apart = _apart(attributions, rows[a], rows[b])
+        apart = _distance(attributions, rows[a], rows[b])
         sums[a] += apart
         sums[b] += apart
         between.append((seeds[a], seeds[b], _quotient(apart.sum(), n_rows * longest)))
@@ -137,7 +137,7 @@ def _model(
     return table, pairs.with_columns(pl.col("difference").fill_nan(None))
 
 
-def _apart(attributions: Attributions, some: IntArray, others: IntArray) -> FloatArray:
+def _distance(attributions: Attributions, some: IntArray, others: IntArray) -> FloatArray:
     """Sum of the absolute differences of each row's scores, shape (n_rows,)."""
     first, second = attributions.scores.take(some), attributions.scores.take(others)
     apart = np.abs(first.values - second.values)

@@ -125,7 +125,7 @@ def evidence_of(
         marked = _by_spans(frame["spans"], candidates, texts, offsets, fates)
     else:
         marked = _by_words(frame["words"], candidates, words, vocabulary)
-    chosen = _one_each(marked, pairs, fates)
+    chosen = _one_per_pair(marked, pairs, fates)
     ledger = {"evidence_read": frame.height, "evidence_kept": int((fates == "").sum())}
     counts = {reason: int((fates == reason).sum()) for reason in EVIDENCE_REASONS}
     ledger |= {reason: count for reason, count in counts.items() if count}
@@ -295,7 +295,7 @@ def places_in(words: pl.Series, vocabulary: pl.Series) -> IntArray:
     return words.replace_strict(vocabulary, places, return_dtype=pl.Int64).to_numpy()
 
 
-def _one_each(marked: _Marked, pairs: pl.DataFrame, fates: NDArray[np.object_]) -> pl.DataFrame:
+def _one_per_pair(marked: _Marked, pairs: pl.DataFrame, fates: NDArray[np.object_]) -> pl.DataFrame:
     """The ``place`` of the evidence on each text and target, in the order of the pairs.
 
     Where there is different evidence, none is chosen, and its records have that fate.

@@ -104,8 +104,8 @@ def hierarchy_edits(old: Release, new: Release) -> pl.DataFrame:
     """
     common = frozenset(old.nodes) & frozenset(new.nodes)
     rows = [
-        *_alone("removed", old, common),
-        *_alone("added", new, common),
+        *_edits_in_one("removed", old, common),
+        *_edits_in_one("added", new, common),
         *(row for node in sorted(common) for row in _changed(node, old, new, common)),
     ]
     frame = pl.DataFrame([_row(*row, old, new) for row in rows], schema=dict(EDIT_COLUMNS))
@@ -117,7 +117,7 @@ def hierarchy_edits(old: Release, new: Release) -> pl.DataFrame:
 _Told: TypeAlias = tuple[Edit, str, list[str], list[str], tuple[str, ...], bool]
 
 
-def _alone(edit: Edit, release: Release, common: frozenset[str]) -> Iterable[_Told]:
+def _edits_in_one(edit: Edit, release: Release, common: frozenset[str]) -> Iterable[_Told]:
     for node in sorted(release.nodes.keys() - common):
         at = nearest_common(release, node, common)
         yield edit, node, [], [], at, _from_labels(release, node)

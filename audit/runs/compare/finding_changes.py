@@ -140,25 +140,25 @@ def _check(old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, i
 def _findings(
     old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, int], *, ran_in_both: bool
 ) -> Iterator[FindingChange]:
-    known_old, known_new = _known(old), _known(new)
+    known_old, known_new = _findings_by_id(old), _findings_by_id(new)
     for finding in () if new is None else new.standing:
         before = known_old.get(finding.id)
         if before is not None:
             yield _stayed(before, finding, sizes)
         else:
-            yield _alone("new" if ran_in_both else "not_asked", finding, in_new=True)
+            yield _change_of_one("new" if ran_in_both else "not_asked", finding, in_new=True)
     for finding in () if old is None else old.standing:
         if finding.id not in known_new:
-            yield _alone("gone" if ran_in_both else "not_asked", finding, in_new=False)
+            yield _change_of_one("gone" if ran_in_both else "not_asked", finding, in_new=False)
 
 
-def _known(check: CheckResult | None) -> dict[str, Finding]:
+def _findings_by_id(check: CheckResult | None) -> dict[str, Finding]:
     """All findings by id, folded ones included."""
     there = () if check is None else check.findings
     return {finding.id: finding for finding in there if not finding.judgement.dropped}
 
 
-def _alone(change: Change, finding: Finding, *, in_new: bool) -> FindingChange:
+def _change_of_one(change: Change, finding: Finding, *, in_new: bool) -> FindingChange:
     name, value, _ = main_effect(finding)
     if in_new:
         return FindingChange(change, None, finding, name, None, value)

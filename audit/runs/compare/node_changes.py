@@ -106,18 +106,18 @@ def _table(
         pl.Series("support_new", counts.new),
         pl.Series("restated_low", bounds[0]),
         pl.Series("restated_high", bounds[1]),
-        _where(comparable, "rate_old", counts.old / counts.n_old),
+        _null_unless(comparable, "rate_old", counts.old / counts.n_old),
         pl.Series("rate_new", counts.new / counts.n_new),
-        _where(comparable, "difference", counts.difference),
-        _where(comparable, "low", low),
-        _where(comparable, "high", high),
-        _where(comparable, "odds_ratio", counts.odds_ratio),
-        _where(tested, "p_value", counts.p_value),
-        _where(tested, "q_value", q_value),
+        _null_unless(comparable, "difference", counts.difference),
+        _null_unless(comparable, "low", low),
+        _null_unless(comparable, "high", high),
+        _null_unless(comparable, "odds_ratio", counts.odds_ratio),
+        _null_unless(tested, "p_value", counts.p_value),
+        _null_unless(tested, "q_value", q_value),
     )
 
 
-def _where(known: BoolArray, name: str, values: FloatArray) -> pl.Series:
+def _null_unless(known: BoolArray, name: str, values: FloatArray) -> pl.Series:
     """A column with null where a value means nothing."""
     return pl.Series(name, values).set(pl.Series(~known), None)
 

@@ -42,7 +42,7 @@ def attribution_shelf(
     if path.is_file() and sha256_of(path) == file["sha256"]:
         read = Shelf(_entries(path), numbers)
         return read, (f"Attributions of {read.instances:,} of them, from {path}.",)
-    kept = Shelf(_kept(part), numbers)
+    kept = Shelf(_kept_examples(part), numbers)
     fault = "is not the one that the run was made from" if path.exists() else "is not there"
     shown = counted(kept.instances, "instances")
     return kept, (f"{path} {fault}: attributions of {shown}, the examples that the run keeps.",)
@@ -77,7 +77,7 @@ def _number(value: Any) -> float:
         return math.nan
 
 
-def _kept(part: ExplanationPart) -> Iterator[tuple[str, list[Any]]]:
+def _kept_examples(part: ExplanationPart) -> Iterator[tuple[str, list[Any]]]:
     """The examples of a run; one that is kept for two reasons stands once."""
     rows = part.examples.unique(["model", "id", "target"], maintain_order=True)
     for row in rows.iter_rows(named=True):

@@ -66,7 +66,7 @@ class PairRows:
             lca=self._node(lca),
             data=self._row(a, b, "data"),
             model=None if self._result.model is None else self._row(a, b, "model"),
-            drawn=self._drawn(a, b, lca),
+            drawn=self._nodes_between(a, b, lca),
             carriers=self._carriers(a, b),
             findings=findings,
         )
@@ -88,7 +88,7 @@ class PairRows:
     def _node(self, node: str) -> Row:
         return self._result.nodes.row(self._hierarchy.index(node), named=True)
 
-    def _drawn(self, a: str, b: str, lca: str) -> Sequence[Row]:
+    def _nodes_between(self, a: str, b: str, lca: str) -> Sequence[Row]:
         """Both nodes, and what lies between them and their lowest common ancestor."""
         above = {node for end in (a, b) for node in self._hierarchy.ancestors(end, with_self=True)}
         between = {node for node in above if lca in self._hierarchy.ancestors(node, with_self=True)}

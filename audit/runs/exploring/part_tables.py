@@ -66,21 +66,21 @@ class PartTable:
         """Rows of a query."""
         if not self._conditions(query) and not self._ordering(query):
             rows = self._table.slice(span.offset, span.limit)
-            return Page(self._shown(rows), self.rows)
+            return Page(self._shown_rows(rows), self.rows)
         places = self._places(query)
         end = None if span.limit is None else span.offset + span.limit
         wanted = places[span.offset : end]
-        return Page(self._at(wanted), len(places))
+        return Page(self._rows_at(wanted), len(places))
 
     def choices(self, column: str) -> Sequence[str]:
         """The different texts of a column, if they are few."""
         if self.columns.get(column) != "text":
             return ()
         if column not in self._choices:
-            self._choices[column] = self._few(column)
+            self._choices[column] = self._few_values(column)
         return self._choices[column]
 
-    def _few(self, column: str) -> Sequence[str]:
+    def _few_values(self, column: str) -> Sequence[str]:
         for rows in (self._table.head(LOOKED_AT), self._table):
             different = rows.select(pl.col(column).unique()).collect()[column].drop_nulls()
             if len(different) > MOST_CHOICES:
@@ -118,16 +118,16 @@ class PartTable:
     def _ordering(self, query: TableQuery) -> str:
         return query.order if self.columns.get(query.order) in ("count", "number") else ""
 
-    def _at(self, places: np.ndarray) -> list[dict[str, object]]:
+    def _rows_at(self, places: np.ndarray) -> list[dict[str, object]]:
         """The rows with some numbers, in the order of these."""
         if not len(places):
             return []
         wanted = pl.Series(np.sort(places), dtype=pl.get_index_type()).implode()
         rows = self._table.with_row_index(_PLACE).filter(pl.col(_PLACE).is_in(wanted))
-        read = self._shown(rows.drop(_PLACE))
+        read = self._shown_rows(rows.drop(_PLACE))
         return [read[at] for at in np.searchsorted(np.sort(places), places)]
 
-    def _shown(self, rows: pl.LazyFrame) -> list[dict[str, object]]:
+    def _shown_rows(self, rows: pl.LazyFrame) -> list[dict[str, object]]:
         kept = rows.select(list(self.columns)).with_columns(pl.col(self._numbers).fill_nan(None))
         return kept.collect().to_dicts()
 

@@ -75,7 +75,7 @@ class RangedPartners:
 
     def beside(self, node: int) -> pl.DataFrame:
         """All pairs with a node; see `Partners`."""
-        return self._shown(node, self._read(node, KEPT))
+        return self._partner_rows(node, self._read(node, KEPT))
 
     def pair(self, a: int, b: int) -> Row | None:
         """`OF_PAIR` of two nodes in any order; None if they are never together."""
@@ -99,7 +99,7 @@ class RangedPartners:
             seconds = self._seconds(node, KEPT)
             kept = np.flatnonzero(np.isin(seconds["other"].to_numpy(), nodes))
             first = pl.lit(node, pl.UInt32).alias("a")
-            shown = self._shown(node, seconds[kept])
+            shown = self._partner_rows(node, seconds[kept])
             rows.append(shown.select(first, pl.col("other").alias("b"), *SHOWN))
         return pl.concat(rows)
 
@@ -114,14 +114,14 @@ class RangedPartners:
         """
         if len(of_a) > len(of_b):
             a, b, of_a, of_b = b, a, of_b, of_a
-        bound, best = self._together(b), _MostFrequent(of_b, len(self._support), most)
+        bound, best = self._joint_counts(b), _MostFrequent(of_b, len(self._support), most)
         for node in sorted(of_a.tolist(), key=lambda node: -bound[node]):
             if bound[node] < max(best.least, 1):
                 break
             best.add(node, self._read(node, _OF_CARRIERS, int(of_b.min()), int(of_b.max())))
         return best.rows().sort(pl.col("joint").neg(), "a", "b").head(most)
 
-    def _shown(self, node: int, rows: pl.DataFrame) -> pl.DataFrame:
+    def _partner_rows(self, node: int, rows: pl.DataFrame) -> pl.DataFrame:
         support, joint = self._support[rows["other"].to_numpy()], rows["joint"].to_numpy()
         expected, lift = self._if_independent(support, self._support[node], joint)
         return rows.select(
@@ -139,7 +139,7 @@ class RangedPartners:
         expected = support * of_other / self._instances
         return expected, joint / expected
 
-    def _together(self, node: int) -> np.ndarray:
+    def _joint_counts(self, node: int) -> np.ndarray:
         """Number of instances that carry a node and each other; its own are its support."""
         rows = self._read(node, ("joint",))
         counted = np.zeros(len(self._support), dtype=np.int64)

@@ -42,7 +42,7 @@ def _json_rows(source: Source, wanted: Collection[str]) -> Iterator[Entry]:
 
 
 def _table_rows(source: Source, wanted: Collection[str]) -> Iterator[Entry]:
-    written = _written(source, wanted)
+    written = _column_names(source, wanted)
     number = 0
     for frame in source.frames(list(written.values()), _AT_ONCE):
         for values in frame.iter_rows():
@@ -50,7 +50,7 @@ def _table_rows(source: Source, wanted: Collection[str]) -> Iterator[Entry]:
             yield f"{source}: row {number}", dict(zip(written, values, strict=True))
 
 
-def _written(source: Source, wanted: Collection[str]) -> Mapping[str, str]:
+def _column_names(source: Source, wanted: Collection[str]) -> Mapping[str, str]:
     """The columns that are wanted and there, as the table writes their names.
 
     Raises:
