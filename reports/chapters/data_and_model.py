@@ -27,7 +27,7 @@ def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
     return Figure(
         id="beside",
         title="Pairs that the model confuses most, in the data and in the model",
-        drawing=draw(beside_spec([_drawn(row) for row in rows])),
+        drawing=draw(beside_spec([_marks_of(row) for row in rows])),
         alt=_alt(rows),
         caption="Pairs of labelled nodes, neither above the other, the most confused first. "
         + decided(predictions)
@@ -54,7 +54,7 @@ def decided(predictions: Mapping[str, Any]) -> str:
     return f"A node counts as predicted from a score of {at}."
 
 
-def _drawn(row: Mapping[str, Any]) -> dict[str, Any]:
+def _marks_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "label": pair_label(row),
         "relation": words(row["relation"], RELATION),

@@ -22,7 +22,7 @@ def _exchanges(report: Report) -> bool:
     return report.model is not None and report.model.exchanges is not None
 
 
-def _beside(report: Report) -> bool:
+def _has_data_and_model(report: Report) -> bool:
     return report.model is not None and report.model.beside is not None
 
 
@@ -34,7 +34,7 @@ def _reasons(report: Report) -> bool:
     return report.explanations is not None and report.explanations.reasons is not None
 
 
-def _where(report: Report) -> bool:
+def _has_nodes_that_differ(report: Report) -> bool:
     return report.explanations is not None and report.explanations.where is not None
 
 
@@ -102,7 +102,7 @@ SECTIONS = (
     Section("controls", "Controls beside the probes", _of_concepts("controls")),
     Section("ablation", "What further ablation removes", _of_concepts("ablation")),
     Section("reasons", "Do the reasons align?", _reasons),
-    Section("where", "Where the reasons differ", _where),
+    Section("where", "Where the reasons differ", _has_nodes_that_differ),
     Section("agreement", "Do the methods agree?", _agreement),
     Section("against", "Against the evidence, and in the model", _evidence),
     Section("examples", "Examples", _examples),
@@ -111,7 +111,7 @@ SECTIONS = (
     Section("model", "The model", lambda report: report.model is not None),
     Section("behaviour", "How the model behaves", _behaves),
     Section("exchanges", "Labels that the model exchanges", _exchanges),
-    Section("beside", "The data beside the model", _beside),
+    Section("beside", "The data beside the model", _has_data_and_model),
     Section(
         "since", "Change since the reference", lambda report: report.since_reference is not None
     ),

@@ -77,7 +77,7 @@ def accuracies_spec(
     places = [mark.field for mark in marks]
     axis = _axis([tick + STEP * panel for panel in range(len(panels)) for tick in ticks], title)
     fields = ("low", "high", "chance", "zone_from", "zone_to", *places)
-    drawn = [{**row, **{name: _placed(row, name) for name in fields}} for row in rows]
+    drawn = [{**row, **{name: _on_panel(row, name) for name in fields}} for row in rows]
     scale = alt.Scale(domain=[0, 1 + STEP * (len(panels) - 1)])
     labels = {row["line"]: row["label"] for row in rows}
     base = alt.Chart(values([{"line": n, "label": labels[n]} for n in sorted(labels)]))
@@ -102,7 +102,7 @@ def accuracies_spec(
     return specified
 
 
-def _placed(row: Any, name: str) -> float | None:
+def _on_panel(row: Any, name: str) -> float | None:
     value = row.get(name)
     return None if value is None else value + STEP * row["panel"]
 

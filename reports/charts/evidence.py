@@ -84,14 +84,14 @@ def _accuracies(evidence: Evidence) -> Plot | None:
     lines = [
         _bounded(
             Line(f"{called}: {decimal(value, 2)}", "dot", role, value),
-            *(_known(evidence.get(f"{name}_{end}")) for end in ("low", "high")),
+            *(_number_or_none(evidence.get(f"{name}_{end}")) for end in ("low", "high")),
         )
         for name, (called, role) in _ACCURACIES.items()
-        if (value := _known(evidence.get(name))) is not None
+        if (value := _number_or_none(evidence.get(name))) is not None
     ]
     if not lines:
         return None
-    limit = _known(evidence.get("limit"))
+    limit = _number_or_none(evidence.get("limit"))
     title = "Balanced accuracy, where 0.5 is chance"
     return _plot(title, lines, whole(number), number, limit=limit, whose="")
 
@@ -101,7 +101,7 @@ def _shares(evidence: Evidence) -> Plot | None:
     if any(name in evidence for name in _EXPECTED):
         return None
     found = list(_confined(evidence) if "parent_share" in evidence else _shares_of(evidence))
-    limit = _known(evidence.get("limit"))
+    limit = _number_or_none(evidence.get("limit"))
     if not any(line.at is not None or line.within for line in found):
         return None
     if all(line.high is None for line in found):
@@ -117,14 +117,14 @@ def _ends(line: Line) -> tuple[float | None, float | None, float | None]:
 
 def _shares_of(evidence: Evidence) -> Iterator[Line]:
     if "agreeing" in evidence:
-        bounds = (_known(evidence.get(end)) for end in ("low", "high"))
+        bounds = (_number_or_none(evidence.get(end)) for end in ("low", "high"))
         yield _share("", evidence["agreeing"], evidence["compared"], evidence.get("share"), *bounds)
     name = next((name for name in COUNTED if name in evidence), None)
     if name is None or "of" not in evidence:
         return
     beside = [entry for entry in _BESIDE if entry[0] in evidence]
     own = beside[0][1] if beside else ""
-    bounds = (_known(evidence.get(end)) for end in ("low", "high"))
+    bounds = (_number_or_none(evidence.get(end)) for end in ("low", "high"))
     yield _share(own, evidence[name], evidence["of"], evidence.get("share"), *bounds)
     for count, _, called, of, share in beside:
         total = evidence.get(of, evidence["of"])
@@ -134,7 +134,7 @@ def _shares_of(evidence: Evidence) -> Iterator[Line]:
 
 def _confined(evidence: Evidence) -> Iterator[Line]:
     """A node of which all instances lie in one value, beside its parent's."""
-    low = _known(evidence["low"])
+    low = _number_or_none(evidence["low"])
     high = None if low is None else 1.0
     yield Line(
         f"with the node: all of {number(evidence['units'])}", "bar", "observed", 1.0, low, high
@@ -154,7 +154,7 @@ def _share(
     role: str = "observed",
 ) -> Line:
     """A line of one share: the one given, else that of two shown counts."""
-    value = _known(share)
+    value = _number_or_none(share)
     if value is None and isinstance(count, int) and isinstance(total, int) and total:
         value = count / total
     ends = None if value is not None else _within(count, total)
@@ -166,10 +166,10 @@ def _share(
 
 
 def _difference(evidence: Evidence, limit: float | None) -> Plot | None:
-    value = _known(evidence.get("difference"))
+    value = _number_or_none(evidence.get("difference"))
     if value is None:
         return None
-    low, high = (_known(evidence.get(f"difference_{end}")) for end in ("low", "high"))
+    low, high = (_number_or_none(evidence.get(f"difference_{end}")) for end in ("low", "high"))
     reach = [v for v in (value, low, high, limit) if v is not None]
     line = Line(f"difference: {_with_bounds(value, low, high, points)}", "dot", "observed", value)
     return _plot(
@@ -222,21 +222,21 @@ def _count(called: str, count: Any, total: Any) -> Line:
         f"{called}: {number(count)}",
         "bar",
         "observed",
-        _known(count),
+        _number_or_none(count),
         within=_within(count, total),
     )
 
 
 def _expected(called: str, value: Any) -> Iterator[Line]:
-    if _known(value) is not None:
+    if _number_or_none(value) is not None:
         yield Line(f"{called}: {number(value)}", "ring", "expected", value)
 
 
 def _ratio(evidence: Evidence, called: str, limit: float | None) -> Plot | None:
-    value = _known(evidence.get("ratio"))
+    value = _number_or_none(evidence.get("ratio"))
     if not value:
         return None
-    low, high = (_known(evidence.get(f"ratio_{end}")) for end in ("low", "high"))
+    low, high = (_number_or_none(evidence.get(f"ratio_{end}")) for end in ("low", "high"))
     reach = [v for v in (value, low, high, limit) if v is not None]
     words = _with_bounds(value, low, high, ratio) + ("" if low and high else ", no interval")
     line = Line(f"{called}: {words}", "dot", "observed", value)
@@ -293,7 +293,7 @@ def _plot(
 ) -> Plot:
     """Lines in the units of what they show become places on the axis."""
     return Plot(
-        lines=tuple(_placed(line, scale) for line in found),
+        lines=tuple(_on_scale(line, scale) for line in found),
         ticks=scale.ticks,
         alt=" ".join(_sentences(title, found, text, scale, limit, whose)),
         origin=None if origin is None else scale.place(origin),
@@ -302,7 +302,7 @@ def _plot(
     )
 
 
-def _placed(line: Line, scale: Scale) -> Line:
+def _on_scale(line: Line, scale: Scale) -> Line:
     at, low, high = (None if v is None else scale.place(v) for v in (line.at, line.low, line.high))
     ends = line.within and (scale.place(line.within[0]), scale.place(line.within[1]))
     return Line(line.text, line.mark, line.role, at, low, high, ends)
@@ -338,5 +338,5 @@ def _within(count: Any, total: Any) -> tuple[float, float] | None:
     return (1.0, float(bound - 1)) if count[0] == "<" else (float(bound + 1), float(total))
 
 
-def _known(value: Any) -> float | None:
+def _number_or_none(value: Any) -> float | None:
     return value if isinstance(value, int | float) else None

@@ -120,7 +120,7 @@ def _boxes(texts: Sequence[str], graph: Layered) -> tuple[dict[int, Box], tuple[
     room = across_ if down else along
     width = min(MOST, max(4, int((room - 2 * PADDING) / ADVANCE)))
     lines = {node: wrapped(text, width) for node, text in enumerate(texts)}
-    met = _met(graph)
+    met = _edges_met(graph)
     sizes = {node: _size(of, met.get(node, 0), down=down) for node, of in lines.items()}
     across = places(
         graph,
@@ -140,7 +140,7 @@ def _boxes(texts: Sequence[str], graph: Layered) -> tuple[dict[int, Box], tuple[
     return *_centred(boxes, start - between, down=down), down
 
 
-def _met(graph: Layered) -> Counter[int]:
+def _edges_met(graph: Layered) -> Counter[int]:
     """How many edges meet the busier side of each box."""
     return Counter(path[0] for path in graph.paths) | Counter(path[-1] for path in graph.paths)
 
@@ -237,7 +237,7 @@ def _arrow(state: State, points: Sequence[Point], *, down: bool) -> Iterator[str
     curve = "".join(bends)
     dashes = ' stroke-dasharray="5 3.5"' if state == "denied" else ""
     yield (
-        f'<path d="M{_at(points[0], down=down)}{curve}" fill="none" stroke="{colour}" '
+        f'<path d="M{_point_text(points[0], down=down)}{curve}" fill="none" stroke="{colour}" '
         f'stroke-width="1.5"{dashes}/>'
     )
     yield _head(points, state, colour, down=down)
@@ -248,10 +248,10 @@ def _arrow(state: State, points: Sequence[Point], *, down: bool) -> Iterator[str
 def _bend(one: Point, two: Point, *, down: bool) -> str:
     """A curve that leaves and arrives along the layers; a straight line where it passes one."""
     if one[1] == two[1]:
-        return f"L{_at(two, down=down)}"
+        return f"L{_point_text(two, down=down)}"
     middle = (one[0] + two[0]) / 2
-    turns = (_at((middle, point[1]), down=down) for point in (one, two))
-    return f"C{' '.join(turns)} {_at(two, down=down)}"
+    turns = (_point_text((middle, point[1]), down=down) for point in (one, two))
+    return f"C{' '.join(turns)} {_point_text(two, down=down)}"
 
 
 def _between_points(one: Point, two: Point, share: float) -> Point:
@@ -272,7 +272,7 @@ def _head(points: Sequence[Point], state: State, colour: str, *, down: bool) -> 
     base = end[0] - way * HEAD
     corners = ((base, end[1] - HEAD / 2), (base, end[1] + HEAD / 2))
     fill = LIGHT["gap"] if state == "denied" else colour
-    shape = "L".join(_at(point, down=down) for point in (end, *corners))
+    shape = "L".join(_point_text(point, down=down) for point in (end, *corners))
     return f'<path d="M{shape}Z" fill="{fill}" stroke="{colour}" stroke-width="1.2"/>'
 
 
@@ -312,7 +312,7 @@ def _label(box: Box, *, down: bool) -> Iterator[str]:
         )
 
 
-def _at(point: Point, *, down: bool) -> str:
+def _point_text(point: Point, *, down: bool) -> str:
     return _number(*(point[::-1] if down else point))
 
 

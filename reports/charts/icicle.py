@@ -44,11 +44,14 @@ def icicle_drawing(
     width = WIDTH // used
     bars = [_bar(cell, roles[cell.row["node"]], width, tall) for cell in drawn]
     if address is not None:
-        bars = [_led(bar, address(cell.row["node"])) for bar, cell in zip(bars, drawn, strict=True)]
+        bars = [
+            _with_link(bar, address(cell.row["node"]))
+            for bar, cell in zip(bars, drawn, strict=True)
+        ]
     return Drawing(WIDTH, tall, "".join(bars))
 
 
-def _led(bar: str, to: str) -> str:
+def _with_link(bar: str, to: str) -> str:
     return f'<a href="{escape(to)}">{bar}</a>'
 
 

@@ -37,7 +37,7 @@ def icicle(rows: Sequence[Mapping[str, Any]]) -> list[Cell]:
         parent = row["parent"] if row["parent"] in known else None
         children.setdefault(parent, []).append(row)
     cells: list[Cell] = []
-    _place(children, None, 0.0, _drawn(children.get(None, [])), -1, cells)
+    _place(children, None, 0.0, _sum_of_instances(children.get(None, [])), -1, cells)
     if len(children.get(None, [])) == 1:
         cells = [Cell(c.row, c.column - 1, c.top, c.bottom) for c in cells if c.column]
     return cells
@@ -48,7 +48,7 @@ def size(instances: int | str) -> int:
     return instances if isinstance(instances, int) else int(instances.strip("<>"))
 
 
-def _drawn(rows: Sequence[Mapping[str, Any]]) -> int:
+def _sum_of_instances(rows: Sequence[Mapping[str, Any]]) -> int:
     return sum(size(row["instances"]) for row in rows)
 
 
@@ -62,7 +62,7 @@ def _place(
     extent: float = 1.0,
 ) -> None:
     rows = sorted(children.get(parent, ()), key=lambda row: (-size(row["instances"]), row["node"]))
-    whole = max(instances, _drawn(rows))
+    whole = max(instances, _sum_of_instances(rows))
     for row in rows:
         own = size(row["instances"])
         height = extent * own / whole if whole else 0.0

@@ -82,7 +82,7 @@ def places(
         every = list(zip(layered.layers, sizes, strict=True))
         for row, size in every[:: 1 if sweep % 2 == 0 else -1]:
             wanted = [fmean([at[one] for one in near.get(place, [place])]) for place in row]
-            at |= zip(row, _apart(wanted, size, gap), strict=True)
+            at |= zip(row, _spread(wanted, size, gap), strict=True)
     low = min(
         at[place] - one / 2
         for row, size in zip(layered.layers, sizes, strict=True)
@@ -181,7 +181,7 @@ def _crossings(order: Sequence[Sequence[int]], links: Sequence[Edge]) -> int:
     )
 
 
-def _apart(wanted: Sequence[float], sizes: Sequence[float], gap: float) -> list[float]:
+def _spread(wanted: Sequence[float], sizes: Sequence[float], gap: float) -> list[float]:
     """The places nearest to those wanted, by squares, at which none is nearer than a gap.
 
     Less the room that they need at least, the places must not fall: neighbours that would are

@@ -67,7 +67,7 @@ def bars_spec(panels: Sequence[Panel]) -> dict[str, Any]:
         .encode(**_spans())
         for role in roles
     ]
-    return _drawn(panels, layers)
+    return _specification(panels, layers)
 
 
 def lines_spec(panels: Sequence[Panel], low: float, high: float) -> dict[str, Any]:
@@ -102,10 +102,10 @@ def lines_spec(panels: Sequence[Panel], low: float, high: float) -> dict[str, An
         alt.Chart(values(joined)).mark_rule(color=colour, strokeWidth=1),
     ]
     drawn = [layer.encode(**_spans()) for layer in layers]
-    return _drawn(panels, [*drawn, marks.encode(x=_pixel("left"), y=_pixel("top"))])
+    return _specification(panels, [*drawn, marks.encode(x=_pixel("left"), y=_pixel("top"))])
 
 
-def _drawn(panels: Sequence[Panel], layers: Sequence[Any]) -> dict[str, Any]:
+def _specification(panels: Sequence[Panel], layers: Sequence[Any]) -> dict[str, Any]:
     texts = [row for place, panel in enumerate(panels) for row in _texts(place, panel)]
     axes = [row for place in range(len(panels)) for row in _axes(place)]
     rows = -(-len(panels) // COLUMNS)

@@ -42,7 +42,7 @@ class Twig:
     @property
     def anchor(self) -> str:
         """Its name on the page."""
-        return f"at-{_written(self.way)}"
+        return f"at-{_in_address(self.way)}"
 
 
 def open_ways(asked: Iterable[str]) -> frozenset[Way]:
@@ -55,7 +55,7 @@ def stated(ways: Iterable[Way]) -> list[str]:
     """What an address states of open nodes: each way that leads on to no other."""
     known = sorted(ways)
     passed = {way[:-1] for way in known}
-    return [_written(way) for way in known if way not in passed]
+    return [_in_address(way) for way in known if way not in passed]
 
 
 def toggled(ways: frozenset[Way], way: Way) -> frozenset[Way]:
@@ -111,5 +111,5 @@ def _toggle(top: str, line: Twig, ways: frozenset[Way]) -> str:
     return f"/hierarchy?{urlencode(asked, doseq=True, safe='/')}#{quote(line.anchor)}"
 
 
-def _written(way: Way) -> str:
+def _in_address(way: Way) -> str:
     return "/".join(quote(id, safe="") for id in way)

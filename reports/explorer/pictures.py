@@ -101,19 +101,19 @@ def _shapes_alone(markup: str) -> str:
     root = ElementTree.fromstring(f'<svg xmlns="{_SVG}">{xml_text(markup)}</svg>')
     ElementTree.register_namespace("", _SVG)
     kept = ElementTree.Element(f"{{{_SVG}}}g")
-    kept.extend(_kept(root))
+    kept.extend(_kept_shapes(root))
     return ElementTree.tostring(kept, encoding="unicode").replace(f' xmlns="{_SVG}"', "")
 
 
-def _kept(parent: ElementTree.Element) -> Iterator[ElementTree.Element]:
+def _kept_shapes(parent: ElementTree.Element) -> Iterator[ElementTree.Element]:
     """The shapes in an element; those in a link or another wrapping stand in its place."""
     for element in parent:
         tag = element.tag.removeprefix(f"{{{_SVG}}}")
         if tag not in SHAPES and tag != "title":
-            yield from _kept(element)
+            yield from _kept_shapes(element)
             continue
         known = {name: value for name, value in element.attrib.items() if name in ATTRIBUTES}
         copy = ElementTree.Element(element.tag, known)
         copy.text = printable(element.text) if element.text else None
-        copy.extend(_kept(element))
+        copy.extend(_kept_shapes(element))
         yield copy

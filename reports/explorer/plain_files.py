@@ -63,7 +63,7 @@ def write_plain_files(run: ExploredRun, folder: Path) -> int:
     out = folder.resolve()
     with working_beside(out) as begun, on_disk(out):
         for address, page in pages.items():
-            text = _led(page.text, names) if page.links else page.text
+            text = _with_file_links(page.text, names) if page.links else page.text
             (begun / names[address]).write_text(text, "utf-8", newline="\n")
         if out.exists():
             out.rmdir()
@@ -134,7 +134,7 @@ async def _page(app: ASGIApp, address: str) -> _Page:
     return _Page(b"".join(body).decode("utf-8"), kinds[0])
 
 
-def _led(text: str, names: Mapping[str, str]) -> str:
+def _with_file_links(text: str, names: Mapping[str, str]) -> str:
     """A page whose links lead to files."""
 
     def to_file(match: re.Match[str]) -> str:

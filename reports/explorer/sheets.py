@@ -137,7 +137,7 @@ def csv_text(columns: Sequence[Column], rows: Sequence[Row], *, in_full: bool) -
         in_full: Whether its numbers are unsuppressed, which each row then says.
     """
     names = _names_of(columns)
-    return _lines([[*names, *(["sharing"] if in_full else [])]]) + _written(names, rows, in_full)
+    return _lines([[*names, *(["sharing"] if in_full else [])]]) + _as_csv(names, rows, in_full)
 
 
 def csv_parts(columns: Sequence[Column], rows: Callable[[Span], Page]) -> Iterator[str]:
@@ -150,7 +150,7 @@ def csv_parts(columns: Sequence[Column], rows: Callable[[Span], Page]) -> Iterat
     yield csv_text(columns, (), in_full=True)
     names, offset = _names_of(columns), 0
     while part := rows(Span(offset, ROWS_AT_ONCE)).rows:
-        yield _written(names, part, True)
+        yield _as_csv(names, part, True)
         offset += len(part)
 
 
@@ -163,7 +163,7 @@ def _names_of(columns: Sequence[Column]) -> list[str]:
     return list(dict.fromkeys(name for column in columns for name in column.names))
 
 
-def _written(names: Sequence[str], rows: Sequence[Row], in_full: bool) -> str:
+def _as_csv(names: Sequence[str], rows: Sequence[Row], in_full: bool) -> str:
     remark = [UNSUPPRESSED] if in_full else []
     return _lines([*(_plain(row[name]) for name in names), *remark] for row in rows)
 

@@ -199,7 +199,7 @@ class Site:
         self, id: str, columns: tuple[Column, ...], rows: Callable[[Span], Page]
     ) -> Response:
         """A long restricted table as CSV, sent as it is read; arguments as in `sheet`."""
-        headers = _named(f"{id}{_kind(self.run.in_full)}.csv")
+        headers = _as_attachment(f"{id}{_kind(self.run.in_full)}.csv")
         return StreamingResponse(csv_parts(columns, rows), media_type="text/csv", headers=headers)
 
     def picture(self, request: Request, id: str, picture: Picture) -> Picture | Response:
@@ -239,10 +239,10 @@ def _kind(in_full: bool) -> str:
 
 
 def _file(name: str, text: str, media_type: str) -> Response:
-    return PlainTextResponse(text, media_type=media_type, headers=_named(name))
+    return PlainTextResponse(text, media_type=media_type, headers=_as_attachment(name))
 
 
-def _named(name: str) -> Mapping[str, str]:
+def _as_attachment(name: str) -> Mapping[str, str]:
     return {"content-disposition": f'attachment; filename="{name}"'}
 
 

@@ -83,7 +83,7 @@ class Printed:
 def printed(report: Report, budget: Budget) -> Printed:
     """Reduce the report to a budget."""
     share = budget.numbers / max(1, len(report.all_figures))
-    kept = _kept(replace(report, blocks=()), budget, share)
+    kept = _within_budget(replace(report, blocks=()), budget, share)
     kept = replace(kept, blocks=_findings(report, budget))
     left_out = [table.left_out for table in _tables(kept) if table.left_out]
     return Printed(
@@ -127,7 +127,7 @@ def _findings(report: Report, budget: Budget) -> tuple[Block, ...]:
     )
 
 
-def _kept(value: Any, budget: Budget, share: float) -> Any:
+def _within_budget(value: Any, budget: Budget, share: float) -> Any:
     """A part of the report, its tables cut; those behind figures to their share of a page."""
     match value:
         case Figure():
@@ -135,11 +135,11 @@ def _kept(value: Any, budget: Budget, share: float) -> Any:
         case Table():
             return _within(_brief(value, budget), budget.table * _HEIGHT)
         case tuple():
-            return tuple(_kept(one, budget, share) for one in value)
+            return tuple(_within_budget(one, budget, share) for one in value)
         case _ if is_dataclass(value) and not isinstance(value, type):
             parts = {field.name: getattr(value, field.name) for field in fields(value)}
             return replace(
-                value, **{name: _kept(part, budget, share) for name, part in parts.items()}
+                value, **{name: _within_budget(part, budget, share) for name, part in parts.items()}
             )
     return value
 
@@ -189,10 +189,10 @@ def _within(table: Table, height: float, *, fine: bool = False) -> Table:
         if room < 0 and taken:
             break
         taken += 1
-    return _first(table, taken)
+    return _first_rows(table, taken)
 
 
-def _first(table: Table, rows: int) -> Table:
+def _first_rows(table: Table, rows: int) -> Table:
     return replace(table, rows=table.rows[:rows], left_out=len(table.rows[rows:]))
 
 

@@ -21,7 +21,7 @@ def conformance(unshown: str) -> str:
     if not unshown:
         return "This document conforms to PDF/A-3a (ISO 19005-3) and to PDF/UA-1 (ISO 14289-1)."
     more = len(unshown) - _NAMED
-    named = ", ".join(map(_named, unshown[:_NAMED])) + (f" and {more:,} more" if more > 0 else "")
+    named = ", ".join(map(_name_of, unshown[:_NAMED])) + (f" and {more:,} more" if more > 0 else "")
     return (
         "This document conforms neither to PDF/A-3a nor to PDF/UA-1, for its pages show boxes in "
         f"place of {counted(len(unshown), 'characters')}. No font of the machine that made it has "
@@ -30,6 +30,6 @@ def conformance(unshown: str) -> str:
     )
 
 
-def _named(character: str) -> str:
+def _name_of(character: str) -> str:
     name = unicodedata.name(character, "").lower()
     return f"U+{ord(character):04X}" + (f" ({name})" if name else "")

@@ -59,13 +59,13 @@ def make_accessible(pdf: Any) -> None:
 
 def identify(pdf: Any) -> None:
     """Let the metadata of a PDF/A name PDF/UA-1 too."""
-    metadata = _at(pdf, pdf.catalog["Metadata"])
+    metadata = _object_at(pdf, pdf.catalog["Metadata"])
     metadata.stream = [part.replace(_END, _IDENTIFIED + _END) for part in metadata.stream]
 
 
 def without_claims(pdf: Any) -> None:
     """Let the metadata of a PDF/A name no standard."""
-    metadata = _at(pdf, pdf.catalog["Metadata"])
+    metadata = _object_at(pdf, pdf.catalog["Metadata"])
     metadata.stream = [_CLAIM.sub(b"", part) for part in metadata.stream]
 
 
@@ -99,13 +99,13 @@ def _kind(thing: Any) -> str:
     return str(thing.get("Type", "")) if isinstance(thing, dict) else ""
 
 
-def _at(pdf: Any, reference: bytes) -> Any:
+def _object_at(pdf: Any, reference: bytes) -> Any:
     return pdf.objects[int(reference.split()[0])]
 
 
 def _kids(pdf: Any, element: Any) -> list[Any]:
     """The objects below an element, without the marked content on its page."""
-    return [_at(pdf, kid) for kid in element["K"] if isinstance(kid, bytes)]
+    return [_object_at(pdf, kid) for kid in element["K"] if isinstance(kid, bytes)]
 
 
 def _holds_annotation(pdf: Any, element: Any) -> bool:
@@ -128,14 +128,14 @@ def _itemise(pdf: Any, listed: Any) -> None:
 
 def _make_artifact(pdf: Any, element: Any) -> None:
     """Take an element out of the structure, and mark it on its page as decoration."""
-    page = _at(pdf, element["Pg"])
+    page = _object_at(pdf, element["Pg"])
     marked = {kid for kid in element["K"] if isinstance(kid, int)}
-    _at(pdf, element["P"])["K"].remove(element.reference)
-    nums = _at(pdf, _at(pdf, pdf.catalog["StructTreeRoot"])["ParentTree"])["Nums"]
+    _object_at(pdf, element["P"])["K"].remove(element.reference)
+    nums = _object_at(pdf, _object_at(pdf, pdf.catalog["StructTreeRoot"])["ParentTree"])["Nums"]
     owners = nums[nums.index(page["StructParents"]) + 1]
     for mark in marked:
         owners[mark] = "null"
-    operations = _at(pdf, page["Contents"]).stream
+    operations = _object_at(pdf, page["Contents"]).stream
     for place, operation in enumerate(operations):
         if operation == b"BDC" and _mark(operations[place - 1]) in marked:
             operations[place - 2 : place + 1] = [b"/Artifact", b"", b"BMC"]

@@ -58,7 +58,7 @@ def accuracies(concepts: Mapping[str, Any]) -> Chapter | None:
         (
             *(table for test, table in tables.items() if figures[test] is None),
             _variants(concepts["tests"], parts),
-            _others(others),
+            _other_accuracies(others),
         ),
     )
 
@@ -300,7 +300,7 @@ def _variant(test: Row | None, part: Row | None) -> Cell:
     return word if part is None else f"{word}, {plain(part, 'accuracy')}"
 
 
-def _others(rows: Rows) -> Table | None:
+def _other_accuracies(rows: Rows) -> Table | None:
     """Every accuracy with another ablation or a probe fitted anew."""
     if not rows:
         return None

@@ -147,7 +147,7 @@ def _strength(row: Row) -> float:
 def _figure(state: str, rows: Rows, limit: float) -> Figure | None:
     how = OF_STATE[state]
     known = [row for row in ordered(rows) if row["state"] == state and row[how.field] is not None]
-    return _drawn(state, _pairs_once(known), how, limit) if known else None
+    return _figure_of(state, _pairs_once(known), how, limit) if known else None
 
 
 def _pairs_once(rows: Rows) -> list[Row]:
@@ -165,10 +165,10 @@ def _weakest(rows: Rows, limit: float) -> Figure | None:
         (row for row in rows if row["separable"] is not None),
         key=lambda row: (row["separable"], row["node"]),
     )
-    return _drawn("weakest", known, WEAKEST, limit) if known else None
+    return _figure_of("weakest", known, WEAKEST, limit) if known else None
 
 
-def _drawn(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
+def _figure_of(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
     drawn, rest = known[:DRAWN], len(known) - DRAWN
     spec = accuracies_spec(
         [_line(place, row, how) for place, row in enumerate(drawn)],

@@ -210,7 +210,7 @@ def _reasons(tests: Rows) -> Table | None:
                 Named(listed([TESTS[name].title for name in names]), ", ".join(names)),
                 listed(list(seen)),
                 listed(list(dimensions)),
-                *_why(verdict, reason),
+                *_reason_cells(verdict, reason),
             )
             for dimensions, names, seen, verdict, reason in cases
         ),
@@ -235,5 +235,5 @@ def _joined(cases: Sequence[Case], place: int) -> list[Case]:
     return [(*key[:place], tuple(own), *key[place:]) for key, own in alike.items()]
 
 
-def _why(verdict: str | None, reason: str) -> Sequence[Cell]:
+def _reason_cells(verdict: str | None, reason: str) -> Sequence[Cell]:
     return Badge(*VERDICTS[verdict]), f"{reason[:1].upper()}{reason[1:]}."

@@ -218,7 +218,7 @@ def _wordnet(rows: Rows) -> Table | None:
     )
 
 
-def _where(row: Row) -> str:
+def _head_of(row: Row) -> str:
     """Under which head a case stands; a dash where it needs several, or has none."""
     if not row["one_context"]:
         return "different heads"
@@ -235,7 +235,7 @@ def _components(rows: Rows) -> Table | None:
             row["relation"],
             " → ".join(row["cycle"] or ()),
             "synonyms" if row["synonyms"] else "cycle",
-            UNDEFINED if row["synonyms"] else _where(row),
+            UNDEFINED if row["synonyms"] else _head_of(row),
             number(row["texts"]),
             number(row["edges"]),
         ),
@@ -254,7 +254,7 @@ def _contradictions(rows: Rows) -> Table | None:
         lambda row: (
             *(row[name] for name in ("relation", "instance", "concept")),
             kinds.get(row["kind"], row["kind"]),
-            _where(row),
+            _head_of(row),
             number(row["valid"]),
             number(row["invalid"]),
         ),
@@ -272,7 +272,7 @@ def _violations(rows: Rows) -> Table | None:
         rows,
         lambda row: (
             *(row[name] for name in ("relation", "instance", "through", "concept")),
-            _where(row),
+            _head_of(row),
             number(row["chains"]),
             number(row["invalid"]),
         ),

@@ -84,7 +84,9 @@ def _matrix(
     if not known:
         return None
     cells = [_cell(names, i, j, known, gaps) for i in range(len(names)) for j in range(len(names))]
-    labels = [f"{line_label(_called(name), 34)} · {place}" for place, name in enumerate(names, 1)]
+    labels = [
+        f"{line_label(_method_name(name), 34)} · {place}" for place, name in enumerate(names, 1)
+    ]
     most, least = (
         pick(known.items(), key=lambda item: item[1]["above_chance"] or 0.0) for pick in (max, min)
     )
@@ -121,12 +123,12 @@ def _left_out(pairs: Pairs, names: Sequence[str]) -> str:
     return f" {counted(rest, 'further method')} only in the table." if rest else ""
 
 
-def _called(name: str) -> str:
+def _method_name(name: str) -> str:
     return "people" if name == PEOPLE else name
 
 
 def _pair_sentence(pair: tuple[str, str], row: Row) -> str:
-    first, second = map(_called, pair)
+    first, second = map(_method_name, pair)
     agreed, by = plain(row, "agreement", 2), signed(row, "above_chance", 2)
     return f"{first} and {second}, {agreed}, {by} against chance"
 
@@ -165,7 +167,7 @@ def _pairs_table(rows: Rows, differences: Rows, k: int, id_: str, of_model: str)
 
 def _pair_row(pair: tuple[str, str], row: Row, gap: Row | None) -> tuple[Cell, ...]:
     return (
-        " × ".join(map(_called, pair)),
+        " × ".join(map(_method_name, pair)),
         with_interval(plain(row, "agreement"), row),
         plain(row, "chance_sizes"),
         plain(row, "chance_permuted"),
@@ -182,9 +184,9 @@ def _curves(rows: Rows, id_: str, of_model: str) -> Figure | None:
     if not chosen_:
         return None
     ks = sorted({row["k"] for own in chosen_.values() for row in own if row["k"] is not None})
-    curves = [[_point(row) for row in own if _known(row)] for own in chosen_.values()]
+    curves = [[_point(row) for row in own if _is_known(row)] for own in chosen_.values()]
     first = next(iter(chosen_))
-    own = sorted((row for row in chosen_[first] if _known(row)), key=_order)
+    own = sorted((row for row in chosen_[first] if _is_known(row)), key=_order)
     return Figure(
         id=id_,
         title=f"Agreement by the number of tokens chosen{of_model}",
@@ -249,10 +251,10 @@ def _selected(rows: Rows) -> dict[str, Rows]:
 
 
 def _drawable(rows: Rows) -> bool:
-    return sum(_known(row) for row in rows) > 1
+    return sum(_is_known(row) for row in rows) > 1
 
 
-def _known(row: Row) -> bool:
+def _is_known(row: Row) -> bool:
     return row["agreement"] is not None and row["chance_permuted"] is not None
 
 

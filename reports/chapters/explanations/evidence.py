@@ -49,13 +49,13 @@ def against_evidence(explanations: Mapping[str, Rows]) -> Chapter | None:
     return chapter(figures, tables)
 
 
-def _drawn(rows: Rows, metric: str, name: str) -> list[Row]:
+def _rows_to_draw(rows: Rows, metric: str, name: str) -> list[Row]:
     known = (row for row in rows if row["metric"] == metric and row[name] is not None)
     return in_order(known)[:DRAWN]
 
 
 def _plausibility_figure(rows: Rows) -> Figure | None:
-    drawn, several = _drawn(rows, RANKING, "value"), several_models(rows)
+    drawn, several = _rows_to_draw(rows, RANKING, "value"), several_models(rows)
     if not drawn:
         return None
     first, last = (pick(drawn, key=lambda row: row["value"]) for pick in (max, min))
@@ -185,7 +185,7 @@ def _with_chance(row: Row | None) -> str:
 
 
 def _faithfulness_figure(rows: Rows) -> Figure | None:
-    drawn, several = _drawn(rows, LOST, "above_random"), several_models(rows)
+    drawn, several = _rows_to_draw(rows, LOST, "above_random"), several_models(rows)
     if not drawn:
         return None
     first, last = (pick(drawn, key=lambda row: row["above_random"]) for pick in (max, min))
@@ -217,7 +217,9 @@ def _faithfulness_figure(rows: Rows) -> Figure | None:
 
 def _faithfulness_table(rows: Rows) -> Table | None:
     """The measures that are not drawn; all of them where nothing is."""
-    others = [name for name in FAITHFUL if name != LOST or not _drawn(rows, LOST, "above_random")]
+    others = [
+        name for name in FAITHFUL if name != LOST or not _rows_to_draw(rows, LOST, "above_random")
+    ]
     found = _of(rows, others)
     if not found:
         return None

@@ -94,7 +94,7 @@ def _group(title: str, rows: Rows) -> Group:
 
 
 def _example(row: Row) -> Example:
-    kept = _kept(row)
+    kept = _shown_tokens(row)
     marks = [mark or 0.0 for mark in row["marks"]]
     views = {"People": marks, **dict(zip(row["methods"], row["scores"], strict=True))}
     return Example(
@@ -118,7 +118,7 @@ def _aligned(row: Row) -> str:
     return minus(decimal(tanh(row["value"]), 2))
 
 
-def _kept(row: Row) -> Sequence[bool]:
+def _shown_tokens(row: Row) -> Sequence[bool]:
     """Which tokens are shown: all, or those near a mark or a high score."""
     n = len(row["tokens"])
     if n <= MOST_TOKENS:

@@ -53,7 +53,8 @@ def where(explanations: Mapping[str, Rows], rate: float) -> Chapter | None:
     others = {name: own for name, own in of.items() if name != main and own}
     table = _table(main, nodes, several)
     return chapter(
-        [_figure(main, nodes, several, table, rate)], [_beside(nodes[:DRAWN], others, several)]
+        [_figure(main, nodes, several, table, rate)],
+        [_other_measures(nodes[:DRAWN], others, several)],
     )
 
 
@@ -169,7 +170,7 @@ def _table(measure: str, nodes: Sequence[Row], several: bool) -> Table:
     )  # fmt: skip
 
 
-def _beside(nodes: Rows, others: Mapping[str, Rows], several: bool) -> Table | None:
+def _other_measures(nodes: Rows, others: Mapping[str, Rows], several: bool) -> Table | None:
     """What else was measured of the nodes drawn."""
     if not others:
         return None

@@ -33,7 +33,7 @@ def lengths(rows: Rows, k: int) -> Table | None:
                 with_interval(plain(row, "agreement"), row),
                 plain(row, "chance_permuted"),
                 with_interval(signed(row, "above_chance"), row, "above_low", "above_high"),
-                *_beside(fixed.get(_group(row)), "agreement", "chance_permuted"),
+                *_noise_cells(fixed.get(_group(row)), "agreement", "chance_permuted"),
                 count(row),
             )
             for row in peaks
@@ -113,7 +113,7 @@ def _group(row: Row) -> tuple[object, ...]:
     return tuple(row.get(name) for name in names)
 
 
-def _beside(row: Mapping[str, object] | None, *names: str) -> tuple[str, ...]:
+def _noise_cells(row: Mapping[str, object] | None, *names: str) -> tuple[str, ...]:
     return tuple("–" if row is None else plain(row, name) for name in names)
 
 

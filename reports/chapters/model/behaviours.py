@@ -82,7 +82,7 @@ def _table(rows: Rows) -> Table:
         columns=column(
             "Behaviour", "Instances", "Out of", "Share", "95% interval", numeric=" nnnn"
         ),
-        rows=tuple((_named(row), *_counts(row), _interval(row)) for row in rows),
+        rows=tuple((_behaviour_name(row), *_counts(row), _interval(row)) for row in rows),
     )
 
 
@@ -95,7 +95,7 @@ def _examples(rows: Rows) -> Table:
         ),
         rows=tuple(
             (
-                _named(row),
+                _behaviour_name(row),
                 *_counts(row),
                 Codes(tuple(row["examples"])) if row["examples"] else "none",
             )
@@ -112,5 +112,5 @@ def _interval(row: Mapping[str, Any]) -> str:
     return span(percent(row["low"]), percent(row["high"]))
 
 
-def _named(row: Mapping[str, Any]) -> Named:
+def _behaviour_name(row: Mapping[str, Any]) -> Named:
     return Named(row["title"], row["name"])

@@ -53,7 +53,7 @@ def _figure(rows: Rows) -> Figure | None:
     return Figure(
         id="exchanges",
         title="Branches whose labels are answered in place of each other",
-        drawing=draw(pairs_spec([_drawn(row) for row in shown[:LINES]], measured="exchanges")),
+        drawing=draw(pairs_spec([_dot_of(row) for row in shown[:LINES]], measured="exchanges")),
         alt=f"Dot plot of {counted(min(len(shown), LINES), 'pair')} of branches, with the "
         f"exchanges observed and expected. The largest excess, of {first['a']} and {first['b']}, "
         f"is {_signed(first['excess'])}: {number(first['observed'])} exchanges where "
@@ -72,7 +72,7 @@ def _figure(rows: Rows) -> Figure | None:
     )
 
 
-def _drawn(row: Mapping[str, Any]) -> dict[str, Any]:
+def _dot_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "label": pair_label(row),
         "observed": row["observed"],

@@ -62,7 +62,7 @@ def show_list(site: Site, request: Request) -> Response:
 
     def rows(span: Span) -> Page:
         page = site.run.instances(query, span)
-        return Page([_led(row, asked_of(query)) for row in page.rows], page.total)
+        return Page([_with_link(row, asked_of(query)) for row in page.rows], page.total)
 
     columns = (*LABELLED, *(PREDICTED if site.run.has_model else ()))
     sheet = site.sheet(
@@ -176,7 +176,7 @@ def asked_of(query: InstanceQuery) -> dict[str, str]:
     return {name: value for name, value in stated.items() if value}
 
 
-def _led(row: Row, asked: dict[str, str]) -> Row:
+def _with_link(row: Row, asked: dict[str, str]) -> Row:
     return {**row, "address": instance_address(row["instance"], **asked)}
 
 

@@ -187,7 +187,9 @@ def _sheet(
 
     def rows(span: Span) -> Page:
         page = table.page(query, span)
-        return Page([_led(site, part, findings, columns, row) for row in page.rows], page.total)
+        return Page(
+            [_with_links(site, part, findings, columns, row) for row in page.rows], page.total
+        )
 
     if parameters(request).get("csv") == name:
         return site.long_file(name, columns, rows)
@@ -195,7 +197,7 @@ def _sheet(
     return site.sheet(request, name, f"{described.title}: a row is {described.row}", columns, rows)
 
 
-def _led(
+def _with_links(
     site: Site, part: str, findings: set[str], columns: Sequence[Column], row: Row
 ) -> dict[str, object]:
     """A row with the titles of its nodes, and the addresses that it leads to."""

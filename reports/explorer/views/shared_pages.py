@@ -72,7 +72,7 @@ def show_hierarchy(site: Site, request: Request) -> Response:
         for node, title in shared_titles(site.run.shared).items()
     ]
     sheet = _sheet(site, request, "told", "Nodes that the audit speaks of", NODES, rows)
-    return _drawn(site, request, "shared_hierarchy", "Hierarchy", "hierarchy", [sheet])
+    return _page_with_figures(site, request, "shared_hierarchy", "Hierarchy", "hierarchy", [sheet])
 
 
 def show_branches(site: Site, request: Request) -> Response:
@@ -87,7 +87,7 @@ def show_branches(site: Site, request: Request) -> Response:
         _sheet(site, request, "branches", "Each branch", BRANCHES, overview["branches"]),
         _sheet(site, request, "branch-pairs", "Two branches together", TWO_BRANCHES, pairs),
     ]
-    return _drawn(site, request, "shared_branches", "Branches", "branches", sheets)
+    return _page_with_figures(site, request, "shared_branches", "Branches", "branches", sheets)
 
 
 def show_node(site: Site, request: Request) -> Response:
@@ -120,12 +120,12 @@ def show_node(site: Site, request: Request) -> Response:
         view=view,
         instances=_instances(view),
         sheets=sheets,
-        findings=[one for one in site.run.findings() if wanted in _named(one)],
+        findings=[one for one in site.run.findings() if wanted in _nodes_named(one)],
         measures=[(words(row["name"]), row) for row in view.metrics],
     )
 
 
-def _drawn(
+def _page_with_figures(
     site: Site,
     request: Request,
     template: str,
@@ -170,6 +170,6 @@ def _related(row: Row) -> Row:
     return {**judged, **row, "relation": RELATION[row["relation"]]}
 
 
-def _named(finding: Row) -> set[str]:
+def _nodes_named(finding: Row) -> set[str]:
     """Nodes that a finding or a part of it names."""
     return {node["id"] for one in (finding, *finding["parts"]) for node in one["nodes"]}

@@ -37,7 +37,7 @@ def show(site: Site, request: Request) -> Response:
     """The verdict."""
     shared = site.printable_shared
     checks = by_result(shared["checks"])
-    rows = [{**check, "looked_at": _looked_at(check)} for check in checks]
+    rows = [{**check, "looked_at": _looked_at_in_words(check)} for check in checks]
     sheet = site.sheet(
         request, "checks", "What each check found", CHECKS, lambda _: Page(rows, len(rows))
     )
@@ -69,7 +69,7 @@ def show(site: Site, request: Request) -> Response:
     )
 
 
-def _looked_at(check: Mapping[str, Any]) -> str:
+def _looked_at_in_words(check: Mapping[str, Any]) -> str:
     if check["status"] == "not_applicable":
         return str(check["reason"] or "")
     return f"{number(check['denominator'])} {check['denominator_unit']}"
