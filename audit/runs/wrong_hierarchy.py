@@ -61,7 +61,7 @@ def refuse_wrong_classes(predictions: Predictions, path: Path) -> None:
     guess = _guess(dict.fromkeys(unknown, 1), predictions.hierarchy)
     raise InputError(
         f"most classes must be nodes of the hierarchy {predictions.hierarchy.name}",
-        found=f"{len(unknown):,} of {ledger.classes_read:,} are none: {first_cases(unknown)}",
+        found=f"{len(unknown):,} of {ledger.classes_read:,} are not: {first_cases(unknown)}",
         where=path,
         hint=f"{guess}; --anyway goes on",
     )

@@ -125,7 +125,7 @@ def test_what_is_not_finite_is_refused(
     scores[1, 2] = number
     broken = replace(SCORED, scores=scores)
 
-    with pytest.raises(InputError, match=r"is no JSON|for bird of (3|1)'") as caught:
+    with pytest.raises(InputError, match=r"is not JSON|for bird of (3|1)'") as caught:
         as_scores(read_back(writer, broken, tmp_path / writer.file), None)
 
     assert str(tmp_path / writer.file) in str(caught.value)

@@ -164,7 +164,7 @@ def test_a_comparison_is_replaced_only_when_asked(runs: tuple[Path, Path], tmp_p
 def test_a_run_is_never_replaced_by_a_comparison(runs: tuple[Path, Path], tmp_path: Path) -> None:
     run = audited(tmp_path, "run", {"dog": 20})
 
-    assert "no comparison" in refused(audit("compare", *runs, "--out", run, "--overwrite"))
+    assert "not a comparison" in refused(audit("compare", *runs, "--out", run, "--overwrite"))
     assert (run / "result.json").is_file()
 
 

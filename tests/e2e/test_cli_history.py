@@ -131,9 +131,11 @@ def test_broken_input_is_refused_and_nothing_is_left(
 
     forced = audit("history", runs[0], tampered, "--out", out, "--force")
     assert forced.exit_code == 0
-    assert "In spite of: tampered: changed: 'result.json'" in forced.stderr
+    assert "Continued in spite of: tampered: changed: 'result.json'" in forced.stderr
     assert json.loads((out / "manifest.json").read_text())["forced"]
-    assert "read in spite of that: tampered" in (out / "history.html").read_text("utf-8")
+    assert "Read although not as they were sealed: tampered" in (out / "history.html").read_text(
+        "utf-8"
+    )
 
 
 def test_a_run_without_time_keeps_the_order_of_the_command(

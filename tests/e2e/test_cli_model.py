@@ -461,7 +461,7 @@ MISTAKES: dict[str, tuple[Given, str]] = {
             "--predictions", r.scores, "--classes",
             r.write("elf.txt", ["elf", "orc", "gnome", *CLASSES[3:]]),
         ],
-        "3 of 4 are none: 'elf', 'orc', 'gnome'",
+        "3 of 4 are not: 'elf', 'orc', 'gnome'",
     ),
     "a class twice": (
         lambda r: [

@@ -317,7 +317,7 @@ def test_what_was_forced_stands_in_the_manifest_and_never_verifies(
     forced = done(*command(name, desk, run, tmp_path / "out"), "--force")
     made = run if name in ("report", "judge") else tmp_path / "out"
 
-    assert "In spite of: changed: 'restricted/nodes.parquet'" in forced.stderr
+    assert "Continued in spite of: changed: 'restricted/nodes.parquet'" in forced.stderr
     manifest = json.loads((made / "manifest.json").read_bytes())
     assert manifest["forced"] == ["changed: 'restricted/nodes.parquet'"]
     assert outcomes(made)["manifest"] == "does not hold"

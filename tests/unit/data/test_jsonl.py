@@ -77,7 +77,7 @@ def test_a_line_without_an_id_is_a_bad_row(tmp_path: Path) -> None:
     [
         ('{"id": 2, "labels": [', "a JSON object"),
         ('["a"]', r"a JSON object\nFound: \[\"a\"\]"),
-        ('{"id": 2, "labels": [NaN]}', "NaN is no JSON"),
+        ('{"id": 2, "labels": [NaN]}', "NaN is not JSON"),
         ("[" * 100_000, "a JSON object"),
         ('{"id": 2}', "must have the key 'labels'"),
         ('{"id": 2, "labels": "a"}', "'labels' must hold a list"),

@@ -16,7 +16,7 @@ import pikepdf
 import pytest
 
 import reports
-from audit.base.errors import RenderError
+from audit.base.errors import InputError, RenderError
 from audit.results.result import AuditResult, to_json_bytes
 from fixtures import results
 from reports.chapters.report import build
@@ -163,7 +163,7 @@ def test_an_epoch_that_is_no_number_is_told(
     rich: AuditResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
-    with pytest.raises(RenderError, match="Found: yesterday"):
+    with pytest.raises(InputError, match="Found: 'yesterday'"):
         pdf_bytes(rich.shared())
 
 

@@ -195,7 +195,7 @@ def test_another_normaliser_or_tool_is_told_and_that_it_cannot_be_separated(
     (cause,) = (cause for cause in compare_runs(old, other).causes if cause.changed)
 
     assert cause.name == part
-    assert "cannot be told" in cause.statement
+    assert "cannot be found" in cause.statement
 
 
 def test_runs_of_two_hierarchies_are_refused(old: AuditResult) -> None:

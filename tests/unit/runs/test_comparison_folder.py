@@ -78,7 +78,7 @@ def test_what_is_no_comparison_is_never_replaced(
     comparison: Comparison, tmp_path: Path, overwrite: bool
 ) -> None:
     run = write_run(comparison.old, tmp_path / "run")
-    with pytest.raises(OutputError, match="no comparison"):
+    with pytest.raises(OutputError, match="not a comparison"):
         write_comparison(comparison, run, overwrite=overwrite)
 
     assert is_run(run)

@@ -138,7 +138,7 @@ def test_a_folder_that_is_no_run_is_never_replaced(
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "thesis.tex").write_text("years")
-    with pytest.raises(OutputError, match="no run"):
+    with pytest.raises(OutputError, match="not a run"):
         write_run(result, precious, overwrite=overwrite)
 
     assert (precious / "thesis.tex").read_text() == "years"
@@ -149,7 +149,7 @@ def test_a_folder_that_is_no_run_is_never_replaced(
 def test_a_file_is_never_replaced(result: AuditResult, tmp_path: Path, overwrite: bool) -> None:
     path = tmp_path / "file"
     path.write_text("x")
-    with pytest.raises(OutputError, match="no run"):
+    with pytest.raises(OutputError, match="not a run"):
         write_run(result, path, overwrite=overwrite)
     assert path.read_text() == "x"
 
@@ -303,7 +303,7 @@ def test_what_appears_meanwhile_stays(
             else:
                 out.symlink_to(thesis.parent)
 
-    with pytest.raises(OutputError, match="no run"):
+    with pytest.raises(OutputError, match="not a run"):
         written()
     assert (out if kind == "file" else out / "thesis.txt").read_text() == "years"
     assert left_in(tmp_path) == {"run", "elsewhere"}

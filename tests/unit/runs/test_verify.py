@@ -163,7 +163,7 @@ def test_each_line_says_what_was_examined(rendered: Path) -> None:
     manifest = json.loads((rendered / "manifest.json").read_bytes())
     listing = json.loads((rendered / "restricted" / "manifest.json").read_bytes())
     listed = f"{len(listing['outputs'])} files as restricted/manifest.json lists them"
-    told = f"tells the {PARENTS + 2} findings of result.json"
+    told = f"states the {PARENTS + 2} findings of result.json"
 
     assert details(rendered) == {
         "manifest": f"sealed as {manifest['seal']}",
