@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray
-from audit.entailment.asked import Asked
 from audit.entailment.detection.measurements import MODEL
+from audit.entailment.questions import Questions
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Answers of one model or baseline, each array of shape (n,) in the order of `Asked`.
+    """Answers of one model or baseline, each array of shape (n,) in the order of `Questions`.
 
     Args:
         kind: ``model`` or ``baseline``.
@@ -57,15 +57,15 @@ def whole_answers(
     return Answers(kind, name, None, predicted, ~nothing, scores, nothing)
 
 
-def answers_of(asked: Asked, frame: pl.DataFrame, threshold: float) -> Iterator[Answers]:
+def answers_of(questions: Questions, frame: pl.DataFrame, threshold: float) -> Iterator[Answers]:
     """Answers of each model and its training data, by name.
 
     Args:
-        asked: The tuples that are measured.
+        questions: The tuples that are measured.
         frame: Predictions, columns `PREDICTIONS`, of any tuples.
         threshold: Score from which a tuple is predicted valid where the model does not say.
     """
-    order = asked.tuples.select("id")
+    order = questions.tuples.select("id")
     names = frame.select("model", "trained_on").unique().sort("model", "trained_on")
     for model, trained_on in names.rows():
         own = frame.filter(

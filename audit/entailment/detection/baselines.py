@@ -10,11 +10,11 @@ import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.resampling import unit_keys
-from audit.entailment.asked import TRAIN, Asked
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.detection.answers import Answers, whole_answers
 from audit.entailment.detection.measurements import BASELINE
 from audit.entailment.graph.wordnet import NOT_COMPARED, agreeing_edges
+from audit.entailment.questions import TRAIN, Questions
 from audit.hierarchies.formats.wordnet import WordNet
 
 MAJORITY, RANDOM = "majority", "random"
@@ -33,43 +33,43 @@ _WORD = r"[\p{L}\p{N}]+"
 
 
 def baselines(
-    dataset: EntailmentDataset, asked: Asked, wordnet: WordNet | None = None
+    dataset: EntailmentDataset, questions: Questions, wordnet: WordNet | None = None
 ) -> Iterator[Answers]:
     """Answers of every baseline, in the order of `BASELINES`.
 
     Args:
         dataset: All tuples; those of the training split, where there is one, are learned from.
-        asked: The tuples that are measured.
+        questions: The tuples that are measured.
         wordnet: A WordNet; None leaves its baseline out.
     """
     learned = dataset.tuples.filter(pl.col("split") == TRAIN)
     own = learned.is_empty()
-    learned = asked.tuples if own else learned
-    share = _majority(learned, asked)
+    learned = questions.tuples if own else learned
+    share = _majority(learned, questions)
     yield _scored(MAJORITY, np.where(share >= 0.5, 1.0, 0.0))
-    coin = unit_keys(asked.tuples["id"].to_list(), seed=0) % np.uint64(2)
+    coin = unit_keys(questions.tuples["id"].to_list(), seed=0) % np.uint64(2)
     yield _scored(RANDOM, coin.astype(np.float64))
     for name, column in ((CONCEPT_ALONE, "concept"), (HEAD_ALONE, "head")):
-        yield _scored(name, _rates(learned, asked, column, own=own))
-    yield from _words_in_common(asked)
+        yield _scored(name, _rates(learned, questions, column, own=own))
+    yield from _words_in_common(questions)
     if wordnet is not None:
-        yield _by_wordnet(asked, wordnet)
+        yield _by_wordnet(questions, wordnet)
 
 
 def _scored(name: str, score: FloatArray) -> Answers:
     return whole_answers(BASELINE, name, score >= 0.5, score)
 
 
-def _majority(learned: pl.DataFrame, asked: Asked) -> FloatArray:
+def _majority(learned: pl.DataFrame, questions: Questions) -> FloatArray:
     """Share of valid tuples of each tuple's relation among those learned from, shape (n,)."""
     rates = learned.group_by("relation").agg(rate=pl.col("valid").mean())
-    found = asked.tuples.select("relation").join(
+    found = questions.tuples.select("relation").join(
         rates, on="relation", how="left", maintain_order="left"
     )
     return found["rate"].fill_null(learned["valid"].mean()).to_numpy()
 
 
-def _rates(learned: pl.DataFrame, asked: Asked, column: str, *, own: bool) -> FloatArray:
+def _rates(learned: pl.DataFrame, questions: Questions, column: str, *, own: bool) -> FloatArray:
     """Smoothed share of valid tuples that have a tuple's relation and concept, or head.
 
     ``(k + PRIOR * share of the relation) / (n + PRIOR)``, from the training split, or from the
@@ -77,12 +77,12 @@ def _rates(learned: pl.DataFrame, asked: Asked, column: str, *, own: bool) -> Fl
 
     Args:
         learned: Tuples that are learned from.
-        asked: The tuples that are measured.
+        questions: The tuples that are measured.
         column: ``concept`` or ``head``.
         own: Whether the tuples learned from are those that are measured.
     """
-    fold = pl.Series(_folds(asked) if own else np.zeros(len(asked.valid), np.int64))
-    parts = asked.tuples.select("relation", column).with_columns(fold=fold)
+    fold = pl.Series(_folds(questions) if own else np.zeros(len(questions.valid), np.int64))
+    parts = questions.tuples.select("relation", column).with_columns(fold=fold)
     known = learned.select("relation", column, "valid").with_columns(
         fold=fold if own else pl.lit(-1, pl.Int64)
     )
@@ -113,14 +113,14 @@ def _held_out(parts: pl.DataFrame, known: pl.DataFrame, keys: list[str]) -> pl.D
     )
 
 
-def _folds(asked: Asked) -> IntArray:
+def _folds(questions: Questions) -> IntArray:
     """Fold of each tuple, decided by a hash of its head and instance, as splits are."""
-    return (unit_keys(asked.keys.to_list(), seed=1) % np.uint64(FOLDS)).astype(np.int64)
+    return (unit_keys(questions.keys.to_list(), seed=1) % np.uint64(FOLDS)).astype(np.int64)
 
 
-def _words_in_common(asked: Asked) -> Iterator[Answers]:
+def _words_in_common(questions: Questions) -> Iterator[Answers]:
     """Whether all words of the concept are in the instance, and whether the last ones are equal."""
-    words = asked.tuples.select(
+    words = questions.tuples.select(
         pl.col(name).str.to_lowercase().str.extract_all(_WORD) for name in ("instance", "concept")
     )
     of_concept = pl.col("concept").list.unique()
@@ -132,9 +132,9 @@ def _words_in_common(asked: Asked) -> Iterator[Answers]:
     yield _scored(HEAD_WORD, same.astype(np.float64))
 
 
-def _by_wordnet(asked: Asked, wordnet: WordNet) -> Answers:
+def _by_wordnet(questions: Questions, wordnet: WordNet) -> Answers:
     """Whether a sense of the concept lies above one of the instance; no answer about verbs."""
-    edges = asked.tuples.select("relation", "instance", "concept").with_row_index("edge")
+    edges = questions.tuples.select("relation", "instance", "concept").with_row_index("edge")
     compared = ~edges["relation"].is_in(NOT_COMPARED)
     above = agreeing_edges(edges.filter(compared), wordnet)[1]
     found = edges["edge"].is_in(above.implode()).to_numpy()

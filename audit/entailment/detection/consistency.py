@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from audit.entailment.asked import ALL
 from audit.entailment.detection.measurements import CONSISTENCY, MODEL
 from audit.entailment.graph.chains import chain_counts
 from audit.entailment.graph.text_graph import text_graph
+from audit.entailment.questions import ALL
 
 LABELS = "labels"
 """Kind of the rows that are of the labels of the tuples that a model predicts."""

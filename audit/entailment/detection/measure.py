@@ -13,7 +13,6 @@ from audit.base.progress import Progress, silent
 from audit.engine.scores.two_classes import majority_macro_f1, random_macro_f1
 from audit.engine.statistics.group_bootstrap import with_interval
 from audit.engine.statistics.intervals import grouped_wilson
-from audit.entailment.asked import Asked, asked_of
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.detection import measures
 from audit.entailment.detection.answers import Answers, answers_of
@@ -34,6 +33,7 @@ from audit.entailment.detection.measurements import (
     DetectionMeasurements,
 )
 from audit.entailment.detection.reliability import bins, calibration_error
+from audit.entailment.questions import Questions, questions_of
 from audit.entailment.reading.answer_columns import AnswerRows
 from audit.hierarchies.formats.wordnet import WordNet
 
@@ -63,12 +63,12 @@ def measure_detection(
         wordnet: A WordNet, for the baseline that looks a concept up above its instance.
         progress: Progress callback.
     """
-    asked = asked_of(dataset)
-    ledger, known = _ledger(dataset, asked, predictions)
+    questions = questions_of(dataset)
+    ledger, known = _ledger(dataset, questions, predictions)
     progress("answering by baselines")
-    references = list(baselines(dataset, asked, wordnet))
-    models = list(answers_of(asked, known, THRESHOLD))
-    scored = _Scored(asked)
+    references = list(baselines(dataset, questions, wordnet))
+    models = list(answers_of(questions, known, THRESHOLD))
+    scored = _Scored(questions)
     everybody = [*models, *references]
     rows: list[dict[str, Any]] = []
     for number, answers in enumerate(everybody):
@@ -81,20 +81,20 @@ def measure_detection(
         differences=pl.DataFrame(
             list(_differences(scored, models, references)), schema=DIFFERENCES
         ),
-        reliability=pl.DataFrame(list(_reliability(asked, models)), schema=RELIABILITY),
+        reliability=pl.DataFrame(list(_reliability(questions, models)), schema=RELIABILITY),
         consistency=consistency(dataset.tuples, known, THRESHOLD),
-        coverage=pl.DataFrame(list(_coverage(asked, models)), schema=COVERAGE),
+        coverage=pl.DataFrame(list(_coverage(questions, models)), schema=COVERAGE),
         ledger=ledger,
         threshold=THRESHOLD,
     )
 
 
 def _ledger(
-    dataset: EntailmentDataset, asked: Asked, predictions: AnswerRows
+    dataset: EntailmentDataset, questions: Questions, predictions: AnswerRows
 ) -> tuple[Mapping[str, int], pl.DataFrame]:
     """What became of the rows, and the predictions of tuples of the data set."""
     known = predictions.frame.join(dataset.tuples.select("id"), on="id", how="semi")
-    used = known.join(asked.tuples.select("id"), on="id", how="semi").height
+    used = known.join(questions.tuples.select("id"), on="id", how="semi").height
     counts = {
         "rows_read": predictions.rows_read,
         "used": used,
@@ -107,8 +107,8 @@ def _ledger(
 class _Scored:
     """Estimates of answers on tuples, each made once."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
+    def __init__(self, questions: Questions) -> None:
+        self.asked = questions
         self._made: dict[tuple[int, bytes], Mapping[str, FloatArray]] = {}
 
     def estimates(self, answers: Answers, rows: IntArray) -> Mapping[str, FloatArray]:
@@ -120,19 +120,19 @@ class _Scored:
 
 def _measured(scored: _Scored, answers: Answers) -> Iterator[dict[str, Any]]:
     """Rows of `MEASURED` of one model or baseline."""
-    asked = scored.asked
-    for relation, part in asked.parts.items():
+    questions = scored.asked
+    for relation, part in questions.parts.items():
         rows = part[answers.answered[part]]
-        truth = asked.valid[rows]
+        truth = questions.valid[rows]
         about = {
             **answers.about(),
             "relation": relation,
-            "split": asked.split,
+            "split": questions.split,
             "n": len(rows),
-            "groups": asked.drawn.of(rows).groups,
+            "groups": questions.drawn.of(rows).groups,
             "positive_share": float(truth.mean()) if len(rows) else None,
         }
-        values = _values(asked, answers, part, scored.estimates(answers, rows))
+        values = _values(questions, answers, part, scored.estimates(answers, rows))
         closed = _closed_forms(answers, rows, truth)
         for measure, numbers in values.items():
             value, low, high, expected = (_defined(number) for number in numbers)
@@ -154,7 +154,7 @@ _OF_MODELS = (measures.STRICT, *measures.OF_PROBABILITIES)
 
 
 def _values(
-    asked: Asked, answers: Answers, part: IntArray, made: Mapping[str, FloatArray]
+    questions: Questions, answers: Answers, part: IntArray, made: Mapping[str, FloatArray]
 ) -> dict[str, _Numbers]:
     """Numbers of every measure, in report order."""
     rows = part[answers.answered[part]]
@@ -163,24 +163,24 @@ def _values(
     for measure, estimates in made.items():
         value, low, high = (float(number) for number in with_interval(estimates))
         values[measure] = value, low, high, float("nan")
-    values[measures.ACCURACY] = _accuracy(asked, answers, rows)
-    values[measures.STRICT] = _accuracy(asked, answers, tried)
+    values[measures.ACCURACY] = _accuracy(questions, answers, rows)
+    values[measures.STRICT] = _accuracy(questions, answers, tried)
     if answers.kind != MODEL:
         return {name: values[name] for name in values if name not in _OF_MODELS}
     if measures.scored_rows(answers, rows):
-        off, by_chance = calibration_error(asked.valid[rows], answers.score[rows])
+        off, by_chance = calibration_error(questions.valid[rows], answers.score[rows])
         values[measures.CALIBRATION] = (off, *_NOTHING[:2], by_chance)
     if len(tried) == len(rows):
         del values[measures.STRICT]
     return values
 
 
-def _accuracy(asked: Asked, answers: Answers, rows: IntArray) -> _Numbers:
+def _accuracy(questions: Questions, answers: Answers, rows: IntArray) -> _Numbers:
     """Share of right answers; what is not answered is wrong."""
     if not len(rows):
         return _NOTHING
-    right = (asked.valid[rows] == answers.predicted[rows]) & answers.answered[rows]
-    _, group = np.unique(asked.drawn.group[rows], return_inverse=True)
+    right = (questions.valid[rows] == answers.predicted[rows]) & answers.answered[rows]
+    _, group = np.unique(questions.drawn.group[rows], return_inverse=True)
     n = np.bincount(group).astype(np.float64)
     k = np.bincount(group, weights=right).astype(np.float64)
     return (float(right.mean()), *grouped_wilson(k, n), float("nan"))
@@ -248,26 +248,26 @@ def _apart(
                 yield {"measure": measure, "difference": float(difference), **interval}
 
 
-def _reliability(asked: Asked, models: Sequence[Answers]) -> Iterator[dict[str, Any]]:
+def _reliability(questions: Questions, models: Sequence[Answers]) -> Iterator[dict[str, Any]]:
     for answers in models:
-        for relation, part in asked.parts.items():
+        for relation, part in questions.parts.items():
             rows = part[answers.answered[part]]
             if measures.scored_rows(answers, rows):
-                about = {**answers.about(), "relation": relation, "split": asked.split}
-                truth, group = asked.valid[rows], asked.drawn.group[rows]
+                about = {**answers.about(), "relation": relation, "split": questions.split}
+                truth, group = questions.valid[rows], questions.drawn.group[rows]
                 yield from ({**about, **line} for line in bins(truth, answers.score[rows], group))
 
 
-def _coverage(asked: Asked, models: Sequence[Answers]) -> Iterator[dict[str, Any]]:
+def _coverage(questions: Questions, models: Sequence[Answers]) -> Iterator[dict[str, Any]]:
     for answers in models:
-        for relation, part in asked.parts.items():
+        for relation, part in questions.parts.items():
             answered = int(answers.answered[part].sum())
             unparsable = int(answers.unparsable[part].sum())
             yield {
                 "model": answers.model,
                 "trained_on": answers.trained_on,
                 "relation": relation,
-                "split": asked.split,
+                "split": questions.split,
                 "tuples": len(part),
                 "answered": answered,
                 "unparsable": unparsable,

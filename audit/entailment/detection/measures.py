@@ -11,9 +11,9 @@ from audit.engine.scores.binary_ranking import aps, aps_trapezoid, average_preci
 from audit.engine.scores.two_classes import macro_f1
 from audit.engine.statistics.group_bootstrap import GroupBootstrap
 from audit.engine.statistics.ratios import ratio
-from audit.entailment.asked import Asked
 from audit.entailment.detection.answers import Answers
 from audit.entailment.detection.measurements import MODEL
+from audit.entailment.questions import Questions
 
 ACCURACY, STRICT, MACRO_F1 = "accuracy", "accuracy_strict", "macro_f1"
 RANKING = {
@@ -41,11 +41,11 @@ def scored_rows(answers: Answers, rows: IntArray) -> bool:
     return len(answered) > 0 and not np.isnan(answers.score[answered]).any()
 
 
-def estimates(asked: Asked, answers: Answers, rows: IntArray) -> Mapping[str, FloatArray]:
+def estimates(questions: Questions, answers: Answers, rows: IntArray) -> Mapping[str, FloatArray]:
     """All measures of answers on some tuples, all of which are answered.
 
     Args:
-        asked: The tuples.
+        questions: The tuples.
         answers: The answers.
         rows: Tuples that are answered.
 
@@ -55,8 +55,8 @@ def estimates(asked: Asked, answers: Answers, rows: IntArray) -> Mapping[str, Fl
     """
     if not len(rows):
         return {}
-    drawn = asked.drawn.of(rows)
-    truth, predicted = asked.valid[rows], answers.predicted[rows]
+    drawn = questions.drawn.of(rows)
+    truth, predicted = questions.valid[rows], answers.predicted[rows]
     scored = scored_rows(answers, rows)
     score = answers.score[rows] if scored else np.zeros(len(rows))
     sums = drawn.sums(np.column_stack([*_cells(truth, predicted), (score - truth) ** 2]))

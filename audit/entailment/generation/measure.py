@@ -12,13 +12,13 @@ import polars as pl
 from audit.base.dag import FloatArray
 from audit.base.progress import Progress, silent
 from audit.engine.statistics.group_bootstrap import with_interval
-from audit.entailment.asked import Asked, asked_of, parts_by_relation
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.generation.bleu import COUNTS, bleu_counts, bleu_measures
 from audit.entailment.generation.measurements import COVERAGE, MEASURED, GenerationMeasurements
 from audit.entailment.generation.meteor import Meteor, meteor_by
 from audit.entailment.generation.ratings import rating_tables
 from audit.entailment.generation.rouge import rouge
+from audit.entailment.questions import Questions, parts_by_relation, questions_of
 from audit.entailment.reading.answer_columns import AnswerRows, refuse_repeated
 
 KEY = ("head", "relation", "instance")
@@ -51,9 +51,9 @@ def measure_generation(
             parts of speech, or nltk is not installed for it.
     """
     score = None if meteor is None else meteor_by(meteor)
-    asked = asked_of(dataset)
-    instances = Asked(_references(asked.tuples), asked.split)
-    ledger, texts = _ledger(dataset, asked.tuples, instances, generations)
+    questions = questions_of(dataset)
+    instances = Questions(_references(questions.tuples), questions.split)
+    ledger, texts = _ledger(dataset, questions.tuples, instances, generations)
     rows: list[dict[str, Any]] = []
     coverage: list[dict[str, Any]] = []
     models = texts.partition_by("model", maintain_order=True)
@@ -81,7 +81,7 @@ def _references(tuples: pl.DataFrame) -> pl.DataFrame:
 def _ledger(
     dataset: EntailmentDataset,
     measured: pl.DataFrame,
-    instances: Asked,
+    instances: Questions,
     generations: AnswerRows,
 ) -> tuple[Mapping[str, int], pl.DataFrame]:
     """What became of the rows, and texts as ``model, row, text`` by the row of their instance."""
@@ -111,7 +111,7 @@ def _ledger(
 
 
 def _measured(
-    instances: Asked, texts: pl.DataFrame, meteor: Meteor | None
+    instances: Questions, texts: pl.DataFrame, meteor: Meteor | None
 ) -> Iterator[dict[str, Any]]:
     """Rows of `MEASURED` of one model."""
     row = texts["row"].to_numpy().astype(np.int64)
@@ -153,7 +153,7 @@ def _plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _coverage(instances: Asked, texts: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def _coverage(instances: Questions, texts: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Rows of `COVERAGE` of one model."""
     size = instances.tuples.height
     given, blank = np.zeros(size, np.bool_), np.zeros(size, np.bool_)

@@ -18,8 +18,8 @@ from audit.engine.statistics.rater_agreement import (
     agreement_terms,
     equal_votes,
 )
-from audit.entailment.asked import parts_by_relation
 from audit.entailment.generation.measurements import AGREEMENT, RATINGS
+from audit.entailment.questions import parts_by_relation
 from audit.entailment.reading.answer_columns import (
     AnswerRows,
     sound_rows,

@@ -13,9 +13,9 @@ import polars as pl
 from audit.base.disk import on_disk, written_whole
 from audit.base.errors import InputError, OutputError
 from audit.engine.statistics.resampling import unit_keys
-from audit.entailment.asked import TRAIN, Asked, asked_of
 from audit.entailment.dataset import RELATIONS, EntailmentDataset
 from audit.entailment.prompting.wording import WORDINGS
+from audit.entailment.questions import TRAIN, Questions, questions_of
 
 SAMPLE = 1_000
 """Tuples of each relation that are asked about, as in *AbsPyramid*."""
@@ -59,9 +59,9 @@ def detection_prompts(
     Raises:
         InputError: If a number is negative, or the training set has too few examples.
     """
-    asked = asked_of(dataset)
-    drawn = _sample_of(asked.tuples, sample, seed)
-    before = _examples(dataset, asked, shots, seed, (True, False))
+    questions = questions_of(dataset)
+    drawn = _sample_of(questions.tuples, sample, seed)
+    before = _examples(dataset, questions, shots, seed, (True, False))
     return [_judged(row, before) for row in drawn.iter_rows(named=True)]
 
 
@@ -79,10 +79,10 @@ def generation_prompts(
     Raises:
         InputError: As `detection_prompts`.
     """
-    asked = asked_of(dataset)
-    instances = asked.tuples.filter("valid").sort("id").unique(_KEY, maintain_order=True)
+    questions = questions_of(dataset)
+    instances = questions.tuples.filter("valid").sort("id").unique(_KEY, maintain_order=True)
     drawn = _sample_of(instances, sample, seed)
-    before = _examples(dataset, asked, shots, seed, (True,))
+    before = _examples(dataset, questions, shots, seed, (True,))
     return [_prompt_of(row, before) for row in drawn.iter_rows(named=True)]
 
 
@@ -112,12 +112,12 @@ def _sample_of(tuples: pl.DataFrame, sample: int | None, seed: int) -> pl.DataFr
 
 
 def _examples(
-    dataset: EntailmentDataset, asked: Asked, shots: int, seed: int, valid: Sequence[bool]
+    dataset: EntailmentDataset, questions: Questions, shots: int, seed: int, valid: Sequence[bool]
 ) -> dict[str, list[dict[str, Any]]]:
     """Training tuples of each relation that is asked about, validities in turn, no head twice."""
     if shots < 0:
         raise InputError("a number of examples of at least 0 is required", found=str(shots))
-    asked_keys = asked.tuples.select("head", "instance")
+    asked_keys = questions.tuples.select("head", "instance")
     learned = (
         dataset.tuples.filter(pl.col("split") == TRAIN)
         .join(asked_keys, on=["head", "instance"], how="anti")
@@ -127,7 +127,7 @@ def _examples(
         ["relation", "head"], keep="first", maintain_order=True
     )
     examples = {}
-    for relation in asked.parts:
+    for relation in questions.parts:
         if relation not in WORDINGS:
             continue
         own = hashed.filter(relation=relation)
@@ -163,6 +163,6 @@ def _prompt_of(row: dict[str, Any], examples: dict[str, list[dict[str, Any]]]) -
 
 def _prompt(of: str, instruction: str, turns: Iterable[tuple[str, str]], question: str) -> Prompt:
     dialogue = [Message("system", instruction)]
-    for asked, answered in turns:
-        dialogue += [Message("user", asked), Message("assistant", answered)]
+    for questions, answered in turns:
+        dialogue += [Message("user", questions), Message("assistant", answered)]
     return Prompt(of, (*dialogue, Message("user", question)))

@@ -62,7 +62,7 @@ def show_list(site: Site, request: Request) -> Response:
 
     def rows(span: Span) -> Page:
         page = site.run.instances(query, span)
-        return Page([_with_link(row, asked_of(query)) for row in page.rows], page.total)
+        return Page([_with_link(row, query_parameters(query)) for row in page.rows], page.total)
 
     columns = (*LABELLED, *(PREDICTED if site.run.has_model else ()))
     sheet = site.sheet(
@@ -82,7 +82,7 @@ def show_list(site: Site, request: Request) -> Response:
         "Instances",
         sheet=sheet,
         query=query,
-        asked=asked_of(query),
+        asked=query_parameters(query),
         outcomes=OUTCOMES,
     )
 
@@ -105,7 +105,7 @@ def show_one(site: Site, request: Request) -> Response:
         return marked
     query = query_of(asked)
     before, after = site.run.neighbours(wanted, query)
-    kept = asked_of(query)
+    kept = query_parameters(query)
     view = printable_view(found)
     tree = site.picture_file(request, "tree", lambda: _tree(wanted, view))
     if isinstance(tree, Response):
@@ -164,7 +164,7 @@ def query_of(asked: dict[str, str]) -> InstanceQuery:
     )
 
 
-def asked_of(query: InstanceQuery) -> dict[str, str]:
+def query_parameters(query: InstanceQuery) -> dict[str, str]:
     """The parameters of an address that state a query."""
     stated = {
         "finding": query.finding,

@@ -17,12 +17,12 @@ from sklearn.metrics import (
 )
 
 from audit.engine.scores.two_classes import majority_macro_f1, random_macro_f1
-from audit.entailment.asked import asked_of
 from audit.entailment.dataset import EVENT, NOUN, VERB, EntailmentDataset
 from audit.entailment.detection.baselines import baselines
 from audit.entailment.detection.measure import measure_detection
 from audit.entailment.detection.predictions import PREDICTIONS
 from audit.entailment.detection.reliability import bins
+from audit.entailment.questions import questions_of
 from audit.entailment.reading.answer_columns import AnswerRows
 from fixtures.entailment_world.world import clean_world
 
@@ -107,7 +107,7 @@ def test_majority_and_random_have_their_closed_forms():
 
 
 def by_name(dataset):
-    return {answers.model: answers for answers in baselines(dataset, asked_of(dataset))}
+    return {answers.model: answers for answers in baselines(dataset, questions_of(dataset))}
 
 
 @pytest.mark.parametrize("column", ["concept", "head"])

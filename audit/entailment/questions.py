@@ -22,7 +22,7 @@ ALL = "All"
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Questions:
     """What models are asked about.
 
     Args:
@@ -55,10 +55,10 @@ class Asked:
         return parts_by_relation(self.tuples["relation"])
 
 
-def asked_of(dataset: EntailmentDataset) -> Asked:
+def questions_of(dataset: EntailmentDataset) -> Questions:
     """The tuples of the test set, or all of them where there is none."""
     test = dataset.tuples.filter(pl.col("split") == TEST)
-    return Asked(dataset.tuples, EVERY_SPLIT) if test.is_empty() else Asked(test, TEST)
+    return Questions(dataset.tuples, EVERY_SPLIT) if test.is_empty() else Questions(test, TEST)
 
 
 def parts_by_relation(relation: pl.Series) -> Mapping[str, IntArray]:
