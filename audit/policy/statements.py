@@ -22,7 +22,7 @@ ANY_CHECK = "*"
 
 
 class Threshold(Frozen):
-    """A limit, with why it is what it is; its unit stands with its default."""
+    """A limit, with why it is what it is; its unit is given with its default."""
 
     value: float
     reason: str

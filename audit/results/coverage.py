@@ -62,7 +62,7 @@ def _branches(nodes: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _depths(nodes: pl.DataFrame, min_cell: int) -> list[dict[str, Any]]:
-    """Depths of nodes that labels may stand at, or do."""
+    """Depths of nodes that labels may be at, or are."""
     used = pl.col("direct") > 0
     rows = (
         nodes.filter(pl.col("assignable") | used)

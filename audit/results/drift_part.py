@@ -13,7 +13,7 @@ from audit.results.part import ReadTable, ResultPart, Tables
 
 @dataclass(frozen=True, eq=False)
 class DriftPart(ResultPart):
-    """Use of nodes by the values of drift columns; its overview stands in ``coverage``.
+    """Use of nodes by the values of drift columns; its overview is in ``coverage``.
 
     Args:
         values: One row per value of a drift column.

@@ -14,7 +14,7 @@ ReadTable: TypeAlias = Callable[[str], pl.LazyFrame]
 
 
 class ResultPart(Protocol):
-    """An analysis whose tables stand in a run beside those of the data."""
+    """An analysis whose tables are in a run besides those of the data."""
 
     name: ClassVar[str]
     """What other code calls it."""

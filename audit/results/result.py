@@ -50,7 +50,7 @@ class AuditResult:
     pairs: pl.LazyFrame
     residuals: pl.DataFrame
     parts: tuple[ResultPart, ...] = ()
-    """What else was measured, such as a model; all kinds stand in `audit.results.parts`."""
+    """What else was measured, such as a model; all kinds are listed in `audit.results.parts`."""
     cases: pl.LazyFrame | None = None
     """``finding`` (id) and ``instance``: one row per instance behind each finding, in report order;
         never shared. None if the data were only counted."""

@@ -75,7 +75,7 @@ class Entailment:
 def read_entailment_graph(
     files: tuple[Path, ...], settings: Entailing, progress: Progress = silent
 ) -> Entailment:
-    """Read tuples, and what stands beside them.
+    """Read tuples, and what comes with them.
 
     Args:
         files: The files of tuples.

@@ -29,7 +29,7 @@ from audit.runs.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierar
 def stated_policy(settings: Settings) -> Policy | None:
     """The policy file, overridden by what options state; None if nothing is given.
 
-    Strata, subgraphs and queries stand beside those of the file.
+    Strata, subgraphs and queries are added to those of the file.
 
     Raises:
         InputError: If a subgraph or query is not stated as required.

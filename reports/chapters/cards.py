@@ -81,7 +81,7 @@ def _measure(evidence: Mapping[str, Any]) -> str | None:
 
 
 def _in_measure(name: str, measure: str | None, evidence: Mapping[str, Any]) -> bool:
-    """Whether a number is the interval that stands beside the one in the row."""
+    """Whether a number is the interval given with the one in the row."""
     if measure is None:
         return False
     bounds = _bounds_of(measure, evidence) or ("low", "high")
@@ -192,7 +192,7 @@ _TOTALS = {
 
 
 def _bounds_of(name: str, evidence: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Names of the bounds that stand beside a number of the evidence; None where it has none."""
+    """Names of the bounds given with a number of the evidence; None where it has none."""
     bounds = f"{name}_low", f"{name}_high"
     return bounds if {name, *bounds} <= evidence.keys() else None
 

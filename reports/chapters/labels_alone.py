@@ -22,7 +22,7 @@ class LabelsAlone:
         labels: What their labels are; empty where each has one, which is no news.
         title: Title of a report without one of its own.
         row: What a row of the ledger is.
-        identity: Facts on the audit that stand beside those of the analysis.
+        identity: Facts on the audit that are shown with those of the analysis.
     """
 
     instance: str

@@ -36,7 +36,7 @@ _COUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """Pictures, and the tables that stand under them."""
+    """Pictures, and the tables under them."""
 
     figures: tuple[Figure, ...]
     tables: tuple[Table, ...]

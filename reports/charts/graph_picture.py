@@ -95,12 +95,12 @@ def draw_graph(texts: Sequence[str], edges: Sequence[GraphEdge]) -> Drawing:
 
 
 def _room_along(graph: Layered) -> float:
-    """Room for a label where layers stand beside each other."""
+    """Room for a label where layers are side by side."""
     return (WIDTH + BETWEEN) / len(graph.layers) - BETWEEN
 
 
 def _room_across(graph: Layered, texts: int) -> float:
-    """Room for a label where layers stand below each other."""
+    """Room for a label where layers are below each other."""
     return min(
         (WIDTH - sum(PASSING + GAP for place in row if place >= texts) + GAP)
         / max(sum(place < texts for place in row), 1)

@@ -23,7 +23,7 @@ class Branch:
     line: Mapping[str, Any]
     tone: str
     opens: bool
-    """Whether lines stand below it."""
+    """Whether there are lines below it."""
     closes: int
     """How many branches end behind it."""
 

@@ -17,7 +17,7 @@ NAMES, MARK, AMOUNT, BAR = 430, 60, 56, 180
 PLAIN, BOLD = 6.6, 7.4
 """Pixels of a character."""
 MOST_INDENTED = 18
-"""Levels that are indented; deeper ones stand below each other."""
+"""Levels that are indented; deeper ones are drawn below each other."""
 _TONES = {"hit": "pass", "miss": "error", "false": "warning"}
 
 

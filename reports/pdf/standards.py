@@ -13,7 +13,7 @@ def conformance(unshown: str) -> str:
     """Say that the document conforms to PDF/A-3a and PDF/UA-1, or which characters forbid it.
 
     Args:
-        unshown: Characters that stand in no font of the machine or are for private use, each once.
+        unshown: Characters that no font of the machine has or that are for private use, each once.
 
     >>> conformance("\\u5fc3").rpartition(": ")[2]
     'U+5FC3 (cjk unified ideograph-5fc3).'

@@ -166,7 +166,7 @@ def _one_step_up(hierarchy: Hierarchy) -> Sparse:
 
 
 def _by_parents(shares: Sparse, hierarchy: Hierarchy) -> Sparse:
-    """Shares by set of parents; what hangs at the root or has children stands for itself."""
+    """Shares by set of parents; what hangs at the root or has children is counted by itself."""
     parents = _one_step_up(hierarchy)
     inner = ~hierarchy.leaf
     parents.data *= inner[parents.indices]

@@ -25,7 +25,7 @@ def run(measured: Measurements) -> Outcome:
     """Report pairs of splits with near duplicates, and relations with repeated tuples.
 
     Near duplicates none of which shares an instance are a note: splits keep a head and its instance
-    together, so that a head may stand in two splits with two instances anyway.
+    together, so that a head may be in two splits with two instances anyway.
     """
     quality = measured.entailed.quality
     near = quality.near.filter(pl.col("near") > 0)

@@ -16,7 +16,7 @@ from audit.data.sources import File
 def read_facets(path: Path | str) -> Facets:
     """Read the columns ``node, dimension, concept``; all dimensions are taken as crossed.
 
-    Rows that say the same count once; dimensions stand in the order in which they first occur.
+    Rows that say the same count once; dimensions are in the order in which they first occur.
 
     Args:
         path: CSV, TSV or Parquet.

@@ -21,7 +21,7 @@ def layer_names(
 
     Args:
         names: Names of all arrays or columns.
-        others: Those that may stand beside layers.
+        others: Those that may be there besides layers.
         what: What they are, for messages.
         where: The file.
 

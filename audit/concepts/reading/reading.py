@@ -24,7 +24,7 @@ def read_representations(path: Path | str) -> Representations:
 
     A layer is called ``layer:NAME``; beside layers stand ``id``, ``labels``, ``prediction``,
     ``pair`` and, where the format has a place for it, ``head_weight``, ``head_bias`` and
-    ``head_classes``. Layers stand in the order of the file, or in that of ``layers``.
+    ``head_classes``. Layers are in the order of the file, or in that of ``layers``.
 
     Args:
         path: A NumPy archive (``.npz``), ``.safetensors`` or ``.parquet``.

@@ -72,7 +72,7 @@ def increments(carried: Sparse) -> int:
 class _Growing:
     """An array of parts that come one by one; memory holds each value once, also at the end.
 
-    Parts stand in anonymous maps, because what ``malloc`` frees it may keep.
+    Parts are in anonymous maps, because what ``malloc`` frees it may keep.
     """
 
     def __init__(self, kind: type[np.integer[Any]]) -> None:

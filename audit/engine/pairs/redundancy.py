@@ -335,7 +335,7 @@ def _besides(scan: _Scan, required: BoolArray) -> IntArray:
 def _most_telling(pairs: Together, places: Places, some: IntArray) -> IntArray:
     """Of pairs always beside those that follow from no other.
 
-    What always stands beside a node stands beside all above that node, and so does each node below
+    What always occurs with a node occurs with all above that node, and so does each node below
     the one that always stands there.
     """
     a_rarer = pairs.support_a[some] <= pairs.support_b[some]

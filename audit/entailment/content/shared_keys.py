@@ -35,7 +35,7 @@ MISPLACED: dict[str, Any] = {
     "split": pl.String,
     "home": pl.String,
 }
-"""One row per tuple whose (head, instance) stands in several splits: its own, and its ``home``, the
+"""One row per tuple whose (head, instance) is in several splits: its own, and its ``home``, the
 one with most of its tuples, of several the first in report order."""
 
 REPEATS: dict[str, Any] = {

@@ -14,7 +14,7 @@ from audit.entailment.dataset import ENTAILS, HYPERNYM
 ELEMENTS = ("head", "relation", "tail", "instance", "concept")
 """The parts of a tuple, which are also the usual names of their columns."""
 FURTHER = ("label", "split", "id", "votes_valid", "votes")
-"""What may stand beside them, likewise."""
+"""What may be there besides them, likewise."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class Clusters:
 
     Args:
         units: 1 where an instance has a unit, shape (n_instances, n_units); an instance that has
-            units in two parts stands there twice.
+            units in two parts is there twice.
         instances: 1 where a part has an instance, shape (n_parts, n_instances).
     """
 

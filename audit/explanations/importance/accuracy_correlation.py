@@ -71,7 +71,7 @@ def correlate_with_accuracy(deltas: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
     """Pearson's correlation of Delta-A with accuracy, a point per model, and seed if there are.
 
     Seeds of one model are not independent of each other, so that p is too small where there are
-    several: ``models`` stands beside ``n``.
+    several: ``models`` is given with ``n``.
 
     Args:
         deltas: ``method, model, oracle, subset, delta_a``, and ``seed`` where each seed is a point,

@@ -129,7 +129,7 @@ def _frame(
 
     Args:
         chunk: The objects.
-        keys: The columns to make, with the key that each stands under.
+        keys: The columns to make, with the key that each is under.
         written: The type of each column as the objects have it.
     """
     columns: dict[str, pl.Series] = {}

@@ -46,7 +46,7 @@ class Concept:
 def read_concepts(path: Path) -> tuple[Concept, ...]:
     """Read the nodes: a list of ``{"id": number, "name": text, "parent": number}``.
 
-    ``parents``, a list of numbers, may stand beside ``parent`` or in its place; ``node``,
+    ``parents``, a list of numbers, may be given besides ``parent`` or instead of it; ``node``,
     ``title`` and ``assignable`` are what ``audit export`` adds.
 
     Raises:

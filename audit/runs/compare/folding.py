@@ -131,7 +131,7 @@ def pairs_above(a: IntArray, b: IntArray, closure: Sparse) -> list[list[int]]:
 
     Args:
         a: First nodes, shape (n_pairs,).
-        b: Second nodes; a pair may stand in either order, once.
+        b: Second nodes; a pair may be in either order, once.
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
 
     Time grows with the pairs times the ancestors of both nodes.

@@ -73,7 +73,7 @@ def pair_changes(old: Release, new: Release, common: Common, *, same_data: bool)
 
 
 def _candidates(before: _Pairs, after: _Pairs, n_old: int, n_new: int, same_data: bool) -> IntArray:
-    """Keys of all pairs that may be members: half of the total needed stands in one release."""
+    """Keys of all pairs that may be members: half of the total needed is in one release."""
     least = LEAST_EXPECTED.value * (n_old + n_new) / max(min(n_old, n_new), 1)
     half = 1 if same_data else math.ceil(least / 2)
     return np.asarray(np.union1d(before.key[before.joint >= half], after.key[after.joint >= half]))

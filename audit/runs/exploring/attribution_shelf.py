@@ -66,7 +66,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _numbers(value: Any) -> list[float]:
-    """The numbers of a list; one that is none stands in it as NaN."""
+    """The numbers of a list; one that is not a number is NaN in it."""
     return [_number(one) for one in _list(value)]
 
 

@@ -33,7 +33,7 @@ class MediaFile:
 
     Raises:
         InputError: If the file is no such table, or has no row of an instance of the run.
-        SchemaError: If a column is missing, or an instance stands in two rows.
+        SchemaError: If a column is missing, or an instance is in two rows.
     """
 
     def __init__(self, path: Path, result: AuditResult) -> None:

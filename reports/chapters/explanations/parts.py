@@ -32,7 +32,7 @@ def dots(
         rows: What is drawn.
         several: Whether lines say their model.
         value: Column of the number.
-        beside: Column of what stands beside it as a ring; None for none.
+        beside: Column of what is drawn with it as a ring; None for none.
         sign: Whether the number is a difference.
         ends: Columns of the interval.
         size: Column of the count.

@@ -160,7 +160,7 @@ def show_branches(site: Site, request: Request) -> Response:
 def _matrix_sheet(
     site: Site, request: Request, view: NodeView, source: Source, pairs: Sequence[Row]
 ) -> Sheet | Response:
-    """The numbers of the matrix, a row for each two nodes that stand together."""
+    """The numbers of the matrix, a row for every two nodes that occur together."""
     titles = {row["node"]: row["title"] for row in view.children}
     rows = [{**row, "title_a": titles[row["a"]], "title_b": titles[row["b"]]} for row in pairs]
     return site.sheet(

@@ -1,4 +1,4 @@
-"""Nodes and branches as they may be shared: every number stands in ``result.json``."""
+"""Nodes and branches as they may be shared: every number is in ``result.json``."""
 
 from __future__ import annotations
 
