@@ -58,7 +58,7 @@ class CamlCoding(ICD9Coding):
     """
 
     name: str = "caml-icd9/1"
-    homeless: str = "no_place"
+    reason_without_place: str = "no_place"
     ranges: tuple[CodeRange, ...] = ()
 
     def parent_of(self, code: str, nodes: Container[str]) -> str | None:

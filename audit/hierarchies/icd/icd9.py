@@ -112,7 +112,7 @@ class ICD9Coding:
 
     name: str = "icd9cm/1"
     persons: bool = True
-    homeless: str = "unknown_code"
+    reason_without_place: str = "unknown_code"
     """Reason to refuse a label that has the shape of a code but no place in the hierarchy."""
     integrity: Integrity = INTEGRITY
 
@@ -132,7 +132,7 @@ class ICD9Coding:
             return Placement(code)
         parent = self.parent_of(code, hierarchy)
         if parent is None:
-            return Placement(reason=self.homeless)
+            return Placement(reason=self.reason_without_place)
         return Placement(code, parent)
 
     def parent_of(self, code: str, nodes: Container[str]) -> str | None:
