@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reports.charts.icicle import icicle_drawing
+from reports.charts.icicle import bar_words, icicle_drawing
 from reports.charts.icicle_layout import icicle, size
 
 
@@ -46,6 +46,12 @@ def test_every_bar_tells_its_name_and_counts() -> None:
         "a&b": "<b>Heart</b> (a&b): 9 instances, residual share 50.0%",
         "b": "b: <11 instances",
     }
+
+
+def test_one_instance_reads_in_the_singular() -> None:
+    row = {"node": "b", "title": None, "residual_share": None}
+    assert bar_words({**row, "instances": 1}) == "b: 1 instance"
+    assert bar_words({**row, "instances": 0}) == "b: 0 instances"
 
 
 def test_nothing_gives_nothing() -> None:
