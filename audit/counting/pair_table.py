@@ -38,8 +38,8 @@ def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> 
             "support_b": supports[counts.b],
             "joint": counts.joint,
             "confusion_sum": counts.confusion_sum,
-            "relation": pl.Series(relation.astype(np.uint32)).cat.to(relations),
-            "lca": pl.Series(lca.astype(np.uint32)).cat.to(ids),
+            "relation": pl.Series(relation).cat.to(relations),
+            "lca": pl.Series(lca).cat.to(ids),
         }
     )
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audit.base import dag
 from audit.base.cores import cores
@@ -20,7 +21,9 @@ PAIRS_PER_BLOCK = 250_000
 """Number of pairs that a thread relates at a time, so that memory stays bounded."""
 
 
-def relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
+def relate(
+    hierarchy: Hierarchy, a: IntArray, b: IntArray
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Relation and lowest common ancestor of each pair of different nodes.
 
     Args:
@@ -32,7 +35,7 @@ def relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, In
         The relations as positions in `RELATIONS`, and the lowest common ancestors as node indices;
         both of shape (n_pairs,).
     """
-    relation, lca = np.empty(len(a), np.int64), np.empty(len(a), np.int64)
+    relation, lca = np.empty((2, len(a)), np.uint32)
 
     def fill(start: int) -> None:
         block = slice(start, start + PAIRS_PER_BLOCK)

@@ -18,6 +18,7 @@ from audit.alignment.branch_exchanges import branch_exchanges
 from audit.alignment.measure import ModelMeasurements
 from audit.base.errors import InputError
 from audit.base.files import sha256_of
+from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, blocks, silent
 from audit.checks import CHECKS, ON_CONCEPTS, ON_ENTAILMENT, ON_EXPLANATIONS
 from audit.checks.check import Check
@@ -109,8 +110,11 @@ def run_audit(
     )
     for analysis in analyses:
         measured = analysis.measured(measured, seed, progress)
+    give_back_freed_memory()
     checks, cases = _applied_to(measured, progress)
     result = _result(measured, origin, checks, _parts(measured, analyses))
+    del measured
+    give_back_freed_memory()
     result = protected_beside(result, protected_with)
     return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
 
