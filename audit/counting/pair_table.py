@@ -84,5 +84,14 @@ def described(pairs: pl.LazyFrame, instances: int) -> pl.LazyFrame:
     )
 
 
+def observed_ratio() -> pl.Expr:
+    """Column ``ratio``: joint instances without a label below both nodes, over those expected.
+
+    Of ``joint, joint_entailed, expected_length``; null where nothing is expected.
+    """
+    expected, observed = pl.col("expected_length"), pl.col("joint") - pl.col("joint_entailed")
+    return pl.when(expected > 0).then(observed / expected).alias("ratio")
+
+
 def _if_there(there: Sequence[str], name: str, dtype: type[pl.DataType]) -> pl.Expr:
     return pl.col(name) if name in there else pl.lit(None, dtype).alias(name)
