@@ -145,39 +145,53 @@ def lowest_common_ancestors(
     *,
     compiled: bool | None = None,
 ) -> IntArray:
-    """Lowest common ancestor of each pair: the deepest node at or above both nodes.
+    """`CommonAncestors.lowest` of pairs of nodes, shape (n_pairs,)."""
+    return CommonAncestors(reach, depth, height).lowest(a, b, compiled=compiled)
 
-    Ties go to the node of smaller height, then to the first in node order.
+
+class CommonAncestors:
+    """Finds the common ancestors of pairs of nodes; the nodes are put in order once.
 
     Args:
         reach: Closure, shape (n, n).
         depth: Shape (n,).
         height: Shape (n,).
-        a: First nodes, shape (n_pairs,).
-        b: Second nodes, shape (n_pairs,).
-        compiled: Whether numba's loop looks for them; None: if it is installed and worth it. They
-            are the same either way.
-
-    Returns:
-        Node indices, shape (n_pairs,); -1 where a pair shares no ancestor (several tops).
-
-    Both ancestor lists are walked together from the deepest on, so time grows with
-    n_pairs times the number of ancestors, not with n_nodes.
     """
-    by_preference = np.lexsort((np.arange(len(depth)), height, -depth))
-    rank = np.empty(len(depth), np.int64)
-    rank[by_preference] = np.arange(len(depth))
-    ranked = csr_array((reach.data, rank[reach.indices], reach.indptr), shape=reach.shape)
-    ranked.sort_indices()
-    if compiled is None:
-        compiled = len(a) >= WORTH_COMPILING and can_compile()
-    if compiled:
-        from audit.base.compiled_dag import first_shared
 
-        shared = first_shared(ranked.indices, ranked.indptr, a, b)
-    else:
-        shared = _first_shared(ranked, a, b)
-    return np.where(shared < 0, -1, by_preference[shared])
+    def __init__(self, reach: Sparse, depth: IntArray, height: IntArray) -> None:
+        self._by_preference = np.lexsort((np.arange(len(depth)), height, -depth))
+        rank = np.empty(len(depth), np.int64)
+        rank[self._by_preference] = np.arange(len(depth))
+        ranks = (reach.data, rank[reach.indices], reach.indptr)
+        self._ranked = csr_array(ranks, shape=reach.shape)
+        self._ranked.sort_indices()
+
+    def lowest(self, a: IntArray, b: IntArray, *, compiled: bool | None = None) -> IntArray:
+        """Lowest common ancestor of each pair: the deepest node at or above both nodes.
+
+        Ties go to the node of smaller height, then to the first in node order.
+
+        Args:
+            a: First nodes, shape (n_pairs,).
+            b: Second nodes, shape (n_pairs,).
+            compiled: Whether numba's loop looks for them; None: if it is installed and worth it.
+                They are the same either way.
+
+        Returns:
+            Node indices, shape (n_pairs,); -1 where a pair shares no ancestor (several tops).
+
+        Both ancestor lists are walked together from the deepest on, so time grows with
+        n_pairs times the number of ancestors, not with n_nodes.
+        """
+        if compiled is None:
+            compiled = len(a) >= WORTH_COMPILING and can_compile()
+        if compiled:
+            from audit.base.compiled_dag import first_shared
+
+            shared = first_shared(self._ranked.indices, self._ranked.indptr, a, b)
+        else:
+            shared = _first_shared(self._ranked, a, b)
+        return np.where(shared < 0, -1, self._by_preference[shared])
 
 
 def _first_shared(matrix: Sparse, a: IntArray, b: IntArray) -> IntArray:
@@ -222,14 +236,25 @@ def _position_in_row(counts: NDArray[Any]) -> IntArray:
 def share_descendant(edges: Sparse, reach: Sparse, a: IntArray, b: IntArray) -> BoolArray:
     """Whether some node lies at or below both nodes of each pair, shape (n_pairs,).
 
-    For pairs neither of which is above the other. Two upward paths can only part at a node with
-    several parents, so only such nodes are visited.
+    For pairs neither of which is above the other.
+    """
+    return among(sharing_descendant(edges, reach), a * np.int64(edges.shape[0]) + b)
+
+
+def sharing_descendant(edges: Sparse, reach: Sparse) -> IntArray:
+    """Keys ``a * n + b`` of the pairs that share a descendant, ascending.
+
+    Two upward paths can only part at a node with several parents, so only such nodes are visited.
+    Of pairs one of which is above the other, some are told and some are not.
     """
     forks = reach[np.flatnonzero(np.diff(edges.indptr) > 1)]
-    if forks.shape[0] == 0:
-        return np.zeros(len(a), np.bool_)
     overlap = csr_array(forks.T @ forks).tocoo()
-    n = np.int64(edges.shape[0])
-    meeting = np.sort(overlap.row.astype(np.int64) * n + overlap.col)
-    keys = a * n + b
-    return np.asarray(meeting[np.searchsorted(meeting, keys).clip(max=len(meeting) - 1)] == keys)
+    return np.sort(overlap.row.astype(np.int64) * edges.shape[0] + overlap.col)
+
+
+def among(keys: IntArray, wanted: IntArray) -> BoolArray:
+    """Whether each of the wanted keys is one of some keys, which are ascending."""
+    if not len(keys):
+        return np.zeros(len(wanted), np.bool_)
+    place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+    return np.asarray(keys[place] == wanted)

@@ -28,32 +28,28 @@ JUDGED: dict[str, type[pl.DataType]] = {
 
 def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
     """Table of the counts, relation and lowest common ancestor of each pair, with ids as Enum."""
-    ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
+    return named(numbered_pairs(hierarchy, counts, supports).lazy(), hierarchy).collect()
+
+
+def numbered_pairs(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
+    """The same with numbers for names, as `named` takes them."""
     relation, lca = relate(hierarchy, counts.a, counts.b)
     return pl.DataFrame(
         {
-            "a": pl.Series(counts.a.astype(np.uint32)).cat.to(ids),
-            "b": pl.Series(counts.b.astype(np.uint32)).cat.to(ids),
+            "a": counts.a.astype(np.uint32),
+            "b": counts.b.astype(np.uint32),
             "support_a": supports[counts.a],
             "support_b": supports[counts.b],
             "joint": counts.joint,
             "confusion_sum": counts.confusion_sum,
-            "relation": pl.Series(relation).cat.to(relations),
-            "lca": pl.Series(lca).cat.to(ids),
+            "relation": relation,
+            "lca": lca,
         }
     )
 
 
-_NAMED = ("a", "b", "relation", "lca")
-
-
-def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Replace the names in a pair table by their numbers."""
-    return pairs.with_columns(pl.col(_NAMED).to_physical().cast(pl.UInt32))
-
-
 def named(pairs: pl.LazyFrame, hierarchy: Hierarchy) -> pl.LazyFrame:
-    """Inverse of `numbered`: replace the numbers by names."""
+    """Replace the numbers of nodes and relations by their names."""
     ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
     nodes, relation = pl.col("a", "b", "lca"), pl.col("relation")
     return pairs.with_columns(nodes.cat.to(ids), relation.cat.to(relations))
