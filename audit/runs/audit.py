@@ -110,11 +110,8 @@ def run_audit(
     )
     for analysis in analyses:
         measured = analysis.measured(measured, seed, progress)
-    give_back_freed_memory()
     checks, cases = _applied_to(measured, progress)
     result = _result(measured, origin, checks, _parts(measured, analyses))
-    del measured
-    give_back_freed_memory()
     result = protected_beside(result, protected_with)
     return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
 
@@ -287,6 +284,7 @@ def _applied_to(
     measured: Measurements, progress: Progress
 ) -> tuple[tuple[CheckResult, ...], dict[str, CaseNumbers]]:
     """What every check finds, and the instances behind each finding by its id."""
+    give_back_freed_memory()
     cases: dict[str, CaseNumbers] = {}
     checks = _checks_for(measured)
     each = blocks(progress, "applying checks", range(len(checks)), "checks")
