@@ -28,7 +28,10 @@ JUDGED: dict[str, type[pl.DataType]] = {
 
 def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
     """Table of the counts, relation and lowest common ancestor of each pair, with ids as Enum."""
-    return named(numbered_pairs(hierarchy, counts, supports).lazy(), hierarchy).collect()
+    table = numbered_pairs(hierarchy, counts, supports)
+    ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
+    nodes = [table[name].cat.to(ids) for name in ("a", "b", "lca")]
+    return table.with_columns(*nodes, table["relation"].cat.to(relations))
 
 
 def numbered_pairs(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
