@@ -6,11 +6,12 @@ A graph is its edge matrix: ``edges[child, parent] = 1``, shape (n, n), canonica
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import csr_array
 
 from audit.base.packages import can_compile
 
@@ -47,6 +48,17 @@ def row(matrix: Sparse, index: int) -> IntArray:
     return matrix.indices[matrix.indptr[index] : matrix.indptr[index + 1]].astype(np.int64)
 
 
+def rows(matrix: Sparse, indices: IntArray) -> IntArray:
+    """Column indices stored in several rows, one row after the other."""
+    starts, stops = matrix.indptr[indices], matrix.indptr[indices + 1]
+    return _stretches(matrix.indices, starts, stops - starts).astype(np.int64, copy=False)
+
+
+def _stretches(values: NDArray[Any], starts: NDArray[Any], widths: NDArray[Any]) -> NDArray[Any]:
+    """Stretches of an array of values, one after the other."""
+    return values[np.repeat(starts, widths) + _position_in_row(widths)]
+
+
 def topological_order(edges: Sparse) -> IntArray:
     """Node indices, parents before children; shorter than n where there is a cycle."""
     children = csr_array(edges.T)
@@ -63,28 +75,48 @@ def topological_order(edges: Sparse) -> IntArray:
     return np.array(order, np.int64)
 
 
+def levels(edges: Sparse) -> Iterator[IntArray]:
+    """Nodes of each depth, from the tops on, ascending; a cycle and what is below are left out."""
+    children, waiting = csr_array(edges.T), np.diff(edges.indptr)
+    ready = np.flatnonzero(waiting == 0)
+    while len(ready):
+        yield ready
+        met, times = np.unique(rows(children, ready), return_counts=True)
+        waiting[met] -= times
+        ready = met[waiting[met] == 0]
+
+
 def closure(edges: Sparse) -> Sparse:
     """``closure[i, a] = 1`` where a is i or an ancestor of i; shape (n, n), canonical CSR, int64.
 
-    Repeated squaring of ``I + edges``: about log2(depth) sparse products.
+    From the tops on, a node takes what its parents reach, so that time grows with what is stored,
+    times the parents of a node.
     """
-    reach = csr_array(edges + eye_array(edges.shape[0], dtype=np.int64, format="csr"))
-    while True:
-        wider = csr_array(reach @ reach)
-        wider.data[:] = 1
-        if wider.nnz == reach.nnz:
-            wider.sort_indices()
-            return wider
-        reach = wider
+    n = edges.shape[0]
+    reach, used = np.empty(edges.nnz + n, np.int64), 0
+    (starts, widths), n_parents = np.zeros((2, n), np.int64), np.diff(edges.indptr)
+    for nodes in levels(edges):
+        parents, place = rows(edges, nodes), np.arange(len(nodes))
+        child = np.repeat(np.repeat(place, n_parents[nodes]), widths[parents])
+        taken = child * n + _stretches(reach, starts[parents], widths[parents])
+        keys = np.sort(np.concatenate([taken, place * n + nodes]), kind="stable")
+        keys = keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+        if used + len(keys) > len(reach):
+            reach = np.concatenate([reach, np.empty(used + len(keys), np.int64)])
+        reach[used : used + len(keys)] = keys % n
+        widths[nodes] = np.bincount(keys // n)
+        starts[nodes] = used + np.cumsum(widths[nodes]) - widths[nodes]
+        used += len(keys)
+    indices = _stretches(reach, starts, widths)
+    indptr = np.concatenate([[0], np.cumsum(widths)])
+    return csr_array((np.ones(used, np.int64), indices, indptr), shape=(n, n))
 
 
 def longest_from_top(edges: Sparse) -> IntArray:
     """Depth: edges on the longest path from a top (a node without parents), shape (n,)."""
     distance = np.zeros(edges.shape[0], np.int64)
-    for node in topological_order(edges).tolist():
-        parents = row(edges, node)
-        if len(parents):
-            distance[node] = distance[parents].max() + 1
+    for depth, nodes in enumerate(levels(edges)):
+        distance[nodes] = depth
     return distance
 
 
@@ -113,39 +145,53 @@ def lowest_common_ancestors(
     *,
     compiled: bool | None = None,
 ) -> IntArray:
-    """Lowest common ancestor of each pair: the deepest node at or above both nodes.
+    """`CommonAncestors.lowest` of pairs of nodes, shape (n_pairs,)."""
+    return CommonAncestors(reach, depth, height).lowest(a, b, compiled=compiled)
 
-    Ties go to the node of smaller height, then to the first in node order.
+
+class CommonAncestors:
+    """Finds the common ancestors of pairs of nodes; the nodes are put in order once.
 
     Args:
         reach: Closure, shape (n, n).
         depth: Shape (n,).
         height: Shape (n,).
-        a: First nodes, shape (n_pairs,).
-        b: Second nodes, shape (n_pairs,).
-        compiled: Whether numba's loop looks for them; None: if it is installed and worth it. They
-            are the same either way.
-
-    Returns:
-        Node indices, shape (n_pairs,); -1 where a pair shares no ancestor (several tops).
-
-    Both ancestor lists are walked together from the deepest on, so time grows with
-    n_pairs times the number of ancestors, not with n_nodes.
     """
-    by_preference = np.lexsort((np.arange(len(depth)), height, -depth))
-    rank = np.empty(len(depth), np.int64)
-    rank[by_preference] = np.arange(len(depth))
-    ranked = csr_array((reach.data, rank[reach.indices], reach.indptr), shape=reach.shape)
-    ranked.sort_indices()
-    if compiled is None:
-        compiled = len(a) >= WORTH_COMPILING and can_compile()
-    if compiled:
-        from audit.base.compiled_dag import first_shared
 
-        shared = first_shared(ranked.indices, ranked.indptr, a, b)
-    else:
-        shared = _first_shared(ranked, a, b)
-    return np.where(shared < 0, -1, by_preference[shared])
+    def __init__(self, reach: Sparse, depth: IntArray, height: IntArray) -> None:
+        self._by_preference = np.lexsort((np.arange(len(depth)), height, -depth))
+        rank = np.empty(len(depth), np.int64)
+        rank[self._by_preference] = np.arange(len(depth))
+        ranks = (reach.data, rank[reach.indices], reach.indptr)
+        self._ranked = csr_array(ranks, shape=reach.shape)
+        self._ranked.sort_indices()
+
+    def lowest(self, a: IntArray, b: IntArray, *, compiled: bool | None = None) -> IntArray:
+        """Lowest common ancestor of each pair: the deepest node at or above both nodes.
+
+        Ties go to the node of smaller height, then to the first in node order.
+
+        Args:
+            a: First nodes, shape (n_pairs,).
+            b: Second nodes, shape (n_pairs,).
+            compiled: Whether numba's loop looks for them; None: if it is installed and worth it.
+                They are the same either way.
+
+        Returns:
+            Node indices, shape (n_pairs,); -1 where a pair shares no ancestor (several tops).
+
+        Both ancestor lists are walked together from the deepest on, so time grows with
+        n_pairs times the number of ancestors, not with n_nodes.
+        """
+        if compiled is None:
+            compiled = len(a) >= WORTH_COMPILING and can_compile()
+        if compiled:
+            from audit.base.compiled_dag import first_shared
+
+            shared = first_shared(self._ranked.indices, self._ranked.indptr, a, b)
+        else:
+            shared = _first_shared(self._ranked, a, b)
+        return np.where(shared < 0, -1, self._by_preference[shared])
 
 
 def _first_shared(matrix: Sparse, a: IntArray, b: IntArray) -> IntArray:
@@ -190,14 +236,25 @@ def _position_in_row(counts: NDArray[Any]) -> IntArray:
 def share_descendant(edges: Sparse, reach: Sparse, a: IntArray, b: IntArray) -> BoolArray:
     """Whether some node lies at or below both nodes of each pair, shape (n_pairs,).
 
-    For pairs neither of which is above the other. Two upward paths can only part at a node with
-    several parents, so only such nodes are visited.
+    For pairs neither of which is above the other.
+    """
+    return among(sharing_descendant(edges, reach), a * np.int64(edges.shape[0]) + b)
+
+
+def sharing_descendant(edges: Sparse, reach: Sparse) -> IntArray:
+    """Keys ``a * n + b`` of the pairs that share a descendant, ascending.
+
+    Two upward paths can only part at a node with several parents, so only such nodes are visited.
+    Of pairs one of which is above the other, some are told and some are not.
     """
     forks = reach[np.flatnonzero(np.diff(edges.indptr) > 1)]
-    if forks.shape[0] == 0:
-        return np.zeros(len(a), np.bool_)
     overlap = csr_array(forks.T @ forks).tocoo()
-    n = np.int64(edges.shape[0])
-    meeting = np.sort(overlap.row.astype(np.int64) * n + overlap.col)
-    keys = a * n + b
-    return np.asarray(meeting[np.searchsorted(meeting, keys).clip(max=len(meeting) - 1)] == keys)
+    return np.sort(overlap.row.astype(np.int64) * edges.shape[0] + overlap.col)
+
+
+def among(keys: IntArray, wanted: IntArray) -> BoolArray:
+    """Whether each of the wanted keys is one of some keys, which are ascending."""
+    if not len(keys):
+        return np.zeros(len(wanted), np.bool_)
+    place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+    return np.asarray(keys[place] == wanted)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base.cycles import edge_ends
-from audit.base.dag import BoolArray, IntArray, Sparse, longest_from_top
+from audit.base.dag import BoolArray, IntArray, Sparse, longest_from_top, rows
 
 _BITS = 64
 TARGETS = 16 * _BITS
@@ -79,9 +79,7 @@ def _levels(edges: Sparse) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
 def _rows(edges: Sparse, nodes: IntArray) -> tuple[IntArray, IntArray]:
     """Parents of several nodes one after the other, and where those of each node begin."""
     counts = (edges.indptr[nodes + 1] - edges.indptr[nodes]).astype(np.int64)
-    begins = np.cumsum(counts) - counts
-    position = np.arange(int(counts.sum())) - np.repeat(begins, counts)
-    return edges.indices[position + np.repeat(edges.indptr[nodes], counts)].astype(np.int64), begins
+    return rows(edges, nodes), np.cumsum(counts) - counts
 
 
 def _reach(

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from audit.base.dag import IntArray
 from audit.base.disk import PassingFolder, on_disk
 from audit.base.progress import Progress
-from audit.counting.pair_table import named, numbered, pair_table
+from audit.counting.pair_table import named, numbered_pairs
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.tally import PairTally
 from audit.hierarchies.hierarchy import Hierarchy
@@ -107,5 +107,5 @@ class TalliedPairs:
 
     def _lines(self, pairs: PairCounts, entailed: IntArray) -> pl.DataFrame:
         """Lines of the table with numbers for names."""
-        table = pair_table(self.hierarchy, pairs, self.tally.support)
-        return numbered(table.with_columns(joint_entailed=pl.Series(entailed)))
+        table = numbered_pairs(self.hierarchy, pairs, self.tally.support)
+        return table.with_columns(joint_entailed=pl.Series(entailed))

@@ -28,32 +28,31 @@ JUDGED: dict[str, type[pl.DataType]] = {
 
 def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
     """Table of the counts, relation and lowest common ancestor of each pair, with ids as Enum."""
+    table = numbered_pairs(hierarchy, counts, supports)
     ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
+    nodes = [table[name].cat.to(ids) for name in ("a", "b", "lca")]
+    return table.with_columns(*nodes, table["relation"].cat.to(relations))
+
+
+def numbered_pairs(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
+    """The same with numbers for names, as `named` takes them."""
     relation, lca = relate(hierarchy, counts.a, counts.b)
     return pl.DataFrame(
         {
-            "a": pl.Series(counts.a.astype(np.uint32)).cat.to(ids),
-            "b": pl.Series(counts.b.astype(np.uint32)).cat.to(ids),
+            "a": counts.a.astype(np.uint32),
+            "b": counts.b.astype(np.uint32),
             "support_a": supports[counts.a],
             "support_b": supports[counts.b],
             "joint": counts.joint,
             "confusion_sum": counts.confusion_sum,
-            "relation": pl.Series(relation.astype(np.uint32)).cat.to(relations),
-            "lca": pl.Series(lca.astype(np.uint32)).cat.to(ids),
+            "relation": relation,
+            "lca": lca,
         }
     )
 
 
-_NAMED = ("a", "b", "relation", "lca")
-
-
-def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Replace the names in a pair table by their numbers."""
-    return pairs.with_columns(pl.col(_NAMED).to_physical().cast(pl.UInt32))
-
-
 def named(pairs: pl.LazyFrame, hierarchy: Hierarchy) -> pl.LazyFrame:
-    """Inverse of `numbered`: replace the numbers by names."""
+    """Replace the numbers of nodes and relations by their names."""
     ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
     nodes, relation = pl.col("a", "b", "lca"), pl.col("relation")
     return pairs.with_columns(nodes.cat.to(ids), relation.cat.to(relations))
@@ -82,6 +81,15 @@ def described(pairs: pl.LazyFrame, instances: int) -> pl.LazyFrame:
         pl.col("relation").cast(pl.String),
         pl.col("lca").cast(pl.String),
     )
+
+
+def observed_ratio() -> pl.Expr:
+    """Column ``ratio``: joint instances without a label below both nodes, over those expected.
+
+    Of ``joint, joint_entailed, expected_length``; null where nothing is expected.
+    """
+    expected, observed = pl.col("expected_length"), pl.col("joint") - pl.col("joint_entailed")
+    return pl.when(expected > 0).then(observed / expected).alias("ratio")
 
 
 def _if_there(there: Sequence[str], name: str, dtype: type[pl.DataType]) -> pl.Expr:

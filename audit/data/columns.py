@@ -248,6 +248,8 @@ def _text(values: pl.Expr, dtype: pl.DataType | DataTypeClass) -> pl.Expr:
         whole = values.cast(pl.Int64, strict=False)
         written = pl.when(whole == values).then(whole.cast(pl.String))
         return written.otherwise(values.cast(pl.String))
+    if dtype.is_integer():
+        return values.cast(pl.String)
     stripped = values.cast(pl.String).str.strip_chars()
     return pl.when(stripped != "").then(stripped)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audit.base import dag
 from audit.base.cores import cores
@@ -20,7 +22,9 @@ PAIRS_PER_BLOCK = 250_000
 """Number of pairs that a thread relates at a time, so that memory stays bounded."""
 
 
-def relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
+def relate(
+    hierarchy: Hierarchy, a: IntArray, b: IntArray
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Relation and lowest common ancestor of each pair of different nodes.
 
     Args:
@@ -32,7 +36,8 @@ def relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, In
         The relations as positions in `RELATIONS`, and the lowest common ancestors as node indices;
         both of shape (n_pairs,).
     """
-    relation, lca = np.empty(len(a), np.int64), np.empty(len(a), np.int64)
+    relation, lca = np.empty((2, len(a)), np.uint32)
+    _prepared(hierarchy)  # once, before threads ask for it
 
     def fill(start: int) -> None:
         block = slice(start, start + PAIRS_PER_BLOCK)
@@ -70,9 +75,17 @@ def _meet(matrix: Sparse, a: int, b: int) -> bool:
 
 
 def _relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
-    lca = dag.lowest_common_ancestors(hierarchy.closure, hierarchy.depth, hierarchy.height, a, b)
+    ancestors, overlapping = _prepared(hierarchy)
+    lca = ancestors.lowest(a, b)
     relation = np.where(lca == hierarchy.root, 4, 3)
-    relation[dag.share_descendant(hierarchy.edges, hierarchy.closure, a, b)] = 2
+    relation[dag.among(overlapping, a * np.int64(len(hierarchy)) + b)] = 2
     relation[dag.share_parent(hierarchy.edges, a, b)] = 1
     relation[(lca == a) | (lca == b)] = 0
     return relation, lca
+
+
+@lru_cache(maxsize=1)
+def _prepared(hierarchy: Hierarchy) -> tuple[dag.CommonAncestors, IntArray]:
+    """What relations of any pairs are looked up in; kept, for pairs come in many blocks."""
+    ancestors = dag.CommonAncestors(hierarchy.closure, hierarchy.depth, hierarchy.height)
+    return ancestors, dag.sharing_descendant(hierarchy.edges, hierarchy.closure)

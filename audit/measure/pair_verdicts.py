@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.counting.pair_table import observed_ratio
 from audit.engine.pairs.entailed import entailed_by, in_line, places_of
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Rules
@@ -215,13 +216,10 @@ class Verdicts:
 
     def judged(self, marked: pl.LazyFrame) -> pl.LazyFrame:
         """Add the columns `audit.counting.pair_table.JUDGED` lazily to a table from `marked`."""
-        expected, observed = pl.col("expected_length"), pl.col("joint") - pl.col("joint_entailed")
         told = {column.name: _rows_of_excesses(column) for column in self._of_excesses}
-        one = pl.when(expected.is_not_null()).then(1.0)
+        one = pl.when(pl.col("expected_length").is_not_null()).then(1.0)
         chances = [pl.coalesce(told.pop(name), one).alias(name) for name in ("p_value", "q_value")]
-        return marked.with_columns(
-            pl.when(expected > 0).then(observed / expected).alias("ratio"), *chances, **told
-        ).drop("excess")
+        return marked.with_columns(observed_ratio(), *chances, **told).drop("excess")
 
 
 def _rows_of_excesses(column: pl.Series) -> pl.Expr:

@@ -18,6 +18,7 @@ from audit.alignment.branch_exchanges import branch_exchanges
 from audit.alignment.measure import ModelMeasurements
 from audit.base.errors import InputError
 from audit.base.files import sha256_of
+from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, blocks, silent
 from audit.checks import CHECKS, ON_CONCEPTS, ON_ENTAILMENT, ON_EXPLANATIONS
 from audit.checks.check import Check
@@ -283,6 +284,7 @@ def _applied_to(
     measured: Measurements, progress: Progress
 ) -> tuple[tuple[CheckResult, ...], dict[str, CaseNumbers]]:
     """What every check finds, and the instances behind each finding by its id."""
+    give_back_freed_memory()
     cases: dict[str, CaseNumbers] = {}
     checks = _checks_for(measured)
     each = blocks(progress, "applying checks", range(len(checks)), "checks")

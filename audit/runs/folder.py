@@ -16,6 +16,7 @@ import polars as pl
 from audit.base.disk import exchange, flush, on_disk, working_beside
 from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
+from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.results.disclosure.earlier_table import earlier_frame
 from audit.results.result import AuditResult, to_json_bytes
@@ -243,6 +244,7 @@ def write_run(result: AuditResult, out: str | Path, *, overwrite: bool = False) 
 def write_tables(result: AuditResult, folder: Path, progress: Progress = silent) -> LayoutCost:
     """Write ``result.json`` and the restricted tables; what the layout of pairs took of it."""
     (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
+    give_back_freed_memory()
     restricted = folder / RESTRICTED
     restricted.mkdir(mode=0o700, exist_ok=True)
     (restricted / POLICY).write_bytes(to_json_bytes(result.counted_with))

@@ -159,11 +159,17 @@ def _audit_instances(
         progress=progress,
     )
 
+    if not keep_instances:
+        return Audited(result, _keep_nothing)
+
     def keep(folder: Path) -> None:
-        if keep_instances:
-            write_instances(instance_frame(labels, predictions), folder)
+        write_instances(instance_frame(labels, predictions), folder)
 
     return Audited(result, keep)
+
+
+def _keep_nothing(folder: Path) -> None:
+    """Keep no instances, so that none stay in memory while the run is written."""
 
 
 def _analyses(settings: Settings, progress: Progress) -> tuple[Analysis, ...]:

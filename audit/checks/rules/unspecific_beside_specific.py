@@ -101,9 +101,9 @@ def _finding(measured: Measurements, siblings: Sparse, of: int) -> tuple[Finding
 
 def _pairs(measured: Measurements, siblings: Sparse) -> list[tuple[int, int, int]]:
     """An unspecified node, a specific sibling, and the instances with both: the most first."""
-    carried = csr_array(measured.loaded.aggregated, copy=True)
-    carried.data = np.minimum(carried.data, 1)
-    joint = csr_array(csr_array(_labels(measured).T @ carried).multiply(siblings)).tocoo()
+    both = _both(measured, siblings)
+    both.data[:] = 1
+    joint = csr_array(csr_array(_labels(measured).T @ both).multiply(siblings)).tocoo()
     found = zip(joint.row.tolist(), joint.col.tolist(), joint.data.tolist(), strict=True)
     return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
 

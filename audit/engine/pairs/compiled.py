@@ -23,6 +23,8 @@ def joint_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Joint counts of the nodes from ``first`` to before ``stop`` with the nodes after them.
 
+    Indices are unsigned, for numba asks of every other whether it counts from the end.
+
     Args:
         first: First node.
         stop: The node after the last.
@@ -42,8 +44,8 @@ def joint_of(
     found = 0
     for a in range(first, stop):
         for stored in range(starts[a], starts[a + 1]):
-            for place in range(places[stored] + 1, ends[stored]):
-                counter[columns[place]] += 1
+            for place in range(np.uint32(places[stored] + 1), np.uint32(ends[stored])):
+                counter[np.uint32(columns[place])] += np.int32(1)
         if found + n_nodes > len(seconds):
             seconds = _twice(seconds)
             counts = _twice(counts)

@@ -25,6 +25,8 @@ def add_pairs(
 ) -> None:
     """Add the pairs of some slots with the slots before them to the triangle.
 
+    Indices are unsigned, for numba asks of every other whether it counts from the end.
+
     Args:
         first: First slot.
         stop: The slot after the last.
@@ -37,14 +39,16 @@ def add_pairs(
         joint: The triangle's joint counts, those of slot b with all a < b at b (b - 1) / 2 + a.
         confusion: The triangle's summed entropies, likewise.
     """
-    met = np.zeros(stop, np.int64)
+    met = np.zeros(stop, np.int32)
     bits = np.zeros(stop)
     for b in range(first, stop):
         for stored in range(starts[b], starts[b + 1]):
-            of_value = entropy[values[places[stored]]]
-            for place in range(begins[stored], places[stored]):
-                met[columns[place]] += 1
-                bits[columns[place]] += of_value[values[place]]
+            own = np.uint32(places[stored])
+            of_value = entropy[np.uint32(values[own])]
+            for place in range(np.uint32(begins[stored]), own):
+                slot = np.uint32(columns[place])
+                met[slot] += np.int32(1)
+                bits[slot] += of_value[np.uint32(values[place])]
         base = b * (b - 1) // 2
         for a in range(b):
             joint[base + a] += met[a]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.engine.pairs.rows import row_numbers
-from audit.engine.pairs.sums import Sums, counts_only, summed
+from audit.engine.pairs.sums import Sums, counts_by_place, counts_only, summed
 
 Margin: TypeAlias = Literal["carried", "labelled", "between"]
 """What is counted in each part of the records.
@@ -25,7 +24,7 @@ branch first.
 MARGINS: tuple[Margin, ...] = ("carried", "labelled", "between")
 
 PLACES_PER_KEY = 4
-"""Possible keys per given key up to which keys are counted in an array; above, by sorting."""
+"""Possible keys, from 0 on, per given key up to which an array counts them; above, sorting does."""
 
 
 def counted_branches(first_branch: IntArray, leaf: BoolArray) -> IntArray:
@@ -58,27 +57,27 @@ def count_margins(
     """
     n_nodes = specific.shape[1]
     return {
-        "carried": _by_part(carried, part, carried.indices),
-        "labelled": _by_part(specific, part, specific.indices),
+        "carried": _by_part(carried, part),
+        "labelled": _by_part(specific, part),
         "between": _between(specific, part, branch_of, n_nodes),
     }
 
 
-def _by_part(matrix: Sparse, part: IntArray, column: NDArray[Any]) -> Sums:
-    numbers = part[row_numbers(matrix)]
-    kept = numbers >= 0
-    return tallied(numbers[kept] * matrix.shape[1] + column[kept])
+def _by_part(matrix: Sparse, part: IntArray) -> Sums:
+    """Stored values by ``part * n_nodes + node``; rows left out are counted behind, and dropped."""
+    n_nodes, behind = matrix.shape[1], int(part.max(initial=-1)) + 1
+    keys = np.repeat(np.where(part < 0, behind, part) * n_nodes, np.diff(matrix.indptr))
+    keys += matrix.indices
+    sums = tallied(keys)
+    return sums[: np.searchsorted(sums.keys, behind * n_nodes)]
 
 
 def tallied(keys: IntArray) -> Sums:
     """Number of occurrences of each key; the keys may be in any order."""
     if not len(keys):
         return counts_only(keys.astype(np.int64), keys)
-    first, last = int(keys.min()), int(keys.max())
-    if last - first < PLACES_PER_KEY * len(keys):
-        counts = np.bincount(keys - first)
-        there = np.flatnonzero(counts)
-        return counts_only(there + first, counts[there])
+    if int(keys.max()) < PLACES_PER_KEY * len(keys):
+        return counts_by_place(np.bincount(keys))
     there, counts = np.unique(keys, return_counts=True)
     return counts_only(there, counts)
 

@@ -288,13 +288,12 @@ def only_among(direct: Sparse, nodes: BoolArray) -> BoolArray:
 
 def _below(above: Sparse) -> dict[Kind, Sums]:
     """Instances by node that their labels lie below, and those residual throughout there."""
-    values, node = above.data, above.indices.astype(np.int64)
-    specific, other = values >= _SPECIFIC, (values // _OTHER) % (_SPECIFIC // _OTHER) > 0
-    unspecified = values % _OTHER > 0
-    only = (~specific, ~specific & ~unspecified, ~specific & ~other)
-    keys = [kind * above.shape[1] + node[chosen] for kind, chosen in enumerate(only)]
-    size = len(only) * above.shape[1]
+    n_nodes = above.shape[1]
+    rest = np.flatnonzero(above.data < _SPECIFIC)
+    values, node = above.data[rest], above.indices[rest].astype(np.int64)
+    other, unspecified = values >= _OTHER, values % _OTHER > 0
+    only = (node, n_nodes + node[~unspecified], 2 * n_nodes + node[~other])
     return {
-        "below": counts_by_place(np.bincount(node, minlength=size)),
-        "only_residual": counts_by_place(np.bincount(np.concatenate(keys), minlength=size)),
+        "below": counts_by_place(np.bincount(above.indices)),
+        "only_residual": counts_by_place(np.bincount(np.concatenate(only))),
     }

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from audit.counting.pair_table import observed_ratio
 from audit.results.exploration import Row
 from audit.runs.exploring.row_ranges import RowRanges
 from audit.runs.pair_layout import KEPT, ends_of, twin_of
@@ -119,7 +120,8 @@ class RangedPartners:
             if bound[node] < max(best.least, 1):
                 break
             best.add(node, self._read(node, _OF_CARRIERS, int(of_b.min()), int(of_b.max())))
-        return best.rows().sort(pl.col("joint").neg(), "a", "b").head(most)
+        found = best.rows().sort(pl.col("joint").neg(), "a", "b").head(most)
+        return found.select("a", "b", "joint", "expected_length", observed_ratio())
 
     def _partner_rows(self, node: int, rows: pl.DataFrame) -> pl.DataFrame:
         support, joint = self._support[rows["other"].to_numpy()], rows["joint"].to_numpy()
@@ -131,7 +133,8 @@ class RangedPartners:
             "joint",
             pl.Series("expected", expected),
             pl.Series("lift", lift),
-            *SHOWN[3:],
+            "expected_length",
+            observed_ratio(),
         )
 
     def _if_independent(self, support: Any, of_other: Any, joint: Any) -> tuple[Any, Any]:
@@ -211,4 +214,4 @@ class _MostFrequent:
         return pl.concat([none, *self._found]).filter(pl.col("joint") >= self.least)
 
 
-_OF_CARRIERS = {"joint": pl.Int64, "expected_length": pl.Float64, "ratio": pl.Float64}
+_OF_CARRIERS = {"joint": pl.Int64, "joint_entailed": pl.Int64, "expected_length": pl.Float64}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,6 +51,31 @@ def test_closure_of_a_long_chain_is_canonical() -> None:
     assert np.array_equal(reach.toarray(), np.triu(np.ones((21, 21))))
     assert reach.has_canonical_format
     assert reach.dtype == np.int64
+
+
+def test_closure_of_a_deep_chain_takes_what_a_parent_reaches_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken, stretches, n = 0, dag._stretches, 700
+
+    def counted(*of: Any) -> Any:
+        nonlocal taken
+        found = stretches(*of)
+        taken += len(found)
+        return found
+
+    monkeypatch.setattr(dag, "_stretches", counted)
+    reach = dag.closure(graph(*((i + 1, i) for i in range(n - 1)), n=n))
+
+    assert np.array_equal(reach.toarray(), np.tril(np.ones((n, n))))
+    assert reach.nnz <= taken <= 2 * (reach.nnz + n)  # squaring it takes n times as many
+
+
+def test_levels_leave_out_a_cycle_and_what_is_below() -> None:
+    edges = graph((0, 1), (1, 0), (2, 0), (4, 3), (5, 4), (5, 3), n=6)
+
+    assert [nodes.tolist() for nodes in dag.levels(edges)] == [[3], [4], [5]]
+    assert dag.longest_from_top(edges).tolist() == [0, 0, 0, 0, 1, 2]
 
 
 @pytest.mark.parametrize(
