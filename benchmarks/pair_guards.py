@@ -22,7 +22,7 @@ from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.meets import Meets
 from audit.engine.pairs.scan import Scan
 from audit.engine.statistics import fdr
-from audit.engine.statistics.expectation import Expectation, LabelPairs, expectation
+from audit.engine.statistics.expectation import PRIOR, Expectation, LabelPairs, expectation
 from audit.engine.statistics.grouped import GroupTest
 from benchmarks.pair_scores import Outcome, outcome
 
@@ -75,6 +75,16 @@ def _by_length_alone(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> 
     made = expectation(strata, branch_of, pairs)
     length = made.factor[:, -1:, -1:]
     return replace(made, factor=np.broadcast_to(length, made.factor.shape).copy())
+
+
+_factor = LabelPairs.factor.fget  # type: ignore[attr-defined]
+
+
+def _of_finds_alone(self: LabelPairs) -> FloatArray:
+    made: FloatArray = _factor(self).copy()
+    known = self.observed + PRIOR * self.competing[:, None, None]
+    made[:, :-1, :-1] = known / (self.drawn + self.found + PRIOR)
+    return made
 
 
 def _expecting(other: Callable[[Strata, IntArray, LabelPairs], Expectation]) -> Switch:
@@ -146,6 +156,18 @@ GUARDS = (
         "facets, null",
         "Hajek's correction for length alone",
         _expecting(_by_length_alone),
+    ),
+    Guard(
+        "taking finds out of the factor",
+        "siblings that attract each other",
+        "pairs are judged once, by all label pairs of their branches",
+        partial(patch.object, audit.measure.pair_excess, "MOST_ROUNDS", 1),
+    ),
+    Guard(
+        "not below what length expects",
+        "templates",
+        "finds are taken out of the factor whatever is left of it",
+        partial(patch.object, LabelPairs, "factor", property(_of_finds_alone)),
     ),
     Guard(
         "explaining what lies above",

@@ -360,9 +360,14 @@ LIMITS = (
     "within it. Such pairs are true of the data, and reported. Give the column as a stratum.",
     "An excess between two whole branches is told in the map of branches, not once a pair. In a "
     "branch that is nearly one label that map is where its pairs are told too.",
-    "What is expected of a pair grows with all label pairs of its branches. Where several labels "
-    "of one branch attract each other, each of their pairs is so held against the others, and the "
-    "weaker ones are not told: below, six siblings that a hidden state brings.",
+    "What is expected of a pair comes from the label pairs of its branches, less the excess of "
+    "what is found among them. Where very many labels of one branch attract each other, no pair "
+    "stands out to begin with: of twenty siblings that a hidden state brought, at true ratios of "
+    "1.8 to 4.4, no pair was told in sixteen releases. The map of branches shows it.",
+    "That what is found among the label pairs of two branches is taken out of what is expected "
+    "there was chosen by these very releases of pairs. On ten others of each world, recall at "
+    "ratio 2 and 50 was 633 of 656 (600 without it), 49 of 2,655 standing findings were false (40 "
+    "of 2,650) and 4 of 220 null releases had a finding (4).",
     "On a DAG a pair is not judged where a label below both explains more than a tenth of the "
     "rarer node's records; pairs below it are.",
     "`redundant_nodes` counts instances, not groups: two nodes of one patient with many stays can "

@@ -52,8 +52,9 @@ JUDGEMENTS: dict[str, tuple[str, str]] = {
     "unexpected_pair:%2Fm%2F07k1x:%2Fm%2F07pdjhy": (_YES, "Sanding and filing rub."),
     "unexpected_pair:%2Fm%2F07k1x:%2Fm%2F083vt": (_YES, "Tools are heard on wood."),
     "unexpected_pair:%2Fm%2F03qtwd:%2Fm%2F07p6fty": (_YES, "Crowds shout."),
-    "unexpected_pair:%2Fm%2F019jd:%2Fm%2F0hg7b": (
-        _PARTLY, "The label is wind noise, which lies below Microphone; the sentence names that.",
+    "unexpected_pair:%2Fm%2F019jd:%2Fm%2F03m9d0z": (_YES, "It blows over boats, and is heard."),
+    "unexpected_pair:%2Fm%2F02mk9:%2Fm%2F07yv9": (
+        _YES, "Engines of vehicles: one sound in two branches.",
     ),
     "redundant_nodes:%2Fm%2F01g50p:%2Fm%2F07jdr:redundant": (
         _YES, "Hard to tell apart by ear.",

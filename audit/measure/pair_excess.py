@@ -14,15 +14,35 @@ from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.meets import Meets
 from audit.engine.pairs.scan import Rules, Scan, Surprising
-from audit.engine.statistics.expectation import Expectation, expectation, label_pairs
+from audit.engine.statistics.expectation import (
+    Expectation,
+    LabelPairs,
+    expectation,
+    label_pairs,
+    pairs_found,
+)
 from audit.engine.statistics.fdr import threshold
 from audit.engine.statistics.grouped import GroupTest
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.branch_map import branch_map
-from audit.measure.pair_verdicts import Excesses, Family, Verdicts, excesses, family
+from audit.measure.pair_verdicts import (
+    Candidates,
+    Excesses,
+    Family,
+    Verdicts,
+    candidates,
+    family,
+)
 from audit.measure.reported_pairs import Finds, reported_pairs, that_matter
 from audit.measure.rule_book import associations, first_association
 from audit.policy.policy import Policy
+
+MOST_ROUNDS = 10
+"""Largest number of times that pairs are judged and scanned."""
+LARGE_FIND = 1.5
+"""Least observed over explained of a find that is taken out of what is expected of others; less
+may be an error of the expectation.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,39 +95,33 @@ def judge_pairs(
 
     Returns:
         The verdicts on the pairs, and the scan's result. Memory grows with the number of pairs that
-        occur more often than expected.
+        can occur more often than expected.
     """
     progress("judging pairs")
     strata, least = records.strata, policy.least_joint.value
     known = family(strata, records.entailed, records.alone, hierarchy.closure, least)
     labels = label_pairs(strata, hierarchy.first_branch)
-    expected = expectation(strata, hierarchy.first_branch, labels)
     rules = Rules(0.0, least, policy.excess_ratio.value)
-    more = _excesses(blocks, known, expected, rules, progress)
-    rate = policy.false_discovery_rate.value
-    if records.grouped is not None:
-        more = _between_groups(more, GroupTest(records.grouped, expected), known, rate)
-    rules = replace(rules, threshold=threshold(more.p_value, known.size, rate))
+    least_expected = expectation(strata, hierarchy.first_branch, replace(labels, found=np.inf))
+    chosen = _candidates(blocks, known, least_expected, rules, progress)
     progress("scanning pairs")
-    chosen = np.flatnonzero(more.p_value <= rules.threshold)
-    scan = _scan(hierarchy, strata, more[chosen], expected, rules)
-    found = scan.run()
-    finds = Finds(scan, found, np.arange(len(found.pair)))
-    finds = finds[that_matter(finds, strata, rules)]
+    rate = policy.false_discovery_rate.value
+    judged = _Rounds(hierarchy, records, known, chosen, rules, rate).settled(labels)
+    finds = judged.finds[that_matter(judged.finds, strata, rules)]
     known_pairs = associations(hierarchy, policy)
     in_use = strata.labelled.sum(axis=0) > 0
     association = first_association(hierarchy, known_pairs, in_use, *finds.ends)
     reported = finds[np.flatnonzero(association < 0)]
-    verdicts = _verdicts(known, expected, more, chosen, reported)
-    lines = chosen[reported.places]
+    verdicts = _verdicts(known, judged, reported)
+    lines = judged.chosen[reported.places]
     return verdicts, Excess(
         family=known.size,
         left_out=len(known.left_out),
         records=strata.records,
         cuts=tuple(strata.cuts.tolist()),
-        threshold=rules.threshold,
+        threshold=judged.threshold,
         found=reported_pairs(
-            reported, hierarchy, known, more.p_value[lines], verdicts.q_value[lines]
+            reported, hierarchy, known, judged.excesses.p_value[lines], verdicts.q_value[lines]
         ),
         as_expected=tuple(int((association == i).sum()) for i in range(len(known_pairs))),
         branches=branch_map(reported, labels, hierarchy.first_branch),
@@ -123,19 +137,89 @@ def _why_not(strata: Strata, known: Family) -> str:
     return ""
 
 
-def _excesses(
+def _candidates(
     blocks: Iterable[tuple[int, pl.DataFrame]],
     known: Family,
-    expected: Expectation,
+    least: Expectation,
     rules: Rules,
     progress: Progress,
-) -> Excesses:
+) -> Candidates:
     parts, done = [], 0
     for start, pairs in blocks:
-        parts.append(excesses(pairs, start, known, expected, rules))
+        parts.append(candidates(pairs, start, known, least, rules))
         done += len(pairs)
         progress("judging pairs", done, None, "pairs")
-    return Excesses.joined(parts)
+    return Candidates.joined(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """What one round says of the candidates.
+
+    Args:
+        expected: The expectation from record length.
+        excesses: The candidates, judged by it.
+        threshold: Largest p value of a surprising pair.
+        chosen: Positions of the surprising pairs.
+        finds: The finds among them.
+    """
+
+    expected: Expectation
+    excesses: Excesses
+    threshold: float
+    chosen: IntArray
+    finds: Finds
+
+
+@dataclass(frozen=True, eq=False)
+class _Rounds:
+    """Judges and scans the candidates in rounds, until no other large finds are made.
+
+    Each round but the first takes the large finds of the one before out of what is expected of
+    all pairs.
+    """
+
+    hierarchy: Hierarchy
+    records: PairRecords
+    known: Family
+    candidates: Candidates
+    rules: Rules
+    rate: float
+
+    def settled(self, labels: LabelPairs) -> _Judged:
+        """What the last round says; ``labels`` are those of the first, without finds."""
+        strata, hierarchy = self.records.strata, self.hierarchy
+        facet = labels.facets.of(hierarchy.first_branch)
+        meets = Meets(hierarchy.closure, strata.support)
+        known = np.empty(0, np.int64)
+        for _ in range(MOST_ROUNDS):
+            judged = self._judged(labels, meets)
+            finds = judged.finds
+            finds = finds[np.flatnonzero(finds.observed >= LARGE_FIND * finds.explained)]
+            places = np.sort(judged.chosen[finds.places])
+            if np.array_equal(places, known):
+                break
+            found = pairs_found(strata, facet, hierarchy.below, (*finds.ends, finds.delta))
+            known, labels = places, replace(labels, found=found)
+        return judged
+
+    def _judged(self, labels: LabelPairs, meets: Meets) -> _Judged:
+        strata, grouped = self.records.strata, self.records.grouped
+        expected = expectation(strata, self.hierarchy.first_branch, labels)
+        more = self.candidates.judged(expected, self.rules)
+        if grouped is not None:
+            more = _between_groups(more, GroupTest(grouped, expected), self.known, self.rate)
+        rules = replace(self.rules, threshold=threshold(more.p_value, self.known.size, self.rate))
+        chosen = np.flatnonzero(more.p_value <= rules.threshold)
+        scan = Scan(self._surprising(more[chosen]), meets, expected.joint, rules)
+        found = scan.run()
+        finds = Finds(scan, found, np.arange(len(found.pair)))
+        return _Judged(expected, more, rules.threshold, chosen, finds)
+
+    def _surprising(self, pairs: Excesses) -> Surprising:
+        above = np.diff(self.hierarchy.closure.indptr)
+        ancestors = above[pairs.a] + above[pairs.b]
+        return Surprising(pairs.a, pairs.b, pairs.observed, pairs.expected, ancestors)
 
 
 def _between_groups(more: Excesses, test: GroupTest, known: Family, rate: float) -> Excesses:
@@ -147,20 +231,9 @@ def _between_groups(more: Excesses, test: GroupTest, known: Family, rate: float)
     return replace(more, p_value=p_value)
 
 
-def _scan(
-    hierarchy: Hierarchy, strata: Strata, pairs: Excesses, expected: Expectation, rules: Rules
-) -> Scan:
-    above = np.diff(hierarchy.closure.indptr)
-    surprising = Surprising(
-        pairs.a, pairs.b, pairs.observed, pairs.expected, above[pairs.a] + above[pairs.b]
-    )
-    return Scan(surprising, Meets(hierarchy.closure, strata.support), expected.joint, rules)
-
-
-def _verdicts(
-    known: Family, expected: Expectation, more: Excesses, chosen: IntArray, reported: Finds
-) -> Verdicts:
+def _verdicts(known: Family, judged: _Judged, reported: Finds) -> Verdicts:
+    more, chosen = judged.excesses, judged.chosen
     explained, rank = np.full(len(more.lines), np.nan), np.zeros(len(more.lines), np.int64)
     explained[chosen] = reported.scan.explained
     rank[chosen[reported.places]] = np.arange(1, len(reported) + 1)
-    return Verdicts(known, expected, more, explained, rank)
+    return Verdicts(known, judged.expected, more, explained, rank)

@@ -79,7 +79,7 @@ def family(
 
 @dataclass(frozen=True, eq=False)
 class Excesses:
-    """Tested pairs with more joint records than expected: all pairs with a p value below 1.
+    """Tested pairs that may have more joint records than expected; all others have p = 1.
 
     Args:
         lines: Line of each pair in the pair table, ascending, shape (n_pairs,).
@@ -97,17 +97,6 @@ class Excesses:
     expected: FloatArray
     p_value: FloatArray
 
-    @classmethod
-    def joined(cls, parts: list[Excesses]) -> Excesses:
-        """Concatenate the excesses of several blocks, in order."""
-        kinds: dict[str, type[np.generic]] = dict.fromkeys(("lines", "a", "b"), np.int64)
-        kinds |= dict.fromkeys(("observed", "expected", "p_value"), np.float64)
-        columns = (
-            np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
-            for name, kind in kinds.items()
-        )
-        return cls(*columns)
-
     def __getitem__(self, chosen: IntArray) -> Excesses:
         return Excesses(
             self.lines[chosen],
@@ -119,16 +108,45 @@ class Excesses:
         )
 
 
-def excesses(
-    pairs: pl.DataFrame, start: int, known: Family, expected: Expectation, rules: Rules
-) -> Excesses:
-    """The excesses in a block of the pair table.
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Tested pairs to be judged, with the columns of `Excesses` that no expectation changes."""
+
+    lines: IntArray
+    a: IntArray
+    b: IntArray
+    observed: FloatArray
+
+    @classmethod
+    def joined(cls, parts: list[Candidates]) -> Candidates:
+        """Concatenate the candidates of several blocks, in order."""
+        kinds: dict[str, type[np.generic]] = dict.fromkeys(("lines", "a", "b"), np.int64)
+        kinds["observed"] = np.float64
+        columns = (
+            np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
+            for name, kind in kinds.items()
+        )
+        return cls(*columns)
+
+    def judged(self, expected: Expectation, rules: Rules) -> Excesses:
+        """The candidates with what is expected of them; p = 1 where that is no excess."""
+        joint = expected.joint(self.a, self.b)
+        more = np.flatnonzero(self.observed >= rules.factor * joint)
+        p_value = np.ones(len(joint))
+        p_value[more] = poisson_p_value(self.observed[more], joint[more])
+        return Excesses(self.lines, self.a, self.b, self.observed, joint, p_value)
+
+
+def candidates(
+    pairs: pl.DataFrame, start: int, known: Family, least: Expectation, rules: Rules
+) -> Candidates:
+    """The pairs in a block of the pair table that can be in excess.
 
     Args:
         pairs: ``a, b, joint, joint_entailed``.
         start: Number of its first line.
         known: The family of tested pairs.
-        expected: The expectation from record length.
+        least: An expectation that none of those to judge by falls below.
         rules: Criteria of an excess; their threshold is not used.
     """
     a, b = ends_of(pairs)
@@ -136,10 +154,8 @@ def excesses(
     a, b, observed = a[places], b[places], observed_of(pairs)[places]
     many = np.flatnonzero(observed >= rules.least_joint)
     a, b, observed, places = a[many], b[many], observed[many], places[many]
-    joint = expected.joint(a, b)
-    more = np.flatnonzero(observed >= rules.factor * joint)
-    found = observed[more], joint[more]
-    return Excesses(start + places[more], a[more], b[more], *found, poisson_p_value(*found))
+    more = np.flatnonzero(observed >= rules.factor * least.joint(a, b))
+    return Candidates(start + places[more], a[more], b[more], observed[more])
 
 
 def ends_of(pairs: pl.DataFrame) -> tuple[IntArray, IntArray]:
@@ -160,7 +176,7 @@ class Verdicts:
     Args:
         known: The family of tested pairs.
         expected: The expectation from record length.
-        excesses: Pairs with more joint records than expected, shape (n_excesses,).
+        excesses: Pairs that may have more joint records than expected, shape (n_excesses,).
         explained: Expected joint records of each excess given all other reported pairs; NaN if its
             p value is above the threshold. Shape (n_excesses,).
         found_rank: Rank of each excess among the reported pairs, from 1; 0 if not reported.

@@ -87,6 +87,11 @@ class Finds:
         """Joint records expected from record length and earlier finds, shape (n_finds,)."""
         return self.found.explained[self.numbers]
 
+    @property
+    def delta(self) -> FloatArray:
+        """Excess over the expectation from record length, shape (n_finds,)."""
+        return self.found.delta[self.numbers]
+
 
 def that_matter(finds: Finds, strata: Strata, rules: Rules) -> IntArray:
     """Positions of the finds with a large excess, shape (n_large,).

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import audit
+from audit.measure import pair_excess
 from audit.results.findings import Part
 from benchmarks.pair_codes import descendants
 from benchmarks.pair_records import Planted
@@ -197,3 +198,18 @@ def test_wilson_bounds_solve_their_equation() -> None:
         for bound in (share.low, share.high):
             distance = (share.value - bound) ** 2 * n
             assert distance == pytest.approx(1.959964**2 * bound * (1 - bound), abs=1e-4)
+
+
+def test_what_is_found_among_siblings_is_not_expected_of_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Fifteen pairs of six siblings are a good part of the label pairs of their branch."""
+    name = "siblings that attract each other"
+    several = outcome(name, 0)
+    monkeypatch.setattr(pair_excess, "MOST_ROUNDS", 1)
+    once = outcome(name, 0)
+
+    assert sum(once.found) < 8
+    assert sum(several.found) > 11
+    assert not any(told.false for told in several.told)
+    assert len(several.told) < len(once.told)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from audit.base.cores import cores
-from audit.base.dag import FloatArray, IntArray
+from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.packages import can_compile
 from audit.engine.pairs.joint import WORTH_COMPILING
 from audit.engine.pairs.margins import Strata
@@ -112,6 +113,10 @@ class Facets:
     of_branch: IntArray
     count: int
 
+    def of(self, branch_of: IntArray) -> IntArray:
+        """Facet of each node, from its branch (negative: none), same shape; -1 without one."""
+        return np.where(branch_of >= 0, self.of_branch[branch_of], -1)
+
 
 def facets_of(labelled: IntArray, branch_of: IntArray) -> Facets:
     """A facet for each branch with at least two labels in use, at most `MOST_BRANCHES` in all.
@@ -145,21 +150,29 @@ class LabelPairs:
         observed: Observed pairs, shape (n_strata, n_facets, n_facets).
         drawn: Expected pairs if labels were drawn independently, same shape.
         competing: ``h``, the share of the drawn pairs that record length leaves, (n_strata,).
+        found: From `pairs_found`: drawn pairs below finds, times their excess; same shape as
+            drawn, or one number for all.
     """
 
     facets: Facets
     observed: FloatArray
     drawn: FloatArray
     competing: FloatArray
+    found: FloatArray | float = 0.0
 
     @property
     def factor(self) -> FloatArray:
-        """The factor of each stratum and pair of facets; after the last facet, that of length."""
+        """The factor of each stratum and pair of facets; after the last facet, that of length.
+
+        What was found lowers a factor, but not below that of length.
+        """
         k, n = self.observed.shape[:2]
         length = self.competing[:, None, None]
         factor = np.empty((k, n + 1, n + 1))
         factor[:] = length
-        factor[:, :n, :n] = (self.observed + PRIOR * length) / (self.drawn + PRIOR)
+        observed, drawn = self.observed + PRIOR * length, self.drawn + PRIOR
+        least = np.minimum(observed / drawn, length)
+        factor[:, :n, :n] = np.maximum(observed / (drawn + self.found), least)
         return factor
 
 
@@ -173,7 +186,7 @@ def label_pairs(strata: Strata, branch_of: IntArray) -> LabelPairs:
     facets = facets_of(strata.labelled.sum(axis=0), branch_of)
     k = len(strata.size)
     share = _shares(strata.labelled, strata.size)
-    at = np.where(branch_of >= 0, facets.of_branch[branch_of], -1)
+    at = facets.of(branch_of)
     inside = np.flatnonzero(at >= 0)
     sums, squares = np.zeros((2, k, facets.count))
     for stratum in range(k):
@@ -190,6 +203,37 @@ def label_pairs(strata: Strata, branch_of: IntArray) -> LabelPairs:
     return LabelPairs(facets, _observed(strata, facets), drawn, competing)
 
 
+def pairs_found(
+    strata: Strata,
+    facet: IntArray,
+    below: Sparse,
+    finds: tuple[IntArray, IntArray, FloatArray],
+) -> FloatArray:
+    """Drawn pairs of labels below finds, times their excess, shape (n_strata, n_facets, n_facets).
+
+    ``sum over finds of delta n (pi(a, A) pi(b, B) + pi(b, A) pi(a, B))``, where pi(a, A) is the
+    number of labels of facet A at or below a that a record has on average. Zeros without finds.
+
+    Args:
+        strata: The records.
+        facet: Facet of each node, shape (n_nodes,); -1 without one.
+        below: 1 where the column's node is at or below the row's, shape (n_nodes, n_nodes).
+        finds: First nodes, second nodes, and excess over expectation, shape (n_finds,) each.
+    """
+    first, second, delta = finds
+    n = int(facet.max(initial=-1)) + 1
+    found = np.zeros((len(strata.size), n, n))
+    share, inside = _shares(strata.labelled, strata.size), np.flatnonzero(facet >= 0)
+    below_first, below_second = below[first], below[second]
+    for own, size, shares in zip(found, strata.size, share, strict=True):
+        labels = csr_array((shares[inside], (inside, facet[inside])), shape=(len(facet), n))
+        ahead = csr_array(below_first @ labels)
+        ahead.data *= np.repeat(delta, np.diff(ahead.indptr))
+        one = (ahead.T @ (below_second @ labels)).toarray()
+        own[:] = size * (one + one.T)
+    return found
+
+
 def expectation(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> Expectation:
     """The expectation that follows from the margins of strata.
 
@@ -198,8 +242,8 @@ def expectation(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> Expec
         branch_of: The branch of each node, shape (n_nodes,); negative: none.
         pairs: From `label_pairs` of the same strata and branches.
     """
-    known = (branch_of >= 0) & (pairs.facets.of_branch[branch_of] >= 0)
-    facet = np.where(known, pairs.facets.of_branch[branch_of], pairs.facets.count)
+    facet = pairs.facets.of(branch_of)
+    facet[facet < 0] = pairs.facets.count
     share = _shares(strata.carried, strata.size)
     return Expectation(strata.size.astype(np.float64), share, facet, pairs.factor)
 

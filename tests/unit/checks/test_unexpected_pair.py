@@ -273,8 +273,11 @@ def test_the_worked_example_of_the_page_holds() -> None:
     values = {name: quantity.value for name, quantity in finding.evidence.items()}
     # each record has one label in either branch; twenty labels of about a tenth each
     h = 1 - 1 / (20 * 0.1 * 0.9)
-    c = (1000 + 20 * h) / (1000 + 20)
-    expected = 1000 * 0.1 * 0.1 * (1 - (1 - c) * 0.9 * 0.9)
+    drawn = 1000 * 0.1 * 0.1
+    before = drawn * (1 - (1 - (1000 + 20 * h) / (1000 + 20)) * 0.9 * 0.9)
+    found = drawn * (50 - before) / before
+    c = (1000 + 20 * h) / (1000 + found + 20)
+    expected = drawn * (1 - (1 - c) * 0.9 * 0.9)
     low, high = gamma.ppf([0.025, 0.975], 50.5) / (expected + 0.5)
 
     assert finding.nodes == ("asthma", "attack")
@@ -283,7 +286,7 @@ def test_the_worked_example_of_the_page_holds() -> None:
     assert values["ratio"] == pytest.approx(50.5 / (expected + 0.5), rel=1e-3)
     assert (values["ratio_low"], values["ratio_high"]) == pytest.approx((low, high), rel=1e-3)
     page = re.sub(r"\s+", " ", PAGE.read_text("utf-8"))
-    for number in (expected, 50.5 / (expected + 0.5), low, high):
+    for number in (before, found, expected, 50.5 / (expected + 0.5), low, high):
         assert f"{number:.2f}" in page
 
 
@@ -291,8 +294,8 @@ def test_the_sentence_says_what_is_expected() -> None:
     shared = shared_finding(worked_example(), 1, {})
 
     assert shared["statement"] == (
-        "50 of 1,000 instances carry both asthma and attack, where 9.91 are expected from the "
-        "length of the records: 4.85 times as many by a cautious estimate."
+        "50 of 1,000 instances carry both asthma and attack, where 9.61 are expected from the "
+        "length of the records: 5.00 times as many by a cautious estimate."
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -11,9 +13,18 @@ from hypothesis import strategies as st
 from audit.engine.pairs.margins import Strata, count_margins, strata_from
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.statistics import expectation as subject
-from audit.engine.statistics.expectation import Expectation, expectation, facets_of, label_pairs
+from audit.engine.statistics.expectation import (
+    Expectation,
+    Facets,
+    LabelPairs,
+    expectation,
+    facets_of,
+    label_pairs,
+    pairs_found,
+)
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import labelled
+from fixtures.planted_pairs import planted
 from fixtures.toy import toy
 
 N_NODES = 12
@@ -120,6 +131,45 @@ def test_record_length_leaves_some_of_the_label_pairs(
     pairs = label_pairs(_strata(hierarchy, labels), hierarchy.first_branch)
 
     assert pairs.competing.tolist() == pytest.approx([left])
+
+
+@given(st.integers(0, 2**16))
+def test_finds_lower_a_factor_but_not_below_that_of_length(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    facets = Facets(np.array([-1, 0, 0, 1, 1]), 2)
+    observed, drawn, found = random.random((3, 4, 2, 2)) * 100
+    pairs = LabelPairs(facets, observed, drawn, random.random(4))
+    before, after = pairs.factor, replace(pairs, found=found).factor
+    least = replace(pairs, found=np.inf).factor
+
+    assert (least == np.minimum(before, pairs.competing[:, None, None])).all()
+    assert (least <= after).all()
+    assert (after <= before).all()
+    assert (after < before).any() or (least == before).all()
+
+
+@given(st.integers(0, 2**16))
+def test_label_pairs_below_finds_are_counted_find_by_find(seed: int) -> None:
+    release = planted(seed, tree=False)
+    hierarchy = release.dataset().hierarchy
+    strata = _strata(hierarchy, {name: sorted(own) for name, own in release.labels.items()})
+    facets = label_pairs(strata, hierarchy.first_branch).facets
+    facet = facets.of(hierarchy.first_branch)
+    random = np.random.default_rng(seed)
+    first, second = random.integers(0, len(hierarchy), (2, 5))
+    found = pairs_found(strata, facet, hierarchy.below, (first, second, delta := random.random(5)))
+    share = strata.labelled[0] / max(int(strata.size[0]), 1)
+    wanted = np.zeros((facets.count, facets.count))
+    for a, b, excess in zip(first.tolist(), second.tolist(), delta.tolist(), strict=True):
+        for x in np.flatnonzero(hierarchy.closure[:, [a]].toarray()).tolist():
+            for y in np.flatnonzero(hierarchy.closure[:, [b]].toarray()).tolist():
+                if facet[x] >= 0 and facet[y] >= 0:
+                    pairs = excess * strata.size[0] * share[x] * share[y]
+                    wanted[facet[x], facet[y]] += pairs
+                    wanted[facet[y], facet[x]] += pairs
+
+    assert found[0] == pytest.approx(wanted)
+    assert (found == found.transpose(0, 2, 1)).all()
 
 
 def test_branches_with_a_single_label_in_use_have_no_facet() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from audit.counting import judged_pairs
 from audit.counting.pair_table import described
+from audit.measure import pair_excess
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
@@ -59,6 +60,12 @@ def test_blocks_change_nothing_and_are_counted(seed: int, monkeypatch: pytest.Mo
     ]
 
 
+@pytest.fixture
+def one_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pair is reported with the p value by which it is found first."""
+    monkeypatch.setattr(pair_excess, "MOST_ROUNDS", 1)
+
+
 def at_the_threshold() -> tuple[dict[str, Sequence[str]], float, Policy]:
     """Labels, the least p value of their pairs, and a policy that makes it the threshold."""
     for times in range(20, 60):
@@ -70,6 +77,7 @@ def at_the_threshold() -> tuple[dict[str, Sequence[str]], float, Policy]:
     raise AssertionError("no rate is that p value times the family")
 
 
+@pytest.mark.usefixtures("one_round")
 def test_a_pair_whose_p_value_is_the_threshold_is_reported() -> None:
     rows, p_value, policy = at_the_threshold()
     excess = measure(labelled(BODY, rows), policy).excess
@@ -78,6 +86,7 @@ def test_a_pair_whose_p_value_is_the_threshold_is_reported() -> None:
     assert excess.found["p_value"].to_list() == [p_value]
 
 
+@pytest.mark.usefixtures("one_round")
 def test_a_pair_whose_p_value_is_the_threshold_is_tested_between_groups() -> None:
     rows, p_value, policy = at_the_threshold()
     groups = {name: "one" for name, labels in rows.items() if labels == TOGETHER}
