@@ -1,25 +1,19 @@
-"""Instances with each label, labels by depth and all labels: what these sums tell of each other."""
+"""Labels, instances with labels of a set, and all labels: what these tell of each other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, reduce
-from operator import or_
-from typing import TypeAlias
+from functools import cache, cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from audit.results.disclosure.cells import Cell, Release, carried, labels_at
+from audit.results.disclosure.cells import Cell, Release, carried
 from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.lines import Counts, Ranges, left_possible, narrower
-
-Ends: TypeAlias = Mapping[Cell, tuple[int, int]]
-"""Least and greatest value of counts."""
-Left: TypeAlias = tuple[Ranges, Ranges]
-"""What each label can be, and the labels at each depth."""
-Borne: TypeAlias = tuple[Counts, Counts]
-"""Places of labels that every instance of a count has, and of those without an instance beside."""
+from audit.results.disclosure.label_sets import LabelSet
+from audit.results.disclosure.set_counts import Ends, SetCounts
+from audit.results.disclosure.sums import Counts, Ranges, narrower
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,19 +21,17 @@ class LabelSums:
     """Labels in use in a release or in an earlier one, and how many instances have each.
 
     Args:
-        now: What readers know of the release beside its counts.
-        then: The same of the earlier release, with its labels alone; no labels without one.
-        told_then: What readers know of the counts of the earlier release.
+        release: What readers know of the release beside its counts, with the labels of both.
+        earlier: What they know of the earlier one; of an empty one without one.
+        published: The counts that the release publishes in some form.
         contained: Whether the release can hold the earlier one.
-        depths: Depth of each label in use in either.
         counts: Instances with each label then, now, and their difference, shape (n_labels, 3).
     """
 
-    now: Release
-    then: Release
-    told_then: Ends
+    release: Release
+    earlier: Earlier
+    published: tuple[Cell, ...]
     contained: bool
-    depths: Mapping[str, int]
     counts: Counts
 
     @classmethod
@@ -48,45 +40,33 @@ class LabelSums:
     ) -> LabelSums:
         """The labels of a release, with its published counts, and of an earlier one."""
         then = _labels_then(earlier, release)
-        gone = {
-            label: _depth(label, release) for label in sorted(then.keys() - release.labels.keys())
-        }
-        depths = {**release.labels, **gone}
-        before = replace(
-            release,
-            labelled=earlier.labelled,
-            assertions=earlier.assertions,
-            labels={label: depth for label, depth in depths.items() if label in then},
-        )
-        both = np.array(
-            [(then.get(label, 0), _labels_now(label, release, counts)) for label in depths],
-            np.int64,
+        now = {label: _labels_now(label, release, counts) for label in release.labels}
+        gone = {label: _depth(label, release) for label in sorted(then.keys() - now.keys())}
+        both = replace(release, labels={**release.labels, **gone})
+        each = np.array(
+            [(then.get(label, 0), now.get(label, 0)) for label in both.labels], np.int64
         ).reshape(-1, 2)
-        came = both[:, 1] - both[:, 0]
-        return cls(
-            release, before, earlier.ranges, contained, depths, np.column_stack([both, came])
-        )
+        came = each[:, 1] - each[:, 0]
+        more = release.assertions - release.labelled >= earlier.assertions - earlier.labelled
+        holds = contained and more and bool(np.all(came >= 0))
+        return cls(both, earlier, tuple(counts), holds, np.column_stack([each, came]))
 
-    def bears(self, cell: Cell) -> bool:
-        """Whether a count of the release tells anything of a label, or of the labels at a depth."""
-        return cell.of_labels or any(map(len, self._borne_by(cell)))
-
-    def left(self, told: Ends) -> Left:
-        """What each label and the labels at each depth can be, as counts of the release are told.
+    def left(self, ranges: Ends) -> Ranges:
+        """What the counts of each set of labels can be, beside published counts of the release.
 
         A least is above its greatest if no two releases have all these counts.
-        """
-        (low_then, high_then), (low, high) = self._then, self._now(told)
-        total = int(self._totals[:2].max())
-        most = np.full(len(self.depths), total)
-        least = np.zeros_like(most) if self.contained else -most
-        parts = (
-            np.column_stack([low_then, low, least]),
-            np.column_stack([high_then, high, most]),
-        )
-        return left_possible(parts, self._of, self._lines(told), self._totals)
 
-    def narrow(self, left: Left, free: Left, min_cell: int) -> bool:
+        Args:
+            ranges: Least and most of each published count, as readers see it.
+        """
+        low, high = (ends.copy() for ends in self._known)
+        self._sets.tell(ranges, (low[:, 1], high[:, 1]))
+        further = low[self._sets.of_labels.shared(0) :]
+        for column, least in enumerate(self._least_joints(ranges)):
+            further[:, column] = self._sets.least_shared(least)
+        return self._sets.of_labels.sums.left((low, high), contained=self.contained)
+
+    def narrow(self, left: Ranges, free: Ranges, min_cell: int) -> bool:
         """Whether a small count, of a label, at a depth or at all others, is told too finely.
 
         Nothing is where no two releases have all these counts.
@@ -96,83 +76,82 @@ class LabelSums:
             free: What they could be if as much as possible were withheld.
             min_cell: Smallest count that may be shown.
         """
-        (labels, lines), (labels_free, lines_free) = left, free
-        if any(np.any(low > high) for low, high in (*left, *free)):
+        if any(np.any(low > high) for low, high in (left, free)):
             return False
-        at, total = np.zeros_like(lines[0]), self._totals
-        np.add.at(at, self._of, self.counts)
-        rest, rest_free = ((total - high, total - low) for low, high in (lines, lines_free))
+        (counts, places), total = self._protected, self._totals
+        left, free = ((low[places], high[places]) for low, high in (left, free))
+        others, others_free = ((total - high, total - low) for low, high in (left, free))
+        at_others = narrower(total - counts, others, others_free, min_cell)
         return bool(
-            np.any(narrower(self.counts, labels, labels_free, min_cell))
-            or np.any(narrower(at, lines, lines_free, min_cell))
-            or np.any(narrower(total - at, rest, rest_free, min_cell))
+            np.any(narrower(counts, left, free, min_cell)) or np.any(at_others[len(self.counts) :])
         )
 
     @cached_property
-    def _of(self) -> Counts:
-        """The depth of each label."""
-        return np.array([*self.depths.values()], np.int64)
+    def _protected(self) -> tuple[Counts, list[int]]:
+        """Counts of each label and of the labels at each depth, and their numbers."""
+        at_depths = [self.counts[sorted(labels)].sum(axis=0) for labels in self._depths]
+        numbers = [self._sets.of_labels.number[labels] for labels in self._depths]
+        counts = np.concatenate([self.counts, np.array(at_depths, np.int64).reshape(-1, 3)])
+        return counts, [*range(len(self.counts)), *numbers]
 
     @cached_property
     def _totals(self) -> Counts:
-        then, now = self.then.assertions, self.now.assertions
+        then, now = self.earlier.assertions, self.release.assertions
         return np.array([then, now, now - then], np.int64)
 
     @cached_property
-    def _then(self) -> tuple[Counts, Counts]:
-        borne = {cell: _borne(cell, self.then) for cell in self.told_then}
-        return self._each(self.then, self.told_then, borne)
-
-    def _now(self, told: Ends) -> tuple[Counts, Counts]:
-        return self._each(self.now, told, {cell: self._borne_by(cell) for cell in told})
-
-    def _borne_by(self, cell: Cell) -> Borne:
-        if cell not in self._known_borne:
-            self._known_borne[cell] = _borne(cell, self.now)
-        return self._known_borne[cell]
+    def _depths(self) -> tuple[LabelSet, ...]:
+        """The labels at each depth."""
+        depths = np.array([*self.release.labels.values()], np.int64)
+        return tuple(
+            frozenset(np.flatnonzero(depths == depth).tolist()) for depth in np.unique(depths)
+        )
 
     @cached_property
-    def _known_borne(self) -> dict[Cell, Borne]:
-        return {}
+    def _sets(self) -> SetCounts:
+        cells = tuple(sorted({*self.published, *self.earlier.ranges}))
+        return SetCounts(self.release, self._depths, cells)
 
-    def _each(
-        self, release: Release, told: Ends, borne: Mapping[Cell, Borne]
-    ) -> tuple[Counts, Counts]:
-        """Least and most of each label in one of the releases, as its counts are told."""
-        size = len(release.labels)
-        low, high = np.ones(size, np.int64), np.full(size, release.labelled)
-        for cell, (least, most) in told.items():
-            had, within = borne[cell]
-            low[had] = np.maximum(low[had], least)
-            high[within] = np.minimum(high[within], most)
-        ends = np.zeros((2, len(self.depths)), np.int64)
-        ends[:, [label in release.labels for label in self.depths]] = low, high
-        return ends[0], ends[1]
+    @cached_property
+    def _known(self) -> Ranges:
+        """What is known of each count beside what the release publishes."""
+        low, high = np.zeros((2, self._sets.of_labels.size, 3), np.int64)
+        releases: tuple[Earlier | Release, ...] = (self.earlier, self.release)
+        for column, release in enumerate(releases):
+            used = self.counts[:, column] > 0
+            low[:, column], high[:, column] = self._of_totals(release, used)
+        most = high.max(initial=0)
+        low[:, 2], high[:, 2] = 0 if self.contained else -most, most
+        self._sets.tell(self.earlier.ranges, (low[:, 0], high[:, 0]))
+        return low, high
 
-    def _lines(self, told: Ends) -> Ranges:
-        """Least and most of the labels at each depth, as these are told."""
-        depths = range(int(self._of.max(initial=0)) + 1)
-        then, now = (
-            np.array([its.get(labels_at(depth), (0, total)) for depth in depths], np.int64)
-            for its, total in ((self.told_then, self.then.assertions), (told, self.now.assertions))
-        )
-        most = np.full(len(depths), max(self.then.assertions, self.now.assertions))
-        return (
-            np.column_stack([then[:, 0], now[:, 0], -most]),
-            np.column_stack([then[:, 1], now[:, 1], most]),
-        )
+    def _of_totals(
+        self, release: Release | Earlier, used: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """What the totals of a release tell of each count, and which labels are in use there."""
+        sets, n_labels = self._sets.of_labels, len(used)
+        low, high = np.zeros((2, sets.size), np.int64)
+        high[: sets.instances(0)] = release.assertions
+        high[sets.instances(0) : sets.further(0)] = release.labelled
+        high[sets.further(0) :] = release.assertions - release.labelled
+        high[sets.further(0) :][:n_labels] = 0
+        low[:n_labels], high[:n_labels] = used, np.where(used, release.labelled, 0)
+        every = sets.number.get(frozenset(range(n_labels)))
+        if every is not None:
+            low[every] = high[every] = release.assertions
+            low[sets.instances(every)] = high[sets.instances(every)] = release.labelled
+        return low, high
 
+    def _least_joints(self, ranges: Ends) -> list[dict[Cell, int]]:
+        """How many instances each count of two sets has at least: then, now, and of what came.
 
-def _borne(cell: Cell, release: Release) -> Borne:
-    """What a count of instances tells of labels: at least as many have one, or at most."""
-    none = np.zeros(len(release.labels), np.bool_)
-    if cell.of_labels:
-        return np.flatnonzero(none), np.flatnonzero(none)
-    missed = reduce(or_, map(release.members, cell.misses), none)
-    sets = [release.members(one) & ~missed for one in cell.meets]
-    had = [int(held.argmax()) for held in sets if held.sum() == 1]
-    every = len(sets) == 1 and not cell.misses
-    return np.array(had, np.int64), np.flatnonzero(sets[0] if every else none)
+        Of what came only where that is a count of instances.
+        """
+        then, none = self.earlier.ranges, (0, self.earlier.labelled)
+        before = {cell: least for cell, (least, _) in then.items()}
+        now = {cell: ranges.get(cell, (0, 0))[0] for cell in self._sets.joints}
+        came = {cell: least - then.get(cell, none)[1] for cell, least in now.items()}
+        return [before, now, came] if self.contained else [before, now]
 
 
 def _labels_now(label: str, release: Release, counts: Mapping[Cell, int]) -> int:

@@ -15,8 +15,7 @@ from typing import TypeAlias
 
 from audit.results.disclosure.cells import Cell, Release, carried
 from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.label_sums import LabelSums, Left
-from audit.results.disclosure.lines import fewest
+from audit.results.disclosure.label_sums import LabelSums
 from audit.results.disclosure.quantity import is_small, shown_count, shown_parts
 from audit.results.disclosure.sight import (
     NEW,
@@ -28,6 +27,7 @@ from audit.results.disclosure.sight import (
     possible,
     seen_whole,
 )
+from audit.results.disclosure.sums import Ranges, fewest
 
 Step: TypeAlias = tuple[bool, bool, int, Cell, str]
 """A count and how it is withheld, after what is lost: of a node, a bound before, how many."""
@@ -192,10 +192,10 @@ class _Protection:
         """
         holds = self.earlier is None or self.earlier.lies_within(self._published, self.release)
         sums = LabelSums.of(self.release, self._published, self.before, contained=holds)
-        steps = [step for cell in filter(sums.bears, self.counts) for step in self._looser(cell)]
+        steps = [step for cell in self.counts for step in self._looser(cell)]
         steps.sort()
 
-        def left(some: Sequence[Step]) -> Left:
+        def left(some: Sequence[Step]) -> Ranges:
             told = self.told | {cell: value for *_, cell, value in some}
             shown = _without_shares(told, self.shares)
             return sums.left({c: self._range(c, shown.get(c)) for c in self._published})

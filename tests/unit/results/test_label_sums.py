@@ -65,10 +65,10 @@ def test_a_label_that_is_gone_lies_where_the_hierarchy_has_it() -> None:
     known = {carried("c"): (23, 23), carried("b"): (22, 22)}
     earlier = Earlier(200, sum(SUPPORTS.values()), then, known)
     sums = LabelSums.of(release(now), {}, earlier, contained=False)
-    (low, high), _ = sums.left({})
-    place = list(sums.depths).index("c")
+    low, high = sums.left({})
+    place = list(sums.release.labels).index("c")
 
-    assert sums.depths["c"] == 4
+    assert sums.release.labels["c"] == 4
     assert sums.counts[place].tolist() == [23, 0, -23]
     np.testing.assert_array_equal(low[place], [23, 0, -23])
     np.testing.assert_array_equal(high[place], [23, 0, -23])

@@ -1,4 +1,4 @@
-"""Parts of lines of a known total in two releases: what they leave possible, and what is small."""
+"""Counts that add up in two releases: what they leave possible, and what is small."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from audit.results.disclosure.lines import Counts, Ranges, fewest, left_possible, narrower
+from audit.results.disclosure.sums import Counts, Ranges, Sums, fewest, narrower
 
 MIN_CELL = 4
 Drawn = list[list[tuple[int, int, bool, bool]]]
@@ -43,8 +43,22 @@ def summed(counts: Counts, of: Counts, n_lines: int) -> Counts:
     return np.array([counts[of == line].sum(axis=0) for line in range(n_lines)], np.int64)
 
 
+def left(parts: Ranges, of: Counts, lines: Ranges, totals: Counts) -> tuple[Ranges, Ranges]:
+    """What parts of lines of a total can be, and the lines."""
+    n_parts, n_lines = len(of), len(lines[0])
+    sums = [(n_parts + line, np.flatnonzero(of == line).tolist()) for line in range(n_lines)]
+    total = (n_parts + n_lines, list(range(n_parts, n_parts + n_lines)))
+    size = n_parts + n_lines + 1
+    low, high = (
+        np.concatenate([ends, its, totals[None]]) for ends, its in zip(parts, lines, strict=True)
+    )
+    found = Sums.of([*sums, total], [], size).left((low, high), contained=False)
+    low, high = (ends[:-1] for ends in found)
+    return (low[:n_parts], high[:n_parts]), (low[n_parts:], high[n_parts:])
+
+
 def tried(parts: Ranges, of: Counts, lines: Ranges, totals: Counts) -> tuple[Ranges, Ranges]:
-    """The same as `left_possible`, by trying all numbers."""
+    """The same as `left`, by trying all numbers."""
     choices = [
         [
             (before, now, now - before)
@@ -87,9 +101,9 @@ def test_ranges_are_those_of_all_numbers_that_there_can_be(
     at = summed(counts, of, len(drawn))
     lines = known(at, told[: len(drawn)], 8)  # type: ignore[arg-type]
 
-    left = left_possible(parts, of, lines, at.sum(axis=0))
+    both = left(parts, of, lines, at.sum(axis=0))
 
-    for own, expected in zip(left, tried(parts, of, lines, at.sum(axis=0)), strict=True):
+    for own, expected in zip(both, tried(parts, of, lines, at.sum(axis=0)), strict=True):
         np.testing.assert_array_equal(own, expected)
 
 
@@ -97,10 +111,49 @@ def test_what_is_less_than_before_has_ranges_too() -> None:
     """Where nothing says that what came is not negative, the two totals alone bound it."""
     parts = rows((5, 0, -9), (7, 0, -9)), rows((5, 9, 9), (7, 9, 9))
     lines = rows((0, 0, -99), (0, 0, -99)), rows((99, 99, 99), (99, 99, 99))
-    _, (low, high) = left_possible(parts, np.array([0, 1]), lines, np.array([12, 10, -2]))
+    _, (low, high) = left(parts, np.array([0, 1]), lines, np.array([12, 10, -2]))
 
     assert low.tolist() == [[5, 1, -4], [7, 1, -6]]
     assert high.tolist() == [[5, 9, 4], [7, 9, 2]]
+
+
+def test_what_came_to_a_count_is_at_most_what_came_to_one_that_is_never_less() -> None:
+    """Only where what came is a count of something; counts themselves are at most always."""
+    sums = Sums.of([], [(0, 1)], 2)
+    ranges = rows((0, 0, -9), (0, 2, -9)), rows((9, 9, 9), (5, 9, 3))
+    (_, ends), (low, high) = (sums.left(ranges, contained=its) for its in (False, True))
+
+    assert ends.tolist() == [[5, 8, 8], [5, 8, 3]]
+    assert low.tolist() == [[0, 0, -5], [0, 2, -3]]
+    assert high.tolist() == [[5, 8, 3], [5, 8, 3]]
+
+
+@st.composite
+def circles(draw: st.DrawFn) -> tuple[Sums, Counts, Ranges]:
+    """Counts of disjoint sets of things and of their unions, where unions overlap."""
+    n, n_unions = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    count = st.integers(0, 4)
+    counts: list[tuple[int, ...]] = [(draw(count), draw(count)) for _ in range(n)]
+    sums = [(n + u, sorted(draw(st.sets(st.integers(0, n - 1))))) for u in range(n_unions)]
+    counts += [tuple(sum(counts[i][k] for i in its) for k in (0, 1)) for _, its in sums]
+    truth = rows(*((then, now, now - then) for then, now in counts))
+    slack = st.integers(0, 2)
+    low, high = (
+        np.array([[draw(slack) for _ in range(3)] for _ in truth], np.int64) for _ in range(2)
+    )
+    at_most = [(part, whole) for whole, its in sums for part in its]
+    return Sums.of(sums, at_most, len(truth)), truth, (truth - low, truth + high)
+
+
+@given(circles())
+def test_the_truth_is_never_ruled_out_and_ranges_only_become_narrower(
+    drawn: tuple[Sums, Counts, Ranges],
+) -> None:
+    sums, truth, (low, high) = drawn
+    least, most = sums.left((low, high), contained=bool(np.all(truth[:, 2] >= 0)))
+
+    assert np.all((low <= least) & (least <= truth))
+    assert np.all((truth <= most) & (most <= high))
 
 
 @pytest.mark.parametrize(
