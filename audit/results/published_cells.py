@@ -95,6 +95,11 @@ def pair_cells(release: Release, first: str, second: str) -> dict[str, Cell]:
     }
 
 
+def whole_cells(check: str, part: tuple[str, ...]) -> tuple[Cell, ...]:
+    """Cells that hold all instances of a line of a breakdown which is itself none."""
+    return (labelled(part[0]), carried(part[0])) if check == "duplicate_label" else ()
+
+
 def reference_cells(check: str, key: tuple[str, ...]) -> dict[str, Cell]:
     """Cells of a finding's evidence that are counts of the reference, by name."""
     if check != "residual_overuse" or key[1:] != _FROM_REFERENCE:

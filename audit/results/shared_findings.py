@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from audit.results.disclosure import (
+    AT_MOST,
     WHOLE,
     Cell,
     Quantity,
@@ -244,6 +245,7 @@ def _beside_each_other(
             made_up=withheld.get("instances", evidence.get("instances")),
             summed=[withheld.get(name, evidence[name]) for name in hidden],
             exempt=[int(n) for name in always if isinstance(n := evidence[name], int)],
+            at_most=[told.get(AT_MOST) for told in of_parts],
         )
         if not narrow and (open_ or not cells or opened == alone):
             break

@@ -11,6 +11,7 @@ from audit.results.changes_since import changed_little, since_reference
 from audit.results.coverage import coverage
 from audit.results.depths_since import SHALLOWER, told_loss
 from audit.results.disclosure import (
+    AT_MOST,
     BESIDE,
     Cell,
     Earlier,
@@ -42,6 +43,7 @@ from audit.results.published_cells import (
     reference_cells,
     release_of,
     scope_counts,
+    whole_cells,
 )
 from audit.results.shared_findings import (
     cells_of,
@@ -311,8 +313,15 @@ class SharedView:
                 {BESIDE: beside, **{name: self._published[cell] for name, cell in cells.items()}}
                 for cells in cells_of(self._release, finding)
             ]
+            for part, line in zip(finding.parts, known[1:], strict=True):
+                line[AT_MOST] = self._most(whole_cells(finding.check, part.nodes))
         known[0] |= self._of_reference(finding)
         return [{**self._bounded_since(finding), **known[0], **self._loss(finding)}, *known[1:]]
+
+    def _most(self, cells: Sequence[Cell]) -> Shown:
+        """The least of those counts that are shown as they are."""
+        told = (self._published.get(cell) for cell in cells)
+        return min((count for count in told if isinstance(count, int)), default=None)
 
     def _of_reference(self, finding: Finding) -> dict[str, Shown]:
         """Counts of the reference, where it shows them itself and is the one that was compared."""

@@ -18,6 +18,7 @@ from audit.results.disclosure.earlier import Earlier
 from audit.results.disclosure.parts import opened_parts
 from audit.results.disclosure.protection import left_possible, protected
 from audit.results.disclosure.quantity import (
+    AT_MOST,
     BESIDE,
     DIGITS,
     WHOLE,
@@ -40,6 +41,7 @@ from audit.results.disclosure.quantity import (
 from audit.results.disclosure.sight import seen_whole
 
 __all__ = [
+    "AT_MOST",
     "BESIDE",
     "DIGITS",
     "WHOLE",

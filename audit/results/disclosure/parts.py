@@ -23,14 +23,13 @@ def opened_parts(
     made_up: Shown = None,
     summed: Sequence[Shown] = (),
     exempt: Sequence[int] = (),
+    at_most: Sequence[Shown] = (),
 ) -> tuple[list[Shown], bool]:
     """Suppress the lines of a breakdown, given each other and the finding's own counts.
 
     The smallest exact lines are withheld one by one, then bounds are loosened, until each small
-    line
-    can be anything from 1 to ``min_cell - 1``, or the part of that range that the finding's own
-    counts
-    allow.
+    line can be anything from 1 to ``min_cell - 1``, or the part of that range that the finding's
+    own counts allow.
 
     Args:
         parts: The lines, largest first.
@@ -40,6 +39,7 @@ def opened_parts(
         made_up: Size of the union of all lines, as shown.
         summed: Sums of all lines, as shown.
         exempt: Sums of all lines that are always shown exactly.
+        at_most: The most that each line can be by other numbers; None where they say nothing.
 
     Returns:
         The lines, and whether the range of a small one is still narrower: then the counts that
@@ -55,7 +55,8 @@ def opened_parts(
     if any(total == f"<{min_cell}" for total in summed) and len(parts) + unseen > 1:
         return shown, True
     union = made_up if isinstance(made_up, int) else 0
-    while _narrow(parts, shown, unseen, union, sums, exempt, min_cell):
+    most = [one if isinstance(one, int) else math.inf for one in at_most or [None] * len(parts)]
+    while _narrow(parts, _ranges(shown, most, unseen), union, sums, exempt, min_cell):
         lines = zip(parts, shown, range(len(parts)), strict=True)
         tight = [
             (isinstance(line, str), n, i) for n, line, i in lines if n >= min_cell and line != ">0"
@@ -70,17 +71,13 @@ def opened_parts(
 
 def _narrow(
     parts: Sequence[int],
-    shown: Sequence[Shown],
-    unseen: int,
+    ranges: Sequence[_Range],
     union: int,
     sums: Sequence[int],
     exempt: Sequence[int],
     min_cell: int,
 ) -> bool:
     """Whether a small line that is withheld cannot be all that it could be by itself."""
-    ranges = [_range(value) for value in shown]
-    largest = min((high for _, high in ranges), default=math.inf)
-    ranges += [(1.0, largest)] * unseen
     low, high = (sum(ends) for ends in zip(*ranges, strict=True)) if ranges else (0.0, 0.0)
     least = max([union, *sums, *exempt])
     most = min([*sums, *exempt], default=math.inf)
@@ -93,6 +90,14 @@ def _narrow(
         if least - others_high > own_low or most - (low - own_low) < alone:
             return True
     return False
+
+
+def _ranges(shown: Sequence[Shown], most: Sequence[float], unseen: int) -> list[_Range]:
+    """Least and most of each line; one that is not shown is at most as large as each that is."""
+    ranges = [_range(value) for value in shown]
+    largest = min((high for _, high in ranges), default=math.inf)
+    own = [(low, min(high, end)) for (low, high), end in zip(ranges, most, strict=True)]
+    return own + [(1.0, largest)] * unseen
 
 
 def _range(shown: Shown) -> _Range:

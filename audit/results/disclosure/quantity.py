@@ -14,6 +14,8 @@ BESIDE = "beside"
 """Source name for counts shown elsewhere that a number depends on, such as those of other pairs."""
 WHOLE = "whole"
 """Source name for the finding's own count, in a line of its breakdown."""
+AT_MOST = "at most"
+"""Name of the most that a line's instances can be by numbers that are shown elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)

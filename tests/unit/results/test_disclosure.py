@@ -424,3 +424,12 @@ def test_lines_and_their_sum_worked_by_hand() -> None:
         [">10", 20, "<11"],
         False,
     )
+
+
+def test_a_line_that_can_be_no_more_than_another_number_tells_of_the_others() -> None:
+    """Of 17 in two lines the first is at most 15, so that the second is at least 2."""
+    lines: list[int | float | str | None] = [">9", "<8"]
+
+    assert opened_parts([15, 2], lines, 8, made_up=17) == (lines, False)
+    assert opened_parts([15, 2], lines, 8, made_up=17, at_most=[16, None]) == (lines, False)
+    assert opened_parts([15, 2], lines, 8, made_up=17, at_most=[15, None]) == ([">0", "<8"], True)
