@@ -18,7 +18,7 @@ from audit.cli.output import (
     user_mistakes,
 )
 from audit.cli.rendering import imprint_of_run, render_comparison
-from audit.cli.sealing import refuse_broken
+from audit.cli.sealing import reading_runs
 
 
 def compare(
@@ -52,9 +52,9 @@ def compare(
         with (
             shown_progress() as progress,
             writing_run(out, overwrite=overwrite, kind=COMPARISON) as folder,
+            reading_runs([old, new], None, force) as forced,
         ):
             progress("comparing")
-            forced = refuse_broken([old, new], None, force)
             comparison = compare_runs(*(read_run(run, unsealed=True) for run in (old, new)))
             shared = comparison.shared()
             write_changes(comparison, shared, folder)

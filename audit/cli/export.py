@@ -11,7 +11,7 @@ from audit.base.errors import InputError
 from audit.base.plurals import counted
 from audit.cli.options import Force, RunFolder
 from audit.cli.output import user_mistakes
-from audit.cli.sealing import refuse_broken
+from audit.cli.sealing import reading_runs
 
 if TYPE_CHECKING:
     from audit.runs.interface_export import Exported
@@ -47,14 +47,14 @@ def export(
                 found="none",
                 hint="--csv DIR, --xlsx FILE or --interface DIR",
             )
-        refuse_broken([run], None, force)
-        if csv is not None or xlsx is not None:
-            _export_tables(run, csv, xlsx, overwrite=overwrite)
-        if interface is not None:
-            from audit.runs.interface_export import export_interface
+        with reading_runs([run], None, force):
+            if csv is not None or xlsx is not None:
+                _export_tables(run, csv, xlsx, overwrite=overwrite)
+            if interface is not None:
+                from audit.runs.interface_export import export_interface
 
-            exported = export_interface(run, interface, overwrite=overwrite, unsealed=True)
-            typer.echo(f"{interface}: {_sentence(exported)}")
+                exported = export_interface(run, interface, overwrite=overwrite, unsealed=True)
+                typer.echo(f"{interface}: {_sentence(exported)}")
 
 
 def _export_tables(run: Path, csv: Path | None, xlsx: Path | None, *, overwrite: bool) -> None:

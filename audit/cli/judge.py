@@ -27,7 +27,7 @@ from audit.cli.output import (
     user_mistakes,
 )
 from audit.cli.rendering import imprint_of_run, rendering
-from audit.cli.sealing import key_of, refuse_broken
+from audit.cli.sealing import key_of, reading_runs
 
 
 def judge(
@@ -55,12 +55,15 @@ def judge(
         from audit.runs.settings import Judging
 
         refuse_no_file(junit, run)
-        with shown_progress() as progress, rewriting_run(run) as folder:
+        key, before = key_of(seal_key), [reference] if reference else []
+        with (
+            shown_progress() as progress,
+            rewriting_run(run) as folder,
+            reading_runs([run], key, force) as forced,
+            reading_runs(before, None, force) as forced_before,
+        ):
             judging = Judging(policy=policy, reference=reference, today=judging_date())
             progress("reading the run")
-            key = key_of(seal_key)
-            before = [reference] if reference else []
-            forced = refuse_broken([run], key, force) + refuse_broken(before, None, force)
             found = read_run(run, unsealed=True)
             refuse_lost_key(run, key, forced=force)
             progress("judging")
@@ -75,7 +78,7 @@ def judge(
                 command=["audit", *sys.argv[1:]],
                 judging=judging.model_dump(mode="json"),
                 key=key,
-                forced=forced,
+                forced=forced + forced_before,
             )
         summarise(result, run, unrendered, as_json=as_json)
         publish(of_audit("judge", result.shared(), fail_on, unrendered, imprint.title), junit)

@@ -11,7 +11,7 @@ from audit.cli.output import (
     user_mistakes,
 )
 from audit.cli.rendering import imprint_of_run, rendering
-from audit.cli.sealing import key_of, refuse_broken
+from audit.cli.sealing import key_of, reading_runs
 
 
 def report(
@@ -25,8 +25,11 @@ def report(
         from audit.runs.folder import rewriting_run, seal_reports
         from audit.runs.read import read_run
 
-        forced = refuse_broken([run], key_of(seal_key), force, ("report.html", "report.pdf"))
-        with shown_progress() as progress, rewriting_run(run) as folder:
+        with (
+            reading_runs([run], key_of(seal_key), force, ("report.html", "report.pdf")) as forced,
+            shown_progress() as progress,
+            rewriting_run(run) as folder,
+        ):
             result = read_run(run, unsealed=True)
             with rendering(result, folder, imprint_of_run(run), pdf, progress) as unrendered:
                 pass

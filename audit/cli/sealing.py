@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ def key_of(file: Path | None) -> SealKey | None:
 
 
 def refuse_broken(
-    runs: list[Path], key: SealKey | None, force: bool, remade: tuple[str, ...] = ()
+    runs: Sequence[Path], key: SealKey | None, force: bool, remade: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
     """Refuse runs with a broken seal; with ``force``, print and return what is broken."""
     if not runs:
@@ -30,3 +32,15 @@ def refuse_broken(
     for fault in broken:
         typer.echo(f"Continued in spite of: {fault}", err=True)
     return broken
+
+
+@contextmanager
+def reading_runs(
+    runs: Sequence[Path], key: SealKey | None, force: bool, remade: tuple[str, ...] = ()
+) -> Iterator[tuple[str, ...]]:
+    """As `refuse_broken`; where something is broken, what that makes readers raise is one error."""
+    from audit.runs.read import damage_refused
+
+    broken = refuse_broken(runs, key, force, remade)
+    with damage_refused(runs) if broken else nullcontext():
+        yield broken

@@ -19,7 +19,7 @@ from audit.cli.output import (
     user_mistakes,
     write_lines,
 )
-from audit.cli.sealing import refuse_broken
+from audit.cli.sealing import reading_runs
 from audit.cli.stated_limits import limits_of
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def show(
 
         if overwrite and html is None:
             raise InputError("--overwrite goes with --html", found="--overwrite alone")
-        refuse_broken([run], None, force)
-        with limits(**limits_of(limit)):
+        with limits(**limits_of(limit)), reading_runs([run], None, force):
             tree = read_instance(run, instance, unsealed=True)
             if html is None:
                 _print_tree(tree, instance, least)
@@ -100,20 +99,20 @@ def cases(
             raise InputError("--sample goes with FINDING or --csv", found="neither")
         if overwrite and csv is None:
             raise InputError("--overwrite goes with --csv", found="--overwrite alone")
-        refuse_broken([run], None, force)
-        result = read_run(run, unsealed=True)
-        found = cases_of(result, finding)
-        if sample:
-            found = drawn(found, sample, seed)
-        if csv is not None:
-            write_csv(found, csv, overwrite=overwrite)
-            typer.echo(f"Cases: {csv}")
-        elif finding is None:
-            print_shown(case_summary(listed(result)))
-        else:
-            noun = CALLED.get(result.identity["data"]["format"], "instances")
-            ids = found.collect(engine="streaming")["instance"].to_list()
-            _print_cases(f"{counted(len(ids), noun)} behind {finding}", ids)
+        with reading_runs([run], None, force):
+            result = read_run(run, unsealed=True)
+            found = cases_of(result, finding)
+            if sample:
+                found = drawn(found, sample, seed)
+            if csv is not None:
+                write_csv(found, csv, overwrite=overwrite)
+                typer.echo(f"Cases: {csv}")
+            elif finding is None:
+                print_shown(case_summary(listed(result)))
+            else:
+                noun = CALLED.get(result.identity["data"]["format"], "instances")
+                ids = found.collect(engine="streaming")["instance"].to_list()
+                _print_cases(f"{counted(len(ids), noun)} behind {finding}", ids)
 
 
 def _print_cases(heading: str, instances: list[str]) -> None:

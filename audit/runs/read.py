@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ from audit.runs.folder import (
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
 from audit.runs.sealed_run import broken_of
 
+_OF_DAMAGE = (
+    *(AttributeError, LookupError, TypeError, ValueError),
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
+)
 _TABLES = ("nodes", "edges", "residuals", "strata", "branch_pairs", "findings")
 """Restricted tables that every run has."""
 
@@ -50,17 +55,26 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
     folder = Path(folder)
     refuse_no_run(folder)
     shared = _view_of_this_version(folder)
-    if not unsealed:
-        broken_of([folder])
+    if unsealed:
+        with damage_refused([folder]):
+            return _read(folder, shared)
+    broken_of([folder])
+    return _read(folder, shared)
+
+
+@contextmanager
+def damage_refused(runs: Sequence[Path]) -> Iterator[None]:
+    """Turn what damaged files of runs make their readers raise into one InputError.
+
+    For runs that are read whatever their seal: of others it would hide mistakes of the program.
+    """
     try:
-        return _read(folder, shared)
-    except (AttributeError, KeyError, OSError, TypeError, ValueError, pl.exceptions.PolarsError):
-        if not unsealed:
-            raise
+        yield
+    except _OF_DAMAGE:
         raise InputError(
             "a run that can be read is required, whatever its seal",
             found="files that do not look as an audit writes them",
-            where=folder,
+            where=", ".join(map(str, runs)),
             hint="audit verify RUN shows what has changed",
         ) from None
 

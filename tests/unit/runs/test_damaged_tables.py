@@ -10,8 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from audit.base.errors import InputError
+from audit.cli.app import app
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.read import read_run
@@ -68,6 +70,26 @@ def test_a_table_without_its_footer_is_refused(run: Path, name: str) -> None:
             read_run(run, unsealed=True)
     finally:
         table_of(run, name).write_bytes(whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "command"),
+    [("cases", "finding", ["cases"]), ("nodes", "node", ["report", "--no-pdf"])],
+)
+def test_a_command_that_passes_a_broken_seal_needs_the_columns_that_it_reads(
+    run: Path, name: str, column: str, command: list[str]
+) -> None:
+    whole = table_of(run, name).read_bytes()
+    try:
+        pl.read_parquet(table_of(run, name)).rename({column: "other"}).write_parquet(
+            table_of(run, name)
+        )
+        ended = CliRunner().invoke(app, [command[0], str(run), *command[1:], "--force"])
+    finally:
+        table_of(run, name).write_bytes(whole)
+
+    assert ended.exit_code == 2
+    assert f"Error: {run}: a run that can be read is required, whatever its seal" in ended.output
 
 
 @given(
