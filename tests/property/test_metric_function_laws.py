@@ -260,7 +260,7 @@ def test_what_cannot_be_measured_is_told(
 
 
 def test_one_answer_is_asked_for_where_it_is_needed_and_batches_are_of_one_kind() -> None:
-    with pytest.raises(SchemaError, match="one answer an instance"):
+    with pytest.raises(SchemaError, match="one answer per instance"):
         metrics.accuracy(TRUE, [{label} for label in TRUE], hierarchy=toy())
     with pytest.raises(SchemaError, match="scores are required"):
         metrics.abstraction_match([{label} for label in TRUE], hierarchy=toy())
