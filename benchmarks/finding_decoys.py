@@ -153,7 +153,7 @@ def _entry(check: str, recount: Recount, ends: tuple[str, ...], tables: Mapping[
                 "label."
             )
         case "unexpected_pair":
-            joint, expected = recount.joint(*ends), recount.lengths.of(*ends)
+            joint, expected = recount.joint(*ends), recount.scanned.expected(*ends)
             cases = recount.carried[ends[0]] & recount.carried[ends[1]]
             statement = (
                 f"{joint:,} of {n:,} instances carry both {names[0]} and {names[1]}, where "

@@ -17,8 +17,9 @@ import numpy as np
 
 from benchmarks.depth_recount import loss_of_depth
 from benchmarks.plain_releases import Release
+from fixtures import brute_force_scan as pair_scan
 
-PRIOR, LEAST, LONGEST_FIT = 20, 5, 10_000
+LONGEST_FIT = 10_000
 
 
 class Recount:
@@ -92,9 +93,13 @@ class Recount:
         }
 
     @cached_property
-    def lengths(self) -> Expected:
-        """What the lengths of records let expect."""
-        return Expected(self.release)
+    def scanned(self) -> pair_scan.Release:
+        """The release with what a scan over its pairs takes out of what others expect."""
+        release = self.release
+        parents = {node: release.parents.get(node, set()) for node in release.nodes}
+        labels = {record: set(own) for record, own in release.labels.items()}
+        own = pair_scan.Release(parents, labels, release.groups or None)
+        return pair_scan.scan(own).release
 
     @cached_property
     def exchanges(self) -> Exchanges:
@@ -114,74 +119,6 @@ class Recount:
                     f"{code[:at]}.{code[at:]}" if len(code) > at else code for code, at in places
                 }
         return found
-
-
-class Expected:
-    """Expected records of pairs of nodes, from lengths and from the labels of branch pairs."""
-
-    def __init__(self, release: Release) -> None:
-        above = release.above
-        specific = [
-            {a for a in own if not any(a != b and a in above[b] for b in own)}
-            for own in map(set, release.labels.values())
-        ]
-        rows = [labels for labels in specific if len(labels) > 1]
-        self._place = {node: i for i, node in enumerate(release.nodes)}
-        self._labels = np.zeros((len(rows), len(self._place)), np.float32)
-        self._nodes = np.zeros_like(self._labels)
-        for row, labels in enumerate(rows):
-            for label in labels:
-                self._labels[row, self._place[label]] = 1
-                self._nodes[row, [self._place[node] for node in above[label]]] = 1
-        lengths = np.array([len(labels) for labels in rows])
-        self._strata = _cut(lengths)
-        self._branch = _branches(release)
-
-    def of(self, a: str, b: str) -> float:
-        """Expected records with both."""
-        first, second = self._place[a], self._place[b]
-        return float(sum(self._in_stratum(s, first, second) for s in range(self._strata.max() + 1)))
-
-    def _in_stratum(self, stratum: int, a: int, b: int) -> float:
-        rows = self._strata == stratum
-        labels, nodes = self._labels[rows], self._nodes[rows]
-        n = int(rows.sum())
-        share = labels.mean(axis=0, dtype=np.float64)
-        spread = float((share * (1 - share)).sum())
-        h = max(0.0, 1 - 1 / spread) if spread else 1.0
-        in_a, in_b = (self._branch == self._branch[end] for end in (a, b))
-        one = min((self._labels[:, side].any(axis=0)).sum() for side in (in_a, in_b)) == 1
-        c = h if one else self._kept(labels, share, n, h, in_a, in_b)
-        x, y = (float(nodes[:, end].mean(dtype=np.float64)) for end in (a, b))
-        return n * x * y * max(0.0, 1 - (1 - c) * (1 - x) * (1 - y))
-
-    def _kept(self, labels: Any, share: Any, n: int, h: float, in_a: Any, in_b: Any) -> float:
-        """Label pairs between two branches, as observed over as expected."""
-        of_a, of_b = (labels[:, side].sum(axis=1, dtype=np.float64) for side in (in_a, in_b))
-        same = bool((in_a == in_b).all())
-        observed = float((of_a * of_b).sum() - (of_a.sum() if same else 0))
-        alone = float((share[in_a] ** 2).sum()) if same else 0.0
-        by_chance = n * (float(share[in_a].sum() * share[in_b].sum()) - alone)
-        return (observed + PRIOR * h) / (by_chance + PRIOR)
-
-
-def _cut(lengths: Any) -> Any:
-    """Stratum of each record: at most 20, cut at quantiles of the lengths by nearest rank."""
-    ordered, n = np.sort(lengths), len(lengths)
-    k = min(20, max(1, n // 40))
-    cuts = sorted({int(ordered[-(-i * n // k) - 1]) for i in range(1, k)})
-    found = np.searchsorted(cuts, lengths, side="left")
-    return np.unique(found, return_inverse=True)[1]
-
-
-def _branches(release: Release) -> Any:
-    """Of each node the first branch that it lies in."""
-    tops = [node for node in release.nodes if not release.parents.get(node)]
-    if len(tops) == 1:
-        tops = [node for node in release.nodes if tops[0] in release.parents.get(node, ())]
-    place = {node: i for i, node in enumerate(tops)}
-    own = ([place[a] for a in release.above[node] if a in place] for node in release.nodes)
-    return np.array([min(found, default=-1) for found in own])
 
 
 class Exchanges:
@@ -468,7 +405,7 @@ def _pair(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
         ends = list(_named(finding["parts"][0]))
     else:
         ends = list(_named(finding))[-2:]
-    joint, expected = recount.joint(*ends), recount.lengths.of(*ends)
+    joint, expected = recount.joint(*ends), recount.scanned.expected(*ends)
     yield f"{_of(joint, recount.n)} instances carry both"
     yield f"where {expected:.2f} are expected"
     yield f"{(joint + 0.5) / (expected + 0.5):.2f} times as many"
