@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reports.charts.parts import WIDTH
+from reports.charts.parts import ADVANCE, WIDTH
 from reports.charts.shapes import rect, text
 from reports.words.parts import Drawing
 from reports.words.words import number, shortened
@@ -28,7 +28,7 @@ def count_bars(counts: Sequence[tuple[str, int]], own: int) -> Drawing:
     for at, (name, count) in enumerate(counts):
         top, apart = at * ROW, at == own
         shapes += [
-            text(0, top + 15, shortened(name, int(NAMES / 6.3)), bold=apart),
+            text(0, top + 15, shortened(name, int(NAMES / ADVANCE)), bold=apart),
             text(NAMES + AMOUNT, top + 15, number(count), anchor="end"),
             rect(
                 NAMES + AMOUNT + 10,

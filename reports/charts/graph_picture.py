@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 
 from reports.charts.layered_layout import Layered, layered, places
 from reports.charts.palette import LIGHT
-from reports.charts.parts import FONT, TEXT, WIDTH
+from reports.charts.parts import ADVANCE, FONT, TEXT, WIDTH
 from reports.words.parts import Drawing
 from reports.words.words import columns_of, shortened
 
@@ -22,8 +22,6 @@ State: TypeAlias = Literal["valid", "denied", "both"]
 Point: TypeAlias = tuple[float, float]
 """Along the layers and across them."""
 
-ADVANCE = 6.3
-"""Pixels of a character, those of the widest usual ones."""
 LINE = 14
 """Height of a line of text in pixels."""
 LINES = 3

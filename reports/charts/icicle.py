@@ -14,6 +14,10 @@ from reports.words.parts import Drawing, Node
 from reports.words.words import counted, percent
 
 FONT = "Arial, 'Liberation Sans', sans-serif"
+CHARACTER = 6.6
+"""Width in pixels that a character has on average, at most, also where no other font than DejaVu
+Sans, a wide one, is installed.
+"""
 _COLOURS = {**LIGHT, **HUES_LIGHT}
 _DARK = ("scale-3", "scale-4", *HUES)
 """Shades that light text stands on."""
@@ -59,7 +63,7 @@ def _bar(cell: Cell, role: str, width: int, tall: int) -> str:
     row, left = cell.row, cell.column * width
     top, bottom = round(cell.top * tall, 2), round(cell.bottom * tall, 2)
     high = round(bottom - top, 2)
-    label = node_label(row["node"], row["title"], (width - 10) // 6)
+    label = node_label(row["node"], row["title"], int((width - 10) / CHARACTER))
     ink = LIGHT["on-high" if role in _DARK else "on-low"]
     text = (
         f'<text x="{left + 5}" y="{round((top + bottom) / 2 + 3.5, 2):g}" fill="{ink}" '

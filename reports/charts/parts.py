@@ -21,6 +21,8 @@ Rows = Sequence[Mapping[str, Any]]
 FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
 TEXT = 11
 """Font size in pixels."""
+ADVANCE = 6.8
+"""Pixels of a character at that size on average, at most: those of DejaVu Sans, a wide font."""
 _LINE = 24
 """Height of one line of a ranked figure in pixels."""
 

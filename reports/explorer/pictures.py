@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from audit.base.xml_text import xml_text
+from reports.charts.parts import ADVANCE
 from reports.charts.svg import ATTRIBUTES, SHAPES
 from reports.explorer.sheets import UNSUPPRESSED
 from reports.html import environment
@@ -21,8 +22,8 @@ LINE = 18
 """Height of a line of text in pixels."""
 NARROWEST = 420
 """Width of a file in pixels, so that its title has room."""
-HEADING, TEXT = 7.6, 6.3
-"""Pixels of a character of the title, and of other texts."""
+HEADING = 10.0
+"""Pixels of a character of the title."""
 _SVG = "http://www.w3.org/2000/svg"
 
 
@@ -71,7 +72,7 @@ def svg_file(picture: Picture, source: str, *, in_full: bool) -> str:
             keys=keys,
             top=top,
             bottom=top + picture.drawing.height + LINE,
-            foot=[shortened(printable(line), int(width / TEXT)) for line in foot],
+            foot=[shortened(printable(line), int(width / ADVANCE)) for line in foot],
             in_full=in_full,
             whole=(width + 2 * MARGIN, top + picture.drawing.height + LINE * (len(foot) + 1)),
             margin=MARGIN,
