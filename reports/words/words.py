@@ -87,6 +87,7 @@ EVIDENCE: dict[str, str] = {
     "p_value": "p-value",
     "first_as_second": "first label, answered with the second",
     "second_as_first": "second label, answered with the first",
+    "answered": "of them, with this answer",
     "expected_exchanges": "expected of labels mistaken as often",
     "excess_at_least": "instances in excess, at the least",
     "q_value": "q-value (false discovery rate)",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,17 @@ from audit.checks.shared.exchanged_pairs import (
     exchanged_pairs,
     why_no_exchange,
 )
+from audit.checks.shared.leanings import LEAST_LABELS, Leaning, leanings
 from audit.engine.pairs.pair_counts import support
 from audit.engine.scores.exchanges import mistakes
 from audit.hierarchies.relations import RELATIONS
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import Finding
+from audit.results.findings import Finding, Part
 
 _NAME = "model_confuses"
+LEANING = "answer"
+"""Last part of the key of a finding on an answer that the model leans to."""
 _RELATION = {
     "sibling": "siblings",
     "overlap": "with a common node below them",
@@ -36,6 +40,7 @@ def run(measured: Measurements) -> Outcome:
     """Report pairs of labels exchanged more often than their numbers of mistakes let expect.
 
     Neither label is an ancestor of the other. Pairs are ordered by the lower bound of their excess.
+    Those of an answer that the model gives in place of several labels are folded into one finding.
     """
     why_not = why_no_exchange(measured)
     return Outcome(
@@ -51,8 +56,51 @@ def _findings(measured: Measurements) -> Iterator[Finding]:
     assert model is not None
     table, family = exchanged_pairs(measured), exchangeable_pairs(measured)
     labels, alone = _labelled_alone(model, table), _is_single_label(model)
-    for row, (of, with_a, with_b) in zip(table.iter_rows(named=True), labels, strict=True):
-        yield _finding(measured, row, (of, with_a, with_b), family, alone=alone)
+    pairs = [
+        _finding(measured, row, of_labels, family, alone=alone)
+        for row, of_labels in zip(table.iter_rows(named=True), labels, strict=True)
+    ]
+    for leaning in leanings(table):
+        whole = _leaning(measured, leaning, [pairs[row] for row in leaning.rows])
+        yield whole
+        for row in leaning.rows:
+            pairs[row] = replace(pairs[row], folded_into=(whole.id,))
+    yield from pairs
+
+
+def _leaning(measured: Measurements, leaning: Leaning, pairs: Sequence[Finding]) -> Finding:
+    """One finding on an answer, with the numbers of the pair that has the largest excess."""
+    answer, first = measured.hierarchy.nodes[leaning.answer], pairs[0]
+    q_values = sorted(float(pair.evidence["q_value"].value or 0) for pair in pairs)
+    return replace(
+        first,
+        key=(answer, LEANING),
+        statement=f"The model leans to the answer {measured.hierarchy.describe(leaning.answer)}: "
+        "it gives it in place of {labels} labels more often than expected, and seldom the other "
+        f"way round. The largest excess is that of {first.statement}",
+        evidence={
+            **first.evidence,
+            "q_value": replace(first.evidence["q_value"], value=q_values[LEAST_LABELS - 1]),
+            "labels": Quantity(len(pairs)),
+        },
+        curator="Look at instances of these labels: is the label of the answer missing there, or "
+        "does the model fall back on this answer? Say in the release notes which it is.",
+        data_user="Read this answer with care: the model gives it where it misses other labels. "
+        "Try a higher threshold for it, or weigh it less in training.",
+        parts=tuple(_leaning_part(answer, pair) for pair in pairs),
+    )
+
+
+def _leaning_part(answer: str, pair: Finding) -> Part:
+    answered = pair.evidence["first_as_second" if pair.nodes[1] == answer else "second_as_first"]
+    evidence = {
+        "instances": pair.evidence["instances"],
+        "answered": answered,
+        "expected_exchanges": replace(
+            pair.evidence["expected_exchanges"], sources=("instances", "answered")
+        ),
+    }
+    return Part(pair.nodes, evidence)
 
 
 def _is_single_label(model: ModelMeasurements) -> bool:
@@ -115,6 +163,8 @@ def _finding(
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with one of the two as label and the other as answer.
+
+    For a finding on an answer that the model leans to, those of the pair of largest excess.
 
     Returns:
         Their indices in the dataset, ascending, shape (n,); empty without predictions.

@@ -19,7 +19,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.findings import CheckResult
+from audit.results.findings import CheckResult, Finding, Judgement
 from audit.results.shared_findings import shared_finding
 from fixtures.brute_force_scores import exchanged, exchanges_expected
 from fixtures.labelled import labelled, tree
@@ -343,6 +343,109 @@ def test_cases_are_numbered_as_in_the_dataset() -> None:
 
     assert all(n % 10 for n in cases(found, finding).tolist())
     assert {each[n][0][0] for n in cases(found, finding)} == {"cat", "saw"}
+
+
+ANIMALS, THINGS = LEAVES[:4], LEAVES[5:]
+LEANS: Said = [
+    *right(200),
+    *stray(3),
+    *[(40, [leaf], ["saw"]) for leaf in ANIMALS],
+    *stray(60, THINGS),
+]
+"""Animals are answered with a saw, and the other things are taken for each other."""
+
+
+def leaning_of(found: CheckResult) -> Finding:
+    (leaning,) = (finding for finding in found.standing if finding.key)
+    return leaning
+
+
+def test_pairs_of_an_answer_that_the_model_leans_to_are_one_finding() -> None:
+    found = checked(LEANS)
+    leaning = leaning_of(found)
+
+    assert leaning.id == "model_confuses:saw:answer"
+    assert {part.nodes for part in leaning.parts} == {(leaf, "saw") for leaf in ANIMALS}
+    assert {f.nodes for f in found.standing if not f.key} == {
+        ("car", "cup"),
+        ("car", "pen"),
+        ("cup", "pen"),
+    }
+    assert found.folded == 4
+    assert {f.nodes for f in found.findings if f.folded_into} == {p.nodes for p in leaning.parts}
+
+
+def test_a_leaning_has_the_numbers_of_its_pair_of_largest_excess() -> None:
+    found = checked([*LEANS, (9, ["cow"], ["saw"])])
+    leaning = leaning_of(found)
+    pair = next(f for f in found.findings if f.nodes == ("cow", "saw") and not f.key)
+    (part,) = (p for p in leaning.parts if p.nodes == ("cow", "saw"))
+
+    assert (leaning.nodes, leaning.touched, leaning.strength) == (
+        pair.nodes,
+        pair.touched,
+        pair.strength,
+    )
+    assert leaning.evidence["instances"] == pair.evidence["instances"]
+    assert leaning.evidence["labels"].value == 4
+    assert {name: one.value for name, one in part.evidence.items()} == {
+        "instances": 55,
+        "answered": 52,
+        "expected_exchanges": pair.evidence["expected_exchanges"].value,
+    }
+    assert leaning.statement.startswith("The model leans to the answer saw: ")
+    assert leaning.statement.endswith(pair.statement)
+
+
+def test_fewer_labels_or_exchanges_both_ways_are_no_leaning() -> None:
+    others = [*right(200), *stray(3), *stray(60, THINGS)]
+    two: Said = [(40, [leaf], ["saw"]) for leaf in ANIMALS[:2]]
+    both_ways = [*two, (40, ["cow"], ["saw"]), *[(20, ["saw"], [leaf]) for leaf in ANIMALS[:3]]]
+
+    for said in (two, both_ways):
+        found = checked([*others, *said])
+        assert sum("saw" in finding.nodes for finding in found.findings) >= len(said) / 2
+        assert not any(finding.key for finding in found.findings)
+        assert found.folded == 0
+
+
+def test_a_leaning_stands_while_three_of_its_pairs_pass() -> None:
+    found = checked([*LEANS, (15, ["cat"], ["saw"])])
+    leaning = leaning_of(found)
+    pairs_of_it = [f for f in found.findings if f.folded_into]
+    q_values = sorted(float(f.evidence["q_value"].value or 0) for f in pairs_of_it)
+
+    assert leaning.evidence["q_value"].value == q_values[2]
+    assert len(pairs_of_it) == 4
+    dropped = replace(
+        found,
+        findings=tuple(
+            replace(f, judgement=Judgement(dropped=f.id == leaning.id)) for f in found.findings
+        ),
+    )
+    assert {f.nodes for f in pairs_of_it} <= {f.nodes for f in dropped.standing}
+
+
+def test_the_cases_of_a_leaning_are_those_of_its_first_pair() -> None:
+    known = measured(LEANS)
+    found = CHECK.run(known)
+    leaning = leaning_of(found)
+    pair = next(f for f in found.findings if f.nodes == leaning.nodes and not f.key)
+
+    assert cases(known, leaning).tolist() == cases(known, pair).tolist()
+    assert len(cases(known, leaning)) == leaning.touched
+
+
+def test_a_leaning_reads_well_and_withholds_small_directions() -> None:
+    found = checked([*LEANS, (4, ["saw"], ["dog"])])
+    leaning = leaning_of(found)
+    open_, closed = (shared_finding(leaning, m, {}) for m in (1, 11))
+
+    assert "gives it in place of 4 labels more often than expected" in open_["statement"]
+    assert not re.search(r"[{}]", open_["statement"] + closed["statement"])
+    for part in closed["parts"]:
+        assert part["evidence"]["answered"] in (">35", ">39")
+        assert part["evidence"]["expected_exchanges"] is None
 
 
 def test_the_worked_example_of_its_page() -> None:
