@@ -427,6 +427,8 @@ def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
 
 
 def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
+    if finding["id"].endswith(":answer"):
+        yield f"in place of {len(finding['parts'])} labels"
     a, b = _named(finding)
     forth, back, expected = recount.exchanges.of(a, b)
     one = len(recount.carried_alone(a, b))
