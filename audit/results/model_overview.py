@@ -10,8 +10,8 @@ import polars as pl
 
 from audit.results.confused_pairs import most_confused
 from audit.results.disclosure import Cell, carried, is_small, shown_count, shown_parts, together
-from audit.results.model_part import ModelPart
 from audit.results.overview import Overview, Published
+from audit.results.parts.model_part import ModelPart
 
 
 def model_overview(

@@ -22,8 +22,8 @@ from audit.results.disclosure import (
     seen_whole,
     together,
 )
-from audit.results.model_part import ModelPart
 from audit.results.overview import Published
+from audit.results.parts.model_part import ModelPart
 
 _FROM_REFERENCE = ("reference", "")
 """Rest of the key, after the parent, of a residual share that differs from the reference."""

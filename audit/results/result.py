@@ -14,9 +14,9 @@ from audit.base.plurals import counted
 from audit.results.changes_since import Remembered
 from audit.results.disclosure import Earlier, Quantity
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Status
-from audit.results.model_part import ModelPart
 from audit.results.other_views import OtherViews
-from audit.results.part import ResultPart
+from audit.results.parts.model_part import ModelPart
+from audit.results.parts.part import ResultPart
 from audit.results.shared_view import SharedView
 
 COUNTED = "counted"

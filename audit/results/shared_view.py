@@ -25,14 +25,14 @@ from audit.results.disclosure import (
     protected,
     shown,
 )
-from audit.results.drift_part import DriftPart
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Place, shown_place
 from audit.results.lineage import lineage
 from audit.results.model_overview import confused, confused_counts, model_overview
-from audit.results.model_part import ModelPart
 from audit.results.other_views import DENOMINATOR, NumberId, OtherViews
 from audit.results.overview import Pictured, Published, overview, pictured
 from audit.results.parts import PARTS
+from audit.results.parts.drift_part import DriftPart
+from audit.results.parts.model_part import ModelPart
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     UNINFORMATIVE,

@@ -8,7 +8,7 @@ from audit.base.progress import Progress
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.part import ResultPart
+from audit.results.parts.part import ResultPart
 
 
 class Analysis(Protocol):

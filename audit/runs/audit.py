@@ -40,10 +40,10 @@ from audit.measure.reference import Reference
 from audit.measure.rule_book import refuse_contradictions
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
-from audit.results.drift_part import DriftPart
 from audit.results.findings import CheckResult
-from audit.results.model_part import ModelPart
-from audit.results.part import ResultPart
+from audit.results.parts.drift_part import DriftPart
+from audit.results.parts.model_part import ModelPart
+from audit.results.parts.part import ResultPart
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
 from audit.runs.analysis import Analysis
 from audit.runs.cases import CaseNumbers, case_table

@@ -28,7 +28,7 @@ from audit.entailment.reading.reading import read_entailment
 from audit.hierarchies.formats.wordnet import read_wordnet
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.entailment_part import SHARED, EntailmentPart
+from audit.results.parts.entailment_part import SHARED, EntailmentPart
 from audit.results.result import AuditResult
 from audit.runs.labels_alone import ENTAILMENT, labels_alone
 from audit.runs.settings import Entailing, Settings

@@ -18,7 +18,7 @@ from audit.explanations.reading.reading import read_attributions
 from audit.explanations.shown_examples import shown_examples
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.explanation_part import ExplanationPart
+from audit.results.parts.explanation_part import ExplanationPart
 from audit.runs.labels_alone import ATTRIBUTIONS, labels_alone
 from audit.runs.settings import Explaining
 

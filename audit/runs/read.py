@@ -16,8 +16,8 @@ from audit.results.disclosure import Earlier, Quantity
 from audit.results.disclosure.earlier_table import earlier_of
 from audit.results.findings import CheckResult, Finding, Judgement, Part, Waived
 from audit.results.other_views import OtherViews
-from audit.results.part import ResultPart
 from audit.results.parts import PARTS
+from audit.results.parts.part import ResultPart
 from audit.results.result import COUNTED, AuditResult
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.folder import (

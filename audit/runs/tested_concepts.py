@@ -23,7 +23,7 @@ from audit.concepts.title_facets import facets_from_titles
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.concept_part import SHARED, ConceptPart
+from audit.results.parts.concept_part import SHARED, ConceptPart
 from audit.runs.labels_alone import REPRESENTATIONS, labels_alone
 from audit.runs.settings import Testing
 

@@ -10,7 +10,7 @@ from typing import Any
 from audit.base.files import sha256_of
 from audit.base.plurals import counted
 from audit.explanations.reading.sound_rows import DEFAULTS, REQUIRED
-from audit.results.explanation_part import ExplanationPart
+from audit.results.parts.explanation_part import ExplanationPart
 from audit.results.result import AuditResult
 from audit.runs.exploring.row_stream import plain_text, streamed_rows
 from audit.runs.exploring.shelf import Shelf

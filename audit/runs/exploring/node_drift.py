@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from audit.engine.statistics.intervals import wilson
-from audit.results.drift_part import DriftPart
 from audit.results.drift_view import DriftView
 from audit.results.exploration import Row
+from audit.results.parts.drift_part import DriftPart
 
 Tested: TypeAlias = Mapping[tuple[str, str], Row]
 """Rows of the table of comparisons of one node, by column and value."""

@@ -10,8 +10,8 @@ import polars as pl
 
 from audit.base.dag import IntArray, row
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.results.drift_part import DriftPart
 from audit.results.exploration import NodeView, Page, Row, Span
+from audit.results.parts.drift_part import DriftPart
 from audit.results.result import AuditResult
 from audit.runs.exploring.node_drift import NodeDrift
 from audit.runs.exploring.top_branches import top_branches

@@ -13,7 +13,7 @@ import polars as pl
 from audit.base.files import parquet_schema
 from audit.results.exploration import Page, Span
 from audit.results.explored_tables import ExploredTable, TableQuery, Values
-from audit.results.part import ResultPart
+from audit.results.parts.part import ResultPart
 from audit.runs.manifest import RESTRICTED
 
 MOST_CHOICES = 24

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from audit.results.concept_part import SHARED
+from audit.results.parts.concept_part import SHARED
 from audit.runs.labels_alone import LABELS_ALONE
 from fixtures import concept_results, results
 from reports.chapters.concepts.concepts import Concepts, concepts

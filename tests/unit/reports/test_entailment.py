@@ -19,7 +19,7 @@ from audit.entailment.detection.measures import MEASURES
 from audit.entailment.reading.columns import KINDS as READ_KINDS
 from audit.entailment.reading.reading import REASONS
 from audit.hierarchies.lint.finding import LINTS
-from audit.results.entailment_part import SHARED
+from audit.results.parts.entailment_part import SHARED
 from fixtures import entailment_results, results
 from fixtures.entailment_results import HOSTILE, MODELS, OUTLIER
 from fixtures.examples import examples

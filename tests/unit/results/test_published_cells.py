@@ -18,7 +18,7 @@ from audit.results.disclosure import (
     only_uninformative,
     together,
 )
-from audit.results.model_part import ModelPart
+from audit.results.parts.model_part import ModelPart
 from audit.results.published_cells import (
     depth_counts,
     depths_shown,

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from audit.engine.statistics.intervals import wilson
-from audit.results.drift_part import DriftPart
 from audit.results.drift_view import DriftView
+from audit.results.parts.drift_part import DriftPart
 from audit.runs.audit import run_audit
 from audit.runs.exploring.node_drift import NodeDrift
 from audit.runs.exploring.opened_run import open_run

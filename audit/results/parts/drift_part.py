@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from audit.results.part import ReadTable, ResultPart, Tables
+from audit.results.parts.part import ReadTable, ResultPart, Tables
 
 
 @dataclass(frozen=True, eq=False)

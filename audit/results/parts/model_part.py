@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from audit.results.part import ReadTable, Tables
+from audit.results.parts.part import ReadTable, Tables
 from audit.results.shared_metrics import Scopes, shared_metrics
 
 _METRICS: dict[str, Any] = {

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import polars as pl
 
-from audit.results.part import ReadTable, ResultPart, Tables
+from audit.results.parts.part import ReadTable, ResultPart, Tables
 from audit.results.shared_tables import SharedTable, shared_rows
 
 PREFIX = "entailment_"

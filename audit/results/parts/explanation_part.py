@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from audit.results.explanation_metrics import explanation_metrics
-from audit.results.part import ReadTable, ResultPart, Tables
+from audit.results.parts.part import ReadTable, ResultPart, Tables
 from audit.results.shared_tables import SharedTable, shared_rows
 
 PREFIX = "explanations_"
