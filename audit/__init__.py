@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from audit import metrics as metrics
+    from audit.alignment import functions
     from audit.base.errors import AuditError
     from audit.base.limits import limits
     from audit.data.dataset import LabelDataset, load_labels
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from audit.runs.folder import write_run
     from audit.runs.read import read_run
     from audit.runs.verify import verify_run
+
+    metrics = functions
 
 __all__ = [
     "AuditError",
@@ -74,7 +76,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     """Import a public name on first use, so that ``import audit`` stays light."""
     if name == "metrics":
-        return import_module("audit.metrics")
+        return import_module("audit.alignment.functions")
     if name not in _HOME:
         raise AttributeError(f"module 'audit' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from audit.results.depths_since import depths_since
-from audit.results.disclosure import Shown, is_small
+from audit.results.disclosure import Shown, is_small, least
 
 Remembered: TypeAlias = Mapping[str, Any]
 """The part of a reference that a run keeps: ``instances, status, min_cell``, ``hierarchy`` (its
@@ -161,6 +161,22 @@ def changed_little(
     for name in filter(came.__contains__, before["counts"]):
         if any(is_small(abs(n), min_cell) for n in (came[name], *_rests(came, name))):
             yield name
+
+
+def bounds_since(
+    before: Mapping[str, Any] | None, now: Mapping[str, Shown], min_cell: int
+) -> dict[str, Shown]:
+    """Bounds in place of the counts that would tell a small cell beside those of the reference.
+
+    Args:
+        before: The part of the reference's finding that is kept; None if it lacks the finding.
+        now: Evidence of the finding.
+        min_cell: Smallest count that may be shown.
+    """
+    if before is None or min_cell <= 1:
+        return {}
+    changed = changed_little(before, now, min_cell)
+    return {name: f">{min_cell - 1}" for name in changed if least(now[name]) >= min_cell}
 
 
 def _rests(came: Mapping[str, int], name: str) -> Iterator[int]:

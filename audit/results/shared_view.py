@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from audit.results.changes_since import changed_little, since_reference
+from audit.results.changes_since import bounds_since, since_reference
 from audit.results.coverage import coverage
 from audit.results.depths_since import SHALLOWER, told_loss
 from audit.results.disclosure import (
@@ -19,7 +19,6 @@ from audit.results.disclosure import (
     Release,
     Shown,
     carried,
-    least,
     left_possible,
     only_uninformative,
     protected,
@@ -316,7 +315,9 @@ class SharedView:
             for part, line in zip(finding.parts, known[1:], strict=True):
                 line[AT_MOST] = self._most(whole_cells(finding.check, part.nodes))
         known[0] |= self._of_reference(finding)
-        return [{**self._bounded_since(finding), **known[0], **self._loss(finding)}, *known[1:]]
+        now = {name: quantity.value for name, quantity in finding.evidence.items()}
+        since = bounds_since(self._before.get(finding.id), now, self._min_cell)
+        return [{**since, **known[0], **self._loss(finding)}, *known[1:]]
 
     def _most(self, cells: Sequence[Cell]) -> Shown:
         """The least of those counts that are shown as they are."""
@@ -347,15 +348,6 @@ class SharedView:
                 if all(self._tells((a, b)) for a, b in (*own, *finding.beside)):
                     pairs |= own
         return frozenset((min(pair), max(pair)) for pair in pairs)
-
-    def _bounded_since(self, finding: Finding) -> dict[str, Shown]:
-        """Bounds of counts of a finding that tell a small cell beside those of the reference."""
-        before, m = self._before.get(finding.id), self._min_cell
-        if before is None or m <= 1:
-            return {}
-        now = {name: quantity.value for name, quantity in finding.evidence.items()}
-        changed = changed_little(before, now, m)
-        return {name: f">{m - 1}" for name in changed if least(now[name]) >= m}
 
     @cached_property
     def _before(self) -> dict[str, Mapping[str, Any]]:

@@ -216,3 +216,12 @@ def _nodes(labels: Collection[str], hierarchy: Hierarchy) -> dict[str, int]:
             found=first_cases(unknown),
         )
     return {label: hierarchy.index(str(at.node)) for label, at in found.items()}
+
+
+def refuse_other_length(gold: Sparse, outputs: Outputs) -> None:
+    """Raise SchemaError unless labels and predictions are of as many instances."""
+    if gold.shape[0] != outputs.scores.shape[0]:
+        raise SchemaError(
+            "labels and predictions must be of the same instances",
+            found=f"{gold.shape[0]:,} and {outputs.scores.shape[0]:,} instances",
+        )

@@ -11,7 +11,8 @@ arguments are scikit-learn's: what is true comes first. An undefined number is N
 
 from __future__ import annotations
 
-from audit.metrics.functions import (
+from audit.alignment.functions.hierarchical_metrics import HierarchicalMetrics
+from audit.alignment.functions.metrics import (
     abstraction_match,
     accuracy,
     accuracy_alignment,
@@ -25,7 +26,6 @@ from audit.metrics.functions import (
     subgraph_preference,
     uncertainty_alignment,
 )
-from audit.metrics.updated import HierarchicalMetrics
 
 __all__ = [
     "HierarchicalMetrics",

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from audit.alignment.functions.inputs import (
+    HierarchyLike,
+    Outputs,
+    hierarchy_from,
+    labels_from,
+    outputs_from,
+    refuse_other_length,
+)
+from audit.alignment.functions.metrics import value_of
 from audit.alignment.metrics import METRICS
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.measure import measures_of
 from audit.alignment.metrics.moves import moves_of
 from audit.alignment.metrics.streaming import Stream
 from audit.base.errors import SchemaError
-from audit.metrics.functions import refuse_other_length, value_of
-from audit.metrics.inputs import HierarchyLike, Outputs, hierarchy_from, labels_from, outputs_from
 
 
 class HierarchicalMetrics:

@@ -9,6 +9,13 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from audit.alignment.functions.inputs import (
+    HierarchyLike,
+    hierarchy_from,
+    labels_from,
+    outputs_from,
+    refuse_other_length,
+)
 from audit.alignment.metrics import accuracy as by_answer
 from audit.alignment.metrics import confusion, preference, uncertainty
 from audit.alignment.metrics.hierarchical import Average, hierarchical_scores
@@ -19,7 +26,6 @@ from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.scores.cuts import Cut, depth_cut
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.metrics.inputs import HierarchyLike, Outputs, hierarchy_from, labels_from, outputs_from
 
 
 def hierarchical_precision(
@@ -326,15 +332,6 @@ class _World:
 
     def cut(self, depth: int | None) -> Cut:
         return _cut(self.hierarchy, depth)
-
-
-def refuse_other_length(gold: Sparse, outputs: Outputs) -> None:
-    """Raise SchemaError unless labels and predictions are of as many instances."""
-    if gold.shape[0] != outputs.scores.shape[0]:
-        raise SchemaError(
-            "labels and predictions must be of the same instances",
-            found=f"{gold.shape[0]:,} and {outputs.scores.shape[0]:,} instances",
-        )
 
 
 def _cut(hierarchy: Hierarchy, depth: int | None) -> Cut:
