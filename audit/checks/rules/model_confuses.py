@@ -92,15 +92,17 @@ def _leaning(measured: Measurements, leaning: Leaning, pairs: Sequence[Finding])
 
 
 def _leaning_part(answer: str, pair: Finding) -> Part:
-    answered = pair.evidence["first_as_second" if pair.nodes[1] == answer else "second_as_first"]
+    """One pair of an answer that the model leans to, the label in whose place it is given first."""
+    label, *_ = (node for node in pair.nodes if node != answer)
+    ahead = pair.nodes[1] == answer
     evidence = {
         "instances": pair.evidence["instances"],
-        "answered": answered,
+        "answered": pair.evidence["first_as_second" if ahead else "second_as_first"],
         "expected_exchanges": replace(
             pair.evidence["expected_exchanges"], sources=("instances", "answered")
         ),
     }
-    return Part(pair.nodes, evidence)
+    return Part((label, answer), evidence)
 
 
 def _is_single_label(model: ModelMeasurements) -> bool:

@@ -365,14 +365,28 @@ def test_pairs_of_an_answer_that_the_model_leans_to_are_one_finding() -> None:
     leaning = leaning_of(found)
 
     assert leaning.id == "model_confuses:saw:answer"
-    assert {part.nodes for part in leaning.parts} == {(leaf, "saw") for leaf in ANIMALS}
+    assert [part.nodes[1] for part in leaning.parts] == ["saw"] * 4
+    assert {part.nodes[0] for part in leaning.parts} == set(ANIMALS)
     assert {f.nodes for f in found.standing if not f.key} == {
         ("car", "cup"),
         ("car", "pen"),
         ("cup", "pen"),
     }
     assert found.folded == 4
-    assert {f.nodes for f in found.findings if f.folded_into} == {p.nodes for p in leaning.parts}
+    assert {f.nodes for f in found.findings if f.folded_into} == {(x, "saw") for x in ANIMALS}
+
+
+def test_the_label_of_a_line_comes_before_the_answer() -> None:
+    """Where the answer is the first of the two in node order too."""
+    said: Said = [
+        *right(200),
+        *stray(3),
+        *[(40, [leaf], ["car"]) for leaf in ("cat", "dog", "hen")],
+    ]
+    leaning = leaning_of(checked([*said, *stray(60, ("saw", "cup", "pen"))]))
+
+    assert {part.nodes for part in leaning.parts} == {(x, "car") for x in ("cat", "dog", "hen")}
+    assert all(part.evidence["answered"].value == 43 for part in leaning.parts)
 
 
 def test_a_leaning_has_the_numbers_of_its_pair_of_largest_excess() -> None:
