@@ -129,8 +129,10 @@ def _larger_beside_smaller(block: Sparse) -> tuple[Sparse, Sparse]:
         entropy of the two.
     """
     instance = row_numbers(block)
-    levels, rank = np.unique(block.data, return_inverse=True)
-    keys, line = np.unique(instance * len(levels) + rank, return_inverse=True)
+    levels = np.unique(block.data)
+    rank = np.searchsorted(levels, block.data)
+    # asking for the indices has numpy sort stably, fast where instances are in order
+    keys, _, line = np.unique(instance * len(levels) + rank, return_index=True, return_inverse=True)
     line_instance, line_rank = np.divmod(keys, len(levels))
     shape = (len(keys), block.shape[1])
     holds = coo_array((np.ones(len(line)), (line, block.indices)), shape=shape)
