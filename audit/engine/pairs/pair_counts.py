@@ -83,9 +83,12 @@ def count_pairs(aggregated: Sparse, progress: Progress = silent) -> PairCounts:
     compact = csr_array(aggregated[:, used])
     deficits = _entropy_deficits(compact, progress)
     joint = joint_counts(compact, progress)
-    confusion = csr_array(joint - deficits)
     first = np.repeat(np.arange(len(used)), np.diff(joint.indptr))
-    return PairCounts(used[first], used[joint.indices], joint.data.astype(np.int64), confusion.data)
+    confusion = joint.data.astype(np.float64)
+    unequal = first * len(used) + joint.indices
+    unequal = np.searchsorted(unequal, row_numbers(deficits) * len(used) + deficits.indices)
+    confusion[unequal] -= deficits.data
+    return PairCounts(used[first], used[joint.indices], joint.data.astype(np.int64), confusion)
 
 
 def _upper(matrix: Any) -> Sparse:
