@@ -315,7 +315,12 @@ def _written(
     lines = pl.concat([mapped.select(as_written), refusals.select(as_written)])
     numbered = rows.join(lines.with_row_index("line"), on=as_written, nulls_equal=True)
     of_instances = _numbered(numbered.select("instance", "line"), instances)
-    return of_instances.unique().sort("instance", "line")
+    # one number for both sorts several times as fast as two columns
+    many = max(len(lines), 1)
+    pair = pl.col("instance").cast(pl.UInt64) * many + pl.col("line")
+    pairs = of_instances.select(pair.sort().unique(maintain_order=True)).to_series()
+    ends = {"instance": pairs // many, "line": pairs % many}
+    return pl.DataFrame(ends, schema=of_instances.schema)
 
 
 def _refusals(rows: pl.DataFrame) -> pl.DataFrame:
