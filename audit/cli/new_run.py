@@ -65,7 +65,7 @@ def _written(
     settings: Settings, options: Mapping[str, Any], progress: Progress
 ) -> tuple[AuditResult, list[RenderError], LayoutCost]:
     """Write a sealed run; returns its result, rendering errors, and the cost of its pair layout."""
-    from audit.runs.folder import write_tables, writing_run
+    from audit.runs.folder import write_tables, writing_pairs, writing_run
     from audit.runs.inputs import stated_policy
     from audit.runs.make import audited, keeping_count
     from audit.runs.manifest import seal
@@ -88,9 +88,12 @@ def _written(
         )
         result = with_keyed_data(made.result, key)
         imprint = imprint_of(settings.model_dump(mode="json"))
-        with rendering(result, folder, imprint, options["pdf"], progress) as unrendered:
+        with (
+            writing_pairs(result, folder) as pairs,
+            rendering(result, folder, imprint, options["pdf"], progress) as unrendered,
+        ):
             progress("writing tables")
-            layout = write_tables(result, folder, progress)
+            layout = write_tables(result, folder, progress, pairs)
             made.keep(folder)
         progress("sealing")
         seal(

@@ -11,6 +11,7 @@ import polars as pl
 from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import IntArray, Sparse
+from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress
 from audit.counting.counts import PairRecords
 from audit.counting.judged_pairs import PairsInMemory
@@ -183,6 +184,7 @@ class Instances:
         Time and memory grow with the sum over instances of (nodes per instance)^2.
         """
         hierarchy, counts = self.hierarchy, count_pairs(self._confused, progress)
+        give_back_freed_memory()
         lines = in_line(hierarchy.closure)
         own = joint_entailed(counts, records.entailed, lines, len(hierarchy))
         table = pair_table(hierarchy, counts, self.support)

@@ -109,11 +109,14 @@ class LabelDataset:
         A repeated label counts once; an instance without labels is an empty row.
         """
         shape = (len(self.instances), len(self.hierarchy))
-        pairs = self.assertions.select("instance", "node").unique().sort("instance", "node")
+        instance, node = (
+            self.assertions[end].to_numpy().astype(np.int64) for end in ("instance", "node")
+        )
+        pairs = np.sort(instance * shape[1] + node, kind="stable")  # nearly in order already
+        instance, node = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], shape[1])
         indptr = np.zeros(shape[0] + 1, np.int64)
-        np.cumsum(np.bincount(pairs["instance"].to_numpy(), minlength=shape[0]), out=indptr[1:])
-        ones = np.ones(len(pairs), np.int64)
-        return csr_array((ones, pairs["node"].to_numpy().astype(np.int64), indptr), shape=shape)
+        np.cumsum(np.bincount(instance, minlength=shape[0]), out=indptr[1:])
+        return csr_array((np.ones(len(node), np.int64), node, indptr), shape=shape)
 
     def within(self, hierarchy: Hierarchy) -> LabelDataset:
         """The same labels in another hierarchy, which must contain all their nodes."""
@@ -312,7 +315,12 @@ def _written(
     lines = pl.concat([mapped.select(as_written), refusals.select(as_written)])
     numbered = rows.join(lines.with_row_index("line"), on=as_written, nulls_equal=True)
     of_instances = _numbered(numbered.select("instance", "line"), instances)
-    return of_instances.unique().sort("instance", "line")
+    # one number for both sorts several times as fast as two columns
+    many = max(len(lines), 1)
+    pair = pl.col("instance").cast(pl.UInt64) * many + pl.col("line")
+    pairs = of_instances.select(pair.sort().unique(maintain_order=True)).to_series()
+    ends = {"instance": pairs // many, "line": pairs % many}
+    return pl.DataFrame(ends, schema=of_instances.schema)
 
 
 def _refusals(rows: pl.DataFrame) -> pl.DataFrame:

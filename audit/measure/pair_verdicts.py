@@ -199,15 +199,14 @@ class Verdicts:
 
         ``p_value`` and ``q_value`` are given for all.
         """
-        explained = self.explained
-        shrunk, low, high = shrunk_ratio(self.excesses.observed, explained)
+        told = np.flatnonzero(~np.isnan(self.explained))
+        ratios = np.full((3, len(self.explained)), np.nan)
+        ratios[:, told] = shrunk_ratio(self.excesses.observed[told], self.explained[told])
         columns = {
             "p_value": self.excesses.p_value,
             "q_value": self.q_value,
-            "explained": explained,
-            "shrunk_ratio": shrunk,
-            "ratio_low": low,
-            "ratio_high": high,
+            "explained": self.explained,
+            **dict(zip(("shrunk_ratio", "ratio_low", "ratio_high"), ratios, strict=True)),
         }
         rank = pl.Series("found_rank", self.found_rank).replace(0, None)
         return pl.DataFrame(columns, nan_to_null=True).with_columns(rank)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -241,12 +242,51 @@ def write_run(result: AuditResult, out: str | Path, *, overwrite: bool = False) 
     return out
 
 
-def write_tables(result: AuditResult, folder: Path, progress: Progress = silent) -> LayoutCost:
-    """Write ``result.json`` and the restricted tables; what the layout of pairs took of it."""
-    (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
+@contextmanager
+def writing_pairs(result: AuditResult, folder: Path) -> Iterator[Future[None]]:
+    """Write the pair table to a run folder beside the block, mostly on a core that it leaves idle.
+
+    Yields what `write_tables` waits for. A block that fails ends once the table is written.
+    """
     give_back_freed_memory()
+    _restricted(folder)
+    with ThreadPoolExecutor(1) as beside:
+        yield beside.submit(_write_pairs, result, folder)
+
+
+def _restricted(folder: Path) -> Path:
+    """The folder of restricted tables in a run folder, made where it is not there."""
     restricted = folder / RESTRICTED
     restricted.mkdir(mode=0o700, exist_ok=True)
+    return restricted
+
+
+def _write_pairs(result: AuditResult, folder: Path) -> None:
+    result.pairs.sink_parquet(
+        folder / RESTRICTED / "pairs.parquet", row_group_size=ROWS_OF_GROUP, compression_level=1
+    )
+
+
+def write_tables(
+    result: AuditResult,
+    folder: Path,
+    progress: Progress = silent,
+    pairs: Future[None] | None = None,
+) -> LayoutCost:
+    """Write ``result.json`` and the restricted tables.
+
+    Args:
+        result: The result.
+        folder: The run folder.
+        progress: Progress callback.
+        pairs: From `writing_pairs`; None: the pair table is written here too.
+
+    Returns:
+        What the layout of pairs took of it.
+    """
+    (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
+    give_back_freed_memory()
+    restricted = _restricted(folder)
     (restricted / POLICY).write_bytes(to_json_bytes(result.counted_with))
     result.nodes.write_parquet(restricted / "nodes.parquet")
     result.edges.write_parquet(restricted / "edges.parquet")
@@ -254,9 +294,6 @@ def write_tables(result: AuditResult, folder: Path, progress: Progress = silent)
     result.strata.write_parquet(restricted / "strata.parquet")
     result.branch_pairs.write_parquet(restricted / "branch_pairs.parquet")
     _write_judged(result, restricted)
-    result.pairs.sink_parquet(
-        restricted / "pairs.parquet", row_group_size=ROWS_OF_GROUP, compression_level=1
-    )
     if result.cases is not None:
         result.cases.sink_parquet(restricted / "cases.parquet")
     if result.others is not None:
@@ -265,6 +302,7 @@ def write_tables(result: AuditResult, folder: Path, progress: Progress = silent)
     for part in result.parts:
         for name, table in part.tables().items():
             _write_table(table, restricted / f"{name}.parquet")
+    _write_pairs(result, folder) if pairs is None else pairs.result()
     tables = [restricted / name for name in PAIR_TABLES if (restricted / name).is_file()]
     costs = [write_pair_layout(table, result.nodes["node"], progress) for table in tables]
     return sum(costs, LayoutCost())

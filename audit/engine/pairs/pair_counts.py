@@ -83,9 +83,12 @@ def count_pairs(aggregated: Sparse, progress: Progress = silent) -> PairCounts:
     compact = csr_array(aggregated[:, used])
     deficits = _entropy_deficits(compact, progress)
     joint = joint_counts(compact, progress)
-    confusion = csr_array(joint - deficits)
     first = np.repeat(np.arange(len(used)), np.diff(joint.indptr))
-    return PairCounts(used[first], used[joint.indices], joint.data.astype(np.int64), confusion.data)
+    confusion = joint.data.astype(np.float64)
+    unequal = first * len(used) + joint.indices
+    unequal = np.searchsorted(unequal, row_numbers(deficits) * len(used) + deficits.indices)
+    confusion[unequal] -= deficits.data
+    return PairCounts(used[first], used[joint.indices], joint.data.astype(np.int64), confusion)
 
 
 def _upper(matrix: Any) -> Sparse:
@@ -129,8 +132,10 @@ def _larger_beside_smaller(block: Sparse) -> tuple[Sparse, Sparse]:
         entropy of the two.
     """
     instance = row_numbers(block)
-    levels, rank = np.unique(block.data, return_inverse=True)
-    keys, line = np.unique(instance * len(levels) + rank, return_inverse=True)
+    levels = np.unique(block.data)
+    rank = np.searchsorted(levels, block.data)
+    # asking for the indices has numpy sort stably, fast where instances are in order
+    keys, _, line = np.unique(instance * len(levels) + rank, return_index=True, return_inverse=True)
     line_instance, line_rank = np.divmod(keys, len(levels))
     shape = (len(keys), block.shape[1])
     holds = coo_array((np.ones(len(line)), (line, block.indices)), shape=shape)

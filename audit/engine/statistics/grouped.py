@@ -75,12 +75,11 @@ class GroupTest:
 
         Time grows with the supports of their nodes, and with the number of groups.
         """
-        pairs = zip(a.tolist(), b.tolist(), strict=True)
+        by_stratum = np.array(list(self.expected.terms(a, b))).T
+        pairs = zip(a.tolist(), b.tolist(), np.ascontiguousarray(by_stratum), strict=True)
         return np.array([self._p_value(*pair) for pair in pairs], np.float64)
 
-    def _p_value(self, a: int, b: int) -> float:
-        terms = self.expected.terms(np.array([a]), np.array([b]))
-        by_stratum = np.array([float(term[0]) for term in terms])
+    def _p_value(self, a: int, b: int, by_stratum: FloatArray) -> float:
         first, second = self.grouped.carrying(a), self.grouped.carrying(b)
         joint = self._common(first, second)
         alone = [self.grouped.carrying(node) for node in self.grouped.below_both(a, b).tolist()]

@@ -23,6 +23,8 @@ _PASSES = (6, 3, 3)
 """How often the means are drawn closer each time that the weights are."""
 _NORMAL = ((-np.sqrt(3), 1 / 6), (0.0, 2 / 3), (np.sqrt(3), 1 / 6))
 """Points and shares that stand for a normal distribution (Gauss and Hermite's)."""
+_AT_ONCE = 64
+"""Number of shares whose densities are computed together."""
 _STEPS, _CLOSE, _TINY = 60, 1e-10, 1e-15
 
 
@@ -144,8 +146,12 @@ class _Counts:
         """Log posterior density of the two logits, but for a constant; shapes broadcast."""
         a, b = self.parameters(mean, weight)
         density = -len(self.k) * betaln(a, b)
-        for counted, of in zip(self.k.tolist(), self.n.tolist(), strict=True):
-            density += betaln(a + counted, b + of - counted)
+        for start in range(0, len(self.k), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            counted, of = (each[some].reshape(-1, *[1] * a.ndim) for each in (self.k, self.n))
+            added = betaln(a + counted, b + of - counted)
+            added[0] += density
+            density = added.sum(axis=0)
         uniform = np.log(expit(mean) * expit(-mean)) + np.log(expit(weight) * expit(-weight))
         return np.asarray(density + uniform, np.float64)
 

@@ -55,7 +55,7 @@ def result(*checks: CheckResult, max_findings: int = 20, min_cell: int = 1) -> A
         "branch": pl.String,
         "assignable": pl.Boolean,
     }
-    texts, numbers = ("a", "b", "relation"), ("joint", "found_rank")
+    texts, numbers = ("a", "b", "relation"), ("support_a", "support_b", "joint", "found_rank")
     pairs = dict.fromkeys(texts, pl.String) | dict.fromkeys(numbers, pl.Int64)
     return AuditResult(
         identity={},
