@@ -79,7 +79,7 @@ def tallied(keys: IntArray) -> Sums:
     if int(keys.max()) < PLACES_PER_KEY * len(keys):
         return counts_by_place(np.bincount(keys))
     there, counts = np.unique(keys, return_counts=True)
-    return counts_only(there, counts)
+    return counts_only(there.astype(np.int64), counts)
 
 
 def _between(specific: Sparse, part: IntArray, branch_of: IntArray, n_nodes: int) -> Sums:
