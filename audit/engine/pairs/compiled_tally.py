@@ -5,6 +5,8 @@ Only `audit.engine.pairs.tally` imports this module, and only where numba is ins
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -16,8 +18,8 @@ _SHIFT, _VALUE = np.uint32(VALUE_BITS), np.uint32(2**VALUE_BITS - 1)
 
 @njit(cache=True, nogil=True)
 def in_order_of_slots(
-    bounds: NDArray[np.int64],
-    nodes: NDArray[np.int64],
+    bounds: NDArray[np.integer[Any]],
+    nodes: NDArray[np.integer[Any]],
     values: NDArray[np.int64],
     slot_of: NDArray[np.int64],
     slots: int,
