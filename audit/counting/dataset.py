@@ -230,8 +230,9 @@ class LoadedRecords(Records):
 
     @cached_property
     def _nested(self) -> Mapping[Kind, Sums]:
-        direct, strict_closure = self.dataset.direct, self.dataset.hierarchy.strict_closure
-        return count_nested(direct, csr_array(direct @ strict_closure), strict_closure)
+        direct, hierarchy = self.dataset.direct, self.dataset.hierarchy
+        nested = csr_array(direct.multiply(direct @ hierarchy.strict_closure))
+        return count_nested(direct, nested, hierarchy.closure)
 
     @cached_property
     def _all(self) -> RecordCounts:
@@ -241,11 +242,11 @@ class LoadedRecords(Records):
             node_of=np.concatenate([nodes, np.full_like(reasons, -1)]),
             reason_of=np.concatenate([np.full_like(nodes, -1), reasons]),
             residual=residual_kinds(self.residual, len(hierarchy)),
-            strict_closure=hierarchy.strict_closure,
+            closure=hierarchy.closure,
             branch_of=counted_branches(hierarchy.first_branch, hierarchy.leaf),
             uninformative=hierarchy.uninformative,
         )
-        counts, _ = count_records(_rows(self.dataset), mapped)
+        counts, *_ = count_records(_rows(self.dataset), mapped)
         return counts
 
 

@@ -37,7 +37,7 @@ from audit.counting.storage.checkpoint import (
 )
 from audit.counting.storage.spill import Arrays
 from audit.data.batches import Rows, rows_of
-from audit.data.mapping import label_counts, summed_counts
+from audit.data.mapping import summed_counts
 from audit.data.sources import Source, source_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
@@ -220,7 +220,7 @@ def _count_labels(reading: _Reading, progress: Progress) -> pl.DataFrame:
     """Number of assertions of each label; raises InputError if the file has no rows."""
     counts, read = summed_counts([]), 0
     for rows in reading.rows():
-        counts, read = summed_counts([counts, label_counts(rows.labels)]), rows.stop
+        counts, read = summed_counts([counts, rows.counts]), rows.stop
         progress("reading labels", read, None, "rows")
     if not read:
         raise InputError("a dataset with rows is required", found="none", where=reading.source)

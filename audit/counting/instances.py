@@ -85,9 +85,9 @@ class Contiguous:
         """
         rows = pl.concat([self.waiting, rows.drop_nulls("instance")])
         instance = rows["instance"].rle_id()
-        whole = instance < instance[-1] if len(rows) else instance.cast(pl.Boolean)
-        self.waiting = rows.filter(~whole)
-        return self._ended(rows.filter(whole), instance.filter(whole))
+        whole = int(instance.search_sorted(instance[-1])) if len(rows) else 0
+        self.waiting = rows[whole:]
+        return self._ended(rows[:whole], instance[:whole])
 
     def rest(self) -> RecordRows:
         """The instance held back, once there are no more rows."""

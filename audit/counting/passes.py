@@ -102,8 +102,8 @@ class Counting:
         self._in_order.add(partial(self._counted, rows))
 
     def _counted(self, rows: RecordRows) -> _BatchCounts:
-        counts, direct = count_records(rows, self.mapped)
-        return counts, *count_batch(direct, self.tally.closure)
+        counts, direct, aggregated = count_records(rows, self.mapped)
+        return counts, count_batch(direct, aggregated, self.tally.closure), aggregated
 
     def _take(self, counted: _BatchCounts) -> None:
         counts, batch, aggregated = counted

@@ -69,7 +69,7 @@ class Plan:
             node_of=labels.node_of,
             reason_of=labels.reason_of,
             residual=self.residual,
-            strict_closure=hierarchy.strict_closure,
+            closure=hierarchy.closure,
             branch_of=branches,
             uninformative=hierarchy.uninformative,
         )

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from audit.data.columns import pick
+from audit.data.columns import is_blank, pick
 from audit.data.formats import batches_of
+from audit.data.mapping import label_counts
 from audit.data.sources import Source
 
 
@@ -19,13 +20,25 @@ class Rows:
     Args:
         first: Number of the first row, from 0.
         stop: Number of the row after the last.
-        labels: ``instance, label`` as tidy text, ``row`` (from 0), and ``counted``: whether the row
-            is an assertion in the ledger. An instance without labels has one row that is not.
+        frame: Instance and label as read.
+        source: What it was read from.
     """
 
     first: int
     stop: int
-    labels: pl.DataFrame
+    frame: pl.DataFrame
+    source: Source
+
+    @property
+    def labels(self) -> pl.DataFrame:
+        """``instance, label`` as tidy text, ``row`` (from 0), and ``counted``: whether the row is
+        an assertion in the ledger. An instance without labels has one row that is not."""
+        return labels_of(self.frame, self.source, self.first)
+
+    @property
+    def counts(self) -> pl.DataFrame:
+        """Number of assertions of each label."""
+        return counts_of(self.frame, self.source)
 
 
 def rows_of(
@@ -48,13 +61,13 @@ def rows_of(
     """
     for frame in batches_of(source, label).frames(source, instance, label, at_once, start):
         stop = start + frame.height
-        yield Rows(start, stop, labels_of(frame, source, start))
+        yield Rows(start, stop, frame, source)
         start = stop
 
 
 def labels_of(frame: pl.DataFrame, source: Source, first: int = 0) -> pl.DataFrame:
     """The ``labels`` of `Rows` from a frame whose first two columns are instance and label."""
-    listed = isinstance(frame.dtypes[1], (pl.List, pl.Array))
+    listed = _is_listed(frame)
     instance, label = frame.columns
     picked = pick(frame, source, **{"instance": instance, "labels" if listed else "label": label})
     picked = picked.with_columns(row=pl.int_range(first, first + pl.len()))
@@ -64,6 +77,21 @@ def labels_of(frame: pl.DataFrame, source: Source, first: int = 0) -> pl.DataFra
     counted = some | pl.col("instance").is_null()
     filled = picked.with_columns(labels=pl.when(some).then("labels"), counted=counted)
     return filled.explode("labels").select("instance", "row", "counted", label="labels")
+
+
+def counts_of(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
+    """The `label_counts` of the ``labels`` of a frame; each different label is made tidy once."""
+    if _is_listed(frame):
+        return label_counts(labels_of(frame, source))
+    labels_of(frame.clear(), source)
+    homeless = is_blank(pl.nth(0), frame.dtypes[0])
+    rows = frame.select(pl.nth(1).alias("label"), homeless.alias("homeless"))
+    counts = rows.group_by("label", "homeless").agg(pl.len().cast(pl.Int64).alias("rows"))
+    return counts.with_columns(pick(counts, source, label="label")["label"])
+
+
+def _is_listed(frame: pl.DataFrame) -> bool:
+    return isinstance(frame.dtypes[1], (pl.List, pl.Array))
 
 
 def batched(frames: Iterable[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:

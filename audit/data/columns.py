@@ -130,6 +130,13 @@ def tidy(frame: pl.DataFrame, source: Source, lists: Collection[str] = ()) -> pl
     return pl.DataFrame(columns)
 
 
+def is_blank(values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Whether values, none of them a list, become null when they are made tidy."""
+    if dtype.is_float():
+        return values.fill_nan(None).is_null()
+    return values.is_null() if dtype.is_integer() else _text(values, dtype).is_null()
+
+
 def lines_of(source: Source) -> pl.DataFrame:
     """The nonblank lines of a text file, as ``line`` (number from 1) and ``text``."""
     lines = pl.DataFrame({"text": source.text().split("\n")}).with_row_index("line", offset=1)

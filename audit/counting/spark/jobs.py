@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 Task: TypeAlias = Callable[[Iterable[pl.DataFrame]], Frames]
 
+_COUNTED_BY_SPARK = {"string", "tinyint", "smallint", "int", "bigint"}
+"""Types of columns whose values Spark writes as text like Polars."""
+_BLANK = r"(?U)^\s*$"
+"""What a text is that is null once it is tidy: white space of any script."""
 _SPARK = {
     pa.string(): "string",
     pa.bool_(): "boolean",
@@ -70,12 +74,32 @@ def count_pairs(
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
     rows = df.select(instance, label)
     progress("reading labels")
-    read = _mapped(rows, tasks.counted_labels, tasks.LABELS).groupBy("label", "homeless")
-    labels = summed_counts([_collected(read.sum("rows").coalesce(_cores(rows)), tasks.LABELS)])
+    labels = summed_counts([_label_counts(rows)])
     plan = planned(CountSettings(known, policy, MEMORY, added_to), labels, Path(), tasks.WHERE)
     progress("counting pairs")
     count = tasks.counted(_collected(_tallies(rows, plan), tasks.TALLIES), plan)
     return count if added_to is None else with_added(count, added_to)
+
+
+def _label_counts(rows: DataFrame) -> pl.DataFrame:
+    """Number of assertions of each label; Spark counts plain columns itself, as it reads them."""
+    if {kind for _, kind in rows.dtypes} <= _COUNTED_BY_SPARK:
+        return tasks.tidied(_collected(_written(rows), tasks.LABELS))
+    read = _mapped(rows, tasks.counted_labels, tasks.LABELS).groupBy("label", "homeless")
+    return _collected(read.sum("rows").coalesce(_cores(rows)), tasks.LABELS)
+
+
+def _written(rows: DataFrame) -> DataFrame:
+    """Number of rows of each label as written, and whether they lack an instance."""
+    from pyspark.sql import functions
+
+    named = rows.toDF("instance", "label")
+    instance, label = named["instance"], named["label"]
+    blank = instance.isNull()
+    if named.dtypes[0][1] == "string":
+        blank |= instance.rlike(_BLANK)
+    by = (label.cast("string").alias("label"), blank.alias("homeless"))
+    return named.groupBy(*by).agg(functions.count("*").alias("rows")).coalesce(_cores(rows))
 
 
 def _tallies(rows: DataFrame, plan: Plan) -> DataFrame:

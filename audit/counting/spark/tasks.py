@@ -25,12 +25,12 @@ from audit.counting.passes import Counting
 from audit.counting.plan import Plan, carried_about
 from audit.counting.storage.spill import LAST
 from audit.counting.storage.sums_file import packed_sums, unpacked_sums
-from audit.data.batches import batched, labels_of
-from audit.data.mapping import LabelNodes, label_counts, summed_counts
+from audit.data.batches import batched, counts_of, labels_of
+from audit.data.columns import pick
+from audit.data.mapping import LabelNodes, summed_counts
 from audit.data.sources import Source
-from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import KINDS, RecordCounts
-from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, counts_by_place, summed
+from audit.engine.pairs.sums import SortedTail, Sums, counts_by_place, summed
 from audit.engine.pairs.tally import Batch, PairTally
 
 Frames: TypeAlias = Iterator[pl.DataFrame]
@@ -67,8 +67,12 @@ def bounds_of(labels: LabelNodes) -> IntArray:
 
 def counted_labels(frames: Iterable[pl.DataFrame]) -> Frames:
     """Number of assertions of each label, as `LABELS`."""
-    read = batched((labels_of(frame, WHERE) for frame in frames), ROWS_AT_ONCE)
-    yield summed_counts(label_counts(rows) for rows in read)
+    yield summed_counts(counts_of(rows, WHERE) for rows in batched(frames, ROWS_AT_ONCE))
+
+
+def tidied(written: pl.DataFrame) -> pl.DataFrame:
+    """`LABELS` of labels as written as those of tidy labels; several may become the same one."""
+    return written.with_columns(pick(written, WHERE, label="label")["label"])
 
 
 def numbered(labels: LabelNodes, frames: Iterable[pl.DataFrame]) -> Frames:
@@ -114,14 +118,15 @@ def counted(tallies: pl.DataFrame, plan: Plan) -> PairCount:
     """
     whole, n_nodes = _Whole(tallies), len(plan.labels.hierarchy)
     records = RecordCounts({kind: whole.sums(kind) for kind in KINDS})
-    tally = PairTally(plan.labels.hierarchy.closure)
+    pairs = SortedTail([whole.sums(PAIRS)])
+    tally = PairTally(plan.labels.hierarchy.closure, square=0, tail=pairs)
     batch = Batch(
         lengths=records.at("length", 0),
         direct=whole.margin(DIRECT, n_nodes),
         support=whole.margin(SUPPORT, n_nodes),
         entailed=whole.sums(ENTAILED),
     )
-    tally.add_counted(batch, (_pairs(sums, n_nodes) for sums in whole.parts(PAIRS)))
+    tally.add_counted(batch, ())
     return PairCount(plan.labels, tally, records, plan.residual)
 
 
@@ -136,17 +141,13 @@ class _Whole:
         return map(unpacked_sums, self.tallies.filter(kind=kind)["sums"])
 
     def sums(self, kind: str) -> Sums:
-        return summed([NOTHING, *self.parts(kind)])
+        return summed([*self.parts(kind)])
 
     def margin(self, kind: str, size: int) -> IntArray:
         """The counts of a kind by key, shape (size,)."""
         sums, full = self.sums(kind), np.zeros(size, np.int64)
         full[sums.keys] = sums.joint
         return full
-
-
-def _pairs(sums: Sums, n_nodes: int) -> PairCounts:
-    return PairCounts(*np.divmod(sums.keys, n_nodes), sums.joint, sums.confusion)
 
 
 def _one_a_label(numbered: pl.DataFrame) -> pl.DataFrame:

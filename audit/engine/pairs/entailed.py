@@ -34,8 +34,8 @@ def count_entailed(specific: Sparse, closure: Sparse) -> Sums:
 
     Time and memory grow with the sum over labels of (ancestors that are not in line)^2.
     """
-    labels = np.unique(specific.indices).astype(np.int64)
-    labels = labels[pairs_above(closure)[labels] > 0]
+    forked = pairs_above(closure) > 0
+    labels = np.flatnonzero(forked & (np.bincount(specific.indices, minlength=len(forked)) > 0))
     if not len(labels):
         return counts_only(np.empty(0, np.int64), np.empty(0, np.int64))
     of_label, keys = overlapping_above(labels, closure)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.engine.pairs.rows import row_numbers
-from audit.engine.pairs.sums import Sums, counts_by_place, counts_only, summed
+from audit.engine.pairs.sums import Sums, added_up, counts_by_place, counts_only, summed
 
 Margin: TypeAlias = Literal["carried", "labelled", "between"]
 """What is counted in each part of the records.
@@ -79,7 +79,7 @@ def tallied(keys: IntArray) -> Sums:
     if int(keys.max()) < PLACES_PER_KEY * len(keys):
         return counts_by_place(np.bincount(keys))
     there, counts = np.unique(keys, return_counts=True)
-    return counts_only(there, counts)
+    return counts_only(there.astype(np.int64), counts)
 
 
 def _between(specific: Sparse, part: IntArray, branch_of: IntArray, n_nodes: int) -> Sums:
@@ -103,10 +103,7 @@ def _between(specific: Sparse, part: IntArray, branch_of: IntArray, n_nodes: int
         keys = (number * n_nodes + first) * n_nodes + second
         order = np.argsort(keys)
         found.append(counts_only(keys[order], counts[kept][order]))
-    return summed([_NOTHING, *found])
-
-
-_NOTHING = counts_only(np.empty(0, np.int64), np.empty(0, np.int64))
+    return summed(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,5 +164,4 @@ def with_parts(sums: Sums, part_of: IntArray, per_part: int) -> Sums:
     part = part_of[finer]
     kept = np.flatnonzero(part >= 0)
     keys = part[kept] * per_part + rest[kept]
-    order = np.argsort(keys, kind="stable")
-    return summed([_NOTHING, counts_only(keys[order], sums.joint[kept][order])])
+    return added_up(keys, sums.joint[kept], sums.confusion[kept])

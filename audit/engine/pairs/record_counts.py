@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse
-from audit.engine.pairs.margins import MARGINS, Margin, count_margins
-from audit.engine.pairs.specific import LEAST_LABELS, most_specific
+from audit.engine.pairs.margins import MARGINS, Margin, count_margins, tallied
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.rows import chosen, row_numbers
+from audit.engine.pairs.specific import LEAST_LABELS
 from audit.engine.pairs.sums import SortedTail, Sums, counts_by_place, counts_only
 
 Kind: TypeAlias = Literal[
@@ -51,8 +54,11 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 RESIDUAL_KINDS = ("all", "other", "unspecified")
 """Kinds of residual labels that ``only_residual`` is counted for."""
 
-_SPECIFIC, _OTHER, _UNSPECIFIED = 1 << 40, 1 << 20, 1
-"""Value that a direct label adds to the nodes above it, by kind; one product counts all kinds."""
+_LABEL, _OWN, _OTHER, _UNSPECIFIED = 1 << 41, 1 << 40, 1 << 20, 1
+"""What a direct label adds to a node: each to those at or above it, beside that `_OWN` to its own
+node, and to those strictly above it the kind of a residual one. One product counts all of them."""
+_OWN_ALONE = _LABEL + _OWN
+"""Sum at a node with its own label and none below it: a most specific one."""
 
 
 class Records(Protocol):
@@ -107,7 +113,7 @@ class Mapped:
         node_of: Node of each label as written, shape (n_labels,); -1: it was refused.
         reason_of: Number of the reason why it was refused, shape (n_labels,); -1: it was not.
         residual: For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
-        strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
         branch_of: The branch of each node, shape (n_nodes,); negative where labels between branches
             are not counted.
         uninformative: Whether a node leaves nearly everything open, shape (n_nodes,).
@@ -116,9 +122,18 @@ class Mapped:
     node_of: IntArray
     reason_of: IntArray
     residual: IntArray
-    strict_closure: Sparse
+    closure: Sparse
     branch_of: IntArray
     uninformative: BoolArray
+
+    @cached_property
+    def added(self) -> Sparse:
+        """What a label at i adds to a node a, as a sum of `_LABEL` and others; like ``closure``."""
+        node, above = row_numbers(self.closure), self.closure.indices
+        kinds = np.array([0, _OTHER, _UNSPECIFIED], np.int64)
+        added = _LABEL + np.where(node == above, _OWN, kinds[self.residual[node]])
+        stored = (added, above.astype(np.int32), self.closure.indptr.astype(np.int32))
+        return csr_array(stored, shape=self.closure.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +151,12 @@ class RecordRows:
     instances: int
 
 
-def count_records(rows: RecordRows, mapped: Mapped) -> tuple[RecordCounts, Sparse]:
+def count_records(rows: RecordRows, mapped: Mapped) -> tuple[RecordCounts, Sparse, Sparse]:
     """Count some instances.
 
     Returns:
-        The counts, and the direct labels: 0/1, shape (n_instances, n_nodes), canonical CSR.
+        The counts, the direct labels and their aggregated values: the labels 0/1, both of shape
+        (n_instances, n_nodes), canonical CSR.
 
     Time grows with the rows times the ancestors of their nodes.
     """
@@ -151,19 +167,22 @@ def count_records(rows: RecordRows, mapped: Mapped) -> tuple[RecordCounts, Spars
     of_node, in_rows = _tallied(instance[kept] * n_nodes + node[kept])
     direct = _direct(of_node, rows.instances, n_nodes)
     lengths = np.diff(direct.indptr)
-    above = _above(direct, mapped)
+    sums = aggregate(direct, mapped.added)
+    specific = chosen(sums, sums.data == _OWN_ALONE)
+    nested = chosen(sums, (sums.data & _OWN > 0) & (sums.data != _OWN_ALONE))
     counts: dict[Kind, Sums] = {
-        "label": _counts(_tallied(instance * len(mapped.node_of) + label)[0] % _some(mapped)),
-        "length": _counts(lengths),
-        "rows": _counts(np.bincount(instance[kept], minlength=rows.instances)[lengths > 0]),
+        "label": tallied(_tallied(instance * len(mapped.node_of) + label)[0] % _some(mapped)),
+        "length": tallied(lengths),
+        "rows": tallied(np.bincount(instance[kept], minlength=rows.instances)[lengths > 0]),
         **_repeated(of_node, in_rows, n_nodes),
         **count_refused(instance[~kept], mapped.reason_of[label[~kept]], lengths),
-        **count_nested(direct, above, mapped.strict_closure),
+        **count_nested(direct, nested, mapped.closure),
         **count_uninformative(direct, mapped.uninformative),
-        **_below(above),
-        **_margins(direct, above, mapped.branch_of),
+        **_below(sums),
+        **_margins(specific, sums, mapped.branch_of),
     }
-    return RecordCounts(counts), direct
+    values = (sums.data // _LABEL, sums.indices, sums.indptr)
+    return RecordCounts(counts), direct, csr_array(values, shape=sums.shape)
 
 
 def _some(mapped: Mapped) -> int:
@@ -172,13 +191,9 @@ def _some(mapped: Mapped) -> int:
 
 def _tallied(keys: IntArray) -> tuple[IntArray, IntArray]:
     """Different keys, ascending, and how often each stands."""
-    ordered = np.sort(keys)
+    ordered = np.sort(keys, kind="stable")  # fast where few keys are out of order
     firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
     return ordered[firsts], np.diff(firsts, append=len(ordered))
-
-
-def _counts(keys: IntArray) -> Sums:
-    return counts_only(*_tallied(keys.astype(np.int64)))
 
 
 def _single(count: int) -> Sums:
@@ -187,21 +202,20 @@ def _single(count: int) -> Sums:
 
 def _direct(keys: IntArray, instances: int, n_nodes: int) -> Sparse:
     number, node = np.divmod(keys, n_nodes)
-    indptr = np.zeros(instances + 1, np.int64)
+    indptr = np.zeros(instances + 1, np.int32)
     np.cumsum(np.bincount(number, minlength=instances), out=indptr[1:])
-    return csr_array((np.ones(len(keys), np.int64), node, indptr), shape=(instances, n_nodes))
+    stored = (np.ones(len(keys), np.int64), node.astype(np.int32), indptr)
+    return csr_array(stored, shape=(instances, n_nodes))
 
 
-def _margins(direct: Sparse, above: Sparse, branch_of: IntArray) -> dict[Kind, Sums]:
+def _margins(specific: Sparse, carried: Sparse, branch_of: IntArray) -> dict[Kind, Sums]:
     """Margins for the expectation of pairs, by number of most specific labels."""
-    specific = most_specific(direct, above)
     lengths = np.diff(specific.indptr).astype(np.int64)
     single = specific.indices[np.repeat(lengths == 1, lengths)]
     counted = np.where(lengths >= LEAST_LABELS, lengths, -1)
-    carried = csr_array(above + specific)
     margins = count_margins(specific, carried, counted, branch_of)
     found: dict[Kind, Sums] = {kind: margins[kind] for kind in MARGINS}
-    return found | {"alone": _counts(single), "size": _counts(counted[counted >= 0])}
+    return found | {"alone": tallied(single), "size": tallied(counted[counted >= 0])}
 
 
 def _repeated(of_node: IntArray, in_rows: IntArray, n_nodes: int) -> dict[Kind, Sums]:
@@ -209,7 +223,7 @@ def _repeated(of_node: IntArray, in_rows: IntArray, n_nodes: int) -> dict[Kind, 
     if not len(again):
         return {}
     return {
-        "repeated": _counts(again % n_nodes),
+        "repeated": tallied(again % n_nodes),
         "repeated_instances": _single(len(np.unique(again // n_nodes))),
         "repeated_rows": _single(int((in_rows - 1).sum())),
     }
@@ -229,42 +243,32 @@ def count_refused(instance: IntArray, reason: IntArray, lengths: IntArray) -> di
     reasons = int(reason.max()) + 1
     by_reason, _ = _tallied(instance[alone] * reasons + reason[alone])
     return {
-        "refused": _counts(by_reason % reasons),
+        "refused": tallied(by_reason % reasons),
         "all_refused": _single(len(np.unique(instance[alone]))),
     }
 
 
-def _above(direct: Sparse, mapped: Mapped) -> Sparse:
-    """The nodes strictly above direct labels; their values count the labels of each kind."""
-    kinds = np.array([_SPECIFIC, _OTHER, _UNSPECIFIED], np.int64)
-    worth = kinds[mapped.residual[direct.indices]]
-    valued = csr_array((worth, direct.indices, direct.indptr), shape=direct.shape)
-    return csr_array(valued @ mapped.strict_closure)
-
-
-def count_nested(direct: Sparse, above: Sparse, strict_closure: Sparse) -> dict[Kind, Sums]:
+def count_nested(direct: Sparse, nested: Sparse, closure: Sparse) -> dict[Kind, Sums]:
     """Count the kinds ``nested`` and ``nested_instances``.
 
     Args:
         direct: 0/1, shape (n_instances, n_nodes).
-        above: A stored value where a label of the instance lies strictly below the node, same
+        nested: A stored value where a label of the instance has another one strictly below it, same
             shape.
-        strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
     """
-    beside = csr_array(direct.multiply(above)).tocoo()
+    beside = nested.tocoo()
     if not beside.nnz:
         return {}
     n_nodes = direct.shape[1]
     rows = np.unique(beside.row)
     labels = direct[rows].tocoo()
-    ancestors = strict_closure[labels.col].tocoo()
+    ancestors = closure[labels.col].tocoo()
+    node, above = labels.col[ancestors.row].astype(np.int64), ancestors.col
     instance = rows[labels.row[ancestors.row]].astype(np.int64)
-    met = np.isin(
-        instance * n_nodes + ancestors.col, beside.row.astype(np.int64) * n_nodes + beside.col
-    )
-    node = labels.col[ancestors.row].astype(np.int64)
+    met = np.isin(instance * n_nodes + above, beside.row.astype(np.int64) * n_nodes + beside.col)
     return {
-        "nested": _counts((node * n_nodes + ancestors.col)[met]),
+        "nested": tallied((node * n_nodes + above)[met & (node != above)]),
         "nested_instances": _single(len(rows)),
     }
 
@@ -286,14 +290,17 @@ def only_among(direct: Sparse, nodes: BoolArray) -> BoolArray:
     return np.asarray((labels > 0) & (direct @ nodes.astype(np.int64) == labels))
 
 
-def _below(above: Sparse) -> dict[Kind, Sums]:
+def _below(sums: Sparse) -> dict[Kind, Sums]:
     """Instances by node that their labels lie below, and those residual throughout there."""
-    n_nodes = above.shape[1]
-    rest = np.flatnonzero(above.data < _SPECIFIC)
-    values, node = above.data[rest], above.indices[rest].astype(np.int64)
-    other, unspecified = values >= _OTHER, values % _OTHER > 0
-    only = (node, n_nodes + node[~unspecified], 2 * n_nodes + node[~other])
+    n_nodes = sums.shape[1]
+    residual = np.flatnonzero(sums.data & (_OWN - 1))
+    values, node = sums.data[residual], sums.indices[residual].astype(np.int64)
+    other, unspecified = (values & (_OWN - 1)) // _OTHER, values % _OTHER
+    all_below = values // _LABEL - (values & _OWN) // _OWN
+    alone = all_below == other + unspecified
+    node, other, unspecified = node[alone], other[alone], unspecified[alone]
+    only = (node, n_nodes + node[unspecified == 0], 2 * n_nodes + node[other == 0])
     return {
-        "below": counts_by_place(np.bincount(above.indices)),
+        "below": counts_by_place(np.bincount(sums.indices[sums.data != _OWN_ALONE])),
         "only_residual": counts_by_place(np.bincount(np.concatenate(only))),
     }

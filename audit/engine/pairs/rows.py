@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 
@@ -18,6 +19,19 @@ def row_sums(matrix: Sparse) -> FloatArray:
     """Sum of each row, shape (n_rows,), added in stored order, so that batching changes no bit."""
     sums = np.bincount(row_numbers(matrix), matrix.data, minlength=matrix.shape[0])
     return sums.astype(np.float64, copy=False)
+
+
+def chosen(matrix: Sparse, kept: BoolArray) -> Sparse:
+    """1 where a stored value is one of those kept, int64; in the order of the matrix.
+
+    Args:
+        matrix: Shape (n_rows, n_columns).
+        kept: Whether to keep each stored value, shape (nnz,).
+    """
+    places = np.flatnonzero(kept)
+    indptr = np.searchsorted(places, matrix.indptr).astype(matrix.indptr.dtype)
+    stored = (np.ones(len(places), np.int64), matrix.indices[places], indptr)
+    return csr_array(stored, shape=matrix.shape)
 
 
 @dataclass(frozen=True, eq=False)

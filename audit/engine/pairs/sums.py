@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,14 +41,25 @@ class Sums:
 
 def summed(parts: Sequence[Sums]) -> Sums:
     """The sums of several parts added up by key, in the order of the parts."""
-    keys = np.concatenate([part.keys for part in parts])
+    some = [part for part in parts if len(part)]
+    if len(some) < 2:
+        return some[0] if some else NOTHING
+    keys = np.concatenate([part.keys for part in some])
+    joint = np.concatenate([part.joint for part in some])
+    confusion = np.concatenate([part.confusion for part in some])
+    if all(one.keys[-1] < other.keys[0] for one, other in pairwise(some)):
+        return Sums(keys, joint, confusion)
+    return added_up(keys, joint, confusion)
+
+
+def added_up(keys: IntArray, joint: IntArray, confusion: FloatArray) -> Sums:
+    """The sums of keys in any order, each any number of times; shapes (n,)."""
+    if not len(keys):
+        return NOTHING
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    if not len(keys):
-        return Sums(keys, np.empty(0, np.int64), np.empty(0))
-    joint = np.concatenate([part.joint for part in parts])[order]
-    confusion = np.concatenate([part.confusion for part in parts])[order]
+    joint, confusion = joint[order], confusion[order]
     return Sums(keys[starts], np.add.reduceat(joint, starts), np.add.reduceat(confusion, starts))
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
 
 from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
@@ -29,7 +28,7 @@ NODES_PER_BLOCK = 512
 SLOTS_PER_THREAD = 64
 """Number of nodes whose pairs a thread of the compiled loops counts at a time."""
 MOST_VALUES = 2_000
-"""Largest value up to which entropies are looked up in a table."""
+"""Largest value up to which entropies are looked up in a table; less than compiled loops pack."""
 PAIRS_AT_ONCE = 4_000_000
 """Number of pairs of nodes without a slot that the compiled loops list at a time."""
 
@@ -52,20 +51,17 @@ class Batch:
     entailed: Sums
 
 
-def count_batch(direct: Sparse, closure: Sparse) -> tuple[Batch, Sparse]:
+def count_batch(direct: Sparse, aggregated: Sparse, closure: Sparse) -> Batch:
     """Count everything but the pairs of a batch; safe to call from several threads.
 
     Args:
         direct: 0/1, shape (n_instances, n_nodes), int64 canonical CSR.
+        aggregated: The aggregated values of ``direct``, same shape.
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
-
-    Returns:
-        The batch, and its aggregated values.
     """
-    aggregated = aggregate(direct, closure)
     lengths = length_histogram(np.diff(direct.indptr).astype(np.int64))
     entailed = count_entailed(direct, closure)
-    return Batch(lengths, support(direct), support(aggregated), entailed), aggregated
+    return Batch(lengths, support(direct), support(aggregated), entailed)
 
 
 class PairTally:
@@ -120,7 +116,8 @@ class PairTally:
 
     def update(self, direct: Sparse) -> None:
         """Count a batch of instances: 0/1 rows, shape (n, n_nodes), int64 canonical CSR."""
-        self.add(*count_batch(direct, self.closure))
+        aggregated = aggregate(direct, self.closure)
+        self.add(count_batch(direct, aggregated, self.closure), aggregated)
 
     def merge(self, other: PairTally) -> None:
         """Add the counts of another tally of the same hierarchy."""
@@ -140,12 +137,7 @@ class PairTally:
         outside = self._slot < 0
         if outside[batch.support > 0].any():
             self._add_outside(aggregated, outside, entropy)
-            inside = aggregated.copy()
-            inside.data[outside[inside.indices]] = 0
-            inside.eliminate_zeros()
-            self._add_inside(inside, entropy)
-        else:
-            self._add_inside(aggregated, entropy)
+        self._add_inside(aggregated, entropy)
 
     def add_counted(self, batch: Batch, pairs: Iterable[PairCounts]) -> None:
         """Add counts made elsewhere; ``pairs`` holds each pair once."""
@@ -257,25 +249,18 @@ class PairTally:
 
     def _add_inside(self, aggregated: Sparse, entropy: FloatArray) -> None:
         """Add pairs whose nodes all have slots; threads share the slots, none the sums."""
-        from audit.engine.pairs.compiled_tally import add_pairs
+        from audit.engine.pairs.compiled_tally import add_pairs, in_order_of_slots
 
-        slots, shape = self._slot[aggregated.indices], (aggregated.shape[0], len(self._taken))
-        rows = csr_array((aggregated.data.astype(np.int32), slots, aggregated.indptr), shape=shape)
-        rows.sort_indices()
-        place = np.arange(rows.nnz, dtype=np.int32)
-        by_slot = csc_array(csr_array((place, rows.indices, rows.indptr), shape=shape))
-        begins = rows.indptr[:-1].astype(np.int32)[by_slot.indices]
-        columns, starts = rows.indices.astype(np.int32), by_slot.indptr.astype(np.int32)
+        slots = len(self._taken)
+        stored = (aggregated.indptr, aggregated.indices, aggregated.data)
+        ordered = in_order_of_slots(*stored, self._slot, slots)
 
         def count(first: int) -> None:
-            stop = min(first + SLOTS_PER_THREAD, shape[1])
-            add_pairs(
-                *(first, stop, columns, rows.data, begins, starts, by_slot.data, entropy),
-                *(self._joint, self._confusion),
-            )
+            stop = min(first + SLOTS_PER_THREAD, slots)
+            add_pairs(first, stop, *ordered, entropy, self._joint, self._confusion)
 
         with ThreadPoolExecutor(cores()) as threads:
-            list(threads.map(count, range(0, shape[1], SLOTS_PER_THREAD)))
+            list(threads.map(count, range(0, slots, SLOTS_PER_THREAD)))
 
     def _square(self, start: int, stop: int) -> Sums:
         """The triangle's sums of the pairs with a first node in a range."""

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.dag import Sparse
+from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.record_counts import KINDS, Mapped, RecordCounts, RecordRows, count_records
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.brute_force import Parents, parents_of
@@ -58,7 +59,7 @@ class Written:
             _whole(nodes.index(node_of[w]) if w in node_of else -1 for w in self.labels),
             _whole(REASONS.index(reason_of[w]) if w in reason_of else -1 for w in self.labels),
             _whole(kinds.index(kind_of.get(node)) for node in nodes),
-            self.hierarchy.strict_closure,
+            self.hierarchy.closure,
             _whole(-1 if branch[node] is None else nodes.index(branch[node]) for node in nodes),
             np.array([node in little for node in nodes]),
         )
@@ -67,7 +68,7 @@ class Written:
     def parents(self) -> Parents:
         return parents_of(self.hierarchy.nodes, self.hierarchy.edge_frame().iter_rows())
 
-    def counted(self, instances: Sequence[str]) -> tuple[RecordCounts, Sparse]:
+    def counted(self, instances: Sequence[str]) -> tuple[RecordCounts, Sparse, Sparse]:
         """What is counted of some instances, those without rows behind the others."""
         labels, some = self.labels, sorted(instances, key=lambda i: not self.rows[i])
         number = [n for n, instance in enumerate(some) for _ in self.rows[instance]]
@@ -113,10 +114,12 @@ def drawn(draw: st.DrawFn) -> Written:
 
 @given(drawn())
 def test_every_kind_equals_plain_python(release: Written) -> None:
-    counts, direct = release.counted(list(release.rows))
+    counts, direct, aggregated = release.counted(list(release.rows))
 
     assert release.named(counts) == release.expected
     assert direct.has_canonical_format
+    assert aggregated.has_canonical_format
+    assert (aggregated != aggregate(direct, release.hierarchy.closure)).nnz == 0
     node_of, some = release.spelled.node_of, sorted(release.rows, key=lambda i: not release.rows[i])
     assert [
         {release.hierarchy.nodes[place] for place in direct.indices[slice(*ends)]}
@@ -131,11 +134,11 @@ def test_batches_add_up_in_any_order(release: Written, random: object, size: int
     random.shuffle(instances)  # type: ignore[attr-defined]
     together = RecordCounts()
     for start in range(0, len(instances), size):
-        counts, _ = release.counted(instances[start : start + size])
+        counts, *_ = release.counted(instances[start : start + size])
         together.add(counts)
 
     assert release.named(together) == release.expected
-    of_all, _ = release.counted(list(release.rows))
+    of_all, *_ = release.counted(list(release.rows))
     for kind in KINDS:
         assert together.of(kind).keys.tolist() == of_all.of(kind).keys.tolist()
 
@@ -184,7 +187,7 @@ def test_margins_are_counted_by_number_of_most_specific_labels() -> None:
 
 def test_what_is_asked_for_by_key_is_as_long_as_asked() -> None:
     spelled = Spelled({"a": "a"}, {}, {})
-    counts, _ = Written(tree("a b < top"), spelled, {"i": ["a"]}).counted(["i"])
+    counts, *_ = Written(tree("a b < top"), spelled, {"i": ["a"]}).counted(["i"])
 
     assert counts.at("below", 3).tolist() == [0, 0, 1]
     assert counts.at("length", 0).tolist() == [0, 1]
