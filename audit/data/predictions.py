@@ -325,7 +325,7 @@ def _sum_to_one(scores: Sparse, instances: Sequence[str], where: str) -> bool:
             found=f"{len(wrong):,} of {len(sums):,} instances do not: "
             + first_cases(instances[i] for i in wrong.tolist()),
             where=where,
-            hint="mend them, or say --single-label where the highest score is the answer anyway",
+            hint="correct them, or use --single-label if the highest score is the answer anyway",
         )
     return len(wrong) == 0
 

@@ -150,8 +150,8 @@ def _of_file(hierarchy: Hierarchy, unlisted: Unlisted) -> Hierarchy:
 
 def _refuse_relations(name: str) -> NoReturn:
     raise InputError(
-        "relations are chosen in OBO files, OBO Graphs and WordNet alone",
-        found=f"relations asked of {name}",
+        "relations can be chosen only in OBO files, OBO Graphs and WordNet",
+        found=f"relations for {name}",
         hint="leave --relations out",
     )
 

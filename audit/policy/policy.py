@@ -279,7 +279,7 @@ THRESHOLDS = {
     "decision_threshold": ("aggregated score", 0.0, 1.0),
     "habit_ratio": ("times the instances labelled with both nodes", 1.0, float("inf")),
     "least_joint": ("instances", 2.0, float("inf")),
-    "excess_ratio": ("times what length and other findings lead one to expect", 1.0, float("inf")),
+    "excess_ratio": ("times the number expected from length and other findings", 1.0, float("inf")),
     "redundant_jaccard": ("share of the instances with either node", 0.0, 1.0),
     "false_discovery_rate": ("share of the findings", 0.0, 1.0),
     "error_share": ("share of the rows or instances looked at", 0.0, 1.0),

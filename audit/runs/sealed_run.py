@@ -293,7 +293,8 @@ def refuse_faults(run: Path, faults: Sequence[str]) -> None:
             "a run as it was sealed is required",
             found="; ".join(faults),
             where=run,
-            hint="`audit verify` shows what holds; --force goes on, and the manifest says so",
+            hint="`audit verify` shows which parts hold; --force continues, and the manifest says "
+            "so",
         )
 
 

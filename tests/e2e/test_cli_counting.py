@@ -303,7 +303,7 @@ def test_a_file_is_added_once(place: Path, out: Path, name: str) -> None:
     data = place / f"{name}.parquet"
     message = refused(audit(*arguments(data, out, "--add-to", place / "both")))
 
-    assert f"the same bytes as of a file that it counted: '{name}.parquet'" in message
+    assert f"the same bytes as a file that it counted: '{name}.parquet'" in message
     assert not out.parent.exists()
 
 

@@ -147,7 +147,8 @@ def _refuse_nested(hierarchy: Hierarchy, first: Sparse, second: Sparse) -> None:
         if met.any():
             node = hierarchy.nodes[int(above.indices[met][0])]
             raise SchemaError(
-                "aggregated values can be compared only between nodes beside each other",
+                "aggregated values can be compared only between nodes of which neither is above "
+                "the other",
                 found=f"{node!r} of one side is an ancestor of a node of the other",
                 hint="compare the values of the nodes themselves",
             )

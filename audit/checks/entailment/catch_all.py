@@ -49,8 +49,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             "share_limit": Quantity(SHARE),
             "excess_limit": Quantity(EXCESS),
         },
-        curator="Ask for a more specific concept where it is given, or leave it out: an answer "
-        "that fits nearly everything tells annotators and models nothing.",
+        curator="Have a more specific concept given in its place, or leave it out: annotators and "
+        "models learn nothing from an answer that fits nearly everything.",
         data_user="Report results without this concept too: a model that always accepts it looks "
         "better than it is.",
         touched=tuples,

@@ -34,9 +34,7 @@ from audit.results.findings import Finding
 _NAME = "not_specific"
 
 
-_DATA_USER = (
-    "Take these labels as the headings that they are: which code below them was meant is not known."
-)
+_DATA_USER = "Use these labels as headings: it is not known which code below them was meant."
 
 
 def run(measured: Measurements) -> Outcome:
@@ -78,8 +76,8 @@ def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
         "{labels|was a heading|were headings} on {rows|its|their} day, which {column} gives: not "
         "valid {labels|itself|themselves}, with more specific codes below {labels|it|them} that "
         "were.",
-        curator="Look for the digits that were cut on the way, or for a form that let the label "
-        "stay open, and code these records again where the source allows it.",
+        curator="Find out whether digits were cut on the way, or whether a form allowed headings, "
+        "and code these records again where the source allows it.",
         data_user=_DATA_USER,
     )
 

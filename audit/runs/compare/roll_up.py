@@ -50,11 +50,9 @@ def restated(old: Release, common: Common) -> tuple[IntArray, IntArray]:
     """Bounds of the number of OLD's instances that would carry each node under NEW's hierarchy.
 
     The bounds are equal if the same common nodes lie below, or if joint counts of pairs determine
-    the
-    number: for a single gained subtree, or a lost one whose instances carry at most one of the
+    the number: for a single gained subtree, or a lost one whose instances carry at most one of the
     remaining nodes. Otherwise an instance with several labels may or may not still carry the node,
-    so
-    that only bounds are known.
+    so that only bounds are known.
 
     Returns:
         Lower and upper bounds, shape (n_common,) each.

@@ -108,7 +108,7 @@ def _ranges(table: Path, nodes: pl.Series) -> RangedPartners:
                 "a run with all its tables is required",
                 found=f"no {path.name}",
                 where=path.parent,
-                hint="audit the data again; without the folder, what may be shared is shown",
+                hint="audit the data again; without the folder, only the shared view is shown",
             )
     return RangedPartners(table, nodes)
 
