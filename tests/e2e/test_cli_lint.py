@@ -31,7 +31,7 @@ def test_it_prints_each_fault_with_what_to_do(faulty: Path) -> None:
     assert told.exit_code == 0, told.output
     assert "edges: 5 nodes" in told.stdout
     assert "error     cycle" in told.stdout
-    assert "2 nodes lie below each other: a -> b -> a." in " ".join(told.stdout.split())
+    assert "2 nodes are below each other: a -> b -> a." in " ".join(told.stdout.split())
     assert "- d (below Head pain, e); Head pain (e); Pain (a)" in told.stdout
     assert told.stdout.count("To do: ") == 3
 

@@ -298,7 +298,7 @@ def _coverage(rows: Rows) -> Table | None:
     return Table(
         id="entailment-coverage",
         caption="What models answered. Measures are of the answered tuples; an answer that is "
-        "neither valid nor invalid counts in the strict accuracy alone",
+        "neither valid nor invalid counts only in the strict accuracy",
         columns=column(
             "Model", "Relation", "Answered", "Neither", "No answer", "Tuples", numeric="  nnnn"
         ),
