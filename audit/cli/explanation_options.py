@@ -32,7 +32,7 @@ class WordPieces(StrEnum):
 
 
 class StopWords(StrEnum):
-    """The list of words that are no evidence."""
+    """The list of words that are not evidence."""
 
     paper = "paper"
     clinical = "clinical"

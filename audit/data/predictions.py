@@ -244,7 +244,7 @@ def _with_classes(
 def _nodes_of(
     classes: tuple[str, ...], hierarchy: Hierarchy, hung: Mapping[str, str], where: str
 ) -> IntArray:
-    """Node index of each class, -1 where it is no node; a node has one class at most."""
+    """Node index of each class, -1 where it is not a node; a node has one class at most."""
     nodes = np.array([_node_of(name, hierarchy, hung) for name in classes], np.int64)
     if not (nodes >= 0).any():
         raise SchemaError(

@@ -68,7 +68,7 @@ def load_hierarchy(
             WordNet, the single relation to use: ``hypernym`` or ``holonym``.
         unlisted: Treatment of labels that the hierarchy lacks; None: a hierarchy from a file
             refuses them, a built-in classification adds them where their digits place them.
-        dangling: Treatment of edges of which an end is no node; None: they are refused. Those
+        dangling: Treatment of edges with an end that is not a node; None: they are refused. Those
             that are dropped are kept as `Hierarchy.dropped`.
 
     Raises:

@@ -199,7 +199,7 @@ def _order_each_other(one: Companion, other: Companion) -> bool:
 
 
 def _covers(hierarchy: Hierarchy, above: str, node: str) -> bool:
-    """Whether a node is another one or lies below it."""
+    """Whether a node is another one or is below it."""
     return hierarchy.index(node) in row(hierarchy.below, hierarchy.index(above))
 
 

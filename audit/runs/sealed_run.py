@@ -117,7 +117,7 @@ class SealedRun:
 
     @cached_property
     def _stated(self) -> Mapping[str, Any]:
-        """What the manifest says, whatever it is; nothing where it is no JSON object."""
+        """What the manifest says, whatever it is; nothing where it is not a JSON object."""
         return self._object(MANIFEST)
 
     def _object(self, name: str) -> Mapping[str, Any]:

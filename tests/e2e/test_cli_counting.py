@@ -450,7 +450,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
         ("--memory", "1GB", "--policy", "policy.toml"),
         "strata, drift, code_dates or person",
     ),
-    "a ratchet": (("--memory", "1GB", "--policy", "ratchet.toml"), "judges by an earlier run"),
+    "a ratchet": (("--memory", "1GB", "--policy", "ratchet.toml"), "needs an earlier run"),
     "an unknown node": (
         ("--memory", "1GB", "--policy", "waived.toml"),
         "Found: 'waivers: nowhere'",

@@ -155,7 +155,7 @@ def _refuse_nested(hierarchy: Hierarchy, first: Sparse, second: Sparse) -> None:
 
 
 def _chosen(values: Sparse, mask: Sparse) -> BoolArray:
-    """Whether each stored value lies in the mask."""
+    """Whether each stored value is in the mask."""
     rows = np.zeros(values.nnz, np.int64) if mask.shape[0] == 1 else row_numbers(values)
     return stored(mask, rows, values.indices.astype(np.int64))
 

@@ -1,4 +1,4 @@
-"""concept_absent: nodes whose instances the tested layer does not tell from others."""
+"""concept_absent: nodes whose instances the tested layer does not separate from others."""
 
 from __future__ import annotations
 

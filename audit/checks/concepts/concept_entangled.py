@@ -26,7 +26,7 @@ _ANSWERS: Mapping[AnswersFrom, str] = {
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report nodes that a linear probe cannot tell from their hardest sibling."""
+    """Report nodes that a linear probe cannot separate from their hardest sibling."""
     siblings = measured.tested.nodes["sibling"].drop_nulls()
     lacking = "" if len(siblings) else "no two siblings have ten instances each"
     return outcome(measured, tuple(_findings(measured)), lacking)

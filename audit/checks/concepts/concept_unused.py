@@ -15,7 +15,7 @@ _NAME = "concept_unused"
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report nodes that a probe tells from their siblings much better than predictions do."""
+    """Report nodes that a probe separates from their siblings much better than predictions do."""
     predicted = measured.tested.nodes["predicted"].drop_nulls()
     lacking = (
         ""

@@ -1,4 +1,4 @@
-"""catch_all: concepts that stand for nearly anything."""
+"""catch_all: concepts that fit nearly anything."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from audit.results.findings import Finding
 
 _NAME = "methods_disagree"
 MARGIN = 0.05
-"""Agreement above chance that is hardly any, where the 95 % interval lies below it."""
+"""Agreement above chance that is hardly any, where the 95 % interval is below it."""
 
 
 def run(measured: Measurements) -> Outcome:

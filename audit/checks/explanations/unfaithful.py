@@ -18,7 +18,7 @@ from audit.results.findings import Finding
 
 _NAME = "unfaithful"
 MARGIN = 0.01
-"""Comprehensiveness above that of random tokens counts as none if its interval lies below this."""
+"""Comprehensiveness above that of random tokens counts as none if its interval is below this."""
 
 
 def run(measured: Measurements) -> Outcome:

@@ -31,7 +31,7 @@ def run(measured: Measurements) -> Outcome:
     """Report each pair of branches that instances combine against the policy, broken down.
 
     Only pairs of branches with a rule are reported; the map of branches shows all others. An
-    instance counts if it carries both branches and none of its labels lies in both, since such a
+    instance counts if it carries both branches and none of its labels is in both, since such a
     label combines the branches by itself. A branch below another one cannot exclude it. Rules on
     the first position need instances; counts do not hold positions.
     """
@@ -94,7 +94,7 @@ def _findings(
 
 
 def _carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
-    """Instances that carry both branches, and no label that lies in both."""
+    """Instances that carry both branches, and no label that is in both."""
     both = carrying_both(measured, a, b)
     return both[~labelled_below_both(measured, a, b)[both]]
 

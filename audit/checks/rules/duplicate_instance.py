@@ -25,7 +25,7 @@ LEAST_LABELS = 5
 def run(measured: Measurements) -> Outcome:
     """Report ids that occur twice with equal labels, and equal long label sets within a group.
 
-    Equal sets of different groups are no finding: two patients may have the same conditions.
+    Equal sets of different groups are not a finding: two patients may have the same conditions.
     """
     labelled = measured.n_instances - measured.ledger.instances_without_labels
     return Outcome(

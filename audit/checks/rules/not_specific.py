@@ -42,7 +42,7 @@ def run(measured: Measurements) -> Outcome:
 
     For rows without a date, report labels at headings of the code sets that are listed completely.
     Without such a list, report instances whose labels are all roots or similarly uninformative.
-    Beside these, report that labels lie less deep than in the reference.
+    Beside these, report that labels are less deep than in the reference.
     """
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     listed = integrity is not None and bool(measured.hierarchy.complete_tables)
@@ -135,7 +135,7 @@ def _code_set_below(measured: Measurements, integrity: Integrity, node: str) -> 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with such a label (on its day, for dated rows), or with only such labels.
 
-    Of a loss of depth, those whose labels lie less deep than those of the reference do.
+    Of a loss of depth, those whose labels are less deep than those of the reference do.
     """
     if finding.key == SHALLOWER[1]:
         return cases_shallower(measured, finding)

@@ -23,7 +23,7 @@ class _Group:
 
     declared: Exclusive
     side: IntArray
-    """Number of the side that each node lies below, shape (n_nodes,); -1: none, -2: several."""
+    """Number of the side that each node is below, shape (n_nodes,); -1: none, -2: several."""
     carrying: IntArray
 
 

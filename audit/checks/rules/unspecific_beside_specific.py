@@ -18,7 +18,7 @@ def run(measured: Measurements) -> Outcome:
     """Report such instances in one finding, with the most frequent pairs.
 
     Descendants of a sibling count as the sibling. A catch-all of kind ``other`` may name a further
-    condition, and is no fault beside a sibling unless it covers unspecified ones too.
+    condition, and is not a fault beside a sibling unless it covers unspecified ones too.
     """
     beside, of = _siblings(measured), int(np.count_nonzero(_labels(measured).sum(axis=1)))
     return Outcome(

@@ -247,7 +247,7 @@ def count_nested(direct: Sparse, above: Sparse, strict_closure: Sparse) -> dict[
 
     Args:
         direct: 0/1, shape (n_instances, n_nodes).
-        above: A stored value where a label of the instance lies strictly below the node, same
+        above: A stored value where a label of the instance is strictly below the node, same
             shape.
         strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
     """
@@ -287,7 +287,7 @@ def only_among(direct: Sparse, nodes: BoolArray) -> BoolArray:
 
 
 def _below(above: Sparse) -> dict[Kind, Sums]:
-    """Instances by node that their labels lie below, and those residual throughout there."""
+    """Instances by node that their labels are below, and those residual throughout there."""
     n_nodes = above.shape[1]
     rest = np.flatnonzero(above.data < _SPECIFIC)
     values, node = above.data[rest], above.indices[rest].astype(np.int64)

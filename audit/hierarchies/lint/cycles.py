@@ -16,7 +16,7 @@ from audit.hierarchies.lint.finding import LintFinding
 
 
 def without_cycles(error: CyclicError) -> tuple[Hierarchy, tuple[LintFinding, ...]]:
-    """The hierarchy in which nodes that lie below each other are one, and the cycles.
+    """The hierarchy in which nodes that are below each other are one, and the cycles.
 
     Such nodes go by the first id among them and its title, and may be a label if one of them may.
     There is a finding for each such set of nodes, the largest first; its only case is a shortest

@@ -16,7 +16,7 @@ from audit.hierarchies.lint.finding import LintFinding
 
 
 def dangling_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
-    """Edges that the hierarchy was built without, since an end of each is no node."""
+    """Edges that the hierarchy was built without, since an end of each is not a node."""
     dropped = hierarchy.dropped
     if dropped.edges:
         yield LintFinding(
@@ -35,7 +35,7 @@ def dangling_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
 def redundant_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
     """Edges to a parent that a longer path leads to as well.
 
-    Such a path begins with another parent of the node, which lies below this one: a node has two
+    Such a path begins with another parent of the node, which is below this one: a node has two
     comparable parents exactly where one of its edges is redundant.
     """
     child, parent = edge_ends(hierarchy.edges)

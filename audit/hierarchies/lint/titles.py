@@ -18,7 +18,7 @@ from audit.hierarchies.lint.structure import lone_pairs
 def same_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
     """Nodes whose titles differ in case, spaces and punctuation at most.
 
-    Where all but the uppermost lie below that one, the title is repeated below; else it clashes. A
+    Where all but the uppermost are below that one, the title is repeated below; else it clashes. A
     heading and its single child are left to `lone_children`.
     """
     groups = _groups(hierarchy)
@@ -83,7 +83,7 @@ def only_catch_alls(hierarchy: Hierarchy) -> Iterator[LintFinding]:
 def _groups(hierarchy: Hierarchy) -> pl.DataFrame:
     """``node, title, below, lone`` of nodes that share a title, the uppermost of each first.
 
-    ``below``: it is the uppermost node of its title or lies below that. ``lone``: it is the single
+    ``below``: it is the uppermost node of its title or is below that. ``lone``: it is the single
     child of it.
     """
     titles = pl.Series("title", hierarchy.titles, pl.String)

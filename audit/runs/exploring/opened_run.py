@@ -323,7 +323,7 @@ class FullRun:
         return self._places.view(node) if node in self._hierarchy else None
 
     def top_branch(self, node: str) -> int | None:
-        """Number of the top branch that a node lies in; None for none, or several."""
+        """Number of the top branch that a node is in; None for none, or several."""
         return self._places.top_branch(node) if node in self._hierarchy else None
 
     def children(self, node: str) -> Sequence[Row]:

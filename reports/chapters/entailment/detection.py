@@ -1,4 +1,4 @@
-"""The chapter on detection: how well models and baselines tell valid tuples from invalid ones."""
+"""The chapter on detection: how well models and baselines separate valid from invalid tuples."""
 
 from __future__ import annotations
 
