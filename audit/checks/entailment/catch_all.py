@@ -70,5 +70,5 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 
 CHECK = Check(
-    _NAME, "Does any concept stand for nearly anything?", run, needs="entailment", cases=cases
+    _NAME, "Does any concept fit nearly anything?", run, needs="entailment", cases=cases
 )

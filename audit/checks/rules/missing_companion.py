@@ -238,7 +238,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Do instances lack a code that a rule asks for beside another?",
+    "Do instances lack a code that a rule requires beside another?",
     run,
     needs="instances",
     cases=cases,
