@@ -69,6 +69,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_of(measured, _tuples(measured, *finding.key))
 
 
-CHECK = Check(
-    _NAME, "Does any concept fit nearly anything?", run, needs="entailment", cases=cases
-)
+CHECK = Check(_NAME, "Does any concept fit nearly anything?", run, needs="entailment", cases=cases)
