@@ -28,7 +28,7 @@ def branch_exchanges(hierarchy: Hierarchy, found: Exchanges) -> tuple[dict[str, 
             share a branch)
         and ``across`` (they share no branch). Each row of kind ``branches`` is a pair of branches,
         ``a`` before ``b`` in node order, with at least one exchange of labels that share no branch.
-        An exchange whose label lies in several branches counts in the row of each. Without
+        An exchange whose label is in several branches counts in the row of each. Without
         exchanges there are no rows.
     """
     if not len(found.a):

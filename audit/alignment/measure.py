@@ -47,7 +47,7 @@ class ModelMeasurements:
             pairs, ``confusion_low, confusion_high``.
         metrics: ``name, scope, value, low, high, n, parameters``.
         metrics_absent: ``name, reason``.
-        metrics_beside: Tied answers, and mass that lies under no node of a cut.
+        metrics_beside: Tied answers, and mass that is under no node of a cut.
         behaviours: ``name, title, instances, of, low, high, examples``.
     """
 

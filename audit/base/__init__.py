@@ -1,1 +1,1 @@
-"""What every room stands on: errors, files, the disk, progress, DAGs as arrays."""
+"""What every room is built on: errors, files, the disk, progress, DAGs as arrays."""

@@ -50,7 +50,7 @@ def on_cycle(edges: Sparse, component: IntArray) -> BoolArray:
 
 
 def one_way(edges: Sparse) -> Sparse:
-    """The edges whose reverse is no edge."""
+    """The edges whose reverse is not an edge."""
     child, parent = edge_ends(edges)
     n = np.int64(edges.shape[0])
     alone = ~np.isin(parent * n + child, child * n + parent)

@@ -234,7 +234,7 @@ def _position_in_row(counts: NDArray[Any]) -> IntArray:
 
 
 def share_descendant(edges: Sparse, reach: Sparse, a: IntArray, b: IntArray) -> BoolArray:
-    """Whether some node lies at or below both nodes of each pair, shape (n_pairs,).
+    """Whether some node is at or below both nodes of each pair, shape (n_pairs,).
 
     For pairs neither of which is above the other.
     """

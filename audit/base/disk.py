@@ -233,7 +233,7 @@ def on_disk(folder: Path) -> Iterator[None]:
             "room on the disk is required" if _is_full(error) else "a writable folder is required",
             found=error.strerror or str(error),
             where=folder,
-            hint="free some, or name another folder; what was written before is kept",
+            hint="free some, or name another folder; earlier files are kept",
         ) from None
 
 

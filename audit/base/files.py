@@ -380,7 +380,7 @@ class _reading:  # noqa: N801 - reads as the statement it is: with _reading(path
                 "a file is required",
                 found="a pipe or a device, which cannot be read twice",
                 where=self.path,
-                hint="write what it gives to a file first",
+                hint="write its output to a file first",
             )
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:

@@ -17,7 +17,7 @@ TARGETS = 16 * _BITS
 
 
 def leads_to(edges: Sparse, low: IntArray, high: IntArray) -> BoolArray:
-    """Whether the second node of each pair is the first one or lies above it, shape (n_pairs,).
+    """Whether the second node of each pair is the first one or is above it, shape (n_pairs,).
 
     Time grows with the edges times the number of different second nodes over `TARGETS`, memory with
     the nodes.
@@ -31,10 +31,10 @@ def leads_to(edges: Sparse, low: IntArray, high: IntArray) -> BoolArray:
 
 
 def shortcuts(edges: Sparse) -> IntArray:
-    """For each stored edge the first other parent of its child that lies below its parent.
+    """For each stored edge the first other parent of its child that is below its parent.
 
     An edge (child, parent) is a shortcut if a longer path leads from the child to the parent. That
-    path starts with another parent of the child, which lies below this one. What is left without
+    path starts with another parent of the child, which is below this one. What is left without
     shortcuts is the transitive reduction.
 
     Memory grows with the nodes, and time with the edges times the number of parents in question
@@ -44,7 +44,7 @@ def shortcuts(edges: Sparse) -> IntArray:
         edges: Edge matrix of a directed acyclic graph, shape (n, n), canonical CSR.
 
     Returns:
-        Shape (n_edges,), in the order in which edges are stored; -1 for edges that are no shortcut.
+        Shape (n_edges,), in the order in which edges are stored; -1 for others.
     """
     child, parent = edge_ends(edges)
     parents_of = np.diff(edges.indptr).astype(np.int64)
@@ -97,7 +97,7 @@ def _reach(
 def _first_below(
     edges: Sparse, reach: NDArray[np.uint64], asked: IntArray, bit: IntArray
 ) -> IntArray:
-    """First parent of each edge's child, other than the edge's own, that lies below that one."""
+    """First parent of each edge's child, other than the edge's own, that is below that one."""
     child = np.searchsorted(edges.indptr, asked, side="right") - 1
     others, begins = _rows(edges, child)
     edge = np.repeat(np.arange(len(asked)), np.diff(np.append(begins, len(others))))

@@ -17,7 +17,7 @@ _LONGEST_CELL = 32_767
 
 
 def defused(table: pl.DataFrame) -> pl.DataFrame:
-    """A table for CSV: a text that a spreadsheet would take for a formula begins with a quote."""
+    """A table for CSV: a text that a spreadsheet would read as a formula begins with a quote."""
     text = pl.col(pl.String)
     begins = text.str.slice(0, 1).is_in(_FORMULA)
     return table.with_columns(pl.when(begins).then(pl.lit("'") + text).otherwise(text).name.keep())

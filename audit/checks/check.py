@@ -141,8 +141,7 @@ class WaiverCheck:
     """A check of the policy's waivers, applied after all other checks.
 
     Its findings are about the policy and have no cases; the instances concerned are the cases of
-    the
-    findings that the waiver covers.
+    the findings that the waiver covers.
 
     Args:
         name: What results, policies and ``audit list checks`` call it.

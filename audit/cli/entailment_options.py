@@ -46,7 +46,7 @@ NamedColumns: TypeAlias = Annotated[
     typer.Option(
         "--column",
         metavar="NAME=COLUMN",
-        help="What a column holds, where its name does not say so; may be repeated.",
+        help="The file's name for a column, if it is not a usual one; may be repeated.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -79,23 +79,29 @@ AnswerFiles: TypeAlias = Annotated[
 GenerationFiles: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
-        "--generations", help="Generated concepts; may be repeated.", rich_help_panel=MODEL
+        "--generations",
+        help="Concepts that a model generated; may be repeated.",
+        rich_help_panel=MODEL,
     ),
 ]
 RatingsFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--ratings", help="People's ratings of these.", rich_help_panel=MODEL),
+    typer.Option(
+        "--ratings", help="People's ratings of generated concepts.", rich_help_panel=MODEL
+    ),
 ]
 WithMeteor: TypeAlias = Annotated[
     bool,
-    typer.Option("--meteor", help="Also measure METEOR; it needs nltk.", rich_help_panel=MODEL),
+    typer.Option(
+        "--meteor", help="Also measure METEOR; needs nltk and --wordnet.", rich_help_panel=MODEL
+    ),
 ]
 FixFolder: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         "--fix",
         metavar="FOLDER",
-        help="Write a corrected copy of the files there.",
+        help="Folder for a corrected copy of the files.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -118,13 +124,13 @@ Sample: TypeAlias = Annotated[
     int, typer.Option(min=1, help="Number of tuples of each relation to ask about.")
 ]
 DrawSeed: TypeAlias = Annotated[
-    int, typer.Option(help="Another number draws other tuples and examples.")
+    int, typer.Option(help="Seed of the drawing of tuples and examples.")
 ]
 PromptFile: TypeAlias = Annotated[Path, typer.Option(help="File of prompts, JSON lines.")]
 ValidOnly: TypeAlias = Annotated[
     bool, typer.Option("--valid-only", help="Leave out invalid tuples, as for generation.")
 ]
-SplitSeed: TypeAlias = Annotated[int, typer.Option(help="Another number gives another split.")]
+SplitSeed: TypeAlias = Annotated[int, typer.Option(help="Seed of the split.")]
 SplitFolder: TypeAlias = Annotated[Path, typer.Option(help="Folder of the files.")]
 SplitShares: TypeAlias = Annotated[Shares, typer.Option(help="Shares of train, valid and test.")]
 
@@ -136,7 +142,7 @@ def columns_named(given: Sequence[str] | None) -> dict[str, str]:
         name, equals, column = text.partition("=")
         if not (name and equals and column):
             raise InputError(
-                "--column wants a name and a column",
+                "--column needs a name and a column",
                 found=repr(text),
                 hint="for example --column head=event",
             )

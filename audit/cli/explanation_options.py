@@ -32,7 +32,7 @@ class WordPieces(StrEnum):
 
 
 class StopWords(StrEnum):
-    """The list of words that are no evidence."""
+    """The list of words that are not evidence."""
 
     paper = "paper"
     clinical = "clinical"
@@ -59,9 +59,7 @@ EvidencePath: TypeAlias = Annotated[
 ]
 FaithfulnessPath: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        help="What happens to the output when tokens are taken away.", rich_help_panel=INPUT
-    ),
+    typer.Option(help="Outputs of the model when tokens are removed.", rich_help_panel=INPUT),
 ]
 RandomisedPath: TypeAlias = Annotated[
     Path | None,
@@ -104,5 +102,7 @@ StopWordList: TypeAlias = Annotated[
 ]
 ShowText: TypeAlias = Annotated[
     bool,
-    typer.Option("--text/--no-text", help="Show words of the source.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--text/--no-text", help="Show examples with words of the source.", rich_help_panel=OUTPUT
+    ),
 ]

@@ -41,7 +41,7 @@ PlainFiles = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Write what may be shared as pages for a web server, then end.",
+        help="Write the shared view as pages for a web server into this folder, and exit.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -56,7 +56,7 @@ RunsBesideIt = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="OTHER",
-        help="Show another run of the hierarchy beside it; may be repeated.",
+        help="Another run of the same hierarchy to show for comparison; may be repeated.",
         rich_help_panel=INPUT,
     ),
 ]
@@ -108,8 +108,8 @@ def _refuse_several(runs: list[Path]) -> None:
         raise InputError(
             "--static or --beside is required, not both",
             found="both",
-            hint=f"{shlex.join(['audit', 'history', *map(str, runs)])} writes what may be shared "
-            "of several runs",
+            hint=f"{shlex.join(['audit', 'history', *map(str, runs)])} writes the shared views of "
+            "several runs",
         )
 
 
@@ -117,9 +117,9 @@ def _refuse_of_window(options: Mapping[str, object]) -> None:
     named = [name for name, value in options.items() if value]
     if named:
         raise InputError(
-            "--static writes what may be shared, without a window",
+            "--static writes the shared view and opens no browser",
             found=", ".join(named),
-            hint="leave out either",
+            hint="leave out one of the two",
         )
 
 
@@ -127,7 +127,7 @@ def _refuse_unshown(media: Path | None, shown: bool) -> None:
     if media is not None and not shown:
         raise InputError(
             "--media shows texts and pictures of single instances",
-            found="a window that shows none",
+            found="the pages show no instances",
             hint="add --show-instances, and leave out --static",
         )
 

@@ -43,7 +43,7 @@ def export(
     with user_mistakes():
         if interface is csv is xlsx is None:
             raise InputError(
-                "something to export to is required",
+                "a folder or file to export to is required",
                 found="none",
                 hint="--csv DIR, --xlsx FILE or --interface DIR",
             )

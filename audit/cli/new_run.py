@@ -127,5 +127,5 @@ def _resumable(checkpoint: Path | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if checkpoint and checkpoint.exists():
-            typer.echo("Interrupted. The same command with --resume goes on.", err=True)
+            typer.echo("Interrupted. The same command with --resume continues.", err=True)
         raise

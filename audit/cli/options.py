@@ -61,7 +61,7 @@ class Unlisted(StrEnum):
 
 
 class Dangling(StrEnum):
-    """Treatment of edges of a hierarchy of which an end is no node."""
+    """Treatment of edges of a hierarchy with an end that is not a node."""
 
     refuse = "refuse"
     drop = "drop"

@@ -34,7 +34,7 @@ def preference(
     ] = None,
     released: Annotated[
         bool,
-        typer.Option("--released", help="Follow the paper's released code; goes with --senses."),
+        typer.Option("--released", help="Follow the paper's released code; needs --senses."),
     ] = False,
     k: Annotated[
         int, typer.Option(min=1, help="Accuracy is measured among the k highest tokens.")

@@ -79,7 +79,7 @@ def cases(
     sample: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Draw N cases of a finding at random.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the drawing.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the drawing.")] = 0,
     csv: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the cases as CSV instead.")
     ] = None,

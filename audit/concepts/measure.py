@@ -171,8 +171,8 @@ def _refuse_wide_layers(representations: Representations) -> None:
     for name, layer in representations.layers.items():
         if layer.shape[1] > instances:
             raise InputError(
-                f"the layer {name!r} must have no more features than there are instances:"
-                " otherwise a linear probe can tell any labels apart",
+                f"the layer {name!r} must have no more features than there are instances: "
+                "otherwise a linear probe can separate any labels",
                 found=f"{layer.shape[1]:,} features of {instances:,} instances",
                 hint="give more instances, or leave the layer out",
             )

@@ -25,8 +25,8 @@ def with_mistakes(
 ) -> pl.DataFrame:
     """Add `MISTAKES` to nodes.
 
-    An instance with a label below the node and none below the sibling is taken for the sibling if
-    the model answers a label below the sibling and none below the node.
+    An instance with a label below the node and none below the sibling counts as answered
+    with the sibling if the model answers a label below the sibling and none below the node.
 
     Args:
         nodes: Columns `audit.concepts.measurements.NODES`.

@@ -1,4 +1,4 @@
-"""How well a layer tells the instances below a node from all others, and from those of siblings."""
+"""How well a layer separates the instances below a node from others, and from its siblings'."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLOCK = 512
 
 @dataclass(frozen=True, eq=False)
 class NodeAccuracies:
-    """How often a layer tells nodes apart, means over splits.
+    """How often a layer separates nodes, means over splits.
 
     Args:
         own: Share of the instances below each tested node that are distinguished from all others.

@@ -1,4 +1,4 @@
-"""Which instances lie below which nodes of a hierarchy, and which nodes can be compared."""
+"""Which instances are below which nodes of a hierarchy, and which nodes can be compared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_INSTANCES = 50_000
 
 @dataclass(frozen=True, eq=False)
 class Below:
-    """Which instances lie below which nodes.
+    """Which instances are below which nodes.
 
     Args:
         hierarchy: The hierarchy of the labels.

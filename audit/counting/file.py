@@ -143,7 +143,7 @@ class _Kept:
                 "a checkpoint that does not exist yet is required",
                 found="one that an earlier count left",
                 where=self.path,
-                hint="go on with it by resume=True (--resume), or remove it",
+                hint="continue it with resume=True (--resume), or remove it",
             )
         return read_checkpoint(self.path, identity) if self.path.exists() else {}
 

@@ -46,7 +46,7 @@ def rows_of(
 ) -> Iterator[Rows]:
     """Read the rows of a table or of JSON lines, about ``at_once`` at a time.
 
-    ``label`` may hold a list in Parquet, and holds one in JSON lines. Blank lines are no rows.
+    ``label`` may hold a list in Parquet, and holds one in JSON lines. Blank lines are not rows.
 
     Args:
         source: What `audit.data.formats.batches_of` can read; text may be gzipped.

@@ -1,4 +1,4 @@
-"""Bars of a tree that is drawn on a DAG: each lies within the bar of the node it is drawn below."""
+"""Bars of a tree that is drawn on a DAG: each is within the bar of the node it is drawn below."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class InstanceLine:
     """Sum of the scores at or below the node, likewise."""
     label_share: float = 0.0
     """``label`` as a share of the largest of all nodes, which is the root's unless nodes hide what
-    lies below them."""
+    is below them."""
     score_share: float = 0.0
     """``score`` as a share of the largest."""
     label_bar: tuple[float, float] = (0.0, 0.0)
@@ -57,7 +57,7 @@ class InstanceLine:
     also_below: tuple[str, ...] = ()
     """Other parents below which the node is drawn."""
     again: bool = False
-    """Whether what lies below the node is drawn further up."""
+    """Whether what is below the node is drawn further up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class InstanceTree:
     def lines(self, least: float = 0.0) -> Iterator[InstanceLine]:
         """The lines of the tree, the nodes of the largest share first.
 
-        A node is drawn below each of its parents, and what lies below it once.
+        A node is drawn below each of its parents, and what is below it once.
 
         Args:
             least: A node is left out, and counted, if its share of the labels and its share of the

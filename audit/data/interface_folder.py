@@ -88,7 +88,7 @@ _KINDS: Mapping[type, str] = {list: "a list", dict: "an object", str: "a text"}
 
 
 def folder_of(source: Source) -> Path | None:
-    """The folder that a source is, or that its file lies in; None for what is in no file."""
+    """The folder that a source is, or that its file is in; None for what is in no file."""
     if isinstance(source, Folder):
         return source.path
     return source.path.parent if isinstance(source, File) else None

@@ -18,7 +18,7 @@ def nearest_command(source: Source) -> str:
     """Options that name the columns of ids and labels, as the names and cells suggest them.
 
     Returns:
-        A hint; empty where the source is no table with two columns.
+        A hint; empty where the source is not a table with two columns.
     """
     names = [name for name in source.schema if name.strip()]
     if len(names) < 2:

@@ -244,7 +244,7 @@ def _with_classes(
 def _nodes_of(
     classes: tuple[str, ...], hierarchy: Hierarchy, hung: Mapping[str, str], where: str
 ) -> IntArray:
-    """Node index of each class, -1 where it is no node; a node has one class at most."""
+    """Node index of each class, -1 where it is not a node; a node has one class at most."""
     nodes = np.array([_node_of(name, hierarchy, hung) for name in classes], np.int64)
     if not (nodes >= 0).any():
         raise SchemaError(
@@ -325,7 +325,7 @@ def _sum_to_one(scores: Sparse, instances: Sequence[str], where: str) -> bool:
             found=f"{len(wrong):,} of {len(sums):,} instances do not: "
             + first_cases(instances[i] for i in wrong.tolist()),
             where=where,
-            hint="mend them, or say --single-label where the highest score is the answer anyway",
+            hint="correct them, or use --single-label if the highest score is the answer anyway",
         )
     return len(wrong) == 0
 

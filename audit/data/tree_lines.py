@@ -25,7 +25,7 @@ class TreeLine:
     """Index of the node that it is drawn below; None for the root."""
     left_out: int = 0
     again: bool = False
-    """Whether what lies below the node is drawn further up, below another of its parents."""
+    """Whether what is below the node is drawn further up, below another of its parents."""
 
 
 def tree_lines(hierarchy: Hierarchy, values: FloatArray, floor: float) -> Iterator[TreeLine]:

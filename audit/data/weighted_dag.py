@@ -73,7 +73,7 @@ class WeightedDag:
     @property
     def shares(self) -> FloatArray:
         """Aggregated values as shares of the largest, which is the root's unless a node hides what
-        lies below it; shape (n_nodes,), 0 without values.
+        is below it; shape (n_nodes,), 0 without values.
         """
         return self.aggregated / (self.aggregated.max() or 1.0)
 

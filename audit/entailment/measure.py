@@ -49,7 +49,7 @@ class EntailmentMeasurements:
         positives: The generation set that goes with it; None without one.
         quality: What is measured of the dataset itself.
         graph: The graph that its tuples state.
-        detection: How well models and baselines tell valid tuples from invalid ones.
+        detection: How well models and baselines separate valid tuples from invalid ones.
         generation: How well models name concepts; None without generated ones.
     """
 

@@ -25,7 +25,7 @@ def reviews(entailed: EntailmentMeasurements, rate: float) -> Iterator[pl.DataFr
       proposed where one edge alone has the least. Of synonyms: both edges of a pair.
     * Of an edge with opposite answers: those of the minority, or all without one, and those that
       deny an edge within a cycle.
-    * Valid edges that follow from others, and those to concepts that stand for nearly anything.
+    * Valid edges that follow from others, and those to concepts that fit nearly anything.
     * Votes of annotators who differ from all others against a majority, which is proposed.
     * Valid tuples that the generation set lacks, and denied ones that it has.
     * Tuples whose head lacks the instance, and those of heads that another split nearly has.

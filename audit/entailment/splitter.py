@@ -1,4 +1,4 @@
-"""Split an entailment dataset so that every (head, instance) lies in one set."""
+"""Split an entailment dataset so that every (head, instance) is in one set."""
 
 from __future__ import annotations
 

@@ -62,7 +62,9 @@ def read_faithfulness(path: Path, attributions: Attributions) -> pl.DataFrame:
             where=path,
         ) from None
     if rows.select(KEYS).is_duplicated().any():
-        raise InputError("each row of faithfulness may be there once", found="repeated", where=path)
+        raise InputError(
+            "each row of faithfulness may occur only once", found="repeated", where=path
+        )
     own = attributions.rows.select(KEYS).with_row_index("row")
     joined = own.join(rows, on=KEYS).sort("row")
     if joined.is_empty():

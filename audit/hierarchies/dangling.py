@@ -1,4 +1,4 @@
-"""Dangling edges: those of which an end is no node, refused or dropped and counted."""
+"""Dangling edges: those with an end that is not a node, refused or dropped and counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from audit.base.errors import HierarchyError, first_cases
 from audit.base.plurals import counted
 
 Dangling: TypeAlias = Literal["refuse", "drop"]
-"""Treatment of edges of which an end is no node: refuse the hierarchy, or leave them out."""
+"""Treatment of edges with an end that is not a node: refuse the hierarchy, or leave them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def dropped_sentence(edges: int, tops: int) -> str:
 
 
 class DanglingError(HierarchyError):
-    """An edge has an end that is no node.
+    """An edge has an end that is not a node.
 
     Args:
         edges: ``child, parent`` of such edges, each once, in the order of the file.

@@ -62,7 +62,7 @@ class Hierarchy:
     repeated_edges: int = 0
     """Number of edges that the source states more than once; each counts once."""
     dropped: DroppedEdges = field(default_factory=DroppedEdges)
-    """Edges of the source of which an end is no node, if they were dropped on request."""
+    """Edges of the source with an end that is not a node, if they were dropped on request."""
     complete_tables: frozenset[str] = frozenset()
     """Names of the code sets whose valid codes are all nodes."""
     exclusions: Exclusions | None = None
@@ -294,7 +294,7 @@ class Hierarchy:
     def uninformative(self) -> BoolArray:
         """Whether a node with children carries almost no information as a label, shape (n,).
 
-        It is the root, or more than half of all leaves lie below it, so that it carries less than
+        It is the root, or more than half of all leaves are below it, so that it carries less than
         one bit.
         """
         below = np.asarray(self.below @ self.leaf.astype(np.int64))
@@ -311,7 +311,7 @@ class Hierarchy:
 
     @cached_property
     def first_branch(self) -> IntArray:
-        """Index of the first branch that each node lies in, shape (n,); -1 for the root."""
+        """Index of the first branch that each node is in, shape (n,); -1 for the root."""
         above = csr_array(self.closure[:, self.branches])
         above.sort_indices()
         there = np.diff(above.indptr) > 0

@@ -68,7 +68,7 @@ def load_hierarchy(
             WordNet, the single relation to use: ``hypernym`` or ``holonym``.
         unlisted: Treatment of labels that the hierarchy lacks; None: a hierarchy from a file
             refuses them, a built-in classification adds them where their digits place them.
-        dangling: Treatment of edges of which an end is no node; None: they are refused. Those
+        dangling: Treatment of edges with an end that is not a node; None: they are refused. Those
             that are dropped are kept as `Hierarchy.dropped`.
 
     Raises:
@@ -150,8 +150,8 @@ def _of_file(hierarchy: Hierarchy, unlisted: Unlisted) -> Hierarchy:
 
 def _refuse_relations(name: str) -> NoReturn:
     raise InputError(
-        "relations are chosen in OBO files, OBO Graphs and WordNet alone",
-        found=f"relations asked of {name}",
+        "relations can be chosen only in OBO files, OBO Graphs and WordNet",
+        found=f"relations for {name}",
         hint="leave --relations out",
     )
 

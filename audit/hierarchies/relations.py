@@ -51,7 +51,7 @@ def relate(
 def relate_two(hierarchy: Hierarchy, a: int, b: int) -> tuple[str, int]:
     """Relation and lowest common ancestor of two different nodes, as `relate` gives them.
 
-    Only what lies above and below the two is visited, where `relate` prepares the whole hierarchy.
+    Only what is above and below the two is visited, where `relate` prepares the whole hierarchy.
 
     Args:
         hierarchy: The hierarchy.

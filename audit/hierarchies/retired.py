@@ -20,7 +20,7 @@ class Obsolete:
     """An id that a file calls obsolete.
 
     Args:
-        id: The id, which is no node.
+        id: The id, which is not a node.
         replaced_by: Ids that the file states as its replacement.
         consider: Ids that may be meant, as the file says.
     """

@@ -39,8 +39,7 @@ class Measurements:
     """Everything that checks may read: the counts, and the instances if they are in memory.
 
     What counts do not hold (groups, columns, positions, cases, a model) is read from `instances`,
-    or
-    from `loaded` by checks that declare that they need instances.
+    or from `loaded` by checks that declare that they need instances.
     """
 
     counts: Counts

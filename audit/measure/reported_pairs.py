@@ -97,8 +97,7 @@ def that_matter(finds: Finds, strata: Strata, rules: Rules) -> IntArray:
     """Positions of the finds with a large excess, shape (n_large,).
 
     The excess is measured by the ratio or, for very frequent nodes, by the odds ratio pooled over
-    all
-    strata.
+    all strata.
     """
     first, second = (strata.support[end].astype(np.float64) for end in finds.ends)
     observed, n = finds.observed, strata.records

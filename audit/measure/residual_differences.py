@@ -45,10 +45,9 @@ def residual_differences(measured: Measurements) -> pl.DataFrame:
     """Compare residual shares between values of the strata and splits, and with the reference.
 
     Shares are compared by the score test of two proportions with continuity correction, at
-    effective
-    numbers of instances, against Student's t distribution; its degrees of freedom are one less than
-    the number of groups on the side with fewer groups. q values are Benjamini-Hochberg over all
-    comparisons whose margins allow a test; intervals are Newcombe's at 95 %.
+    effective numbers of instances, against Student's t distribution; its degrees of freedom are one
+    less than the number of groups on the side with fewer groups. q values are Benjamini-Hochberg
+    over all comparisons whose margins allow a test; intervals are Newcombe's at 95 %.
 
     Returns:
         Columns `DIFFERENCES`, in order of column, value and parent; empty if no column has two

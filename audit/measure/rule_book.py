@@ -100,17 +100,17 @@ def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:
     )
     _refuse(
         _companions_in_line(policy, hierarchy),
-        "a companion must be another node, neither above nor below the one that asks for it",
+        "a companion must be another node, neither above nor below the one that needs it",
         "an instance with a node carries every node above it",
     )
     _refuse(
         _contradictions(policy, hierarchy),
-        "it must be possible for a record to keep every rule of the policy",
+        "a record must be able to satisfy every rule of the policy",
         "leave one of the two rules out, or name in `unless` where it does not hold",
     )
     _refuse(
         _persons_at_odds(policy, hierarchy),
-        "the rules of the policy must leave some person whom all of them allow",
+        "there must be persons to whom all rules of the policy allow the node",
         "the rules of all nodes above a node apply to it too",
     )
 
@@ -199,7 +199,7 @@ def _order_each_other(one: Companion, other: Companion) -> bool:
 
 
 def _covers(hierarchy: Hierarchy, above: str, node: str) -> bool:
-    """Whether a node is another one or lies below it."""
+    """Whether a node is another one or is below it."""
     return hierarchy.index(node) in row(hierarchy.below, hierarchy.index(above))
 
 

@@ -51,7 +51,7 @@ def read_code_dates(path: Path) -> tuple[Spell, ...]:
     lapsed = spells.filter(pl.col("last") < pl.col("first"))
     _refuse(lapsed, "the last day of a code must not be before its first", path)
     spells = spells.sort("code", "first", nulls_last=False)
-    _refuse(spells.filter(_overlaps()), "the spells of a code must not share a day", path)
+    _refuse(spells.filter(_overlaps()), "the periods of a code must not share a day", path)
     return tuple(Spell(*spell) for spell in spells.iter_rows())
 
 

@@ -34,8 +34,8 @@ class Policy(Frozen):
         title: What the report calls the audited release.
         min_cell: Smallest count shown; None: 11 for persons' records, else 1.
         max_findings: Findings shown per check; all are in the run's restricted tables.
-        labelled_ancestors: Whether a label beside its own ancestor is a fault; None: as the
-            hierarchy says.
+        labelled_ancestors: Whether a label beside its own ancestor is a fault; None: the hierarchy
+            decides.
         residual_share: Residual share of a parent above which it is reported.
         residual_instances: Instances below a parent from which its residual share is judged.
         residual_difference: Difference of a residual share from that of other instances, or of
@@ -43,17 +43,17 @@ class Policy(Frozen):
         depth_loss: Loss of mean depth of the labels since the reference above which it is reported.
         habit_ratio: Ratio of instances predicted with both nodes of a pair to those labelled with
             both, from which the model is said to have made the data's habit stronger.
-        least_joint: Instances that must carry each node of a pair for it to be judged, and both
-            for it to be reported.
+        least_joint: Instances that must carry each node of a pair for it to be judged, and that
+            must carry both for it to be reported.
         excess_ratio: Ratio of joint instances to those expected from record length and other
             findings, from which a pair is reported.
         redundant_jaccard: Lower bound of the share of instances with both of two nodes, among those
             with either, from which the two count as used as one label.
         false_discovery_rate: Share of the findings of a statistical check that may be chance.
-        leading_zero_share: Share of the rows of a code set that start with 0 at the least, where
-            its codes may.
-        leading_zero_rows: Rows expected to start with 0, from which it counts as evidence that none
-            does.
+        leading_zero_share: Least share of the rows that is expected to start with 0, in a code set
+            whose codes may.
+        leading_zero_rows: Number of rows expected to start with 0, from which it counts as evidence
+            of lost zeros that none does.
         residual_nodes: Nodes that are residual whatever their titles say.
         specific_nodes: Nodes that are not residual whatever their titles say.
         strata: Further columns of the instances, such as newborn or adult, site, period, coder.
@@ -71,22 +71,23 @@ class Policy(Frozen):
             or dropped and counted; None: they are refused.
         unmatched_instances: Whether instances with a prediction and no labels, or with labels and
             no prediction, are refused, or counted and left out.
-        error_share: Share of the rows, or instances, looked at from which an error counts as one;
-            below it, it counts as a warning.
+        error_share: Share of the rows, or instances, looked at from which an error counts as an
+            error; below it, it counts as a warning.
         severities: Severity of all findings of a check, in place of the check's own.
         waivers: Findings that somebody answers for: waived, accepted or to be fixed.
-        ratchet: Whether a finding that the reference run has too, and no worse, counts as a note.
+        ratchet: Whether a finding counts as a note where the reference run has it too and it is no
+            worse.
         exclusive: Nodes of which an instance should carry at most one.
         expected: Pairs of nodes that are known to go together, and the source that says so.
-        companions: Nodes that ask for another one on the same instance; such pairs are known too.
-        person: The columns of the instances with the sex and the age of the person; None:
-            neither is judged.
+        companions: Nodes that need another one on the same instance; such pairs are known too.
+        person: The columns of the instances with the sex and the age of the person; None: codes
+            are not compared with either.
         person_rules: Nodes that belong to persons of one sex, or of some ages.
         code_dates: From when to when each code was valid, and the column with the true day of
-            coding; None: whether a code was valid on its day is not judged.
+            coding; None: codes are not judged by their day.
         aggregation: What a node's aggregated value is: each descendant once, each path, or the
             rule of the released code for MIMIC-III.
-        levels: The cuts that a model's metrics move between: depths from the root, or the paper's
+        levels: The levels that a model's metrics compare: depths from the root, or the paper's
             levels from the leaves.
         subgraphs: Named parts of the hierarchy; a model's preference is measured between every two.
         queries: Further kinds of a model's behaviour, each with a count of its instances.
@@ -278,7 +279,7 @@ THRESHOLDS = {
     "decision_threshold": ("aggregated score", 0.0, 1.0),
     "habit_ratio": ("times the instances labelled with both nodes", 1.0, float("inf")),
     "least_joint": ("instances", 2.0, float("inf")),
-    "excess_ratio": ("times what length and other findings lead one to expect", 1.0, float("inf")),
+    "excess_ratio": ("times the number expected from length and other findings", 1.0, float("inf")),
     "redundant_jaccard": ("share of the instances with either node", 0.0, 1.0),
     "false_discovery_rate": ("share of the findings", 0.0, 1.0),
     "error_share": ("share of the rows or instances looked at", 0.0, 1.0),

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from audit.results.disclosure import Quantity, Shown, is_small, least, most
 
 SHALLOWER = "not_specific", ("shallower",)
-"""Check and key of the finding that labels lie less deep than in the reference."""
+"""Check and key of the finding that labels are less deep than in the reference."""
 
 DIGITS = 3
 """Significant digits of a share: too few to reconstruct the counts."""
@@ -128,7 +128,7 @@ def _least_sum(labels: Sequence[tuple[int, float, float]], total: int) -> float:
 
 
 def _in_words(value: Shown, low: float, high: float) -> Shown:
-    """A number as the range that it lies in; itself where that is a point."""
+    """A number as the range that it is in; itself where that is a point."""
     if not isinstance(value, int | float) or not low - _NOISE <= value <= high + _NOISE:
         return None
     if high - low > WIDEST:

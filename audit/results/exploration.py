@@ -211,7 +211,7 @@ class ExploredRun(Protocol):
         """A node in its place; None if the run lacks it, or is not there in full."""
 
     def top_branch(self, node: str) -> int | None:
-        """Number of the top branch that a node lies in, from 0; None for none, or several.
+        """Number of the top branch that a node is in, from 0; None for none, or several.
 
         Top branches are the nodes right below the root; instead of one that alone has more than
         half of all leaves below it, on two levels or more, those right below that, and so on.
@@ -291,7 +291,7 @@ class InstanceQuery:
         nodes: That carry all of these nodes, or labels below them.
         predicted: That the model predicts all of these for, or nodes below them.
         outcome: ``right`` (all hits), ``missed`` (a label not predicted), ``false`` (a prediction
-            that is no label), ``right_branch`` (a missed and a false node in one branch); empty
+            that is not a label), ``right_branch`` (a missed and a false node in one branch); empty
             for any.
         order: ``id``, ``labels`` (most first), ``misaligned`` (most misses and false answers
             first).

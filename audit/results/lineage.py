@@ -14,7 +14,7 @@ def lineage(
     edges: pl.DataFrame,
     titles: Mapping[str, str | None],
 ) -> list[dict[str, Any]]:
-    """What lies above each node that a shown finding names.
+    """What is above each node that a shown finding names.
 
     Args:
         checks: The shared view's checks.

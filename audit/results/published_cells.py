@@ -161,7 +161,7 @@ def known_counts(
 
 
 def _met(release: Release, first: str, second: str) -> Cell:
-    """What checks count of two nodes: what carries both, unless one label lies below both."""
+    """What checks count of two nodes: what carries both, unless one label is below both."""
     shared = release.members(("below", first)) & release.members(("below", second))
     return differing(first, second) if np.any(shared) else together(carried(first), carried(second))
 

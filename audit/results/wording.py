@@ -18,11 +18,9 @@ def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
     """Replace each ``{name}`` in a sentence by the formatted evidence of that name.
 
     Whole numbers get thousands separators, names that end in ``share`` become percentages, and null
-    is
-    written as withheld. A noun after 1 is in the singular, and ``{name|is|are}`` is the first word
-    if
-    that evidence is 1, else the second. A clause in brackets is left out if one of its numbers is
-    withheld.
+    is written as withheld. A noun after 1 is in the singular, and ``{name|is|are}`` is the first
+    word if that evidence is 1, else the second. A clause in brackets is left out if one of its
+    numbers is withheld.
 
     >>> filled("{labels} labels {labels|is|are} no code", {"labels": 1})
     '1 label is no code'

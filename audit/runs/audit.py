@@ -119,7 +119,7 @@ def run_audit(
 def _require_kinds(policy: object, predictions: object) -> None:
     """Refuse what is given in place of a policy or of predictions, as from a notebook."""
     for given, kind, hint in (
-        (policy, Policy, "the second place is that of a policy: run_audit(data, predictions=...)"),
+        (policy, Policy, "the second argument is the policy; use run_audit(data, predictions=...)"),
         (predictions, Predictions, "audit.load_predictions(scores, dataset) makes them"),
     ):
         if given is not None and not isinstance(given, kind):

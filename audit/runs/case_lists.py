@@ -68,7 +68,7 @@ def cases_of(result: AuditResult, finding: str | None = None) -> pl.LazyFrame:
     if result.cases is None:
         raise InputError(
             "a run whose instances were loaded is required",
-            found="one whose data were only counted: no instance was looked at by itself",
+            found="one whose data were only counted, without looking at single instances",
             hint="audit the data in memory, without --memory, --engine and --add-to",
         )
     if finding is None:

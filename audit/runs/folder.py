@@ -124,7 +124,7 @@ def no_run(folder: Path) -> InputError:
         "the folder of a run is required",
         found=f"no {MANIFEST} and {RESULT} in it" if folder.exists() else "nothing there",
         where=folder,
-        hint="a run is what `audit run` leaves",
+        hint="a run is a folder that `audit run` writes",
     )
 
 

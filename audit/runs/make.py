@@ -343,6 +343,6 @@ def _refuse_twice(sources: tuple[Path, ...], before: _Before) -> None:
     twice = [source.name for source in sources if sha256_of(source) in before.files]
     if twice:
         raise InputError(
-            "data that the run does not hold yet are required",
-            found=f"the same bytes as of a file that it counted: {first_cases(twice)}",
+            "data that the run has not counted yet are required",
+            found=f"the same bytes as a file that it counted: {first_cases(twice)}",
         )

@@ -19,7 +19,7 @@ def refuse_other_placing(policy: Policy, hierarchy: Hierarchy) -> None:
     asked, done = policy.unlisted_codes, hierarchy.unlisted or "hang"
     if hierarchy.coding is not None and asked not in (None, done):
         raise PolicyError(
-            f'labels must be placed as unlisted_codes = "{asked}" of the policy asks',
+            f'labels must be treated as the policy states: unlisted_codes = "{asked}"',
             found=f"a hierarchy read with {done}",
             hint=f'leave --unlisted out, or audit.load_hierarchy(..., unlisted="{asked}")',
         )

@@ -29,7 +29,7 @@ def refuse_other_data(runs: Sequence[AuditResult], data: str, hierarchy: str) ->
             raise InputError(
                 "a run of the same data and hierarchy is required to protect an audit with",
                 found=f"other {' and '.join(other)}",
-                hint="an earlier release is held against the new one by --reference",
+                hint="--reference compares with an earlier release",
             )
 
 

@@ -117,7 +117,7 @@ class SealedRun:
 
     @cached_property
     def _stated(self) -> Mapping[str, Any]:
-        """What the manifest says, whatever it is; nothing where it is no JSON object."""
+        """What the manifest says, whatever it is; nothing where it is not a JSON object."""
         return self._object(MANIFEST)
 
     def _object(self, name: str) -> Mapping[str, Any]:
@@ -293,7 +293,8 @@ def refuse_faults(run: Path, faults: Sequence[str]) -> None:
             "a run as it was sealed is required",
             found="; ".join(faults),
             where=run,
-            hint="`audit verify` shows what holds; --force goes on, and the manifest says so",
+            hint="`audit verify` shows which parts hold; --force continues, and the manifest says "
+            "so",
         )
 
 

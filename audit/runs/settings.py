@@ -43,7 +43,7 @@ class Explaining(BaseModel):
         only: The examples that nodes are compared by.
         draws: Other explanations that each is held against.
         word_pieces: How word pieces are merged; None leaves them.
-        stop_words: Name of the list of words that are no evidence.
+        stop_words: Name of the list of words that are not evidence.
         text: Whether words of the source may be shown.
     """
 
@@ -132,7 +132,7 @@ class Settings(BaseModel):
         relations: OBO relations that count as edges besides ``is_a``.
         anyway: Whether to continue if most labels, or classes, are not nodes of the hierarchy.
         unlisted: Treatment of labels that the hierarchy lacks; overrides the policy.
-        dangling: Treatment of edges of which an end is no node; None: as the policy says.
+        dangling: Treatment of edges with an end that is not a node; None: as the policy says.
         classes: File with the names of a matrix's columns.
         predictions: File of predictions; None without a model.
         transform: Transform of predictions into scores.

@@ -48,7 +48,7 @@ def refuse_wrong_hierarchy(
         f"most labels must be nodes of the hierarchy {hierarchy.name}",
         found=f"{refused:,} of {counted(ledger.rows_read, 'rows')} refused; {_most_frequent(rows)}",
         where=dataset,
-        hint=f"{guess}; --anyway goes on",
+        hint=f"{guess}; --anyway continues all the same",
     )
 
 
@@ -63,7 +63,7 @@ def refuse_wrong_classes(predictions: Predictions, path: Path) -> None:
         f"most classes must be nodes of the hierarchy {predictions.hierarchy.name}",
         found=f"{len(unknown):,} of {ledger.classes_read:,} are not: {first_cases(unknown)}",
         where=path,
-        hint=f"{guess}; --anyway goes on",
+        hint=f"{guess}; --anyway continues all the same",
     )
 
 

@@ -49,7 +49,7 @@ def blocks(
         checks: The shared view's checks.
         thresholds: The policy's thresholds by name, drawn as limits.
         called: Words for names of evidence.
-        lineage: The overview's lineage: what lies above the nodes of findings.
+        lineage: The overview's lineage: what is above the nodes of findings.
     """
     above = {line["node"]: line for line in lineage}
     return tuple(

@@ -93,7 +93,7 @@ SECTIONS = (
     Section("dataset", "The dataset", _of_tuples("dataset")),
     Section("votes", "Votes and annotators", _of_tuples("votes")),
     Section("graph", "The graph", _of_tuples("graph")),
-    Section("detection", "Telling valid from invalid", _of_tuples("detection")),
+    Section("detection", "Separating valid from invalid", _of_tuples("detection")),
     Section("generation", "Generated concepts", _of_tuples("generation")),
     Section("matrix", "Does the model have the concepts?", _of_concepts("matrix")),
     Section("accuracies", "What the verdicts rest on", _of_concepts("accuracies")),

@@ -200,7 +200,7 @@ def companions_table(policy: Mapping[str, Any]) -> Table | None:
         return None
     return Table(
         id="companion-table",
-        caption="Nodes that ask for another one beside them",
+        caption="Nodes that need another node on the same instance",
         columns=column(
             "Nodes", "Need", "Unless", "Holds", "Rule", "Severity", "Pairs taken out",
             numeric="      n",

@@ -28,7 +28,7 @@ CHANGE: Mapping[str, str] = {
     "worse": "worse",
     "better": "better",
     "same": "same",
-    "not_asked": "not asked in the other release",
+    "not_asked": "not checked in the other release",
 }
 CHANGE_TONE: Mapping[str, str] = {
     "new": "warning",

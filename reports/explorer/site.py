@@ -48,7 +48,7 @@ PLACES = (
     Place("/branches", "Branches", "which parts of the hierarchy go together"),
     Place("/model", "Model", "its metrics, and the labels that it confuses"),
     Place("/explanations", "Explanations", "which words the model leans on, and whether people do"),
-    Place("/concepts", "Concepts", "which concepts the model's vectors keep apart"),
+    Place("/concepts", "Concepts", "which concepts the model's vectors separate"),
     Place("/entailment", "Entailment", "the tuples of the graph, and what is wrong with them"),
     Place("/instances", "Instances", "the records, each as a tree"),
     Place("/history", "History", "the runs beside it, in the order of time"),
@@ -156,7 +156,7 @@ class Site:
         """The page for what cannot be read any more."""
         what = (
             "A table of the run cannot be read any more: the run was moved, replaced or judged "
-            "again since the window was opened. End the window, and open it anew."
+            "again since it was opened. End audit explore, and start it again."
         )
         return self.page(request, "missing", "Not here any more", status=500, what=what)
 

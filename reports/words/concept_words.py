@@ -25,8 +25,8 @@ GROUNDED, TOKEN, MODULAR, CAUSAL = "is_grounded", "is_token_of_type", "is_modula
 TESTS: Mapping[str, Wording] = {
     GROUNDED: Wording(
         "Grounded",
-        "Does the model name an instance rightly beside its counterparts, which differ from it in "
-        "the concepts of their labels alone?",
+        "Does the model answer rightly for an instance and for its counterparts, which differ "
+        "from it only in the concepts of their labels?",
         "above the limit",
     ),
     TOKEN: Wording(
@@ -36,14 +36,14 @@ TESTS: Mapping[str, Wording] = {
     ),
     MODULAR: Wording(
         "Modular",
-        "When the concepts of one dimension are removed, does a probe fitted before lose these, "
-        "and those of every other dimension stay?",
+        "When the concepts of one dimension are removed, does a probe fitted before lose these "
+        "and keep those of every other dimension?",
         "at chance or below for the dimension removed, above the limit for every other",
     ),
     CAUSAL: Wording(
         "Causal",
-        "When the concepts of one dimension are removed, do the model’s answers follow: chance "
-        "along this dimension, unchanged along every other?",
+        "When the concepts of one dimension are removed, do the model’s answers change "
+        "accordingly: chance along this dimension, unchanged along every other?",
         "at chance for the dimension removed, above the limit for every other",
     ),
 }

@@ -63,14 +63,14 @@ DETECTION: Mapping[str, Wording] = {
     CALIBRATION: Wording(
         "Calibration error",
         "The mean distance of score and share of valid tuples over ten bins, weighted by their "
-        "tuples; a calibrated model has about the number that is given beside it as expected.",
+        "tuples; a calibrated model has about the expected number that is given with it.",
     ),
 }
 """Measures of whether valid tuples are distinguished from invalid ones, in report order."""
 
 BASELINES: Mapping[str, Wording] = {
-    "majority": Wording("Majority", "answers what most training tuples of the relation are"),
-    "random": Wording("Random", "answers by tossing a coin"),
+    "majority": Wording("Majority", "answers as most training tuples of the relation are labelled"),
+    "random": Wording("Random", "answers at random, as by a coin"),
     "concept_alone": Wording(
         "Concept alone",
         "answers by the share of valid training tuples with the same relation and concept",
@@ -88,7 +88,8 @@ BASELINES: Mapping[str, Wording] = {
     ),
     "wordnet": Wording(
         "WordNet",
-        "answers valid where WordNet has the concept above the instance, and nothing of verbs",
+        "answers valid where WordNet has the concept above the instance; it has no answer for "
+        "verbs",
     ),
 }
 """What answers without a model, in report order."""
@@ -130,7 +131,7 @@ GENERATION: Mapping[str, Wording] = {
     "meteor": Wording(
         "METEOR",
         "Words matched by form, stem and WordNet’s synonyms, with a penalty for their order, of "
-        "the best reference. An equal text of one word scores 0.5.",
+        "the best reference. An identical text of one word scores 0.5.",
     ),
     "exact_match": Wording("Exact match", "The share of texts that are one of the references."),
     "bleu_1": Wording("BLEU-1, cumulative", "BLEU-1 as defined, with the brevity penalty."),
@@ -139,7 +140,8 @@ GENERATION: Mapping[str, Wording] = {
         "BLEU-2 as defined: the geometric mean of both precisions, with the brevity penalty.",
     ),
     "brevity_penalty": Wording(
-        "Brevity penalty", "What texts shorter than their references lose; 1 is nothing."
+        "Brevity penalty",
+        "The factor by which texts shorter than their references lose; 1 is no loss.",
     ),
 }
 """Measures of generated concepts, in report order."""
@@ -159,7 +161,7 @@ AGREEMENT: Mapping[str, Wording] = {
 FAULTS: Mapping[str, str] = {
     "instance_not_head": "The instance is not the head",
     "tail_not_concept": "The tail is not the concept",
-    "head_lacks_instance": "The head does not hold the instance",
+    "head_lacks_instance": "The head does not contain the instance",
     "tail_repeats_head": "The tail repeats the head",
     "tail_differs": "The tail is not the head with its instance replaced by the concept",
 }
@@ -192,10 +194,10 @@ LEFT_OUT: Mapping[str, str] = {
     "empty_id": "no id",
     "unknown_relation": "an unknown relation",
     "bad_label": "a label that is neither valid nor invalid",
-    "bad_vote": "votes that are neither, or no counts",
+    "bad_vote": "votes that are neither valid nor invalid, or not counts",
     "self_loop": "an instance that is its own concept",
     "repeated_id": "an id that an earlier record has",
-    "other_split": "of another split than the one measured",
+    "other_split": "for another split than the one measured",
     "unknown_id": "for ids that the dataset lacks",
     "unknown": "for instances that the dataset lacks",
     "repeated": "the same text for the same instance again",
@@ -212,7 +214,7 @@ READ: Mapping[str, str] = {
     "tuples": "Records of tuples",
     "predictions": "Predicted tuples",
     "generations": "Generated concepts",
-    "ratings": "Ratings of these",
+    "ratings": "Ratings of generated concepts",
 }
 """What was read, by what the shared view calls it."""
 
@@ -224,7 +226,7 @@ EVIDENCE: dict[str, str] = {
     "chains": "chains of two valid edges",
     "open": "of them open",
     "keys": "heads with an instance",
-    "astray": "tuples away from most of theirs",
+    "astray": "tuples in another split than most of theirs",
     "heads": "heads",
     "same_instance": "of them with an instance in common",
     "similarity": "similarity, at least",
@@ -233,7 +235,7 @@ EVIDENCE: dict[str, str] = {
     "against": "of them against most votes",
     "carrying": "share of the votes required",
     "lacking": "valid tuples that the generation set lacks",
-    "more": "tuples that it has beyond these",
+    "more": "tuples that it has in addition",
     "agreeing": "votes with the majority of the others",
     "others_share": "the same of all others",
     "difference": "difference of the shares, in points",

@@ -51,7 +51,7 @@ CONCEPTS: Groups = {
     "Nodes": {"nodes": Described("Nodes", "a node with enough instances")},
     "Tests": {
         "tests": Described("Verdicts", "a test, dimension, what is seen, ablation and probe"),
-        "parts": Described("What verdicts rest on", "an accuracy"),
+        "parts": Described("Numbers behind the verdicts", "an accuracy"),
         "values": Described("The same by split", "an accuracy of one split"),
         "points": Described("The same by class", "an accuracy of one split and unseen class"),
     },
@@ -76,7 +76,7 @@ ENTAILMENT: Groups = {
         ),
         "quality_repeats": Described("Tuples that repeat others", "a tuple, and the first such"),
         "quality_near_heads": Described("Heads that are nearly the same", "two heads"),
-        "quality_weak_labels": Described("Labels that few votes carry", "a tuple"),
+        "quality_weak_labels": Described("Labels that few votes support", "a tuple"),
         "quality_doubted": Described("Labels that are doubted", "a tuple"),
         "quality_dissents": Described("Votes against the majority", "a vote"),
         "graph_contradictions": Described("Edges valid and invalid", "an edge"),
@@ -86,7 +86,7 @@ ENTAILMENT: Groups = {
         "graph_components": Described("Texts that entail each other", "a cycle of texts"),
         "graph_members": Described("The same, text by text", "a text of a cycle"),
         "graph_redundant": Described("Edges that follow from others", "an edge"),
-        "graph_twins": Described("Texts that behave as one", "two texts"),
+        "graph_twins": Described("Texts that behave alike", "two texts"),
     },
     "The graph": {
         "graph_edges": Described("Edges", "an instance and a concept of a relation"),
@@ -112,7 +112,9 @@ ENTAILMENT: Groups = {
         "quality_annotators": Described("Annotators", "an annotator"),
     },
     "Models": {
-        "detection_measured": Described("Telling valid from invalid", "a model, split and measure"),
+        "detection_measured": Described(
+            "Separating valid from invalid", "a model, split and measure"
+        ),
         "detection_differences": Described("Models against baselines", "a model and baseline"),
         "detection_reliability": Described("Calibration", "a model and range of scores"),
         "detection_consistency": Described("Consistency of predictions", "a model and relation"),

@@ -68,7 +68,7 @@ EVIDENCE: dict[str, str] = {
     "parent_units": "of the parent's, in that value",
     "parent_share": "share of the parent's",
     "vanished": "pairs that vanish",
-    "expected_labels": "labels expected of a random split",
+    "expected_labels": "labels expected in a random split",
     "length": "labels at the maximum",
     "longer": "instances with more labels",
     "one_shorter": "instances with one label fewer",
@@ -125,7 +125,7 @@ TONE: Mapping[str, str] = {
 """Colour role of each status and severity; ``plain`` for any other."""
 
 REFUSED: Mapping[str, str] = {
-    "unknown_code": "the code is in no place of the hierarchy",
+    "unknown_code": "the code is not in the hierarchy",
     "retired_code": "the hierarchy has retired the code, with no single successor",
     "malformed_code": "the text does not have the shape of a code",
     "missing_code": "the row has no code",

@@ -149,7 +149,10 @@ def test_a_pair_that_no_layer_separates_and_the_model_confuses_is_one_finding(
     )
     assert findings(confused)["model_confuses"] == [["a0", "a3"]]
     assert "No layer separates them" in finding["statement"]
-    assert "The predictions of the run take the first for the second on" in finding["statement"]
+    assert (
+        "The predictions of the run have the second in place of the first on"
+        in finding["statement"]
+    )
     assert finding["statement"].endswith("reports the same two: model_confuses:a0:a3.")
     instances = files.representations.instances
     labels = enumerate(instances["labels"].list.first())

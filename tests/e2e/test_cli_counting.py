@@ -303,7 +303,7 @@ def test_a_file_is_added_once(place: Path, out: Path, name: str) -> None:
     data = place / f"{name}.parquet"
     message = refused(audit(*arguments(data, out, "--add-to", place / "both")))
 
-    assert f"the same bytes as of a file that it counted: '{name}.parquet'" in message
+    assert f"the same bytes as a file that it counted: '{name}.parquet'" in message
     assert not out.parent.exists()
 
 
@@ -450,7 +450,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
         ("--memory", "1GB", "--policy", "policy.toml"),
         "strata, drift, code_dates or person",
     ),
-    "a ratchet": (("--memory", "1GB", "--policy", "ratchet.toml"), "judges by an earlier run"),
+    "a ratchet": (("--memory", "1GB", "--policy", "ratchet.toml"), "needs an earlier run"),
     "an unknown node": (
         ("--memory", "1GB", "--policy", "waived.toml"),
         "Found: 'waivers: nowhere'",

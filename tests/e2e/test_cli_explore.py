@@ -237,7 +237,7 @@ def test_plain_files_take_no_option_of_the_window(
 ) -> None:
     told = refused(run, "--static", tmp_path / "public", *option)
 
-    assert "--static writes what may be shared, without a window" in told
+    assert "--static writes the shared view and opens no browser" in told
     assert option[0] in told
     assert not (tmp_path / "public").exists()
 

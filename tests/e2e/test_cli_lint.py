@@ -31,7 +31,7 @@ def test_it_prints_each_fault_with_what_to_do(faulty: Path) -> None:
     assert told.exit_code == 0, told.output
     assert "edges: 5 nodes" in told.stdout
     assert "error     cycle" in told.stdout
-    assert "2 nodes lie below each other: a -> b -> a." in " ".join(told.stdout.split())
+    assert "2 nodes are below each other: a -> b -> a." in " ".join(told.stdout.split())
     assert "- d (below Head pain, e); Head pain (e); Pain (a)" in told.stdout
     assert told.stdout.count("To do: ") == 3
 
@@ -124,7 +124,7 @@ def test_a_broken_file_is_one_message_and_status_2(
     ("arguments", "message"),
     [
         (("nowhere.csv",), "a built-in hierarchy or a hierarchy file is required"),
-        (("icd9cm", "--relations", "part_of"), "relations are chosen in OBO files"),
+        (("icd9cm", "--relations", "part_of"), "relations can be chosen only in OBO files"),
         (("icd9cm", "--titles", "nowhere.csv"), "nowhere.csv"),
         (("icd9cm", "--limit", "nonsense=1"), "a limit is one of"),
     ],

@@ -23,7 +23,7 @@ class Accuracy(Measure):
     """Share of instances whose answer at a cut is correct.
 
     The answer is the cut node with the highest aggregated value, the first one at ties. It is
-    correct when a direct label lies at or below it. An instance without mass has no answer and
+    correct when a direct label is at or below it. An instance without mass has no answer and
     counts as wrong; an instance without a direct label at or below the cut is left out.
     """
 

@@ -89,10 +89,10 @@ class Batch:
         return csc_array(aggregated_values(self.hierarchy, self.scores, self.aggregation))
 
     def values(self, cut: Cut) -> Sparse:
-        """Values by which a cut is compared, and what lies under none of its nodes.
+        """Values by which a cut is compared, and what is under none of its nodes.
 
         Of descendants, those of the cut's atoms, shape (n_instances, n_atoms). In the other
-        readings, those of its nodes and a last column of what lies under none of them, shape
+        readings, those of its nodes and a last column of what is under none of them, shape
         (n_instances, n_cut + 1).
         """
         if cut not in self._by_cut:
@@ -108,7 +108,7 @@ class Batch:
         return csr_array(hstack([self._aggregated[:, cut.nodes], csr_array(above)], format="csr"))
 
     def residual_share(self, cut: Cut) -> FloatArray:
-        """Share of each instance's mass that lies under no node of a cut, shape (n_instances,)."""
+        """Share of each instance's mass that is under no node of a cut, shape (n_instances,)."""
         of_nodes = self.aggregation != "descendants"
         column = len(cut.nodes) if of_nodes else cut.residual
         shares = normalised(self.values(cut))
@@ -143,7 +143,7 @@ class Batch:
         return self._any(instance[above])
 
     def within(self, nodes: Sequence[str]) -> BoolArray:
-        """Whether a direct label lies at or below each given node, shape (n_instances, n_given).
+        """Whether a direct label is at or below each given node, shape (n_instances, n_given).
 
         Raises:
             SchemaError: If the hierarchy does not have one of the nodes.

@@ -147,14 +147,15 @@ def _refuse_nested(hierarchy: Hierarchy, first: Sparse, second: Sparse) -> None:
         if met.any():
             node = hierarchy.nodes[int(above.indices[met][0])]
             raise SchemaError(
-                "aggregated values can be compared only between nodes beside each other",
+                "aggregated values can be compared only between nodes of which neither is above "
+                "the other",
                 found=f"{node!r} of one side is an ancestor of a node of the other",
                 hint="compare the values of the nodes themselves",
             )
 
 
 def _chosen(values: Sparse, mask: Sparse) -> BoolArray:
-    """Whether each stored value lies in the mask."""
+    """Whether each stored value is in the mask."""
     rows = np.zeros(values.nnz, np.int64) if mask.shape[0] == 1 else row_numbers(values)
     return stored(mask, rows, values.indices.astype(np.int64))
 

@@ -32,7 +32,7 @@ def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def text_of(record: dict[str, Any], key: str, where: str) -> str:
-    """The text under a key; raises SchemaError if the key is missing or its value is no text."""
+    """The text under a key; raises SchemaError if the key is missing or its value is not text."""
     value = record.get(key)
     if not isinstance(value, str) or not value.strip():
         found = f"the keys {', '.join(record)}" if key not in record else repr(value)

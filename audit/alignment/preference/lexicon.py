@@ -41,7 +41,7 @@ class Lexicon:
     def node_of(self, specific: str, general: str) -> str | None:
         """The node that a question's specific answer denotes; None without one.
 
-        Of several senses, the most frequent one that lies below a node of the general answer; if
+        Of several senses, the most frequent one that is below a node of the general answer; if
         none does, the most frequent one.
         """
         found = self.senses.get(plain(specific), ())
@@ -70,7 +70,7 @@ def load_lexicon(
 
     Raises:
         InputError: As `audit.load_hierarchy` and `audit.hierarchies.formats.wordnet.read_wordnet`.
-        SchemaError: If WordNet does not have the synsets below which the answers lie.
+        SchemaError: If WordNet does not have the synsets below which the answers are.
     """
     if wordnet.matches(Path(source)):
         nouns = wordnet.read_wordnet(Path(source))
@@ -85,7 +85,7 @@ def of_wordnet(nouns: wordnet.WordNet, relation: str, domain: tuple[str, ...]) -
     Args:
         nouns: The WordNet nouns.
         relation: One of `audit.hierarchies.formats.wordnet.RELATIONS`.
-        domain: Synsets; an answer lies at or below one of them by hypernyms. Empty for no limit.
+        domain: Synsets; an answer is at or below one of them by hypernyms. Empty for no limit.
     """
     fitting = _below(nouns, domain) if domain else nouns.lemmas.keys()
     return Lexicon(
@@ -101,7 +101,7 @@ def of_wordnet(nouns: wordnet.WordNet, relation: str, domain: tuple[str, ...]) -
 def of_titles(hierarchy: Hierarchy) -> Lexicon:
     """Build a lexicon from titles, split at ``", "``; a node without a title has its id as word.
 
-    Titles do not tell frequencies, so the nodes of a word are in node order.
+    Titles say nothing about frequencies, so the nodes of a word are in node order.
     """
     words = {
         node: tuple(map(plain, (title or node).split(", ")))

@@ -60,7 +60,7 @@ def read_questions(path: Path) -> tuple[Question, ...]:
 
     Raises:
         InputError: If the file cannot be read, is empty, or a line is not a JSON object.
-        SchemaError: If a key is missing or its value is no text, or there are several predicates.
+        SchemaError: If a key is missing or its value is not text, or there are several predicates.
     """
     questions = tuple(
         Question(

@@ -2,7 +2,7 @@
 
 It differs from the paper's text, and from `audit.alignment.preference.measure`, in that
 
-- of several questions about one subject the last one stands for all;
+- of several questions about one subject the last one counts for all;
 - a node has one word, the first part of its synset's name, and its answer; words are compared as
   written, with case and ``_``;
 - ancestors and descendants are reached by hypernyms of kinds, or by part-holonyms, and not beyond

@@ -41,7 +41,7 @@ def run_preference(
             `audit.alignment.preference.questions.read_questions` reads them.
         hierarchy: A WordNet folder, or a source that `audit.load_hierarchy` accepts.
         relation: The relation that edges represent; None for that of the predicate in WordNet.
-        dangling: Treatment of edges of which an end is no node, as in `audit.load_hierarchy`.
+        dangling: Treatment of edges with an end that is not a node, as in `audit.load_hierarchy`.
         senses: File of the node of each specific answer, as
             `audit.alignment.preference.senses.read_senses` reads it; None, and for answers that it
             lacks: a rule chooses among the senses.
@@ -57,7 +57,7 @@ def run_preference(
         InputError: If a file cannot be read, k is below 1, the predicate is unknown and no relation
             is given, nltk is missing, or the released code is to be followed without a WordNet or
             without senses.
-        SchemaError: If a file does not have the format described, or a sense is no node.
+        SchemaError: If a file does not have the format described, or a sense is not a node.
         HierarchyError: If the hierarchy has a cycle.
 
     Time grows with the tokens read, memory with the number of questions and the hierarchy.

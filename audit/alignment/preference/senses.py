@@ -21,7 +21,7 @@ def read_senses(path: Path) -> Mapping[str, str | None]:
             answer may be repeated: its last node that is not null counts.
 
     Raises:
-        InputError: If the file cannot be read or is no JSON.
+        InputError: If the file cannot be read or is not JSON.
         SchemaError: If it holds something else, or nothing.
     """
     try:

@@ -1,4 +1,4 @@
-"""concept_absent: nodes whose instances the tested layer does not tell from others."""
+"""concept_absent: nodes whose instances the tested layer does not separate from others."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         check=_NAME,
         severity="warning",
         nodes=(row["node"],),
-        statement=f"The layer {tested.layer} hardly tells instances below "
-        f"{described(measured, row['node'])} from others: a linear probe has a balanced accuracy "
-        "of {readable}, guessing one of 0.5, with {instances} instances below the node.",
+        statement=f"The layer {tested.layer} hardly separates instances below "
+        f"{described(measured, row['node'])} from others: a linear probe has a balanced "
+        "accuracy of {readable}, where guessing has 0.5, with {instances} instances "
+        "below the node.",
         evidence={
             "instances": coarse(row["instances"], tested.ledger["read"]),
             "readable": rounded(row["readable"]),
@@ -37,9 +38,9 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             "q_value": Quantity(float(f"{row['absent_q']:.0e}")),
             "family": Quantity(row["family"]),
         },
-        curator="Look at instances of the node beside others of its branch: if people cannot tell "
-        "them apart from what the model is given, the label says something that the data do not "
-        "hold; merge it, or add what distinguishes it.",
+        curator="Look at instances of the node beside others of its branch: if people cannot "
+        "distinguish them by the model's input, the label says something that the data do "
+        "not hold; merge it, or add what distinguishes it.",
         data_user="Do not expect this model to learn anything below the node from few examples; "
         "give it more instances, other inputs, or leave the node to people.",
         touched=row["instances"],

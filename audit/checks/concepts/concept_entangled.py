@@ -26,7 +26,7 @@ _ANSWERS: Mapping[AnswersFrom, str] = {
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report nodes that a linear probe cannot tell from their hardest sibling."""
+    """Report nodes that a linear probe cannot separate from their hardest sibling."""
     siblings = measured.tested.nodes["sibling"].drop_nulls()
     lacking = "" if len(siblings) else "no two siblings have ten instances each"
     return outcome(measured, tuple(_findings(measured)), lacking)
@@ -59,15 +59,15 @@ def _finding(measured: Measurements, row: Mapping[str, Any], exchanged: list[Pai
         check=_NAME,
         severity="warning",
         nodes=(row["node"], row["sibling"]),
-        statement=f"The layer {tested.layer} hardly separates "
-        f"{described(measured, row['node'])} from its sibling "
-        f"{described(measured, row['sibling'])}: of the two alone, a linear probe has a balanced "
-        f"accuracy of {{separable}}, guessing one of 0.5.{_of_layers(measured, row)}"
-        f"{_of_answers(tested.answers_from, row)}{_of_exchanges(measured, row, exchanged)}",
+        statement=f"The layer {tested.layer} hardly separates {described(measured, row['node'])} "
+        f"from its sibling {described(measured, row['sibling'])}: between the two, a "
+        "linear probe has a balanced accuracy of {separable}, where guessing has "
+        f"0.5.{_of_layers(measured, row)}{_of_answers(tested.answers_from, row)}"
+        f"{_of_exchanges(measured, row, exchanged)}",
         evidence=_evidence(measured, row, exchanged),
-        curator="Look at instances of both: if people cannot tell them apart from what the model "
-        "is given, the release asks for a distinction that its data do not hold; merge the two, or "
-        "say in the guidelines what distinguishes them.",
+        curator="Look at instances of both: if people cannot distinguish them by the model's "
+        "input, the release makes a distinction that its data do not hold; merge the two, "
+        "or say in the guidelines what distinguishes them.",
         data_user="Do not rely on the model’s choice between the two; predict their parent, or "
         "train with examples that differ in nothing else.",
         touched=row["instances"],
@@ -109,8 +109,8 @@ def _of_answers(source: AnswersFrom | None, row: Mapping[str, Any]) -> str:
     if source is None or not (row["taken_for_sibling"] or row["sibling_taken_for_it"]):
         return ""
     return (
-        f" {_ANSWERS[source]} take the first for the second on {{taken_for_sibling}} instances, "
-        "and the second for the first on {sibling_taken_for_it}."
+        f" {_ANSWERS[source]} have the second in place of the first on {{taken_for_sibling}} "
+        "instances, and the first in place of the second on {sibling_taken_for_it}."
     )
 
 

@@ -15,7 +15,7 @@ _NAME = "concept_unused"
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report nodes that a probe tells from their siblings much better than predictions do."""
+    """Report nodes that a probe separates from their siblings much better than predictions do."""
     predicted = measured.tested.nodes["predicted"].drop_nulls()
     lacking = (
         ""
@@ -31,10 +31,10 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         check=_NAME,
         severity="warning",
         nodes=(row["node"],),
-        statement=f"The layer {tested.layer} tells {described(measured, row['node'])} from its "
-        "siblings, and the model does not use it: a linear probe has a balanced accuracy of "
-        "{probed}, the model’s answers one of {predicted}, with {instances} instances below the "
-        "node.",
+        statement=f"The layer {tested.layer} separates {described(measured, row['node'])} from "
+        "its siblings, but the model does not use this: a linear probe has a balanced "
+        "accuracy of {probed}, and the model’s answers have {predicted}, with "
+        "{instances} instances below the node.",
         evidence={
             "instances": coarse(row["instances"], tested.ledger["read"]),
             "probed": rounded(row["probed"]),
@@ -48,7 +48,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         curator="Nothing to do in the data: they hold what distinguishes the node from its "
         "siblings.",
         data_user="Train the last layer again with balanced weights, or set a threshold for this "
-        "node: what it needs is already there.",
+        "node: the layer already has what this needs.",
         touched=row["instances"],
         strength=row["unused"],
         key=(row["node"],),
@@ -57,7 +57,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
 
 CHECK = Check(
     _NAME,
-    "Are there nodes whose concept the representation holds and predictions do not use?",
+    "Are there nodes whose concept the representation holds, but the predictions do not use?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="concepts",

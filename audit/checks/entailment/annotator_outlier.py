@@ -34,7 +34,10 @@ def _lacking(measured: Measurements) -> str:
     if measured.entailed.dataset.votes.is_empty():
         return "it is not known who voted"
     least = measured.entailed.quality.parameters["least_compared"]
-    return f"no four annotators have {least:.0f} votes beside a majority of others"
+    return (
+        f"fewer than four annotators have {least:.0f} votes on tuples where the others have a "
+        "majority"
+    )
 
 
 def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Finding:
@@ -68,8 +71,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
             "q_value": Quantity(float(f"{row['q_value']:.0e}")),
             "family": Quantity(family),
         },
-        curator="Read some of these votes: discard all of this annotator’s if they show no care, "
-        "and have the tuples judged again; keep them if the others are wrong.",
+        curator="Read some of these votes: if they show no care, discard all votes of this "
+        "annotator and have the tuples judged again; if the others are wrong, keep them.",
         data_user="Count agreement and labels without this annotator too.",
         touched=len(tuples),
         strength=-row["difference"],

@@ -1,4 +1,4 @@
-"""catch_all: concepts that stand for nearly anything."""
+"""catch_all: concepts that fit nearly anything."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             "share_limit": Quantity(SHARE),
             "excess_limit": Quantity(EXCESS),
         },
-        curator="Ask for a more specific concept where it is given, or leave it out: an answer "
-        "that fits nearly everything tells annotators and models nothing.",
+        curator="Have a more specific concept given in its place, or leave it out: annotators and "
+        "models learn nothing from an answer that fits nearly everything.",
         data_user="Report results without this concept too: a model that always accepts it looks "
         "better than it is.",
         touched=tuples,
@@ -69,6 +69,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_of(measured, _tuples(measured, *finding.key))
 
 
-CHECK = Check(
-    _NAME, "Does any concept stand for nearly anything?", run, needs="entailment", cases=cases
-)
+CHECK = Check(_NAME, "Does any concept fit nearly anything?", run, needs="entailment", cases=cases)

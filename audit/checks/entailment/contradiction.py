@@ -50,8 +50,8 @@ def _finding(measured: Measurements, rows: pl.DataFrame) -> Finding:
         check=_NAME,
         severity="warning" if one else "note",
         nodes=(relation,),
-        statement=f"{{edges}} of {{of}} edges of {relation} ({{share}}) {{edges|has|have}} an "
-        f"answer against another{where_judged(first)}: {said}.",
+        statement=f"{{edges}} of {{of}} edges of {relation} ({{share}}) {{edges|has|have}} "
+        f"answers that contradict each other{where_judged(first)}: {said}.",
         evidence={
             "instances": coarse(tuples, measured.n_instances),
             **edges_of(len(rows), of),

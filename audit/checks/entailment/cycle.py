@@ -45,9 +45,9 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             "texts": coarse(row["texts"], total),
             "edges": coarse(row["edges"], total),
         },
-        curator="If the texts say the same, give them one spelling; else judge the edges of the "
-        "cycle again: at least one of them is wrong.",
-        data_user="Take these texts for one, or leave their edges out, before the edges serve as a "
+        curator="If the texts say the same, give them one spelling; otherwise have the edges of "
+        "the cycle judged again: at least one of them is wrong.",
+        data_user="Merge these texts, or leave their edges out, before using the edges as a "
         "hierarchy.",
         touched=row["tuples"],
         key=(row["relation"], row["first"]),

@@ -57,8 +57,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         },
         curator="Make the generation set anew from the valid tuples: "
         "audit entailment split --valid-only --shares 90:5:5 writes one.",
-        data_user="Take the references from the detection set, and leave out what it does not "
-        "hold.",
+        data_user="Take the references from the detection set, and leave out tuples that it does "
+        "not have.",
         touched=lacking,
         strength=(lacking + others) / max(valid + others, 1),
         key=(relation,),

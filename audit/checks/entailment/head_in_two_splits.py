@@ -43,7 +43,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         severity="error",
         nodes=(),
         statement=f"{{keys}} of {{of}} heads with an instance in the {row['other']} split "
-        f"({{share}}) {{keys|stands|stand}} in the {row['split']} split too: {said}.",
+        f"({{share}}) {{keys|is|are}} in the {row['split']} split too: {said}.",
         evidence={
             "instances": coarse(len(tuples), measured.n_instances),
             **share_of("keys", row["shared"], row["keys"], row),
@@ -51,8 +51,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         },
         curator="Put all tuples of a head and an instance into the split that has most of them; "
         "--fix writes such a copy, and audit entailment split makes new splits.",
-        data_user=f"Leave these out of the {row['other']} split before you report a number: a "
-        "model has seen the other concepts of the same instance.",
+        data_user=f"Leave these tuples out of the {row['other']} split before you report a "
+        "number: a model has seen the other concepts of the same instance.",
         touched=len(tuples),
         strength=row["share"],
         key=(row["split"], row["other"]),
@@ -72,7 +72,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Does any head stand with the same instance in two splits?",
+    "Is any head with the same instance in two splits?",
     run,
     needs="entailment",
     cases=cases,

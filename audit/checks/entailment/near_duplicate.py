@@ -95,7 +95,8 @@ def _repeated(measured: Measurements, relation: str) -> Finding:
             "across": count(across, n),
         },
         curator="Keep the first of each; --fix leaves the others out of its copy.",
-        data_user="Drop the repeats before training: they count as if more people had said so.",
+        data_user="Drop the repeats before training: they count as if more people had given the "
+        "label.",
         touched=len(repeats),
         strength=len(repeats) / n,
         key=(REPEATED, relation),

@@ -48,8 +48,8 @@ def _finding(measured: Measurements, rows: pl.DataFrame) -> Finding:
             "instances": coarse(tuples, measured.n_instances),
             **edges_of(len(rows), of),
         },
-        curator="Nothing, unless the edges are to be a hierarchy: then leave these out, since each "
-        "node needs its nearest concepts alone.",
+        curator="Nothing, unless the edges are to be used as a hierarchy; then leave these out, "
+        "since each node needs only its nearest concepts.",
         data_user="Do not count these tuples as independent evidence, and keep them in the split "
         "of the edges that they follow from.",
         touched=tuples,

@@ -54,12 +54,12 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             "instances": coarse(row["faulty"], measured.n_instances),
             **share_of("tuples", row["faulty"], row["tuples"], row),
         },
-        curator="Look for what the instance was taken from, and correct the head or the instance."
+        curator="Find out where the instance was taken from, and correct the head or the instance."
         if lacking
-        else "Take what is proposed, which --fix writes into a copy, after a look at a few: the "
-        "label was given for the text that annotators saw.",
-        data_user="Leave these out, or build the tail from the other elements: a model that reads "
-        "it is asked about another text than annotators were.",
+        else "Look at a few, since the label was given for the text that annotators saw; then "
+        "accept the proposed text, which --fix writes into a copy.",
+        data_user="Leave these tuples out, or build the tail from the other elements: a model "
+        "that reads the tail is asked about another text than the annotators were.",
         touched=row["faulty"],
         strength=row["share"],
         key=(relation, fault),

@@ -51,10 +51,10 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             "against": count(row["against"], row["tuples"]),
             "carrying": Quantity(measured.entailed.quality.parameters["carrying_share"]),
         },
-        curator="Have them judged again, and leave out those that stay split; --fix drops them, "
-        "and turns labels that four of five votes speak against.",
-        data_user="Leave them out of test sets: what annotators do not agree on, a model cannot "
-        "be right about.",
+        curator="Have these tuples judged again, and leave out those that stay split; --fix drops "
+        "them, and reverses labels that four of five votes are against.",
+        data_user="Leave these tuples out of test sets: a model cannot be right where annotators "
+        "do not agree.",
         touched=row["weak"],
         strength=row["share"],
         key=(relation,),
@@ -81,5 +81,9 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 
 CHECK = Check(
-    _NAME, "Do at least four of five votes carry each label?", run, needs="entailment", cases=cases
+    _NAME,
+    "Do at least four of five votes support each label?",
+    run,
+    needs="entailment",
+    cases=cases,
 )

@@ -129,10 +129,11 @@ def _finding(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
             "q_value": Quantity(float(f"{row['q_value']:.0e}")),
             "family": Quantity(row["family"]),
         },
-        curator="Look at explained instances of this branch beside their evidence: a word that "
-        "goes with the label in this collection, such as one of a template, may tell the model "
-        "what the evidence should. Take it out of the texts, or collect texts without it.",
-        data_user="Do not rely on the model here where such words may be missing.",
+        curator="Look at explained instances of this branch beside their evidence: the model may "
+        "use a word that goes with the label in this collection, such as one of a "
+        "template, in place of the evidence. Take it out of the texts, or collect texts "
+        "without it.",
+        data_user="Do not rely on the model here for texts that may lack such words.",
         touched=row["instances"],
         strength=-row["difference"],
         parts=_by_method(explained, row),

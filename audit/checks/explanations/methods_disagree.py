@@ -18,7 +18,7 @@ from audit.results.findings import Finding
 
 _NAME = "methods_disagree"
 MARGIN = 0.05
-"""Agreement above chance that is hardly any, where the 95 % interval lies below it."""
+"""Agreement above chance that is hardly any, where the 95 % interval is below it."""
 
 
 def run(measured: Measurements) -> Outcome:
@@ -37,7 +37,7 @@ def run(measured: Measurements) -> Outcome:
             _finding(explained, row)
             for row in pairs.filter(pl.col("above_high") <= MARGIN).iter_rows(named=True)
         ),
-        not_applicable="" if len(pairs) else "no two methods explain ten instances alike",
+        not_applicable="" if len(pairs) else "no two methods both explain ten instances",
     )
 
 
@@ -48,8 +48,8 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
         severity="note",
         nodes=(),
         statement=f"{row['first']} and {row['second']} choose the same tokens hardly more often "
-        f"than chance{of_model}: their peaks agree by {{agreement}}, and those of permuted scores "
-        "by {chance}, on {instances} instances.",
+        f"than by chance{of_model}: their peaks have an agreement of {{agreement}}, and "
+        "those of permuted scores {chance}, on {instances} instances.",
         evidence={
             "instances": coarse(row["n"], explained.instances),
             "agreement": rounded(row["agreement"]),
@@ -64,7 +64,7 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
         },
         curator="Find out which of the two follows the model: compare their faithfulness, and "
         "leave the other one out.",
-        data_user="Do not show either alone as the reason for an answer.",
+        data_user="Do not show either by itself as the reason for an answer.",
         touched=row["n"],
         strength=max(0.0, MARGIN - row["above_chance"]),
         key=(row["model"], row["first"], row["second"]),
@@ -73,7 +73,7 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
 
 CHECK = Check(
     _NAME,
-    "Do any two attribution methods agree hardly more than chance?",
+    "Do any two attribution methods agree hardly more than by chance?",
     run,
     needs="explanations",
 )

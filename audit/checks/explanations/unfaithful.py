@@ -18,7 +18,7 @@ from audit.results.findings import Finding
 
 _NAME = "unfaithful"
 MARGIN = 0.01
-"""Comprehensiveness above that of random tokens counts as none if its interval lies below this."""
+"""Comprehensiveness above that of random tokens counts as none if its interval is below this."""
 
 
 def run(measured: Measurements) -> Outcome:
@@ -39,7 +39,7 @@ def run(measured: Measurements) -> Outcome:
     )
 
 
-_WITHOUT = "no faithfulness was given; --faithfulness names a file of it"
+_WITHOUT = "no faithfulness was given; --faithfulness names a file with it"
 
 
 def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
@@ -48,9 +48,9 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
         check=_NAME,
         severity="warning",
         nodes=(),
-        statement=f"The tokens that {row['method']} puts first matter no more to the "
-        f"answers{of_model} than tokens drawn at random: without them the output falls by "
-        "{fall}, without others by {random_fall}, on {instances} instances.",
+        statement=f"The tokens that {row['method']} ranks first matter no more to the "
+        f"answers{of_model} than tokens drawn at random: without them the output falls "
+        "by {fall}, without random ones by {random_fall}, on {instances} instances.",
         evidence={
             "instances": coarse(row["n"], explained.instances),
             "fall": rounded(row["value"]),

@@ -61,10 +61,9 @@ def rejudged(
     """Judge a run by another policy; parameters as in `judged`.
 
     The policy may change severities, waivers, the ratchet, the number of findings shown, the
-    smallest
-    count shown and titles, and may make limits stricter. Tests that depend on a limit are repeated,
-    and a finding that a stricter limit excludes is dropped; findings folded only into that one are
-    shown again. If the policy does not state ``min_cell``, that of the run is kept.
+    smallest count shown and titles, and may make limits stricter. Tests that depend on a limit are
+    repeated, and a finding that a stricter limit excludes is dropped; findings folded only into
+    that one are shown again. If the policy does not state ``min_cell``, that of the run is kept.
 
     Raises:
         PolicyError: If the policy changes a key that requires recounting, names an unknown node or
@@ -79,7 +78,7 @@ def rejudged(
     refused = list(needs_counting(result, counted, policy))
     if refused:
         raise PolicyError(
-            "a run can be judged again only by what needs no counting",
+            "a run can be judged again only if the change needs no counting",
             found=first_cases(refused),
             hint=_AGAIN,
         )

@@ -31,8 +31,7 @@ class Bound:
     """A limit of a check with its value, and whether existing evidence may violate it.
 
     It may if the run was counted with another value, or if the check retests its findings and
-    another
-    of its limits has changed.
+    another of its limits has changed.
     """
 
     limit: Limit

@@ -28,7 +28,7 @@ def refuse_unknown_checks(policy: Policy) -> None:
     unknown = [f"{key}: {name}" for key, name in policy.checks_named() if name not in names[key]]
     if unknown:
         raise PolicyError(
-            "every check that the policy names must be one that can be named there",
+            "every check that the policy names must be a check that it can set",
             found=first_cases(unknown),
             hint="`audit list checks` lists them; findings about waivers cannot be waived",
         )
@@ -44,7 +44,7 @@ def refuse_reference(hierarchy: str, policy: Policy, reference: AuditResult | No
     if reference is None:
         if policy.ratchet:
             raise PolicyError(
-                "ratchet = true judges by an earlier run",
+                "ratchet = true needs an earlier run to compare with",
                 found="no reference",
                 hint="name the earlier run with --reference",
             )

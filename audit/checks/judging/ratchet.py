@@ -11,7 +11,7 @@ from audit.results.result import AuditResult
 def findings_by_id(reference: AuditResult | None) -> dict[str, Finding]:
     """The reference's findings by id; empty without one.
 
-    Left out are those that its policy dropped, and that its labels lie less deep than in a
+    Left out are those that its policy dropped, and that its labels are less deep than in a
     reference of its own: what is lost since then is lost once more.
     """
     if reference is None:

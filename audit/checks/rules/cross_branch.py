@@ -31,19 +31,16 @@ def run(measured: Measurements) -> Outcome:
     """Report each pair of branches that instances combine against the policy, broken down.
 
     Only pairs of branches with a rule are reported; the map of branches shows all others. An
-    instance
-    counts if it carries both branches and none of its labels lies in both, since such a label
-    combines
-    the branches by itself. A branch below another one cannot exclude it. Rules on the first
-    position
-    need instances; counts do not hold positions.
+    instance counts if it carries both branches and none of its labels is in both, since such a
+    label combines the branches by itself. A branch below another one cannot exclude it. Rules on
+    the first position need instances; counts do not hold positions.
     """
     used = [int(i) for i in measured.hierarchy.branches if measured.support[i]]
     apart = [pair for pair in combinations(used, 2) if not _nested(measured, *pair)]
     ruled = [(pair, rule) for pair in apart if (rule := _rule(measured, *pair))]
     return Outcome(
         denominator=len(ruled),
-        denominator_unit="pairs of branches in use that the policy speaks of",
+        denominator_unit="pairs of branches in use that a rule of the policy covers",
         findings=tuple(_findings(measured, ruled)),
         not_applicable="" if ruled else _why_not(apart),
     )
@@ -52,7 +49,7 @@ def run(measured: Measurements) -> Outcome:
 def _why_not(apart: list[tuple[int, int]]) -> str:
     if not apart:
         return "fewer than two separate branches are in use"
-    return "no rule of the policy speaks of two branches in use: the map of branches shows them"
+    return "no rule of the policy covers two branches in use: the map of branches shows them"
 
 
 def _rule(measured: Measurements, a: int, b: int) -> BranchRule | None:
@@ -97,7 +94,7 @@ def _findings(
 
 
 def _carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
-    """Instances that carry both branches, and no label that lies in both."""
+    """Instances that carry both branches, and no label that is in both."""
     both = carrying_both(measured, a, b)
     return both[~labelled_below_both(measured, a, b)[both]]
 
@@ -116,7 +113,7 @@ def _finding(measured: Measurements, meeting: Meeting, parts: tuple[Part, ...]) 
         evidence=_evidence(measured, meeting, meeting.instances),
         curator="Decide for each line of the breakdown whether the two belong on one record, and "
         "write the decision into the policy as expected or disjoint.",
-        data_user="Do not treat the two branches as alternatives of each other.",
+        data_user="Do not treat the two branches as alternatives to each other.",
         touched=meeting.instances,
         parts=parts,
     )
@@ -149,11 +146,11 @@ def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) ->
         check=_NAME,
         severity="warning",
         nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
-        statement="{instances} of {of} instances ({share}) {instances|carries|carry} a "
-        f"code of {names} beside "
-        f"{measured.hierarchy.describe(meeting.b)}, though it should stand alone or first.",
+        statement="{instances} of {of} instances ({share}) {instances|carries|carry} a code of "
+        f"{names} beside {measured.hierarchy.describe(meeting.b)}, though it should be "
+        "the only code or the first.",
         evidence=_evidence(measured, meeting, len(misplaced), meeting.instances),
-        curator="Check these records: either the code is not meant, or it belongs in first place.",
+        curator="Check these records: either the code is wrong, or it belongs in first place.",
         data_user="Do not read these codes as the reason for the encounter.",
         touched=len(misplaced),
         parts=ordered(measured, parts, len(misplaced)),

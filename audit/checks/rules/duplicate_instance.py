@@ -25,7 +25,7 @@ LEAST_LABELS = 5
 def run(measured: Measurements) -> Outcome:
     """Report ids that occur twice with equal labels, and equal long label sets within a group.
 
-    Equal sets of different groups are no finding: two patients may have the same conditions.
+    Equal sets of different groups are not a finding: two patients may have the same conditions.
     """
     labelled = measured.n_instances - measured.ledger.instances_without_labels
     return Outcome(
@@ -52,16 +52,15 @@ def _places_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
             check=_NAME,
             severity="warning",
             nodes=(_root(measured),),
-            statement="{instances} of {of} instances with labels ({share}) "
-            "{instances|stands|stand} in two places, "
-            "such as two records or two splits, with equal labels; {instances|it|each} counts "
-            "once here.",
+            statement="{instances} of {of} instances with labels ({share}) {instances|is|are} in "
+            "two places, such as two records or two splits, with equal labels; "
+            "{instances|it|each} counts once here.",
             evidence={
                 "instances": count(len(twice), labelled),
                 "of": Quantity(labelled),
                 "share": derived(len(twice) / labelled, "instances"),
             },
-            curator="Keep one record of each id; where the places are splits, decide for one.",
+            curator="Keep one record of each id; where the places are splits, choose one split.",
             data_user="Remove repeated ids before counting or training.",
             touched=len(twice),
             key=_PLACES,
@@ -90,9 +89,9 @@ def _group_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
             "of_groups": Quantity(all_groups),
             "distinct": count(sets, instances),
         },
-        curator="Compare these records: one stay entered twice, or labels copied from the stay "
-        "before.",
-        data_user="Keep the instances of a group in one split, and weigh groups, not instances.",
+        curator="Compare these records: a stay may have been entered twice, or labels copied from "
+        "the stay before.",
+        data_user="Keep the instances of a group in one split, and weight groups, not instances.",
         touched=instances,
         key=("group",),
     )
@@ -123,6 +122,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return distinct(_equal_sets(measured))
 
 
-CHECK = Check(
-    _NAME, "Does one record stand in the data twice?", run, needs="instances", cases=cases
-)
+CHECK = Check(_NAME, "Is any record in the data twice?", run, needs="instances", cases=cases)

@@ -95,7 +95,7 @@ def _finding(measured: Measurements, repeats: _Repeats) -> tuple[Finding, ...]:
             },
             curator="Say in the release notes whether a repeated label means that something was "
             "done twice, or that a row was entered twice.",
-            data_user="Count a label once an instance, unless the release says what repeats mean.",
+            data_user="Count a label once per instance, unless the release says what repeats mean.",
             touched=touched,
             parts=parts,
             key=("labels",),

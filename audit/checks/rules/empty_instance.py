@@ -45,10 +45,10 @@ def _refused_finding(measured: Measurements, refused: int) -> Finding:
         severity="warning",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement="{instances} of {of} instances ({share}) {instances|has|have} no label because "
-        "all of {instances|its rows|theirs} "
-        "were refused: {instances|it looks|they look} empty and {instances|is|are} not.",
+        "all of {instances|its rows|theirs} were refused: {instances|it looks|they "
+        "look} empty but {instances|is|are} not.",
         evidence=_evidence(measured, refused),
-        curator="Mend the refused labels; the checks on codes say which they are.",
+        curator="Correct the refused labels; the checks on codes list them.",
         data_user="Leave these instances out: they are unknown, not negative.",
         touched=refused,
         parts=_parts(measured, refused),
@@ -63,7 +63,7 @@ def _unlabelled_finding(measured: Measurements, instances: int) -> Finding:
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement="{instances} of {of} instances ({share}) {instances|has|have} no label at all.",
         evidence=_evidence(measured, instances),
-        curator="Say whether nothing applied to these instances or nobody has labelled them yet.",
+        curator="Say whether no label applied to these instances or nobody has labelled them yet.",
         data_user="Do not read them as negative for every node before you know which it is.",
         touched=instances,
         key=("unlabelled",),

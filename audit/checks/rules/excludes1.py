@@ -66,7 +66,7 @@ def _why_not(exclusions: Exclusions | None) -> str:
 def _notes_read(exclusions: Exclusions) -> str:
     read = len(exclusions.notes)
     every = read + len(exclusions.unparsed)
-    return f"{read:,} of {every:,} notes of release {exclusions.release} name codes alone"
+    return f"{read:,} of {every:,} notes of release {exclusions.release} name only codes"
 
 
 def _sides(exclusions: Exclusions, hierarchy: Hierarchy) -> _Sides:
@@ -148,10 +148,10 @@ def _finding(
         severity="note" if note.wide else "warning",
         nodes=nodes,
         statement="{instances} of {of} instances with at least two labels ({share}) "
-        "{instances|carries|carry} a code "
-        f"of {hierarchy.describe(hierarchy.index(note.node))} beside a code that is excluded "
-        f"there: “{note.text}”. This conflicts with the Excludes1 note of release {release} "
-        "unless the two conditions are unrelated.",
+        "{instances|carries|carry} a code of "
+        f"{hierarchy.describe(hierarchy.index(note.node))} beside a code that its note "
+        f"excludes: “{note.text}”. This conflicts with the Excludes1 note of release "
+        f"{release} unless the two conditions are unrelated.",
         evidence={
             "instances": count(
                 touched, several, *(measured.support[hierarchy.index(node)] for node in margins)
@@ -159,8 +159,8 @@ def _finding(
             "of": count(several, measured.labelled, measured.n_instances),
             "share": derived(touched / several, "instances", "of"),
         },
-        curator="Keep the one code that describes the condition, or confirm that the two "
-        "conditions are unrelated (guideline I.A.12.a) and waive the pair.",
+        curator="Keep the code that describes the condition, or confirm that the two conditions "
+        "are unrelated (guideline I.A.12.a) and waive the pair.",
         data_user="Do not count the two codes as two conditions of one patient without a look at "
         "the record.",
         touched=touched,

@@ -64,9 +64,8 @@ def run(measured: Measurements) -> Outcome:
     """Report nodes confined to one value of a column; of nested ones, the most general.
 
     A node is tested if enough units carry it, and each of its parents occurs with several values,
-    one
-    of which is frequent enough to hold all units of the node. Totals alone decide which nodes are
-    tested.
+    one of which is frequent enough to hold all units of the node. Totals alone decide which nodes
+    are tested.
     """
     columns = [column for name in measured.loaded.columns if (column := _counted(measured, name))]
     judged = sum(int(_judged(measured, column).sum()) for column in columns)
@@ -178,8 +177,8 @@ def _finding(measured: Measurements, found: _Confined, q_value: float, family: i
             "q_value": derived(q_value, "units", "parent_units", "of_parent"),
             "family": Quantity(family),
         },
-        curator=f"Ask how those of this {column.name} decide for the node, and what the others use "
-        "in its place; write one rule for all.",
+        curator=f"Find out how the annotators of this {column.name} use the node, and what the "
+        "others use in its place; write one rule for all.",
         data_user=f"Do not use the node across values of {column.name}: a model may learn the "
         f"{column.name} from it.",
         touched=touched,

@@ -28,9 +28,10 @@ _SEVERAL_SETS = "several"
 """Key of the finding on labels without a table whose possible codes are of several code sets."""
 _NONE_LEFT = "all"
 """Last part of the key of a finding that no row of a code set starts with 0."""
-_CURATOR = "Export the codes again as text: on the way they were taken for numbers."
+_CURATOR = "Export the codes again as text: somewhere on the way they were read as numbers."
 _DATA_USER = (
-    "Do not count codes that could be another with zeros at their ends, until this is mended."
+    "Until this is corrected, do not count codes that would be other codes with zeros at their "
+    "ends."
 )
 
 
@@ -116,11 +117,10 @@ def _rows(
         key=key,
         severity="warning",
         statement=f"{{rows}} of {{of}} rows of {named} ({{share}}) {{rows|carries|carry}} "
-        "{labels} labels that "
-        "{labels|is|are} no code as {labels|it stands|they stand} and may stand for one with "
-        "zeros put back at {labels|its|their} ends; "
-        "{ambiguous} more rows can be read otherwise too and {ambiguous|is|are} not counted."
-        f"{sentence}",
+        "{labels} labels that {labels|is no code|are no codes} as written but would be "
+        "{labels|one|some} with zeros put back at {labels|its|their} ends; {ambiguous} "
+        "more rows can also be read in another way and {ambiguous|is|are} not "
+        f"counted.{sentence}",
         curator=_CURATOR,
         data_user=_DATA_USER,
         in_ledger=False,
@@ -137,7 +137,7 @@ def _several(lost: pl.DataFrame, fits: pl.DataFrame | None) -> tuple[str, dict[s
     can, count = " {several} of the labels can be read in several ways", Quantity(len(several))
     if fits is None:
         return (
-            f"{can}, and none is preferred: counts do not keep the other codes of a record.",
+            f"{can}, and none is preferred, since counts do not keep the other codes of a record.",
             {"several": count},
         )
     fitted = len(several.join(fits, on="line", how="semi"))
@@ -159,10 +159,9 @@ def _none_left(
         check=_NAME,
         severity="warning",
         nodes=tuple(part.nodes[0] for part in parts) or (root,),
-        statement=f"None of {{of}} rows of {table} starts with 0, where at least {{expected_rows}} "
-        "would be expected; {rows} rows {rows|is|are} a code only with zeros put back, and "
-        "{ambiguous} more "
-        "can be read otherwise too.",
+        statement=f"None of {{of}} rows of {table} starts with 0, where at least "
+        "{expected_rows} would be expected; {rows} rows {rows|is|are} a code only with "
+        "zeros put back, and {ambiguous} more can also be read in another way.",
         evidence={
             "of": Quantity(read),
             "expected_rows": Quantity(expected),

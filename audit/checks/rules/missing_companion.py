@@ -54,8 +54,7 @@ def run(measured: Measurements) -> Outcome:
     """Report each violated rule once, with the labels that require the companion.
 
     A rule with a first or last day is applied to instances whose true day is known; instances
-    without
-    a day are reported separately, as a note.
+    without a day are reported separately, as a note.
     """
     rules = companion_rules(measured.hierarchy, measured.policy)
     groups = [group for rule in rules for group in _groups(measured, rule)]
@@ -69,20 +68,20 @@ def run(measured: Measurements) -> Outcome:
 
 
 def _unit(measured: Measurements, rules: int) -> str:
-    unit, noted = "instances with a code that asks for another", measured.hierarchy.companions
+    unit, noted = "instances with a code that needs another", measured.hierarchy.companions
     if noted is None:
         return f"{unit} (rules: {rules:,})"
     every = len(noted.rules) + noted.unread
     return (
         f"{unit} (rules: {rules:,}; {len(noted.rules):,} of {every:,} notes of release "
-        f"{noted.release} ask without a condition)"
+        f"{noted.release} require a code without a condition)"
     )
 
 
 def _why_not(rules: int, asked: int) -> str:
     if not rules:
-        return "neither the policy nor the hierarchy states which code asks for another"
-    return "" if asked else "no instance has a code that asks for another"
+        return "neither the policy nor the hierarchy states which code needs another"
+    return "" if asked else "no instance has a code that needs another"
 
 
 def _groups(measured: Measurements, rule: Companion) -> Iterator[_Asked]:
@@ -128,11 +127,10 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             statement=f"{{instances}} of {{of}} instances with {asking} ({{share}}) "
             "{instances|has|have} no code "
             f"of {needed}.",
-            curator="Look at a sample of these records: add the code that the rule asks for, or "
-            "correct the one that asks for it. Where the record says why it is absent, waive the "
-            "finding.",
-            data_user="Do not take the absence of the second code for the absence of what it "
-            "stands for.",
+            curator="Look at a sample of these records: add the code that the rule requires, or "
+            "correct the one that needs it. Where the record says why it is absent, waive "
+            "the finding.",
+            data_user="Do not read the absence of the second code as the absence of what it means.",
         )
     if len(misplaced):
         only = "after" if group.rule.position == "before" else "before"
@@ -144,9 +142,9 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             severity="note",
             of=len(group.given),
             statement=f"On {{instances}} of {{of}} instances with both {asking} and a code of "
-            f"{needed} ({{share}}), the latter stands only {only} the former.",
+            f"{needed} ({{share}}), the latter comes only {only} the former.",
             curator="Find out whether the order of the labels is that of the record; where it is, "
-            "put the two codes in the order that the rule asks for.",
+            "put the two codes in the order that the rule requires.",
             data_user="Do not read the order of these labels as cause before consequence.",
         )
 
@@ -240,7 +238,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Do instances lack a code that a rule asks for beside another?",
+    "Do instances lack a code that a rule requires beside another?",
     run,
     needs="instances",
     cases=cases,

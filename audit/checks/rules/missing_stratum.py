@@ -25,8 +25,7 @@ def run(measured: Measurements) -> Outcome:
     """Report columns, and all of them together, within which reported pairs vanish.
 
     Every column of the instances that is not a stratum is tried: the instances are stratified by it
-    in
-    addition to the policy's strata, and the pairs are tested again.
+    in addition to the policy's strata, and the pairs are tested again.
     """
     pairs, tried = len(measured.excess.found), _tried(measured)
     return Outcome(
@@ -39,7 +38,7 @@ def run(measured: Measurements) -> Outcome:
 
 def _why_not(pairs: int, tried: list[tuple[str, ...]]) -> str:
     if not tried:
-        return "no column that could be a stratum is left: there is none, or all are strata"
+        return "no column is left that could be a stratum"
     return "" if pairs else "no pair of nodes is reported"
 
 
@@ -78,17 +77,17 @@ def _finding(measured: Measurements, columns: tuple[str, ...]) -> Finding:
         check=_NAME,
         severity="note",
         nodes=(hierarchy.nodes[hierarchy.root],),
-        statement=f"Of {{pairs}} pairs that are reported, {{vanished}} vanish by {named}: where "
-        f"instances are compared within it, they meet no oftener than expected. One is {a} with "
-        f"{b}.",
+        statement="Of {pairs} pairs that are reported, {vanished} vanish within the values of "
+        f"{named}: there, the nodes occur together no more often than expected. One is "
+        f"{a} with {b}.",
         evidence={
             "pairs": Quantity(len(measured.excess.found)),
             "vanished": Quantity(len(vanished)),
             "instances": count(touched, measured.n_instances),
         },
-        curator=f"Name {named} among the strata, by --strata or in the policy, if it is known "
-        "before the labels are given; then read the pairs that are left.",
-        data_user=f"Do not read these pairs as associations: {named} brings both nodes about.",
+        curator=f"Add {named} to the strata, by --strata or in the policy, if its values are "
+        "known before the labels are given; then read the pairs that are left.",
+        data_user=f"Do not read these pairs as associations: they follow from {named}.",
         touched=touched,
         strength=len(vanished) / len(measured.excess.found),
         key=columns,

@@ -59,8 +59,8 @@ def _shaped(measured: Measurements) -> tuple[Finding, ...]:
         key="shaped",
         severity="warning",
         statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
-        "{labels|is|are} no code here and {labels|has|have} the shape of another version's codes "
-        "alone; {rows|it was|they were} refused.",
+        "{labels|is no code|are no codes} of this version but {labels|has|have} the "
+        "shape of another version's codes; {rows|it was|they were} refused.",
         curator=_CURATOR,
         data_user=_DATA_USER,
         in_ledger=False,

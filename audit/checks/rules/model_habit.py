@@ -27,11 +27,9 @@ def run(measured: Measurements) -> Outcome:
     """Report catch-alls that the model overuses like the data, and co-labelling that it amplifies.
 
     A parent whose residual share is reported for the data is reported if the share in the
-    predictions
-    is above the limit too. A pair of nodes of different branches that is frequent enough in the
-    data
-    is reported if the model predicts both together more often on the same instances; related pairs
-    are folded into the one that represents them.
+    predictions is above the limit too. A pair of nodes of different branches that is frequent
+    enough in the data is reported if the model predicts both together more often on the same
+    instances; related pairs are folded into the one that represents them.
     """
     model = measured.model
     if model is None:
@@ -85,8 +83,9 @@ def _residual_finding(
         severity="note",
         nodes=(hierarchy.nodes[parent],),
         statement=f"Below {hierarchy.describe(parent)}, the model predicts only residual nodes on "
-        "{instances} of {of} instances ({share}); the data labels {data_instances} of {data_of} so "
-        "({data_share}). The model has learned the data’s habit.",
+        "{instances} of {of} instances ({share}); in the data, {data_instances} of "
+        "{data_of} have only residual labels ({data_share}). The model has learned the "
+        "data’s habit.",
         evidence={
             "instances": count(len(only), len(predicted)),
             "of": count(len(predicted), len(model.predictions)),
@@ -98,7 +97,8 @@ def _residual_finding(
             "data_of": count(n, measured.n_instances),
             "data_share": derived(k / n, "data_instances", "data_of"),
         },
-        curator="Mend the labels before the next model is trained: it repeats what they say.",
+        curator="Correct the labels before the next model is trained: it will repeat what they "
+        "say.",
         data_user="Do not read a residual prediction as evidence against the specific nodes.",
         touched=len(only),
     )
@@ -184,7 +184,7 @@ def _stronger_finding(
             "family": Quantity(family),
         },
         curator="Decide whether the two belong together, and label both or neither consistently.",
-        data_user="Do not take one of the two as evidence for the other.",
+        data_user="Do not read one of the two as evidence for the other.",
         touched=predicted,
         strength=float(pair.strength[0]) / predicted,
         parts=parts,

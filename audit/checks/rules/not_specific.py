@@ -34,9 +34,7 @@ from audit.results.findings import Finding
 _NAME = "not_specific"
 
 
-_DATA_USER = (
-    "Take these labels as the headings that they are: which code below them was meant is not known."
-)
+_DATA_USER = "Use these labels as headings: it is not known which code below them was meant."
 
 
 def run(measured: Measurements) -> Outcome:
@@ -44,7 +42,7 @@ def run(measured: Measurements) -> Outcome:
 
     For rows without a date, report labels at headings of the code sets that are listed completely.
     Without such a list, report instances whose labels are all roots or similarly uninformative.
-    Beside these, report that labels lie less deep than in the reference.
+    Beside these, report that labels are less deep than in the reference.
     """
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     listed = integrity is not None and bool(measured.hierarchy.complete_tables)
@@ -78,8 +76,8 @@ def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
         "{labels|was a heading|were headings} on {rows|its|their} day, which {column} gives: not "
         "valid {labels|itself|themselves}, with more specific codes below {labels|it|them} that "
         "were.",
-        curator="Look for the digits that were cut on the way, or for a form that let the label "
-        "stay open, and code these records again where the source allows it.",
+        curator="Find out whether digits were cut on the way, or whether a form allowed headings, "
+        "and code these records again where the source allows it.",
         data_user=_DATA_USER,
     )
 
@@ -137,7 +135,7 @@ def _code_set_below(measured: Measurements, integrity: Integrity, node: str) -> 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with such a label (on its day, for dated rows), or with only such labels.
 
-    Of a loss of depth, those whose labels lie less deep than those of the reference do.
+    Of a loss of depth, those whose labels are less deep than those of the reference do.
     """
     if finding.key == SHALLOWER[1]:
         return cases_shallower(measured, finding)

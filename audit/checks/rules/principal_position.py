@@ -34,7 +34,7 @@ def run(measured: Measurements) -> Outcome:
 
 def _why_not(asked: bool, ordered: int) -> str:
     if not asked:
-        return "no code of this hierarchy is known that may never come first"
+        return "no code of this hierarchy is known to be excluded from first place"
     return "" if ordered else "the labels of an instance have no order"
 
 
@@ -63,7 +63,7 @@ def _findings(
             },
             curator="Check the order of these records: a condition belongs in front of its "
             "manifestation or external cause.",
-            data_user="Do not take the first label of these records for the reason of the stay.",
+            data_user="Do not read the first label of these records as the reason for the stay.",
             touched=touched,
             parts=parts,
             key=("first",),
@@ -124,7 +124,7 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Do codes stand first that may never be the principal diagnosis?",
+    "Are codes in first place that may never be the principal diagnosis?",
     run,
     needs="instances",
     cases=cases,

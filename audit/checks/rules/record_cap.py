@@ -62,10 +62,9 @@ def run(measured: Measurements) -> Outcome:
     """Report a greatest length with more instances than expected from the shorter lengths.
 
     The check covers the release, and each value of the split and the strata, since a form may have
-    had
-    room for only so many labels in one period. A cap of the release is not repeated for its parts.
-    Counts hold neither positions nor columns: with them, only the release is checked, by number of
-    rows.
+    had room for only so many labels in one period. A cap of the release is not repeated for its
+    parts. Counts hold neither positions nor columns: with them, only the release is checked, by
+    number of rows.
     """
     scopes = list(_scopes(measured))
     judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope.counts))]
@@ -173,10 +172,8 @@ def _finding(
         severity="warning",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement=f"{{instances}} of {{of}} instances {those} ({{share}}) {{instances|has|have}} "
-        "exactly {length}[, "
-        "where the shorter ones let expect at most {expected}], and {longer} {longer|has|have} "
-        "more: the rest "
-        "may have been cut.",
+        "exactly {length}[, where at most {expected} would be expected from the shorter "
+        "ones], and {longer} {longer|has|have} more: longer records may have been cut.",
         evidence={
             "instances": count(pile.at, scope.total),
             "of": count(scope.total, measured.n_instances),
@@ -192,10 +189,10 @@ def _finding(
             "q_value": derived(q_value, *sources),
             "family": Quantity(family),
         },
-        curator="Find out whether a form, a bill or an export holds only so many labels, and since "
-        "when; say in the release notes which records it cut.",
-        data_user="Do not read a missing label on these records as absent, and mind that the "
-        "labels written last are missing most.",
+        curator="Find out whether a form, a bill or an export allows only this many labels, and "
+        "since when; say in the release notes which records it cut.",
+        data_user="Do not read a missing label on these records as absent, above all one that "
+        "would be written last.",
         touched=pile.at,
         key=(scope.column, scope.value, str(pile.length)) if scope.column else (str(pile.length),),
     )

@@ -52,7 +52,7 @@ def run(measured: Measurements) -> Outcome:
     return Outcome(
         denominator=family - left_out,
         denominator_unit=_UNIT
-        + (f"; {left_out} that rules ask for or the policy expects left out" * (left_out > 0)),
+        + (f"; {left_out} left out that a rule requires or the policy expects" * (left_out > 0)),
         findings=with_damage_named(
             measured,
             (
@@ -103,10 +103,9 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
             severity="note",
             nodes=_ids(measured, a, b),
             statement="{instances} of {of} instances {instances|carries|carry} both "
-            f"{first} and {second}[, which "
-            "{instances|is|are} {both_share} of those that carry either, where chance gives "
-            "{chance_share}]: "
-            "on {instances|it|these} the two are used as one label.",
+            f"{first} and {second}[, which {{instances|is|are}} {{both_share}} of those "
+            "that carry either, where chance gives {chance_share}]: on "
+            "{instances|it|these} the two are used as one label.",
             evidence=_counts(measured, a, b, joint)
             | {
                 "both_share": derived(joint / either[place], *_COUNTS),
@@ -116,8 +115,8 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
             curator="Look at records with one of the two and not the other. Where both mean the "
             "same, merge them or put one below the other; where they do not, say in the "
             "labelling guide when each of them is right.",
-            data_user="Do not count the two as two observations, and do not ask a model to tell "
-            "one from the other.",
+            data_user="Do not count the two as two observations, and do not expect a model to "
+            "distinguish them.",
             touched=joint,
             strength=float(low[place]),
             key=(*_ids(measured, a, b), "redundant"),
@@ -134,7 +133,7 @@ def _contained_nodes(measured: Measurements, pairs: Together) -> Iterator[Findin
             check=_NAME,
             severity="note",
             nodes=_ids(measured, rarer, other),
-            statement=f"{first} almost never stands without {second}: {{instances}} of "
+            statement=f"{first} almost never occurs without {second}: {{instances}} of "
             "{support_a} instances that {support_a|carries|carry} the first "
             "{instances|carries|carry} both[, which {instances|is|are} {beside_share}, "
             "where chance gives {chance_share}].",
@@ -147,7 +146,7 @@ def _contained_nodes(measured: Measurements, pairs: Together) -> Iterator[Findin
             curator="Find out whether the first implies the second. Where it does, the hierarchy "
             "may lack an edge; where it does not, the second may be filled in by habit or by a "
             "default.",
-            data_user="Do not read the second as an observation of its own beside the first.",
+            data_user="Do not read the second as an observation in addition to the first.",
             touched=joint,
             strength=float(pairs.jaccard_low[place]),
             key=(*_ids(measured, rarer, other), "beside"),

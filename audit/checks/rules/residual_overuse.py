@@ -27,11 +27,9 @@ def run(measured: Measurements) -> Outcome:
     """Report parents with a high or differing residual share, deepest first.
 
     A parent is reported if the lower bound of its share is above the limit and its test is
-    significant
-    after Benjamini-Hochberg over all tested parents. A parent that fails once the instances of its
-    reported descendants are removed is folded into these. A share that differs between the values
-    of
-    a column, or from the reference, is a note.
+    significant after Benjamini-Hochberg over all tested parents. A parent that fails once the
+    instances of its reported descendants are removed is folded into these. A share that differs
+    between the values of a column, or from the reference, is a note.
 
     With counts only, parents are folded by counts, and no differences are reported.
     """
@@ -200,8 +198,8 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
         },
         curator="Review a sample of these records: was a specific node known and not used? Say in "
         "the release notes that this part of the hierarchy is coded coarsely.",
-        data_user="Do not read the absence of the specific nodes as their absence in the instance; "
-        "consider the parent as the label.",
+        data_user="Do not read the absence of the specific nodes as their absence in the "
+        "instance; consider using the parent as the label.",
         touched=k,
         parts=_parts(measured, parent, n),
         folded_into=tuple(finding_id(_NAME, measured.hierarchy.nodes[i]) for i in explained_by),

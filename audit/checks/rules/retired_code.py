@@ -53,7 +53,10 @@ def run(measured: Measurements) -> Outcome:
 
 def _why_not(can_tell: bool, read: int) -> str:
     if not can_tell:
-        return "this hierarchy names no edition of its lists of codes, and no code that it retired"
+        return (
+            "this hierarchy names neither an edition of its lists of codes nor a code that it "
+            "retired"
+        )
     return "" if read else "no row was read"
 
 
@@ -65,10 +68,10 @@ def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
         statement="{rows} of {of} dated rows ({share}) {rows|carries|carry} {labels} codes that "
         "{labels|was|were} not valid on "
         "{rows|its|their} day, which {column} gives: retired before it, or not yet introduced.",
-        curator="Look up which code was valid on these days, and whether the day of coding is the "
-        "one that was asked about.",
-        data_user="Trust their category more than their last digits; what they stand for may "
-        "differ from records that were coded by the edition of their day.",
+        curator="Look up which code was valid on these days, and whether the column holds the day "
+        "of coding.",
+        data_user="Trust their category more than their last digits; their meaning may differ "
+        "from that in records coded by the edition of their day.",
         without=explained(measured),
     )
 
@@ -83,9 +86,8 @@ def _in_no_list(measured: Measurements) -> tuple[Finding, ...]:
         key="unlisted",
         severity="note",
         statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} codes that "
-        "{labels|is|are} not assignable in "
-        f"{editions} and {{labels|is|are}} in none of its lists; {{labels|it|they}} may have "
-        "been valid when coded. {labels|It was|They were} "
+        f"{{labels|is|are}} not assignable in {editions} and in none of its lists; "
+        "{labels|it|they} may have been valid when coded. {labels|It was|They were} "
         "kept below the category that {labels|its|their} digits "
         f"name.{not_dated_sentence(measured)}",
         curator="Look the codes up in the edition that was valid when they were assigned.",
@@ -112,9 +114,9 @@ def _replaced(measured: Measurements) -> tuple[Finding, ...]:
         statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that the "
         "hierarchy has retired; of these labels {kept} {kept|was|were} kept at the only node that "
         "took {kept|its|their} place, and {refused} {refused|was|were} refused.",
-        curator="Write the successor instead, and decide where several may be meant.",
-        data_user="Labels that were merged into one node cannot be told apart any more; rows that "
-        "were refused count nowhere else.",
+        curator="Use the successor instead, and decide where several are possible.",
+        data_user="Labels that were merged into one node can no longer be distinguished; rows "
+        "that were refused count nowhere else.",
         in_ledger=False,
         more={"kept": Quantity(len(kept)), "refused": Quantity(len(labels) - len(kept))},
     )

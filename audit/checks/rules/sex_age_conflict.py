@@ -81,8 +81,10 @@ def _column(person: Person, rule: PersonRule) -> str:
 
 def _unit(measured: Measurements, rules: int) -> str:
     others = len(measured.policy.person_rules) - rules
-    left_out = f"; {others:,} not judged, for the policy names no column for them" if others else ""
-    return f"instances with a code that a rule on sex or age speaks of (rules: {rules:,}{left_out})"
+    left_out = (
+        f"; {others:,} not judged, since the policy names no column for them" if others else ""
+    )
+    return f"instances with a code of a rule on sex or age (rules: {rules:,}{left_out})"
 
 
 def _why_not(measured: Measurements, carrying: int) -> str:
@@ -91,12 +93,12 @@ def _why_not(measured: Measurements, carrying: int) -> str:
         return "the policy states no rule on sex or age"
     if person is None:
         return (
-            "the policy names no column of the sex or of the age: name them under [person], as sex "
-            "with the values that mean female and male, and as age"
+            "the policy names no column of the sex or of the age: under [person], name sex, with "
+            "the values that mean female and male, and age"
         )
     if not any(_column(person, rule) for rule in rules):
-        return "the policy names no column that its rules on sex or age are judged by"
-    return "" if carrying else "no instance has a code that a rule on sex or age speaks of"
+        return "the policy names no column by which its rules on sex or age could be judged"
+    return "" if carrying else "no instance has a code of a rule on sex or age"
 
 
 def _findings(measured: Measurements, judged: _Judged) -> Iterator[Finding]:
@@ -183,7 +185,7 @@ def _finding(
             "share": derived(touched / len(of), "instances", "of"),
         },
         curator=advice,
-        data_user="Do not take these codes for what the person has without looking at the record.",
+        data_user="Do not rely on these codes without looking at the record.",
         touched=touched,
         parts=parts,
         key=(*rule.key, kind),

@@ -23,7 +23,7 @@ class _Group:
 
     declared: Exclusive
     side: IntArray
-    """Number of the side that each node lies below, shape (n_nodes,); -1: none, -2: several."""
+    """Number of the side that each node is below, shape (n_nodes,); -1: none, -2: several."""
     carrying: IntArray
 
 
@@ -75,10 +75,9 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
         severity=group.declared.severity,
         nodes=parts[0].nodes,
         statement="{instances} of {of} instances ({share}) with a node of a group that the policy "
-        "declares mutually exclusive {instances|carries|carry} two of it, in {pairs} "
-        "different pairs. "
-        f"{group.declared.reason} {{instances|This record is a candidate|These records are "
-        "candidates} for review.",
+        "declares mutually exclusive {instances|carries|carry} two of them, in {pairs} "
+        f"different pairs. {group.declared.reason} {{instances|This record is a "
+        "candidate|These records are candidates} for review.",
         evidence={
             "instances": count(touched, of, total),
             "of": count(of, total),

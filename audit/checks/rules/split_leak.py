@@ -84,16 +84,16 @@ def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
         check=_NAME,
         severity="error",
         nodes=_root(measured),
-        statement="{instances} of {of} instances with a split ({share}) {instances|stands|stand} "
-        "in more than one.",
+        statement="{instances} of {of} instances with a split ({share}) {instances|is|are} in "
+        "more than one.",
         evidence={
             "instances": count(instances, total),
             "of": Quantity(total),
             "share": derived(instances / total, "instances"),
         },
-        curator="Give each instance to one split.",
-        data_user="Remove these instances from all splits but one before you compare models: what "
-        "is tested was trained on.",
+        curator="Put each instance into one split.",
+        data_user="Remove these instances from all splits but one before you compare models: "
+        "otherwise they are tested on their training data.",
         touched=instances,
         parts=_by_splits(measured, torn, "instance"),
         key=_INSTANCE,
@@ -108,8 +108,8 @@ def _group_finding(measured: Measurements, shared: pl.DataFrame) -> Finding:
         check=_NAME,
         severity="error",
         nodes=_root(measured),
-        statement="{groups} of {of_groups} groups, with {instances} of {of} instances with a split "
-        "({share}), {groups|stands|stand} in more than one split.",
+        statement="{groups} of {of_groups} groups, with {instances} of {of} instances with a "
+        "split ({share}), {groups|is|are} in more than one split.",
         evidence={
             "groups": count(groups, all_groups),
             "of_groups": Quantity(all_groups),
@@ -117,7 +117,7 @@ def _group_finding(measured: Measurements, shared: pl.DataFrame) -> Finding:
             "of": Quantity(total),
             "share": derived(instances / total, "instances"),
         },
-        curator="Split by group, so that all instances of one stand together.",
+        curator="Split by group, so that all instances of a group are in one split.",
         data_user="Split anew by group: a model can recognise the group instead of the label.",
         touched=instances,
         parts=_by_splits(measured, shared, "group"),
@@ -212,10 +212,9 @@ def _unseen_finding(
         severity="note",
         nodes=parts[0].nodes,
         statement=f"{{labels}} labels never {{labels|occurs|occur}} in the split {training!r}, "
-        "which is taken for "
-        "the one to train on[, where a random split lets {expected_labels} expect]; {instances} of "
-        "the {of} other instances with a split ({share}) {instances|carries|carry} "
-        "{labels|it|one of them}.",
+        "which counts as the training split[, where {expected_labels} would be expected "
+        "in a random split]; {instances} of the {of} other instances with a split "
+        "({share}) {instances|carries|carry} {labels|it|one of them}.",
         evidence={
             "labels": Quantity(len(unseen)),
             "expected_labels": derived(expected, "instances"),
@@ -224,9 +223,9 @@ def _unseen_finding(
             "of": count(len(outside), measured.loaded.dataset.splits["instance"].n_unique()),
             "share": derived(touched / len(outside), "instances", "of"),
         },
-        curator="Draw the splits so that each label in use stands in training, or say that these "
-        "labels test what was never shown.",
-        data_user="Report results on these labels apart: no model can have learned them here.",
+        curator="Draw the splits so that each label in use is in training, or say that models "
+        "never saw these labels in training.",
+        data_user="Report results on these labels separately: no model can have learned them here.",
         touched=touched,
         parts=parts,
         key=("unseen",),

@@ -29,7 +29,7 @@ def run(measured: Measurements) -> Outcome:
     return Outcome(
         denominator=excess.family,
         denominator_unit=_UNIT
-        + f"; {left_out} found that are known, and left out" * (left_out > 0),
+        + f"; {left_out} found but left out, since they are known" * (left_out > 0),
         findings=with_damage_named(measured, _findings(measured)),
         not_applicable=excess.why_not,
     )
@@ -65,10 +65,10 @@ def _finding(
         evidence=_evidence(measured, row)
         | ({"pairs": Quantity(len(children))} if children else {}),
         curator="Look at a sample of these records: is the association known in the field, or is "
-        "it a habit of labelling, such as a template? Say in the release notes which it is; what "
-        "is known, the policy can expect.",
-        data_user="Do not read the two nodes as independent evidence: a model can tell one from "
-        "the other.",
+        "it a habit of labelling, such as a template? Say in the release notes which it "
+        "is; a known pair can be listed in the policy as expected.",
+        data_user="Do not read the two nodes as independent evidence: a model can predict one "
+        "from the other.",
         touched=row["observed"],
         strength=row["strength"] / row["observed"],
         parts=tuple(_child_part(measured, child) for child in children)
@@ -106,7 +106,7 @@ def _statement(measured: Measurements, row: Mapping[str, Any], children: int) ->
     if not children:
         return sentence
     parent = hierarchy.describe(row["parent"])
-    return f"Most children of {parent} stand together: {{pairs}} pairs of them. {sentence}"
+    return f"Most children of {parent} occur together: {{pairs}} pairs of them. {sentence}"
 
 
 def _evidence(measured: Measurements, row: Mapping[str, Any]) -> dict[str, Quantity]:
@@ -165,7 +165,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Which pairs of nodes stand together more often than the length of records explains?",
+    "Which pairs of nodes occur together more often than the length of records explains?",
     run,
     counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
     cases=cases,

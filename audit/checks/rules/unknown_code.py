@@ -53,7 +53,7 @@ def _refused(measured: Measurements) -> tuple[Finding, ...]:
         "hierarchy does not "
         "have; {rows|it was|they were} refused and {rows|counts|count} nowhere else.",
         curator="Correct these labels, or name the hierarchy and version they come from.",
-        data_user="Leave these rows out, and say so: no ancestor of them can be known.",
+        data_user="Leave these rows out, and say so: not even their ancestors are known.",
         of=looked_at(measured).rows,
     )
 
@@ -97,21 +97,19 @@ def _classes(measured: Measurements) -> tuple[Finding, ...]:
             check=_NAME,
             severity="warning",
             nodes=unknown[:TOP_PARTS],
-            statement="{labels} of {classes} classes of the predictions {labels|is|are} no node "
-            "of the "
-            "hierarchy; {labels|it was|they were} left out, with {labels|its|their} scores above "
-            "0 on {instances} of {of} "
-            "instances.",
+            statement="{labels} of {classes} classes of the predictions {labels|is|are} not in "
+            "the hierarchy; {labels|it was|they were} left out, with {labels|its|their} "
+            "scores above 0 on {instances} of {of} instances.",
             evidence={
                 "labels": Quantity(len(unknown)),
                 "classes": Quantity(told.classes_read),
                 "instances": count(touched, matched),
                 "of": Quantity(matched),
             },
-            curator="Name these classes as the hierarchy does, or name the hierarchy that the "
+            curator="Use the hierarchy's names for these classes, or give the hierarchy that the "
             "model was trained on.",
-            data_user="Do not read the model's mistakes on these instances as its own: what it "
-            "said there was left out in part.",
+            data_user="Do not blame the model for all mistakes on these instances: part of its "
+            "answer there was left out.",
             touched=touched,
             parts=tuple(Part((name,), {}) for name in unknown[:TOP_PARTS]),
             key=(_CLASSES,),
@@ -132,11 +130,10 @@ def _hung_classes(measured: Measurements) -> tuple[Finding, ...]:
             check=_NAME,
             severity="warning",
             nodes=tuple(hung[:TOP_PARTS]),
-            statement="{labels} of {classes} classes of the predictions {labels|is|are} no node "
-            "of the "
-            "hierarchy; {nodes_added} nodes {nodes_added|was|were} added for {labels|it|them}, "
-            "{nodes_added|below|each below} the node that its digits name, with scores above 0 on "
-            "{instances} of {of} instances.",
+            statement="{labels} of {classes} classes of the predictions {labels|is|are} not in "
+            "the hierarchy; {nodes_added} nodes {nodes_added|was|were} added for "
+            "{labels|it|them}, {nodes_added|below|each below} the node that its digits "
+            "name, with scores above 0 on {instances} of {of} instances.",
             evidence={
                 "labels": Quantity(len(hung)),
                 "classes": Quantity(told.classes_read),
@@ -144,10 +141,10 @@ def _hung_classes(measured: Measurements) -> tuple[Finding, ...]:
                 "instances": count(touched, matched),
                 "of": Quantity(matched),
             },
-            curator="Name the hierarchy that the model was trained on: this one lacks these "
+            curator="Give the hierarchy that the model was trained on: this one lacks these "
             "classes.",
-            data_user="Trust the nodes above these classes more than the classes: only where "
-            "labels have such a code too, an answer can be right.",
+            data_user="Trust the nodes above these classes more than the classes: an answer can "
+            "be right only where labels have such a code too.",
             touched=touched,
             parts=tuple(Part((node,), {}) for node in hung[:TOP_PARTS]),
             key=(_HUNG_CLASSES,),

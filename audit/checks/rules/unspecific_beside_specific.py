@@ -18,7 +18,7 @@ def run(measured: Measurements) -> Outcome:
     """Report such instances in one finding, with the most frequent pairs.
 
     Descendants of a sibling count as the sibling. A catch-all of kind ``other`` may name a further
-    condition, and is no fault beside a sibling unless it covers unspecified ones too.
+    condition, and is not a fault beside a sibling unless it covers unspecified ones too.
     """
     beside, of = _siblings(measured), int(np.count_nonzero(_labels(measured).sum(axis=1)))
     return Outcome(
@@ -80,18 +80,19 @@ def _finding(measured: Measurements, siblings: Sparse, of: int) -> tuple[Finding
             severity="note",
             nodes=parts[0].nodes,
             statement="{instances} of {of} instances with an unspecified label ({share}) "
-            "{instances|carries|carry} a "
-            "specific sibling of it too, in {pairs} different pairs.",
+            "{instances|carries|carry} a specific sibling of that label too, in {pairs} "
+            "different pairs.",
             evidence={
                 "instances": count(touched, of, total),
                 "of": count(of, total),
                 "share": derived(touched / of, "instances", "of"),
                 "pairs": Quantity(len(pairs)),
             },
-            curator="Look whether both labels are of one thing: then leave the unspecified one "
-            "out. Where a record has two of a kind, such as two fractures, both may be right.",
-            data_user="Do not count the unspecified label as a second thing; take the specific one "
-            "alone where the two mean one.",
+            curator="Check whether both labels mean the same thing; where they do, leave the "
+            "unspecified one out. Where a record has two of a kind, such as two "
+            "fractures, both may be right.",
+            data_user="Do not count the unspecified label as a second thing; use only the "
+            "specific one where both mean the same.",
             touched=touched,
             parts=parts,
             key=("labels",),
@@ -121,7 +122,7 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Does an unspecified label stand beside a specific sibling of its own?",
+    "Is an unspecified label on the same instance as a specific sibling?",
     run,
     needs="instances",
     cases=cases,

@@ -28,7 +28,7 @@ def _finding(use: WaiverUse) -> Finding:
         nodes=use.waiver.nodes,
         statement=_statement(use),
         evidence={"findings": Quantity(use.findings)},
-        curator="Mend what it covers, or agree on a new day and write it into the policy.",
+        curator="Correct what it covers, or agree on a new day and write it into the policy.",
         data_user="Read the findings that it covers: nobody answers for them any more.",
         touched=use.findings,
         key=use.key,
@@ -39,8 +39,8 @@ def _statement(use: WaiverUse) -> str:
     day = use.waiver.expires
     if use.waiver.decision == "to_fix":
         return (
-            f"What the waiver {use.named} lists was to be fixed by {day}: {{findings}} findings of "
-            "it {findings|is|are} still there."
+            f"What the waiver {use.named} lists was to be fixed by {day}: {{findings}} of its "
+            "findings {findings|is|are} still there."
         )
     return (
         f"The waiver {use.named} held until {day}: {{findings}} findings that it covered "

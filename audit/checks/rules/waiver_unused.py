@@ -27,11 +27,11 @@ def _finding(use: WaiverUse) -> Finding:
         check=_NAME,
         severity="note",
         nodes=use.waiver.nodes,
-        statement=f"The waiver {use.named} covers {{findings}} findings: what it was agreed for is "
-        "mended, or is called otherwise now.",
+        statement=f"The waiver {use.named} covers {{findings}} findings: the fault that it was "
+        "agreed for is corrected, or has another name now.",
         evidence={"findings": Quantity(use.findings)},
         curator="Take the waiver out of the policy, or name what it is meant to cover.",
-        data_user="Nothing: no finding was set aside by it.",
+        data_user="Nothing: the waiver set no finding aside.",
         key=use.key,
     )
 

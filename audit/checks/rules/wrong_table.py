@@ -75,9 +75,9 @@ def _whole(
         key=_whole_key(table),
         severity="error",
         statement=f"{{rows}} of {{of}} rows of {table} ({{share}}), with {{labels}} labels, "
-        "{rows|is a valid code|are valid codes} of another table and none of this one: it seems "
-        "to hold the other code set, "
-        "and those of its rows that were mapped count under wrong nodes.",
+        "{rows|is a valid code|are valid codes} of another table and not of this one: "
+        "the table seems to hold the other code set, and those of its rows that were "
+        "mapped count under wrong nodes.",
         curator="Check whether two tables were exchanged on export, and publish them again.",
         data_user="Leave the whole table out until it is exchanged.",
         in_ledger=False,
@@ -95,8 +95,8 @@ def _rows(
         key=table,
         severity="warning",
         statement=f"{{rows}} of {{of}} rows of {table} ({{share}}) {{rows|carries|carry}} "
-        "{labels} labels that "
-        f"{{labels|is|are}} no code of {table} and a valid one of another table.",
+        f"{{labels}} labels that {{labels|is no code|are no codes}} of {table} but "
+        "{labels|a valid one|valid ones} of another table.",
         curator="Check how the tables were joined and exported, and put these rows where they "
         "belong.",
         data_user="Leave these rows out, and say so.",
@@ -117,4 +117,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return written_with(measured, found[key])
 
 
-CHECK = Check(_NAME, "Do codes of one code set stand in the table of another?", run, cases=cases)
+CHECK = Check(_NAME, "Are codes of one code set in the table of another?", run, cases=cases)

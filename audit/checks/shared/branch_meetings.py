@@ -24,7 +24,7 @@ class Meeting:
         a: Index of the branch that the rule names first.
         b: Index of the other.
         rule: The policy's rule on the two.
-        instances: Number of instances that carry both, without a label that lies in both.
+        instances: Number of instances that carry both, without a label that is in both.
     """
 
     a: int

@@ -58,6 +58,6 @@ def _with_damage(finding: Finding, damaged: list[str], lower: float) -> Finding:
     left = f" Most rows of {' and '.join(damaged)} are what is left of codes that lost zeros"
     return replace(
         finding,
-        statement=f"{finding.statement}{left}: read lost_zero first.",
+        statement=f"{finding.statement}{left}: read the findings of lost_zero first.",
         strength=finding.strength - lower / max(finding.touched, 1),
     )

@@ -119,8 +119,8 @@ def not_dated_sentence(measured: Measurements) -> str:
     if measured.policy.code_dates is None:
         return ""
     return (
-        " {rows|It is|They are} among {not_dated} rows that {not_dated|has|have} no day, or whose "
-        "code has no dates."
+        " {rows|It is|They are} among {not_dated} rows whose instance has no day, or whose code "
+        "has no dates."
     )
 
 

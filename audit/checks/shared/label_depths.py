@@ -13,7 +13,7 @@ from audit.results.findings import Finding
 
 
 def shallower(measured: Measurements) -> tuple[Finding, ...]:
-    """A note where labels lie less deep than in the reference; none without one to compare with.
+    """A note where labels are less deep than in the reference; none without one to compare with.
 
     It is found where the loss of mean depth is above the policy's limit and its p value at most the
     policy's rate: a family of one comparison.
@@ -60,24 +60,25 @@ def _finding(measured: Measurements, found: MeanLoss) -> Finding:
         check=check,
         severity="note",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
-        statement="Labels lie less deep than in the reference[: at a mean depth of {depth}, there "
-        "at {depth_before}][, a loss of {lost}][ (95% interval {lost_low} to {lost_high})].",
+        statement="Labels are less deep than in the reference[: at a mean depth of {depth}, there "
+        "at {depth_before}][, a loss of {lost}][ (95% interval {lost_low} to "
+        "{lost_high})].",
         evidence={
             **{name: derived(value, BESIDE) for name, value in numbers.items()},
             "family": Quantity(1),
             "limit": Quantity(measured.policy.depth_loss.value),
         },
-        curator="Look where the labels lie that became fewer: labels that were cut or left open "
-        "call for coding again; another mix of instances calls for a line in the release notes.",
-        data_user="Do not compare the specific nodes of the two releases: part of their labels "
-        "may stand at the parents now.",
+        curator="Look at the nodes whose labels became fewer: if labels were cut or left open, "
+        "code them again; if the mix of instances changed, say so in the release notes.",
+        data_user="Do not compare the specific nodes of the two releases: some of their labels "
+        "may now be at the parents.",
         touched=measured.labelled,
         key=key,
     )
 
 
 def cases_shallower(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances whose labels lie less deep on average than those of the reference."""
+    """The instances whose labels are less deep on average than those of the reference."""
     before = float(finding.evidence["depth_before"].value or 0)
     sums, sizes = _by_instance(measured)
     return np.flatnonzero((sizes > 0) & (sums < before * sizes))

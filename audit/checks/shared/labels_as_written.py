@@ -53,8 +53,7 @@ def written(measured: Measurements) -> pl.DataFrame:
     """``line, label, table, node, added, rows, instances``: one row per raw label with a text.
 
     ``line`` numbers them as `LabelDataset.written` does; ``node`` is null and ``added`` is False
-    for
-    labels refused for their text.
+    for labels refused for their text.
     """
     refused = refused_for(measured, *_OF_TEXT).with_columns(
         node=pl.lit(None, pl.String), added=pl.lit(False)
@@ -118,21 +117,16 @@ def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     """Raw labels as in `written`, with the valid codes that they may stand for if damaged.
 
     Further columns: ``codes``, the codes that the label is as written; ``with_zeros``, those with
-    lost
-    zeros restored; ``elsewhere``, those of another table; ``code_set``, that of its table, else of
-    its
-    node, or of the first code with zeros; ``several_sets``, whether the table is unknown and the
-    codes
-    with zeros are of several code sets; ``may_be_valid``, whether it may be valid as written, also
-    if
-    there is no complete list to tell; ``is_code``, whether it is a code, or a heading that may have
-    been one.
+    lost zeros restored; ``elsewhere``, those of another table; ``code_set``, that of its table,
+    else of its node, or of the first code with zeros; ``several_sets``, whether the table is
+    unknown and the codes with zeros are of several code sets; ``may_be_valid``, whether it may be
+    valid as written, also if there is no complete list to tell; ``is_code``, whether it is a code,
+    or a heading that may have been one.
 
     A code is valid if it is assignable and is in the hierarchy not only because of a label or a
-    model
-    class, or if a dictionary lists it. A label that is valid as written gets no other reading. If
-    the
-    table is unknown, codes are taken from the code sets that have valid labels in the release.
+    model class, or if a dictionary lists it. A label that is valid as written gets no other
+    reading. If the table is unknown, codes are taken from the code sets that have valid labels in
+    the release.
 
     The frame is cached for the lifetime of the measurements, since several checks use it.
 

@@ -54,8 +54,8 @@ def restored(label: str, dotted: bool, decimals_everywhere: bool = True) -> set[
     """Texts that are the same number, with zeros restored at either end; without the label itself.
 
     Trailing zeros are lost only after a dot. A label with a leading zero was read as text, and has
-    no
-    such texts. A ``.0`` was added to a whole number only if every number of its table has decimals.
+    no such texts. A ``.0`` was added to a whole number only if every number of its table has
+    decimals.
 
     >>> sorted(restored("40.0", False)), sorted(restored("0040", False))
     (['00040', '0040', '040', '40'], [])

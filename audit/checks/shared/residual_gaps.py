@@ -116,8 +116,8 @@ def _difference(measured: Measurements, row: dict[str, Any], into: tuple[str, ..
                 for name, column in _DIFFERENCE.items()
             },
         },
-        curator="Look who coded, and by which rules: the difference is one of coding until shown "
-        "to be one of the instances.",
+        curator="Find out who coded, and by which rules: assume that the coding differs until the "
+        "instances are shown to differ.",
         data_user="Do not compare the specific nodes below this parent between the two.",
         touched=row["n"],
         key=_key(row),

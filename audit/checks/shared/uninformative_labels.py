@@ -38,9 +38,9 @@ def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, .
             severity="note",
             nodes=tuple(ids[node] for node in used[:TOP_PARTS].tolist()),
             statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
-            "no label but roots "
-            "and nodes above more than half of the hierarchy; {labels} of {of_labels} labels "
-            "({label_share}) {labels|is such a node|are such nodes}.",
+            "no labels but roots and nodes that are above more than half of the "
+            "hierarchy; {labels} of {of_labels} labels ({label_share}) {labels|is such "
+            "a node|are such nodes}.",
             evidence={
                 "instances": count(touched, labelled),
                 "of": Quantity(labelled),
@@ -49,10 +49,11 @@ def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, .
                 "of_labels": Quantity(of_labels),
                 "label_share": derived(labels / of_labels, "labels"),
             },
-            curator="Find out what such a label stands for, often that nothing is known, and say "
-            "so in the release notes; or leave the instance without a label.",
+            curator="Find out what such a label means (often that nothing is known), and say so "
+            "in the release notes; or leave the instance without a label.",
             data_user="Do not count these instances as described: nothing more specific is known "
-            "of them, and a model that answers with a root is right about them and says nothing.",
+            "about them, and a model that answers with a root is right about them "
+            "without saying anything.",
             touched=touched,
             parts=tuple(
                 Part((ids[node],), {"instances": count(int(support[node]), labelled)})

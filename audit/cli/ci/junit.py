@@ -34,9 +34,9 @@ def refuse_no_file(path: Path | None, *outputs: Path) -> None:
     if within:
         raise InputError(
             "the JUnit file must be outside the run",
-            found=f"a place in {within[0]}",
+            found=f"a path in {within[0]}",
             where=path,
-            hint="everything in a run is sealed with it; name a file beside the run",
+            hint="everything in a run is sealed with it; name a file outside the run",
         )
 
 

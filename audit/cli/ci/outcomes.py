@@ -185,10 +185,12 @@ def of_comparison(
 def _of_changes(check: Mapping[str, Any]) -> Case:
     name, title, status = check["name"], check["title"], check["status_new"]
     if status in (None, "not_applicable"):
-        why = "the later run does not have it" if status is None else "it does not apply"
+        why = "the later run does not have this check" if status is None else "it does not apply"
         return Case(name, title, "skipped", (Statement("note", why),))
     if status == "error":
-        return Case(name, title, "crashed", (Statement("error", "It crashed in the later run."),))
+        return Case(
+            name, title, "crashed", (Statement("error", "The check crashed in the later run."),)
+        )
     worse = [one for one in check["findings"] if one["change"] in ("new", "worse")]
     statements = sorted(
         (

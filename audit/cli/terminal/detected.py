@@ -17,7 +17,7 @@ _ALL, _BESIDE = "All", "concept_alone"
 
 
 def detected(entailment: Mapping[str, Any] | None) -> Iterator[RenderableType]:
-    """How well models tell valid tuples from invalid ones, and which rows were not used."""
+    """How well models separate valid tuples from invalid ones, and which rows were not used."""
     if entailment is None:
         return
     if rows := detected_rows(entailment):

@@ -76,8 +76,8 @@ def _withheld(shared: Mapping[str, Any]) -> Iterator[RenderableType]:
     if min_cell > 1 and any(isinstance(n, str) and n[:1] in ("<", ">") for n in numbers):
         yield ""
         yield Text(
-            f"Counts below {min_cell} are withheld, as of persons' records; data that are public, "
-            "or of no persons, can be audited with --min-cell 1.",
+            f"Counts below {min_cell} are withheld, as for records of persons; data that are "
+            "public, or not about persons, can be audited with --min-cell 1.",
             "dim",
         )
 

@@ -101,7 +101,7 @@ def _instances(matrices: Mapping[str, AnyArray], where: object) -> int:
 
 
 def _labels(given: Any) -> list[Any]:
-    """The labels of an instance, each once; what is no text is refused with the others."""
+    """The labels of an instance, each once; what is not text is refused with the others."""
     if given is None:
         return []
     several = isinstance(given, Iterable) and not isinstance(given, str)

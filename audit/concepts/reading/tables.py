@@ -19,7 +19,7 @@ def read_parquet(source: Source) -> Representations:
     ``labels`` holds a label or a list of them. There is no place for a linear head.
 
     Raises:
-        InputError: If it is no Parquet file.
+        InputError: If it is not a Parquet file.
         SchemaError: As `audit.concepts.reading.arrays.representations_of`, or if a column has
             another name or type, or the lists of a layer have not one length.
     """

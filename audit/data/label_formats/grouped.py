@@ -23,7 +23,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
 
 
 def matches(source: Source) -> bool:
-    """Whether every line has one tab and labels without blanks, and the first is no header."""
+    """Whether every line has one tab and labels without blanks, and the first is not a header."""
     lines = source.head_lines
     if not lines or not all(_is_grouped(line) for line in lines):
         return False

@@ -26,7 +26,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
 
     Raises:
         InputError: If the graph is not beside it, or a file cannot be read.
-        SchemaError: If an entry is no list of texts, or the user named a column.
+        SchemaError: If an entry is not a list of texts, or the user named a column.
     """
     refuse_named(columns, source, "id", "label", "group", "split", "strata")
     folder = InterfaceFolder(source)

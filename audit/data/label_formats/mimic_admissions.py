@@ -95,7 +95,7 @@ def _place_of(name: str, tables: Sequence[Source], keys: Sequence[str]) -> tuple
 
 
 def folders_of(tables: Iterable[Source]) -> list[Path]:
-    """The folders that tables lie in, sorted; none for tables that are in no file."""
+    """The folders that tables are in, sorted; none for tables that are in no file."""
     paths = (table.path for table in tables if isinstance(table, (File, Folder)))
     return sorted({path.parent for path in paths})
 

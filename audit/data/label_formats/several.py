@@ -16,7 +16,7 @@ from audit.data.unnamed_columns import unnamed_columns
 
 
 def read(source: Source, columns: Columns) -> RawLabels:
-    """Read a label from each of the columns that fit a pattern; a blank is no label.
+    """Read a label from each of the columns that fit a pattern; a blank is not a label.
 
     The position of a label is that of its column among them, from 1.
 

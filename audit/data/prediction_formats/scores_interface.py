@@ -21,7 +21,7 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
 
     Raises:
         InputError: If the graph is not beside it, or a file cannot be read.
-        SchemaError: If an entry is no object of numbers, or names a number that is no node.
+        SchemaError: If an entry is not an object of numbers, or names a number that is not a node.
     """
     folder = InterfaceFolder(source)
     entries = folder.entries(SCORES, dict)

@@ -78,7 +78,7 @@ def _id_column(frame: pl.DataFrame, source: Source) -> str | None:
             "one column must hold the ids, and every other one the numbers of a class",
             found=f"the candidates {first_cases(texts)}",
             where=source,
-            hint="call the column of the ids id, and leave out what is neither",
+            hint="name the column of the ids id, and leave out columns that are neither",
         )
     return texts[0] if texts else _first_of_whole_numbers(frame)
 
@@ -139,8 +139,7 @@ def _require_numbers(columns: pl.DataFrame, numbers: pl.DataFrame, source: Sourc
                 f"the column {name!r} must hold a number in every row",
                 found=first_cases(cases, len(wrong)),
                 where=source,
-                hint="every column except the id is taken for a class; leave out those that are "
-                "not",
+                hint="every column except the id is read as a class; leave out those that are not",
             )
 
 

@@ -17,7 +17,7 @@ from audit.data.sources.source import Line, Source
 
 
 class Folder(Source):
-    """A folder; files whose names begin with a dot or an underscore are no data.
+    """A folder; files whose names begin with a dot or an underscore are not data.
 
     Its files, in the order of their names, are the parts of one table if they have the same suffix
     (but for ``.gz``) and no folder lies beside them.

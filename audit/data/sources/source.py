@@ -1,4 +1,4 @@
-"""Source: what a dataset is read from, wherever it lies."""
+"""Source: what a dataset is read from, wherever it is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Line: TypeAlias = tuple[str, str]
 class Source:
     """What labels or predictions are read from: a file, a folder of parts, a frame, a table.
 
-    A format knows nothing else of where data lie. What formats are recognised by is read once.
+    A format knows nothing else of where data are. What formats are recognised by is read once.
     A source that lacks what it is asked for, as a frame lacks bytes, raises InputError.
     """
 
@@ -62,7 +62,7 @@ class Source:
 
     @cached_property
     def size(self) -> int:
-        """Number of bytes that the data take where they lie."""
+        """Number of bytes that the data take where they are."""
         return sum(path.stat().st_size for path in self.files)
 
     @cached_property

@@ -55,7 +55,7 @@ def keep_own_values(values: Sparse, edges: Sparse, height: IntArray) -> Sparse:
 
     Returns:
         Shape (n_instances, n_nodes), canonical CSR without zeros. A value above 0 hides all that
-        lies below its node, there and further up.
+        is below its node, there and further up.
 
     >>> chain = csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
     >>> own = csr_array([[5, 0, 0], [5, 2, 0]])

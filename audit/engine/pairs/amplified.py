@@ -85,7 +85,7 @@ class Carried:
     """Nodes that the labels and the predictions of the same instances carry.
 
     Args:
-        labelled: 1 where a label lies at or below a node, shape (n_instances, n_nodes).
+        labelled: 1 where a label is at or below a node, shape (n_instances, n_nodes).
         predicted: The same for predictions.
     """
 

@@ -1,5 +1,5 @@
 """Pairs of nodes with nothing in use in common: neither is above the other, and no node in use
-lies below both."""
+is below both."""
 
 from __future__ import annotations
 

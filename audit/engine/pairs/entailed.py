@@ -1,4 +1,4 @@
-"""Joint records that a single label explains, because it lies below both nodes of the pair."""
+"""Joint records that a single label explains, because it is below both nodes of the pair."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def counted_branches(first_branch: IntArray, leaf: BoolArray) -> IntArray:
     -1 where a node's labels are not counted.
 
     Args:
-        first_branch: The first branch that each node lies in, shape (n_nodes,); -1 for the root.
+        first_branch: The first branch that each node is in, shape (n_nodes,); -1 for the root.
         leaf: Whether a node has no children, shape (n_nodes,): a branch that is a single label has
             no factor of its own.
     """

@@ -291,7 +291,7 @@ def only_among(direct: Sparse, nodes: BoolArray) -> BoolArray:
 
 
 def _below(sums: Sparse) -> dict[Kind, Sums]:
-    """Instances by node that their labels lie below, and those residual throughout there."""
+    """Instances by node that their labels are below, and those residual throughout there."""
     n_nodes = sums.shape[1]
     residual = np.flatnonzero(sums.data & (_OWN - 1))
     values, node = sums.data[residual], sums.indices[residual].astype(np.int64)

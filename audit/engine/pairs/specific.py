@@ -16,7 +16,7 @@ def most_specific(direct: Sparse, above: Sparse) -> Sparse:
 
     Args:
         direct: Direct labels, 0/1, shape (n_records, n_nodes), canonical CSR.
-        above: A positive value stored where a node lies strictly above a label of the record, same
+        above: A positive value stored where a node is strictly above a label of the record, same
             shape.
 
     Returns:

@@ -64,7 +64,7 @@ class Exchanges:
         return np.asarray((missed[a] & false[b]) | (missed[b] & false[a]))
 
     def family_size(self, closure: Sparse) -> int:
-        """Number of exchangeable pairs of labels of which neither lies above the other.
+        """Number of exchangeable pairs of labels of which neither is above the other.
 
         It depends only on the counts of missed and false labels; no pair is built.
 

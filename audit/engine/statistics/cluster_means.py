@@ -89,7 +89,7 @@ def node_means(values: FloatArray, cluster: IntArray, below: Sparse) -> NodeMean
     Args:
         values: One value per example, shape (n,).
         cluster: The cluster of each example, numbered from 0, shape (n,).
-        below: 1 where an example lies below a node, shape (n, n_nodes).
+        below: 1 where an example is below a node, shape (n, n_nodes).
 
     Time and memory grow with the stored values of ``below``.
     """

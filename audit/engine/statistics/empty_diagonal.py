@@ -46,7 +46,7 @@ def fitted(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def _around(hub: int, rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The terms of a table that lies in one row and one column; no step would end there."""
+    """The terms of a table that is in one row and one column; no step would end there."""
     alone = np.zeros(len(rows))
     alone[hub] = 1.0
     return np.stack([alone, rows * (1 - alone)]), np.stack([columns * (1 - alone), alone])

@@ -1,4 +1,4 @@
-"""Shares that lie below those of all others, where shares differ from each other anyway."""
+"""Shares that are below those of all others, where shares differ from each other anyway."""
 
 from __future__ import annotations
 

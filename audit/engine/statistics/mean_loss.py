@@ -45,9 +45,9 @@ def mean_loss(
     """Compare the mean of values that come in units with that of an earlier release.
 
     The variance of the mean is that of a ratio of sums over units. The earlier release is taken to
-    have the same design effect, at least 1, as it tells only how often it has each value; where all
-    values here are equal, that of units whose values are all equal. The difference is held against
-    Student's distribution, with one degree of freedom less than the fewer units of both.
+    have the same design effect, at least 1, since it says only how often it has each value; where
+    all values here are equal, that of units whose values are all equal. The difference is compared
+    with Student's distribution, with one degree of freedom less than the fewer units of both.
 
     Args:
         sums: Sum of the values of each unit, shape (n_units,).

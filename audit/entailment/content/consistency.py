@@ -53,7 +53,7 @@ def consistency(dataset: EntailmentDataset) -> tuple[pl.DataFrame, pl.DataFrame]
     """Faults by relation, columns `CONSISTENCY`, and the tuples that have one, `MISMATCHES`.
 
     Texts are compared in lower case with single blanks, and "a" is as good as "an": a tail may
-    have changed the article that stands before the replaced words.
+    have changed the article before the replaced words.
     """
     compared = dataset.tuples.with_columns(
         plain(name).alias(f"{name}_plain") for name in ("head", "tail", "instance", "concept")

@@ -24,7 +24,7 @@ _AT_ONCE = 100_000
 
 
 def miss_rate(similarity: float) -> float:
-    """Chance that a pair of a Jaccard similarity s is no candidate: (1 - s^rows)^bands.
+    """Chance that a pair of a Jaccard similarity s is not a candidate: (1 - s^rows)^bands.
 
     >>> round(miss_rate(0.8), 5)
     0.00022

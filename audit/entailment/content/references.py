@@ -110,7 +110,7 @@ def wrongly_generated(
 
 
 def beyond(dataset: EntailmentDataset, generation: EntailmentDataset | None) -> pl.DataFrame:
-    """The tuples of a generation set that are no valid tuple of a dataset; none without a set."""
+    """The tuples of a generation set that are not valid in a dataset; none without a set."""
     if generation is None:
         return dataset.tuples.clear()
     valid = dataset.tuples.filter("valid").select(ELEMENTS)

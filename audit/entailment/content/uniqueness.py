@@ -22,7 +22,7 @@ def bleu_1(group: pl.Series, concept: pl.Series) -> pl.DataFrame:
     c words, fewer than the r of the closest reference, the shorter of two that are as close
     (*BLEU: a Method for Automatic Evaluation of Machine Translation*; the measure of a set by
     itself is that of *Texygen: A Benchmarking Platform for Text Generation Models*). Concepts that
-    are the same string are one, which is no reference of itself.
+    are the same string are one, which is not a reference of itself.
 
     Args:
         group: Number of the group of each row, shape (n,).

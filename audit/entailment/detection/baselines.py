@@ -133,7 +133,7 @@ def _words_in_common(questions: Questions) -> Iterator[Answers]:
 
 
 def _by_wordnet(questions: Questions, wordnet: WordNet) -> Answers:
-    """Whether a sense of the concept lies above one of the instance; no answer about verbs."""
+    """Whether a sense of the concept is above one of the instance; no answer about verbs."""
     edges = questions.tuples.select("relation", "instance", "concept").with_row_index("edge")
     compared = ~edges["relation"].is_in(NOT_COMPARED)
     above = agreeing_edges(edges.filter(compared), wordnet)[1]

@@ -1,4 +1,4 @@
-"""Measure how well models and baselines tell valid tuples from invalid ones."""
+"""Measure how well models and baselines separate valid tuples from invalid ones."""
 
 from __future__ import annotations
 

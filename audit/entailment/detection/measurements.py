@@ -108,7 +108,7 @@ for. The three add up to ``tuples``."""
 
 @dataclass(frozen=True, eq=False)
 class DetectionMeasurements:
-    """How well models and baselines tell valid tuples from invalid ones.
+    """How well models and baselines separate valid tuples from invalid ones.
 
     Args:
         measured: Measures by model and relation, columns `MEASURED`.

@@ -75,7 +75,7 @@ COMPONENTS: dict[str, Any] = {
 }
 """One row per component, the largest first. ``first`` is its first text in code-point order.
 ``synonyms``: each of its edges is valid in both directions. ``one_context``: a cycle that is not of
-such edges alone lies within one context, and ``head`` is the first head with one, null where the
+such edges alone is within one context, and ``head`` is the first head with one, null where the
 instance is the head. ``cycle`` is a shortest one that has an edge valid in one direction only,
 under one head where there is one; of synonyms, a pair of them."""
 
@@ -160,7 +160,7 @@ WORDNET: dict[str, Any] = {
     "share_high": pl.Float64,
 }
 """Agreement with WordNet, for ``valid`` and ``denied`` edges: of the edges both of whose texts are
-nouns of WordNet, in how many some sense of the concept is one of the instance or lies above it."""
+nouns of WordNet, in how many some sense of the concept is one of the instance or is above it."""
 
 LINT: dict[str, Any] = {
     "relation": pl.String,

@@ -59,7 +59,7 @@ def stated_edges(tuples: pl.DataFrame) -> pl.DataFrame:
     """One row per edge and context: `EDGE` with ``valid, invalid, heads``.
 
     The context is the head, or empty for relations whose instance is the whole head. A text that
-    is its own concept is no edge.
+    is its own concept is not an edge.
     """
     whole = pl.col("relation").is_in(sorted(WHOLE))
     return (

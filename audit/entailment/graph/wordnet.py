@@ -48,7 +48,7 @@ def agreement_table(merged: TextGraph, wordnet: WordNet) -> pl.DataFrame:
 def agreeing_edges(edges: pl.DataFrame, wordnet: WordNet) -> tuple[pl.Series, pl.Series]:
     """The numbers of the edges both of whose texts are known, and of those WordNet agrees with.
 
-    WordNet agrees if a sense of the concept is one of the instance, or lies above one.
+    WordNet agrees if a sense of the concept is one of the instance, or is above one.
 
     Args:
         edges: Columns ``edge`` (a number), ``instance`` and ``concept``.

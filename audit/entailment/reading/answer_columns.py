@@ -52,7 +52,7 @@ def text_columns(
         A column per role that the file has, named by the role, in the order of ``roles``.
 
     Raises:
-        InputError: If there is no such file, it is empty, or a line is no JSON object.
+        InputError: If there is no such file, it is empty, or a line is not a JSON object.
         SchemaError: If a role is none of ``roles``; a required column, or one that the user named,
             is missing; or a column holds something else than plain values.
     """

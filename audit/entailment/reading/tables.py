@@ -46,7 +46,7 @@ def records_in(source: File, kind: Kind) -> pl.DataFrame:
     A file of two columns has a header if its first row has one of their names.
 
     Raises:
-        InputError: If the file cannot be read, or a line of JSON is no object.
+        InputError: If the file cannot be read, or a line of JSON is not an object.
         SchemaError: If a row has other fields than the first one.
     """
     source.refuse_pickle()

@@ -49,7 +49,7 @@ class ClusteredMeans:
 
 
 class Clustering:
-    """Values in cells, examples and clusters; an example lies in one cluster.
+    """Values in cells, examples and clusters; an example is in one cluster.
 
     Args:
         cell: The cell of each value.
@@ -94,7 +94,7 @@ def delta_a(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
     Args:
         rows: As `ImportanceAlignment.rows` has them, with the columns of ``by``. A row may recur,
-            as where a label lies below several nodes.
+            as where a label is below several nodes.
         by: Such as ``method, model, oracle``.
 
     Returns:

@@ -119,7 +119,7 @@ _DECODER = json.JSONDecoder(
     parse_int=Number, parse_float=Number, parse_constant=Number, object_pairs_hook=once
 )
 """Keeps numbers as they are written, since ``428.0`` may be a code, and lets NaN through, which
-Python writes although it is no JSON: a score that is none is counted."""
+Python writes although it is not JSON: a score that is none is counted."""
 
 
 def _frame(

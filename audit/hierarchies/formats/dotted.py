@@ -1,4 +1,4 @@
-"""Dotted paths, one a line: ``rec.sport.hockey`` lies below ``rec.sport``, that below ``rec``."""
+"""Dotted paths, one a line: ``rec.sport.hockey`` is below ``rec.sport``, that below ``rec``."""
 
 from __future__ import annotations
 

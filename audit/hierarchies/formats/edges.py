@@ -65,7 +65,7 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
 
 
 FORMAT = HierarchyFormat(
-    "edges", "a table with columns child, parent and perhaps title", matches, read
+    "edges", "a table with columns child, parent and optionally title", matches, read
 )
 
 

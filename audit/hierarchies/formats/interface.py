@@ -75,10 +75,10 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refuse") -> Hierarchy:
     """Read the graph as a hierarchy; a node is assignable if it says so, else if it is a leaf.
 
-    A parent that is no node goes by ``number 7`` in messages and among the dropped edges.
+    A parent that is not a node goes by ``number 7`` in messages and among the dropped edges.
 
     Raises:
-        HierarchyError: On a cycle, or a parent that is no node and not to be dropped.
+        HierarchyError: On a cycle, or a parent that is not a node and not to be dropped.
         InputError, SchemaError: As `read_concepts`.
     """
     concepts = read_concepts(path)

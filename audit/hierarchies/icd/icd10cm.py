@@ -144,6 +144,6 @@ def _range(name: str) -> str:
 
 BUILT_IN = BuiltInHierarchy(
     name="icd10cm",
-    title="ICD-10-CM, April 2026: all diagnoses, with notes on codes beside them (extra icd10)",
+    title="ICD-10-CM, April 2026: all diagnoses, with notes on other codes (extra icd10)",
     load=_load,
 )

@@ -16,7 +16,7 @@ from audit.hierarchies.lint.finding import LintFinding
 
 
 def without_cycles(error: CyclicError) -> tuple[Hierarchy, tuple[LintFinding, ...]]:
-    """The hierarchy in which nodes that lie below each other are one, and the cycles.
+    """The hierarchy in which nodes that are below each other are one, and the cycles.
 
     Such nodes go by the first id among them and its title, and may be a label if one of them may.
     There is a finding for each such set of nodes, the largest first; its only case is a shortest
@@ -52,13 +52,13 @@ def _sets(component: IntArray, on: IntArray) -> list[IntArray]:
 def _finding(cycle: Sequence[str], members: int, of: int) -> LintFinding:
     alone = members == 1
     several = (
-        f"{members:,} nodes lie below each other: {arrows(cycle)}. No hierarchy can be made "
-        "of them; what follows takes them for one node."
+        f"{members:,} nodes are below each other: {arrows(cycle)}. They cannot form a hierarchy; "
+        "the other rules treat them as one node."
     )
     return LintFinding(
         "cycle",
         "error",
-        f"A node lies below itself: {arrows(cycle)}." if alone else several,
+        f"A node is below itself: {arrows(cycle)}." if alone else several,
         "Remove that edge."
         if alone
         else "Remove one edge of the cycle, or make its nodes one; then run this again, since a "

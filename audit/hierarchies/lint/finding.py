@@ -8,13 +8,13 @@ from typing import Any, Literal, TypeAlias
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
 LINTS: dict[str, str] = {
-    "cycle": "Do any nodes lie below themselves?",
+    "cycle": "Are any nodes below themselves?",
     "dangling_edge": "Did edges lead to ids that are not nodes, so that they were dropped?",
-    "redundant_edge": "Does a node lie below one of its parents by another parent too?",
+    "redundant_edge": "Is a node also below one of its parents through another parent?",
     "lone_child": "Does a heading have a single child, which says the same?",
     "title_clash": "Do different nodes have the same title?",
-    "title_repeated": "Does a node have the title of one that it lies below?",
-    "only_catch_alls": "Does a heading have catch-alls below it and nothing specific beside them?",
+    "title_repeated": "Does a node have the same title as one above it?",
+    "only_catch_alls": "Does a heading have only catch-alls below it?",
 }
 """Rules by name, with the question that each answers, in report order."""
 

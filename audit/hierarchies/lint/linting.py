@@ -26,7 +26,7 @@ class LintResult:
     """What was found about a hierarchy.
 
     Args:
-        hierarchy: The hierarchy, in which nodes that lie below each other are one.
+        hierarchy: The hierarchy, in which nodes that are below each other are one.
         findings: Cycles, warnings, notes, each in the order of `RULES`; empty if nothing is wrong.
     """
 

@@ -16,7 +16,7 @@ from audit.hierarchies.lint.finding import LintFinding
 
 
 def dangling_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
-    """Edges that the hierarchy was built without, since an end of each is no node."""
+    """Edges that the hierarchy was built without, since an end of each is not a node."""
     dropped = hierarchy.dropped
     if dropped.edges:
         yield LintFinding(
@@ -35,7 +35,7 @@ def dangling_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
 def redundant_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
     """Edges to a parent that a longer path leads to as well.
 
-    Such a path begins with another parent of the node, which lies below this one: a node has two
+    Such a path begins with another parent of the node, which is below this one: a node has two
     comparable parents exactly where one of its edges is redundant.
     """
     child, parent = edge_ends(hierarchy.edges)
@@ -46,8 +46,8 @@ def redundant_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
         yield LintFinding(
             "redundant_edge",
             "warning",
-            f"{counted(n, 'edges')} {'leads' if n == 1 else 'lead'} to a parent that another "
-            "parent of the node lies below: the two parents are comparable, and the edge to the "
+            f"{counted(n, 'edges')} {'leads' if n == 1 else 'lead'} to a parent that is above "
+            "another parent of the node: the two parents are comparable, and the edge to the "
             "upper one adds nothing.",
             "Remove the edge to the upper parent; or, if the node does not belong below the lower "
             "one, remove the edge to that.",
@@ -66,8 +66,8 @@ def lone_children(hierarchy: Hierarchy) -> Iterator[LintFinding]:
             "lone_child",
             "note",
             f"{counted(len(lone), 'headings')} {'has' if len(lone) == 1 else 'have'} a single "
-            "child: every instance of the one is one of the other, so that the two levels always "
-            "say the same.",
+            "child: every instance of the one is an instance of the other, so the two levels "
+            "always say the same.",
             "Leave out one of the two, or add the siblings that are missing.",
             named(hierarchy, lone, child),
             "heading, child",

@@ -18,7 +18,7 @@ from audit.hierarchies.lint.structure import lone_pairs
 def same_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
     """Nodes whose titles differ in case, spaces and punctuation at most.
 
-    Where all but the uppermost lie below that one, the title is repeated below; else it clashes. A
+    Where all but the uppermost are below that one, the title is repeated below; else it clashes. A
     heading and its single child are left to `lone_children`.
     """
     groups = _groups(hierarchy)
@@ -31,10 +31,10 @@ def same_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
         yield LintFinding(
             "title_clash",
             "warning",
-            f"{counted(len(clashing), 'titles')} {'stands' if len(clashing) == 1 else 'stand'} for "
-            "several nodes that are not all below one of them: by their titles nobody can tell "
-            "them apart.",
-            "Say in each title what sets the node apart, or make them one node.",
+            f"{counted(len(clashing), 'titles')} {'stands' if len(clashing) == 1 else 'stand'} "
+            "for several nodes that are not all below one of them: their titles do not "
+            "distinguish them.",
+            "Say in each title what distinguishes the node, or merge the nodes.",
             clashing,
             "nodes of one title",
             titled,
@@ -44,9 +44,9 @@ def same_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
         yield LintFinding(
             "title_repeated",
             "note",
-            f"{counted(len(repeated), 'titles')} of a node {'is' if len(repeated) == 1 else 'are'} "
-            "repeated below it: by the title nobody can tell whether the wider or the narrower "
-            "node is meant.",
+            f"{counted(len(repeated), 'titles')} of a node "
+            f"{'is' if len(repeated) == 1 else 'are'} repeated below it: the title does not say "
+            "whether the wider or the narrower node is meant.",
             "Say in the title of the lower node what it leaves out.",
             repeated,
             "node, nodes below it",
@@ -71,8 +71,8 @@ def only_catch_alls(hierarchy: Hierarchy) -> Iterator[LintFinding]:
             f"{counted(len(cases), 'headings')} {'has' if len(cases) == 1 else 'have'} nothing but "
             "catch-alls below: “other” and “unspecified” with nothing specific beside them say no "
             "more than the heading.",
-            "Add the specific nodes that the catch-alls are the rest of, or let the heading itself "
-            "be the label.",
+            "Add the specific nodes from which the catch-alls differ, or use the heading itself "
+            "as the label.",
             cases,
             "heading, its children",
             len(headings),
@@ -83,7 +83,7 @@ def only_catch_alls(hierarchy: Hierarchy) -> Iterator[LintFinding]:
 def _groups(hierarchy: Hierarchy) -> pl.DataFrame:
     """``node, title, below, lone`` of nodes that share a title, the uppermost of each first.
 
-    ``below``: it is the uppermost node of its title or lies below that. ``lone``: it is the single
+    ``below``: it is the uppermost node of its title or is below that. ``lone``: it is the single
     child of it.
     """
     titles = pl.Series("title", hierarchy.titles, pl.String)

@@ -115,8 +115,8 @@ def _hierarchy(edits: pl.DataFrame, restated: int) -> str:
     ]
     if placed:
         sentences.append(
-            f"Codes that are in no list and were given a place by their digits, in one run alone:"
-            f" {placed:,}."
+            "Codes that are in no list and were placed by their digits, in only one of the runs: "
+            f"{placed:,}."
         )
     if restated:
         sentences.append(

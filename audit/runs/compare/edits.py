@@ -93,14 +93,10 @@ def hierarchy_edits(old: Release, new: Release) -> pl.DataFrame:
     """All edits of the hierarchy: one row per edit, columns `EDIT_COLUMNS`.
 
     ``old`` and ``new`` hold the parents of a moved node, the titles of a retitled one, or whether
-    the
-    node may be a label. A node counts as moved if its nearest ancestors among the common nodes
-    differ,
-    so inserting or removing an intermediate node moves nothing. A title that one run lacks is not
-    an
-    edit, since titles can come from separate files. ``from_labels`` marks nodes that were not in
-    the
-    hierarchy's list but were created for labels by their digits; they are last.
+    the node may be a label. A node counts as moved if its nearest ancestors among the common nodes
+    differ, so inserting or removing an intermediate node moves nothing. A title that one run lacks
+    is not an edit, since titles can come from separate files. ``from_labels`` marks nodes that were
+    not in the hierarchy's list but were created for labels by their digits; they are last.
     """
     common = frozenset(old.nodes) & frozenset(new.nodes)
     rows = [

@@ -22,8 +22,7 @@ class FindingChange:
     """One finding in both releases; None for a release that does not have it.
 
     ``change`` is ``not_asked`` if the check did not run in the other release. ``effect`` is the
-    name
-    of the main effect: share or ratio, else the instances concerned.
+    name of the main effect: share or ratio, else the instances concerned.
     """
 
     change: Change

@@ -56,11 +56,9 @@ def pair_changes(old: Release, new: Release, common: Common, *, same_data: bool)
     """Compare the joint counts of pairs of nodes that mean the same in both hierarchies.
 
     A pair is changed if its rate changed, and if its joint count changed beyond what the supports
-    of
-    its two nodes account for under independence; both at the false-discovery rate within the
-    family,
-    and both by the least effect size. A pair that another changed pair accounts for is folded into
-    that one. Ancestor pairs are left out.
+    of its two nodes account for under independence; both at the false-discovery rate within the
+    family, and both by the least effect size. A pair that another changed pair accounts for is
+    folded into that one. Ancestor pairs are left out.
     """
     entailed = all("joint_entailed" in _columns(release) for release in (old, new))
     kept = common.as_it_is

@@ -83,8 +83,7 @@ class Comparison:
         """The view that may be published: the content of ``comparison.json`` and of the HTML.
 
         Small cells are suppressed, including differences between the two releases. The same runs
-        give
-        the same bytes.
+        give the same bytes.
         """
         view = SharedView(
             self.old, self.new, self.min_cell, nodes=self.nodes, pairs=self.pairs, edits=self.edits

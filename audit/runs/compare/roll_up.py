@@ -25,7 +25,7 @@ class Common:
 
     @property
     def as_it_is(self) -> BoolArray:
-        """Whether the same common nodes lie below a node in both, shape (n_common,).
+        """Whether the same common nodes are below a node in both, shape (n_common,).
 
         Its support then means the same in both, since nodes of only one hierarchy are rolled up to
         it.
@@ -49,12 +49,10 @@ def _within(release: Release, nodes: tuple[str, ...]) -> Sparse:
 def restated(old: Release, common: Common) -> tuple[IntArray, IntArray]:
     """Bounds of the number of OLD's instances that would carry each node under NEW's hierarchy.
 
-    The bounds are equal if the same common nodes lie below, or if joint counts of pairs determine
-    the
-    number: for a single gained subtree, or a lost one whose instances carry at most one of the
+    The bounds are equal if the same common nodes are below, or if joint counts of pairs determine
+    the number: for a single gained subtree, or a lost one whose instances carry at most one of the
     remaining nodes. Otherwise an instance with several labels may or may not still carry the node,
-    so
-    that only bounds are known.
+    so that only bounds are known.
 
     Returns:
         Lower and upper bounds, shape (n_common,) each.

@@ -54,7 +54,7 @@ def _refuse_incomparable(old: AuditResult, new: AuditResult) -> None:
         raise InputError(
             "two runs of one hierarchy are required",
             found=f"OLD is one of {names[0]!r}, NEW one of {names[1]!r}",
-            hint="counts of nodes mean something together only within one classification",
+            hint="counts of nodes can be compared only within one classification",
         )
     for which, run in (("OLD", old), ("NEW", new)):
         if not run.ledger["instances"]:

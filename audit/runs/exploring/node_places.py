@@ -1,4 +1,4 @@
-"""Nodes in their places: what lies above, below and beside them."""
+"""Nodes in their places: what is above, below and beside them."""
 
 from __future__ import annotations
 

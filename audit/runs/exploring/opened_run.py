@@ -108,7 +108,7 @@ def _ranges(table: Path, nodes: pl.Series) -> RangedPartners:
                 "a run with all its tables is required",
                 found=f"no {path.name}",
                 where=path.parent,
-                hint="audit the data again; without the folder, what may be shared is shown",
+                hint="audit the data again; without the folder, only the shared view is shown",
             )
     return RangedPartners(table, nodes)
 
@@ -323,7 +323,7 @@ class FullRun:
         return self._places.view(node) if node in self._hierarchy else None
 
     def top_branch(self, node: str) -> int | None:
-        """Number of the top branch that a node lies in; None for none, or several."""
+        """Number of the top branch that a node is in; None for none, or several."""
         return self._places.top_branch(node) if node in self._hierarchy else None
 
     def children(self, node: str) -> Sequence[Row]:

@@ -44,7 +44,7 @@ class Partners(Protocol):
         """The most frequent pairs of one of some nodes with one of others.
 
         Args:
-            a: Node that all of ``of_a`` are, or lie below.
+            a: Node that all of ``of_a`` are, or are below.
             b: The same of ``of_b``.
             of_a: Numbers of nodes.
             of_b: Numbers of nodes.
@@ -109,7 +109,7 @@ class RangedPartners:
     ) -> pl.DataFrame:
         """The most frequent pairs; see `Partners`.
 
-        A pair is no more frequent than its first node with all that lies below ``b``, so nodes are
+        A pair is no more frequent than its first node with all that is below ``b``, so nodes are
         read by that until no further one can have a more frequent pair (the threshold algorithm
         of "Optimal aggregation algorithms for middleware", for one list).
         """

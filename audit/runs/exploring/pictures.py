@@ -45,7 +45,7 @@ def read_picture(folder: Path, name: str) -> Picture:
 
 
 def _within(folder: Path, name: str) -> Path:
-    """The file, links followed, if it lies in the folder or below it."""
+    """The file, links followed, if it is in the folder or below it."""
     try:
         root = folder.resolve()
         path = (root / name).resolve()

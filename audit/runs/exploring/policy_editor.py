@@ -197,7 +197,7 @@ def _refuse_without_waiver(policy: Policy, finding: str, path: Path) -> None:
 
 
 def _may_cover(waiver: Waiver, finding: str) -> bool:
-    """Whether a waiver may cover a finding; what lies below a node is not known here."""
+    """Whether a waiver may cover a finding; what is below a node is not known here."""
     check, *nodes = (unquote(part) for part in finding.split(":"))
     if waiver.finding is not None or waiver.check not in (ANY_CHECK, check):
         return False

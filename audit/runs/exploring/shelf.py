@@ -25,7 +25,7 @@ _AT_ONCE = 2**20
 class Shelf:
     """What is known of single instances; in memory are only the places where it is written.
 
-    The file lies in the system's folder for temporary files, nobody else can open it, and it is
+    The file is in the system's folder for temporary files, nobody else can open it, and it is
     gone with the process.
 
     Args:

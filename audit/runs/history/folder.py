@@ -56,7 +56,7 @@ def write_history_tables(history: Mapping[str, Any], folder: Path) -> None:
 
     ``checks`` has a row for each check and run, ``metrics`` one for each metric and run, and
     ``findings`` one for each finding and run in which it stands or from which it is gone. In CSV, a
-    text that a spreadsheet would take for a formula begins with an apostrophe.
+    text that a spreadsheet would read as a formula begins with an apostrophe.
     """
     (folder / HISTORY.content).write_bytes(to_json_bytes(history))
     for name, table in history_tables(history).items():

@@ -89,7 +89,7 @@ def _refuse_hierarchies(runs: Sequence[SharedRun]) -> None:
         raise InputError(
             "runs of one hierarchy are required",
             found=f"hierarchies {first_cases(names)}",
-            hint="findings of nodes mean something together only within one classification",
+            hint="findings can be compared only within one classification",
         )
 
 

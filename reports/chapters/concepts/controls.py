@@ -92,7 +92,7 @@ def _figure(rows: Rows, table: Table, limit: float) -> Figure | None:
     )
     return Figure(
         id="concept-controls",
-        title="What a linear probe reads, beside its controls",
+        title="What a linear probe reads, compared with its controls",
         drawing=draw(spec),
         alt=f"Dot plot of {counted(len(drawn), 'line')}: "
         + "; ".join(
@@ -102,11 +102,11 @@ def _figure(rows: Rows, table: Table, limit: float) -> Figure | None:
         )
         + ".",
         caption="Means over splits; the bar behind a dot reaches from the split with the least to "
-        "that with the most. Selectivity is the distance from the ring to the dot: where it is "
-        "small, the probe reads any grouping of the classes as well as their concepts, and that "
-        "it reads these says little. Where another probe reads what a linear one does not, the "
-        "concept is there in another form. What a network with random weights lets read was not "
-        "learned.",
+        "that with the most. Selectivity is the distance from the ring to the dot: where "
+        "it is small, the probe reads any grouping of the classes as well as their "
+        "concepts, so its accuracy says little. Where another probe reads what a linear "
+        "one does not, the concept is there in another form. What can also be read from a "
+        "network with random weights was not learned.",
         key_title="Each line",
         key=(
             Key("observed", "linear probe", "dot"),

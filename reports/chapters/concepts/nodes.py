@@ -61,7 +61,7 @@ OF_STATE: Mapping[str, Drawn] = {
         "Nodes that the layer lacks",
         "the node against all other instances",
         "",
-        "A linear probe hardly tells the instances below these nodes from all others.",
+        "A linear probe hardly separates the instances below these nodes from all others.",
     ),
     "entangled": Drawn(
         "separable",
@@ -69,9 +69,9 @@ OF_STATE: Mapping[str, Drawn] = {
         "Nodes that the layer holds only together with a sibling",
         "the node against the sibling named after it",
         "the same at the layer that separates them best",
-        "A linear probe tells the instances below these nodes from all others, but hardly from "
-        "those of one of their siblings: the one that is hardest to tell from them. Where each of "
-        "two nodes is the other’s such sibling, the two are drawn once.",
+        "A linear probe separates the instances below these nodes from all others, but hardly "
+        "from those of one sibling: the one that is hardest to separate. Where two nodes are each "
+        "other’s hardest sibling, the two are drawn once.",
     ),
     "unused": Drawn(
         "probed",
@@ -79,7 +79,8 @@ OF_STATE: Mapping[str, Drawn] = {
         "Nodes that the layer holds and predictions do not use",
         "the probe, the node against its siblings",
         "the predictions, the same",
-        "A probe tells these nodes from their siblings, and the model’s predictions do so less.",
+        "A probe separates these nodes from their siblings, and the model’s predictions do so "
+        "less.",
     ),
 }
 """The states that findings are made of, in report order."""
@@ -90,8 +91,8 @@ WEAKEST = Drawn(
     "Nodes that the layer separates least",
     "the node against the sibling named after it",
     "the node against all other instances",
-    "No node is absent, entangled or not used. These are separated least from one of their "
-    "siblings: the one that is hardest to tell from them.",
+    "No node is absent, entangled or not used. These are the nodes separated least from their "
+    "hardest sibling.",
 )
 
 

@@ -173,11 +173,11 @@ def _generation_set(rows: Rows) -> Table | None:
     lines, total = _lines(rows, lambda relation: [count(of[relation], name) for name in names])
     return Table(
         id="entailment-generation-set",
-        caption="The generation set beside the valid tuples of the dataset, which it should be; "
-        "each tuple counts once",
+        caption="The generation set and the valid tuples of the dataset, which should be the "
+                "same; each tuple counts once",
         columns=column(
-            "Relation", "Valid here", "In the generation set", "In both", "Valid here alone",
-            "In the generation set alone", "Invalid there", numeric=" nnnnnn",
+            "Relation", "Valid here", "In the generation set", "In both", "Only valid here",
+            "Only in the generation set", "Invalid there", numeric=" nnnnnn",
         ),
         rows=lines,
         total=total,

@@ -1,4 +1,4 @@
-"""The chapter on detection: how well models and baselines tell valid tuples from invalid ones."""
+"""The chapter on detection: how well models and baselines separate valid from invalid tuples."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ def _coverage(rows: Rows) -> Table | None:
     return Table(
         id="entailment-coverage",
         caption="What models answered. Measures are of the answered tuples; an answer that is "
-        "neither valid nor invalid counts in the strict accuracy alone",
+        "neither valid nor invalid counts only in the strict accuracy",
         columns=column(
             "Model", "Relation", "Answered", "Neither", "No answer", "Tuples", numeric="  nnnn"
         ),

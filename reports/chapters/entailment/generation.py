@@ -102,8 +102,8 @@ def _ratings(rows: Rows) -> Table | None:
         lines.append((model, relation, *shares, count(known, "ratings"), count(known, "items")))
     return Table(
         id="entailment-ratings",
-        caption="What people say of generated concepts: the share of ratings at each level, with "
-        "its 95% interval",
+        caption="How people rate generated concepts: the share of ratings at each level, with its "
+        "95% interval",
         columns=column(
             "Model", "Relation", *levels, "Ratings", "Texts", numeric="  nn" + "n" * len(levels)
         ),

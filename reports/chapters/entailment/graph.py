@@ -318,8 +318,8 @@ def _concepts(rows: Rows) -> Table | None:
             kept.append(row)
     return _cases(
         "concepts",
-        "Concepts with the most valid edges. How many times as many they have as the concepts "
-        "beside them, those of the same instances",
+        "Concepts with the most valid edges. The ratio compares them with the other concepts of "
+        "the same instances",
         column(
             "Relation", "Concept", "Valid edges", "Of", "Share", "The others have, on average",
             "Times as many", "Remark", numeric="  nnnnn",

@@ -97,11 +97,11 @@ def _matrix(
         alt=f"Matrix of {counted(len(names), 'row')}. Furthest above chance: "
         f"{_pair_sentence(*most)}. Least: {_pair_sentence(*least)}.",
         caption="Below the diagonal, the mean agreement of two methods where each chooses the "
-        "peaks of its scores; the shade says how far that lies above the agreement of the same "
-        f"scores in random order. Above the diagonal, how the peaks compare with the first {k} "
-        "tokens of each: above zero, the peaks agree more. Two methods agree by one half at "
-        "least, whatever they choose. Columns are numbered as the rows are."
-        + _left_out(peaks, names),
+        "peaks of its scores; the shade says how far that lies above the agreement of the "
+        "same scores in random order. Above the diagonal, how the peaks compare with the "
+        f"first {k} tokens of each: above zero, the peaks agree more. The agreement of "
+        "two methods is at least one half, whatever they choose. Columns are numbered as "
+        "the rows are." + _left_out(peaks, names),
         key_title="Agreement above chance",
         key=(
             *(Key(role, text) for role, text in zip(SCALE, _SHADES, strict=True)),

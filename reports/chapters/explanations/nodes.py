@@ -98,12 +98,13 @@ def _figure(measure: str, nodes: Rows, several: bool, table: Table, rate: float)
         f"{_mean(measure, least)} where the rest has {_rest(measure, least)}; the last, "
         f"{_name(most, several)}, {_mean(measure, most)} where the rest has "
         f"{_rest(measure, most)}.",
-        caption=f"{meaning[:1].upper()}{meaning[1:]}. A dot is the mean over the examples labelled "
-        "at or below the node, over all methods; the ring, that of all other examples. The nodes "
-        "whose difference from the rest is surest are drawn, those furthest below the rest first; "
-        f"of nodes with the same examples, the most specific. Of {counted(len(nodes), 'line')} "
-        f"that were tested, {below} {'lies' if below == 1 else 'lie'} below the rest with a "
-        f"q-value up to {number(rate)}. At the right, the instances with such a label.{more}",
+        caption=f"{meaning[:1].upper()}{meaning[1:]}. A dot is the mean over the examples "
+        "labelled at or below the node, over all methods; the ring, that of all other "
+        "examples. The nodes with the most certain difference from the rest are drawn, "
+        "those furthest below the rest first; of nodes with the same examples, the most "
+        f"specific. Of {counted(len(nodes), 'line')} that were tested, {below} "
+        f"{'lies' if below == 1 else 'lie'} below the rest with a q-value up to "
+        f"{number(rate)}. At the right, the instances with such a label.{more}",
         key_title="Each line",
         key=(
             Key("observed", "below the node, with its 95% interval", "dot"),

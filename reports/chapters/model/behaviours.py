@@ -62,7 +62,7 @@ def _figure(rows: Rows, table: Table) -> Figure | None:
         ),
         alt=f"Dot plot of {counted(len(drawn), 'kind')} of behaviour. The most frequent, "
         f"“{most['title']}”, is that of {percent(most['share'])} of the instances.",
-        caption="Each kind is asked for on its own: an instance may be of several, or of none.",
+        caption="Each kind is counted by itself: an instance may show several kinds, or none.",
         key_title="Each line",
         key=(Key("observed", "share, with its 95% interval", "dot"),),
         table=table,

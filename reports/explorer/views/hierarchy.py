@@ -42,7 +42,7 @@ METRICS = (
 MOST_BARS, MOST_PARTS = 24, 8
 """Nodes of the level below, and nodes below each of them, that are drawn at most."""
 ROLES = ("scale-1", "scale-none")
-"""Shades of the two levels where a node lies in no top branch, or in several."""
+"""Shades of the two levels where a node is in no top branch, or in several."""
 
 
 def routes(site: Site) -> list[Route]:

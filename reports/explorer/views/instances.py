@@ -187,6 +187,6 @@ def _listed(text: str) -> tuple[str, ...]:
 def _not_shown(site: Site, request: Request) -> Response:
     return site.missing(
         request,
-        "Single instances are shown only where the run was made with --keep-instances and the "
-        "window was opened with --show-instances.",
+        "Single instances are shown only where the run was made with --keep-instances and audit "
+        "explore was started with --show-instances.",
     )

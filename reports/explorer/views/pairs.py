@@ -44,7 +44,7 @@ RELATED = {
 }
 HEADINGS: Mapping[Source, tuple[str, str]] = {
     "data": ("Labels", "the length of records leads one to expect"),
-    "model": ("Predictions", "independence lets expect"),
+    "model": ("Predictions", "expected if independent"),
 }
 MOST_DRAWN = 24
 """Nodes of the picture of a pair at most."""

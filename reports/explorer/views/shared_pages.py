@@ -71,7 +71,7 @@ def show_hierarchy(site: Site, request: Request) -> Response:
         {"node": node, "title": title, **pictured.get(node, nothing)}
         for node, title in shared_titles(site.run.shared).items()
     ]
-    sheet = _sheet(site, request, "told", "Nodes that the audit speaks of", NODES, rows)
+    sheet = _sheet(site, request, "told", "Nodes in the audit's findings and numbers", NODES, rows)
     return _page_with_figures(site, request, "shared_hierarchy", "Hierarchy", "hierarchy", [sheet])
 
 

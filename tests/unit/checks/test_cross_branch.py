@@ -67,7 +67,7 @@ def test_watched_branches_are_told_once_with_their_label_pairs(toy_hierarchy: Hi
 
     assert found.status == "note"
     assert found.denominator == 3
-    assert found.denominator_unit == "pairs of branches in use that the policy speaks of"
+    assert found.denominator_unit == "pairs of branches in use that a rule of the policy covers"
     assert finding.nodes == ("animal", "tool")
     values = {name: quantity.value for name, quantity in finding.evidence.items()}
     assert values == {"instances": 2, "of": 5, "share": 2 / 5, "support_a": 3, "support_b": 3}

@@ -63,9 +63,9 @@ def test_a_note_is_told_once_with_its_pairs_of_labels() -> None:
     assert finding.severity == "warning"
     assert finding.statement == (
         "{instances} of {of} instances with at least two labels ({share}) "
-        "{instances|carries|carry} a code of Sugar (A1) "
-        "beside a code that is excluded there: “gout (B2.-)”. This conflicts with the Excludes1 "
-        "note of release of May unless the two conditions are unrelated."
+        "{instances|carries|carry} a code of Sugar (A1) beside a code that its note excludes: "
+        "“gout (B2.-)”. This conflicts with the Excludes1 note of release of May unless the two "
+        "conditions are unrelated."
     )
     values = {name: quantity.value for name, quantity in finding.evidence.items()}
     assert values == {"instances": 3, "of": 4, "share": 3 / 4}
@@ -155,7 +155,7 @@ def test_the_notes_that_could_be_read_are_counted() -> None:
 
     assert (found.denominator, found.denominator_unit) == (
         3,
-        "instances with at least two labels (2 of 4 notes of release of May name codes alone)",
+        "instances with at least two labels (2 of 4 notes of release of May name only codes)",
     )
 
 

@@ -178,8 +178,8 @@ def test_without_true_days_what_began_on_a_day_is_a_note() -> None:
     ("rules", "labels", "reason"),
     [
         ((), ["a1"], "neither the policy nor the hierarchy"),
-        ((rule("a", "b"),), ["c"], "no instance has a code that asks"),
-        ((rule("a", "b"),), [], "no instance has a code that asks"),
+        ((rule("a", "b"),), ["c"], "no instance has a code that needs"),
+        ((rule("a", "b"),), [], "no instance has a code that needs"),
     ],
 )
 def test_it_says_why_it_does_not_apply(
@@ -197,8 +197,8 @@ def test_notes_of_the_hierarchy_are_rules_too() -> None:
 
     assert kinds(found) == {("missing",): ("warning", 1)}
     assert found.denominator_unit == (
-        "instances with a code that asks for another (rules: 1; 1 of 3 notes of release "
-        "May ask without a condition)"
+        "instances with a code that needs another (rules: 1; 1 of 3 notes of release May require "
+        "a code without a condition)"
     )
 
 

@@ -99,4 +99,4 @@ def test_it_does_not_apply_without_an_order(toy_hierarchy: Hierarchy) -> None:
     toy = CHECK.run(measure(labelled(toy_hierarchy, {"a": ["cow"]}, positions=True), Policy()))
 
     assert "no order" in unordered.not_applicable
-    assert "never come first" in toy.not_applicable
+    assert "excluded from first place" in toy.not_applicable

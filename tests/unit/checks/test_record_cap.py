@@ -123,7 +123,7 @@ def test_it_is_one_warning_with_its_neighbours() -> None:
 def test_its_sentence_leaves_out_what_is_withheld() -> None:
     (finding,) = checked([*CUT, 0]).findings
     shown = {name: quantity.value for name, quantity in finding.evidence.items()}
-    assert "exactly 5, where the shorter ones let expect" in filled(finding.statement, shown)
+    assert "exactly 5, where at most 40.00 would be expected" in filled(finding.statement, shown)
     withheld = filled(finding.statement, {**shown, "expected": None})
     assert "exactly 5, and 0 have more" in withheld
 

@@ -115,7 +115,7 @@ def test_a_node_that_never_stands_alone_is_told_in_words_of_its_own() -> None:
     assert other.key == ("asthma", "wheeze", "beside")
     assert "one label" not in other.statement
     assert shared["statement"] == (
-        "asthma almost never stands without wheeze: 100 of 100 instances that carry the first "
+        "asthma almost never occurs without wheeze: 100 of 100 instances that carry the first "
         "carry both, which are 100.0%, where chance gives 40.0%."
     )
 
@@ -219,7 +219,9 @@ def test_pairs_that_the_policy_expects_are_left_out_with_what_follows() -> None:
 
     assert told(found) == [key for key in told(before) if "asthma" not in key]
     assert found.denominator == before.denominator - 1
-    assert found.denominator_unit.endswith("; 1 that rules ask for or the policy expects left out")
+    assert found.denominator_unit.endswith(
+        "; 1 left out that a rule requires or the policy expects"
+    )
     assert CHECK.run(measured(counts, NESTED, by_rule)) == found
 
 

@@ -75,7 +75,7 @@ def test_no_label_is_told_by_two_checks() -> None:
 def test_it_does_not_apply_without_an_edition(toy_hierarchy: Hierarchy) -> None:
     found = CHECK.run(measure(labelled(toy_hierarchy, {"a": ["cow"]}), Policy()))
 
-    assert "no edition" in found.not_applicable
+    assert "neither an edition" in found.not_applicable
     assert CHECK.run(measured({"diagnoses": {"a": []}})).not_applicable == "no row was read"
 
 

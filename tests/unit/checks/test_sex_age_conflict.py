@@ -127,7 +127,7 @@ def test_words_for_who_is_not_allowed() -> None:
     [
         ((), PERSON, "the policy states no rule"),
         ((rule("a", sex="male"),), None, "under [person]"),
-        ((rule("a", sex="male"),), Person(age="age"), "no column that its rules"),
+        ((rule("a", sex="male"),), Person(age="age"), "no column by which its rules"),
         ((rule("c", sex="male"),), PERSON, "no instance has a code"),
     ],
 )

@@ -151,7 +151,7 @@ def test_siblings_are_told_as_one_for_their_parent(rng: np.random.Generator) -> 
         (a, b) for a in below("A1") for b in below("A1") if a < b
     }
     assert finding.evidence["pairs"].value == 6
-    assert finding.statement.startswith("Most children of A1 stand together: {pairs} pairs")
+    assert finding.statement.startswith("Most children of A1 occur together: {pairs} pairs")
     assert all(set(part.evidence) == {"instances", "explained", "ratio"} for part in finding.parts)
 
 
@@ -197,7 +197,7 @@ def test_what_the_policy_expects_is_taken_out_and_counted(rng: np.random.Generat
 
     assert told(check) == [("A21", "C11")]
     assert [one["pairs"] for one in result.shared()["policy"]["expected"]] == [1, 0, 0]
-    assert check.denominator_unit.endswith("; 1 found that are known, and left out")
+    assert check.denominator_unit.endswith("; 1 found but left out, since they are known")
     assert [finding.evidence["rank"].value for finding in check.findings] == [1]
     assert check.denominator == checked(rows).denominator
 

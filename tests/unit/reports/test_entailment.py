@@ -258,7 +258,7 @@ def test_a_share_is_that_of_the_counts_beside_it(
         ("entailment-coverage", ("Answered", "Neither", "No answer"), "Tuples"),
         ("entailment-generated", ("With a text", "Without a text"), "Instances with a reference"),
         ("entailment-consistency", ("Closed", "Broken", "Open"), "Chains"),
-        ("entailment-generation-set", ("In both", "Valid here alone"), "Valid here"),
+        ("entailment-generation-set", ("In both", "Only valid here"), "Valid here"),
     ],
 )
 def test_parts_add_up_to_their_whole(

@@ -151,7 +151,7 @@ def test_a_run_that_keeps_no_instances_is_refused(dataset: LabelDataset, tmp_pat
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a run is what"):
+    with pytest.raises(InputError, match="a run is a folder"):
         read_instance(tmp_path, "a")
 
 

@@ -51,7 +51,7 @@ def test_a_wrong_hierarchy_ends_with_a_guess_and_anyway_goes_on(folder: Path, na
 
     assert refused.exit_code == 2
     assert told in refused.stderr
-    assert "--anyway goes on" in refused.stderr
+    assert "--anyway continues" in refused.stderr
     assert f"of {len(labels)} rows refused" in refused.stderr
     assert not (folder / "run").exists()
     assert audited(folder, labels, "--anyway", hierarchy=hierarchy).exit_code == 0

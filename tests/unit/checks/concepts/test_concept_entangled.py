@@ -38,7 +38,7 @@ def test_answers_that_take_one_for_the_other_are_told() -> None:
     (finding,) = CHECK.run(measured_with(entangled=("a0", "a1"), unused="a0")).findings
     taken = {finding.evidence[name].value for name in ("taken_for_sibling", "sibling_taken_for_it")}
     assert taken == {40, 0}
-    assert "as they come with the representations, take the first for" in finding.statement
+    assert "as they come with the representations, have the second in" in finding.statement
     assert "{taken_for_sibling} instances" in finding.statement
 
 

@@ -45,4 +45,4 @@ def test_where_voters_are_not_known_it_does_not_apply() -> None:
 def test_few_votes_are_not_enough() -> None:
     few = clean_world(3)
     result = CHECK.run(measured_tuples(replace(few, votes=few.votes.head(100))))
-    assert result.not_applicable.startswith("no four annotators have 20 votes")
+    assert result.not_applicable.startswith("fewer than four annotators have 20 votes")

@@ -46,7 +46,9 @@ def test_answers_under_different_heads_are_a_note() -> None:
     shown = filled(finding.statement, {k: v.value for k, v in finding.evidence.items()})
 
     assert finding.severity == "note"
-    assert shown.startswith("1 of 2 edges of Noun-Entail (50.0%) has an answer against another")
+    assert shown.startswith(
+        "1 of 2 edges of Noun-Entail (50.0%) has answers that contradict each other"
+    )
     assert "under different heads" in shown
 
 

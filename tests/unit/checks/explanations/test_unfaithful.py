@@ -34,4 +34,4 @@ def test_the_method_whose_tokens_matter_no_more_than_others_is_told() -> None:
 
 def test_without_faithfulness_it_says_how_to_give_it() -> None:
     result = CHECK.run(measured_release(ATTRIBUTIONS, DATASET, draws=1))
-    assert result.not_applicable == "no faithfulness was given; --faithfulness names a file of it"
+    assert result.not_applicable == "no faithfulness was given; --faithfulness names a file with it"

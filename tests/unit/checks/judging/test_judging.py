@@ -264,7 +264,7 @@ def test_a_promise_that_is_overdue_says_what_is_still_there() -> None:
 
     assert finding["statement"] == (
         f"What the waiver of the finding {TOGETHER} by Office lists was to be fixed by 2030-01-01: "
-        "1 finding of it is still there."
+        "1 of its findings is still there."
     )
 
 
@@ -464,7 +464,7 @@ def test_a_threshold_is_judged_by_again_only_where_a_check_says_so() -> None:
 
 def test_the_documentation_names_the_limits_that_may_become_stricter() -> None:
     page = (Path(__file__).parents[4] / "docs" / "policy.md").read_text("utf-8")
-    listed = page.split("no check of the run counts with it:")[1].split(".")[0]
+    listed = page.split("no check of the run uses it while counting:")[1].split(".")[0]
 
     assert set(re.findall(r"`(\w+)`", listed)) == {
         limit.threshold for check in CHECKS for limit in check.limits

@@ -46,7 +46,10 @@ def test_findings_that_name_a_damaged_node_say_so_and_rank_below(check: Check) -
 
     assert named
     assert others
-    assert all("lost zeros: read lost_zero first." in finding.statement for finding in named)
+    assert all(
+        "lost zeros: read the findings of lost_zero first." in finding.statement
+        for finding in named
+    )
     assert not any("lost_zero" in finding.statement for finding in others)
     weight_named, weight_others = (
         [finding.touched * finding.strength for finding in some] for some in (named, others)

@@ -182,7 +182,7 @@ def test_on_counts_it_names_all_readings_and_says_that_none_is_preferred() -> No
     (finding,) = CHECK.run(counted_of(asked)).findings
     (part,) = finding.parts
 
-    assert "none is preferred: counts do not keep" in finding.statement
+    assert "none is preferred, since counts do not keep" in finding.statement
     assert set(part.evidence) == {"instances", "may_stand_for"}
 
 
