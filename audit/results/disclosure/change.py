@@ -13,8 +13,8 @@ def shown_change(
     If the new release contains the old one, the difference counts the added instances in the cell,
     and the difference of the remainders counts the added instances outside it. If one of these is a
     small cell, the larger count is shown only as at least ``min_cell``. The same applies if the
-    larger
-    count would disclose a small old count or remainder because of the number of added instances.
+    larger count would disclose a small old count or remainder because of the number of added
+    instances.
 
     Args:
         old: The count in the old release.

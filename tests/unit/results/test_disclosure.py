@@ -17,6 +17,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
 from audit.results.disclosure import (
+    coarse,
     count,
     derived,
     is_small,
@@ -406,6 +407,7 @@ def test_a_small_old_count_that_the_new_one_does_not_tell_leaves_it_as_it_is() -
         (0, 11, (100, 120), (0, ">10")),
         (0, 5, (100, 200), (0, "<11")),
         (95, 96, (100, 100), (">89", ">89")),
+        (11, 5, (100, 100), (">10", "<11")),
     ],
 )
 def test_changes_worked_by_hand(
@@ -420,6 +422,8 @@ def test_lines_and_their_sum_worked_by_hand() -> None:
 
     assert opened_parts([4, 3], two, 11, summed=["<11"]) == (two, True)
     assert opened_parts([3, 1], [3, "<3"], 3, exempt=[4]) == ([">0", "<3"], False)
+    assert opened_parts([3, 2], two, 11, exempt=[5]) == (two, False)
+    assert opened_parts([3, 2], two, 11, exempt=[5, 7]) == (two, False)
     assert opened_parts([20, 20, 5], [20, 20, "<11"], 11, summed=[45]) == (
         [">10", 20, "<11"],
         False,
@@ -433,3 +437,10 @@ def test_a_line_that_can_be_no_more_than_another_number_tells_of_the_others() ->
     assert opened_parts([15, 2], lines, 8, made_up=17) == (lines, False)
     assert opened_parts([15, 2], lines, 8, made_up=17, at_most=[16, None]) == (lines, False)
     assert opened_parts([15, 2], lines, 8, made_up=17, at_most=[15, None]) == ([">0", "<8"], True)
+
+
+def test_instances_of_groups_within_each_other_are_shown_in_steps() -> None:
+    found = shown({"instances": coarse(47, 100), "few": coarse(5, 100)}, 11)
+
+    assert found == {"instances": shown_in_steps(47, 100, 11), "few": shown_in_steps(5, 100, 11)}
+    assert found["instances"] != 47

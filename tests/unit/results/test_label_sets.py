@@ -108,3 +108,13 @@ def test_pairs_of_sets_lie_in_two_parts_of_a_union() -> None:
     ]
     assert [n for n, *_ in in_two[sets.number[left]]] == [1]
     assert in_two[sets.number[right]] == []
+
+
+def test_a_part_has_no_more_instances_than_its_union() -> None:
+    whole, part = frozenset({0, 1, 2}), frozenset({0, 1})
+    sets = LabelSets.of([whole], [part])
+    low, high = np.zeros((sets.size, 3), np.int64), np.full((sets.size, 3), 50, np.int64)
+    low[sets.instances(sets.number[part]), :2] = 4
+    least, _ = sets.sums.left((low, high), contained=False)
+
+    assert least[sets.instances(sets.number[whole]), :2].tolist() == [4, 4]

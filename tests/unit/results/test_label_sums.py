@@ -72,3 +72,31 @@ def test_a_label_that_is_gone_lies_where_the_hierarchy_has_it() -> None:
     assert sums.counts[place].tolist() == [23, 0, -23]
     np.testing.assert_array_equal(low[place], [23, 0, -23])
     np.testing.assert_array_equal(high[place], [23, 0, -23])
+
+
+def test_a_published_count_is_known_of_the_later_release() -> None:
+    then = {labelled(node): n for node, n in SUPPORTS.items()}
+    before = Earlier(200, sum(SUPPORTS.values()), then, {})
+    told = {carried("b"): (22, 22)}
+    sums = LabelSums.of(release(SUPPORTS), dict.fromkeys(told, 22), before, contained=False)
+    low, high = sums.left(told)
+    place = list(sums.release.labels).index("b")
+
+    assert (low[place, 1], high[place, 1]) == (22, 22)
+    assert high[place, 0] > 22
+
+
+def test_a_release_contains_an_earlier_one_of_which_each_label_is_there_as_often_or_more() -> None:
+    then = {labelled(node): n for node, n in SUPPORTS.items()}
+
+    def contained(further_then: int, changed: dict[str, int]) -> bool:
+        total = sum(SUPPORTS.values())
+        earlier = Earlier(total - further_then, total, then, {})
+        now = release({**SUPPORTS, **changed})
+        return LabelSums.of(now, {}, earlier, contained=True).contained
+
+    further = sum(SUPPORTS.values()) - 200
+    assert contained(further, {})
+    assert contained(further, {"b": 30})
+    assert not contained(further + 1, {})
+    assert not contained(further, {"b": 21, "c": 40})

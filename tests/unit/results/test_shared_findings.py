@@ -200,3 +200,13 @@ def test_nodes_that_lines_give_stand_in_the_order_of_what_is_shown(
 
     assert ids(finding) == shown
     assert ids(replace(finding, key=())) == nodes
+
+
+def test_a_sum_of_lines_that_are_shown_elsewhere_as_they_are_is_shown() -> None:
+    rows = replace(FOUND, evidence={**FOUND.evidence, "rows": count(50)})
+    told: list[dict[str, Shown]] = [{}, {"instances": 30}, {"instances": 20}]
+
+    shown = shared_finding(rows, 11, {}, told)
+
+    assert shown["evidence"]["rows"] == 50
+    assert shown["evidence"]["instances"] == 40

@@ -195,3 +195,21 @@ def test_as_few_steps_as_free_all_and_none_in_vain(n: int, needed: list[set[int]
     assert taken == sorted(taken)
     latest = list(accumulate(map(min, wanted), max))
     assert max(taken, default=-1) == (latest[-1] if latest else -1)
+
+
+def test_a_count_that_is_never_more_than_another_bounds_it() -> None:
+    low, high = rows((3, 3, -9), (0, 0, -9)), rows((9, 9, 9), (5, 5, 9))
+    least, most = Sums.of([], [(0, 1)], 2).left((low, high), contained=False)
+
+    assert least[1, :2].tolist() == [3, 3]
+    assert most[0, :2].tolist() == [5, 5]
+
+
+def test_ranges_are_followed_while_either_end_changes() -> None:
+    """What a whole can be at most reaches the part of its part, though no least changes."""
+    low, high = np.zeros((5, 3), np.int64), np.full((5, 3), 100, np.int64)
+    high[0] = 5
+    least, most = Sums.of([(0, [1, 2]), (1, [3, 4])], [], 5).left((low, high), contained=True)
+
+    assert least.tolist() == low.tolist()
+    assert most.tolist() == np.full((5, 3), 5).tolist()
