@@ -386,7 +386,7 @@ def test_an_interrupted_count_goes_on_to_the_same_bytes(long: Path, out: Path) -
         shown, told = child.communicate()
 
     assert (child.returncode, shown) == (130, "")
-    assert told.startswith("Interrupted. The same command with --resume goes on.")
+    assert told.startswith("Interrupted. The same command with --resume continues.")
     assert "Traceback" not in told
     assert left_in(out.parent) == {".run.count", ".run.count.files"}
 

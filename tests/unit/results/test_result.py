@@ -240,6 +240,6 @@ def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
     n_checks = len(CHECKS) + len(ON_WAIVERS)
     assert repr(shown) == (f"AuditResult(note: 1 finding in {n_checks} checks, 1 instance)")
     assert (
-        "| cross_branch | note | 1 | 1 pair of branches in use that the policy speaks of |"
+        "| cross_branch | note | 1 | 1 pair of branches in use that a rule of the policy covers |"
         in shown._repr_markdown_()
     )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.results import concept_part, entailment_part, explanation_part
+from audit.results.parts import concept_part, entailment_part, explanation_part
 from audit.results.shared_tables import SharedTable, shared_rows
 from fixtures.examples import examples
 
