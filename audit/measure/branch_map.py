@@ -22,9 +22,8 @@ BRANCHES: dict[str, Any] = {
     "label_pairs_expected": pl.Float64,
 }
 """Columns of the map, one row per pair of branches (by index; equal indices: within one branch):
-the
-reported pairs, their records in excess, and the observed and expected number of label pairs, null
-if one of the branches has a single label in use."""
+the reported pairs, their records in excess, and the observed and expected number of label pairs,
+null where one of the branches has a single label in use."""
 
 
 def branch_map(finds: Finds, labels: LabelPairs, first_branch: IntArray) -> pl.DataFrame:

@@ -85,12 +85,11 @@ class _Side:
 def drift_tables(measured: Measurements) -> DriftTables:
     """`DRIFT_VALUES` and `DRIFT_NODES` of the policy's drift columns; empty without any.
 
-    Each value is compared with all others of its column; of two values, only the second is. The
-    p value is the larger of that of Fisher's exact test, doubled, and that of a score test whose
+    Each value is compared with all others of its column; of two values, only the second is. The p
+    value is the larger of that of Fisher's exact test, doubled, and that of a score test whose
     variance is summed over groups. All columns form one family, which depends on margins only:
-    nodes
-    below the root with enough instances expected with and without them on both sides. If the same
-    instances carry a node and its child, only the child is in it. Newcombe's interval of the
+    nodes below the root with enough instances expected with and without them on both sides. If the
+    same instances carry a node and its child, only the child is in it. Newcombe's interval of the
     difference uses the effective numbers of instances.
     """
     values, rows = list[pl.DataFrame](), list[pl.DataFrame]()

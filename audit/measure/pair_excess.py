@@ -57,8 +57,7 @@ class Excess:
         threshold: Largest p value of a surprising pair.
         found: The reported pairs, the strongest first: `audit.measure.reported_pairs.FOUND`.
         as_expected: Number of pairs not reported because they are expected, by index of the
-            association
-            that expects them in `audit.measure.rule_book.associations`.
+            association that expects them in `audit.measure.rule_book.associations`.
         branches: The map of branches, columns `audit.measure.branch_map.BRANCHES`.
         why_not: Why no pair could be tested; empty if some could.
     """

@@ -27,8 +27,7 @@ def case_table(
         ``finding`` is an enumeration of the ids of the findings, ``instance`` text.
 
     Rows are held as numbers, 4 bytes each for up to 65,000 findings and instances, else up to 8
-    bytes;
-    they become ids when the table is collected or written in batches.
+    bytes; they become ids when the table is collected or written in batches.
     """
     names, ids = (pl.Series(some, dtype=pl.Enum(some)) for some in (findings, instances))
     frames = (

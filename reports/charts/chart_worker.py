@@ -2,8 +2,8 @@
 
 It reads one Vega-Lite specification per line from standard input and answers each with a line of
 JSON on standard output: the SVG, or an error message. It is a process of its own because Vega
-aborts
-the process if it runs out of memory. It imports nothing else of this project, so it starts fast.
+aborts the process if it runs out of memory. It imports nothing else of this project, so it starts
+fast.
 """
 
 from __future__ import annotations

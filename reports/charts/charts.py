@@ -39,8 +39,7 @@ def pairs_spec(rows: Rows, measured: str = "instances with both nodes") -> dict[
 
     Args:
         rows: ``label, observed, expected, low, high, times``, in drawing order; ``expected`` is
-            None
-            without an expectation, ``low`` and ``high`` are None without an interval.
+            None without an expectation, ``low`` and ``high`` are None without an interval.
         measured: Title of the axis of counts.
     """
     drawn = numbered(rows)

@@ -24,9 +24,8 @@ def icicle(rows: Sequence[Mapping[str, Any]]) -> list[Cell]:
     """Lay nodes out in columns, each next to its parent, in order of their instances.
 
     A node's extent is divided among its children by their instances. If their sum exceeds the
-    node's
-    instances, since an instance can carry several children, extents are scaled to the sum; if it is
-    smaller, a gap remains.
+    node's instances, since an instance can carry several children, extents are scaled to the sum;
+    if it is smaller, a gap remains.
 
     Args:
         rows: Nodes with ``node``, ``parent`` (None, or the id of another row) and ``instances``.

@@ -26,8 +26,7 @@ def earlier_frame(earlier: Earlier | None) -> pl.DataFrame:
     """Table of an earlier release, a row per count; ``least, most`` are null if not published.
 
     The first two rows are the totals: labelled instances, and their labels. Without an earlier
-    release
-    the table is empty.
+    release the table is empty.
     """
     if earlier is None:
         return pl.DataFrame(schema=_EARLIER)

@@ -47,13 +47,10 @@ def protected(
     """Suppress published counts so that all of them together disclose no small cell.
 
     Protected are small counts, small remainders (of the labelled instances, of the sides of a pair,
-    of
-    the parent, of the instances with a label below), small counts of instances with neither side of
-    a
-    pair, and small counts of unpublished children if there are at most `FEW`. If the programs
-    include
-    every label, small counts of every node, and of what it has beyond each child, are protected
-    too.
+    of the parent, of the instances with a label below), small counts of instances with neither side
+    of a pair, and small counts of unpublished children if there are at most `FEW`. If the programs
+    include every label, small counts of every node, and of what it has beyond each child, are
+    protected too.
 
     Args:
         counts: Each count that is to be published.
@@ -64,8 +61,7 @@ def protected(
         beside: Totals that are printed beside a count that is part of them.
         earlier: A release whose published counts the same readers have. A count or remainder that
             differs from it by a small cell is shown as a bound. If this release can contain it,
-            sums
-            over its instances, and over the added ones, are protected like those over all.
+            sums over its instances, and over the added ones, are protected like those over all.
         others: Counts of this release that the same readers have from other views of it. They are
             as if published here, but cannot be withheld.
 
@@ -76,8 +72,7 @@ def protected(
         instances with labels below each of two overlapping nodes, only ``>0`` is shown.
 
     Ranges that remain narrower follow from the release's totals, from pairs that never occur
-    together,
-    and from which nodes are in use, alone.
+    together, and from which nodes are in use, alone.
     """
     same = {release.same(cell): count for cell, count in counts.items()}
     totals: dict[Cell, set[int]] = {}

@@ -66,10 +66,8 @@ def check_changes(old: AuditResult, new: AuditResult) -> tuple[CheckChange, ...]
     """All checks of either run, in NEW's order, with findings matched by id.
 
     A finding is new if it is reported in NEW and OLD does not have it, not even folded into
-    another;
-    gone is the reverse. It is worse if its effect in NEW is above the interval of its effect in
-    OLD,
-    better if the effect in OLD is above the interval in NEW.
+    another; gone is the reverse. It is worse if its effect in NEW is above the interval of its
+    effect in OLD, better if the effect in OLD is above the interval in NEW.
     """
     before = {check.name: check for check in old.checks}
     after = {check.name: check for check in new.checks}

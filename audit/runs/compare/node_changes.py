@@ -19,11 +19,11 @@ from audit.runs.compare.terms import FALSE_DISCOVERY_RATE
 class NodeChanges:
     """Changes of all common nodes in use, and the number that could be tested.
 
-    ``table`` has the columns ``node, title, depth, branch, support_old, support_new,
-    restated_low, restated_high, rate_old, rate_new, difference, low, high, odds_ratio, p_value,
-    q_value, changed, folded_into``. The ``restated`` columns bound the number of instances of OLD
-    that would carry the node under NEW's
-    hierarchy; ``rate_old`` is computed from it. Later columns are null if the two bounds differ.
+    ``table`` has the columns ``node, title, depth, branch, support_old, support_new, restated_low,
+    restated_high, rate_old, rate_new, difference, low, high, odds_ratio, p_value, q_value, changed,
+    folded_into``. The ``restated`` columns bound the number of instances of OLD that would carry
+    the node under NEW's hierarchy; ``rate_old`` is computed from it. Later columns are null if the
+    two bounds differ.
     """
 
     table: pl.DataFrame

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.disclosure import (
     Cell,
+    Earlier,
     Release,
     carried,
     differing,
@@ -22,7 +23,7 @@ from audit.results.disclosure import (
     protected,
     together,
 )
-from audit.results.disclosure.sight import Sight, possible
+from audit.results.disclosure.sight import NEW, Sight, possible
 from fixtures.strategies import hierarchies as drawn_hierarchies
 
 MIN_CELL = 11
@@ -71,6 +72,12 @@ def test_the_last_label_goes_with_another_as_the_release_tells_their_sum() -> No
     assert told == {"a": 90, "b": 80, "c": ">10", "d": "<11"}
 
 
+def test_a_count_that_just_may_be_shown_is_withheld_as_a_bound_that_may_be() -> None:
+    supports = {f"n{number:02}": 50 + number for number in range(30)} | {"n00": 11, "small": 10}
+
+    assert shown(supports, 200)["n00"] == ">10"
+
+
 def test_the_last_of_many_labels_does_so_too() -> None:
     supports = {f"n{number:02}": 50 + number for number in range(30)} | {"small": 3}
     told = shown(supports, 200)
@@ -102,6 +109,25 @@ def test_siblings_out_of_sight_are_at_most_their_sum() -> None:
         carried("n00"), carried("small"),
     ]  # fmt: skip
     assert alone == {**fewer, carried("small"): "<11"}
+
+
+def test_what_siblings_out_of_sight_leave_of_their_parent_is_inferred() -> None:
+    """Beside ``top`` there are 500 instances, so that not all of them have one of its children."""
+    supports = {f"n{number:02}": 20 + number for number in range(30)}
+    of = replace(
+        release({**supports, "small": 3, "else": 500}, sum(supports.values()) + 503),
+        parents={node: ("top",) for node in (*supports, "small")},
+    )
+    told = {carried(node): n for node, n in supports.items()}
+    counts = {**told, carried("small"): 3, carried("top"): sum(supports.values()) + 3}
+    small = ((1, carried("small")),)
+
+    def least(values: dict[Cell, int]) -> float:
+        sight = Sight.of(small, of, values, None, {})
+        return sight.least(small, NEW, 1, {**values, carried("small"): "<11"}, MIN_CELL)[0]
+
+    assert least(counts) == pytest.approx(3)
+    assert least(dict.fromkeys(told, 0) | {carried("top"): 5}) == pytest.approx(5)
 
 
 def test_each_union_of_siblings_out_of_sight_has_a_bit_of_its_own() -> None:
@@ -387,3 +413,18 @@ def test_what_a_published_value_leaves_possible(
 def test_a_bound_below_the_smallest_cell_never_reads_as_all_but_few() -> None:
     assert possible(">10", 21, MIN_CELL) == (11, 21)
     assert possible(">11", 22, MIN_CELL) == (12, 21)
+
+
+@pytest.mark.parametrize(("came", "value"), [(35, ">10"), (30, ">10"), (29, 79), (11, 61), (10, ">10")])
+def test_a_remainder_that_few_came_to_is_a_bound_where_a_release_is_not_contained(
+    came: int, value: int | str
+) -> None:
+    """Forty came in all and ``gone`` has fewer than before, so that no program sees what came."""
+    supports = {f"n{number:02}": 60 for number in range(12)} | {"a": 50 + came, "gone": 30}
+    then = {f"n{number:02}": 60 for number in range(12)} | {"a": 50, "gone": 70}
+    counted = {carried(node): n for node, n in then.items()}
+    earlier = Earlier(900, 900, counted, {cell: (n, n) for cell, n in counted.items()})
+    now = {carried("a"): 50 + came}
+    told = protected(now, release(supports, 940), MIN_CELL, earlier=earlier)
+
+    assert told == {carried("a"): value}
