@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -38,22 +39,30 @@ def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
     take precedence over titles, and the digits of a code without a title decide. The policy's own
     lists take precedence over all of these.
     """
+    stated = {
+        index: Residual("other", "policy")
+        for index in map(hierarchy.index, filter(hierarchy.__contains__, policy.residual_nodes))
+        if hierarchy.assignable[index]
+    }
+    overruled = set(map(hierarchy.index, filter(hierarchy.__contains__, policy.specific_nodes)))
+    every = _by_hierarchy(hierarchy) | stated
+    return {index: every[index] for index in sorted(every) if index not in overruled}
+
+
+@lru_cache(maxsize=1)
+def _by_hierarchy(hierarchy: Hierarchy) -> dict[int, Residual]:
+    """The residual nodes where no policy says otherwise; kept, as it takes long for many titles."""
     by_digits = hierarchy.coding is not None and hierarchy.coding.name.startswith("icd9")
     catch_alls, decided = CatchAlls(hierarchy), reviewed(hierarchy)
-    stated, overruled = set(policy.residual_nodes), set(policy.specific_nodes)
     found = {}
     for index in np.flatnonzero(hierarchy.assignable).tolist():
-        node, residual = hierarchy.nodes[index], None
-        if node in overruled:
-            continue
-        if node in stated:
-            residual = Residual("other", "policy")
-        elif index in decided:
+        residual = None
+        if index in decided:
             residual = _by_review(decided[index])
         elif hierarchy.titles[index]:
             residual = _by_title(catch_alls, index)
         elif by_digits:
-            residual = _by_digits(node)
+            residual = _by_digits(hierarchy.nodes[index])
         if residual:
             found[index] = residual
     return found

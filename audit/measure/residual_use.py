@@ -149,10 +149,13 @@ def residual_use(
     rows, priors = list[tuple[Any, ...]](), dict[str, SharePrior | None]()
     for kind, by_parent in shares.items():
         prior = priors[kind] = _prior(list(by_parent.values()), least)
+        drawn = {  # many are equal, and intervals take long
+            share: (share.value, share.shrunk(prior), *share.interval(prior))
+            for share in set(by_parent.values())
+        }
         for parent, share in by_parent.items():
             counted = (share.k, share.n, int(labelled_at[parent]), share.groups, share.effective)
-            drawn = (share.value, share.shrunk(prior), *share.interval(prior))
-            rows.append((hierarchy.nodes[parent], kind, *counted, *drawn))
+            rows.append((hierarchy.nodes[parent], kind, *counted, *drawn[share]))
     table = pl.DataFrame(rows, schema=RESIDUALS, orient="row").sort("parent", "residual")
     return ResidualUse(table, priors["all"])
 

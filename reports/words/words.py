@@ -315,7 +315,8 @@ def columns_of(text: str) -> int:
     >>> columns_of("heart"), columns_of("心臓")
     (5, 4)
     """
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+    wide = 0 if text.isascii() else sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide
 
 
 def printable(text: str) -> str:

@@ -12,6 +12,8 @@ from tests.browser.looks import MANNERS, NO_CONTRAST, assert_accessible, unfold
 if TYPE_CHECKING:
     from tests.browser.pages import Visit
 
+pytestmark = pytest.mark.slow
+
 
 NARROW = {**MANNERS, "phone": ({"width": 390}, NO_CONTRAST)}
 LARGE = pytest.param("sample", marks=pytest.mark.slow)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.browser.pages import Opened
 
+pytestmark = pytest.mark.slow
+
 PAGES = (
     "/", "/findings", "/hierarchy?id=001-999", "/hierarchy?open=001-999/390-459&open=00-99",
     "/branches?id=001-999", "/node?id=428",

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from tests.browser.pages import Runs, Visit
 
+pytestmark = pytest.mark.slow
+
 LABEL = {"error": "Error", "warning": "Warning", "note": "Note"}
 
 

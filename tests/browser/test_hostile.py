@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from fixtures.results import HOSTILE_TITLES
 from reports.words.words import printable
 
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from tests.browser.pages import Visit
+
+pytestmark = pytest.mark.slow
 
 
 def test_they_run_nothing_and_are_shown(made: Path, visit: Visit) -> None:

@@ -16,6 +16,8 @@ from tests.browser.looks import EVERY, NO_CONTRAST, Rules, assert_accessible, as
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:

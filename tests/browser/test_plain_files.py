@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Opened = Callable[..., Page]
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="session")
 def public(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tests.browser.pages import Runs, Visit
 
+pytestmark = pytest.mark.slow
+
 WIDTHS = (320, 390, 768, 1280)
 
 REACHED = """() => {

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from tests.browser.pages import Runs, Visit
 
+pytestmark = pytest.mark.slow
+
 SEVEREST_FIRST = (
     ("Crashed", "Fail", "Error"),
     ("Warning", "New", "Worse"),

@@ -149,6 +149,7 @@ def test_the_summary_says_what_pairs_by_node_take(toy_files: Files, out: Path) -
     assert line[1] == f"{sum(file.stat().st_size for file in files) / 1e6:.1f}"
 
 
+@pytest.mark.slow
 def test_a_summary_that_is_piped_is_plain(toy_files: Files, out: Path) -> None:
     done = installed(toy_files, out, FORCE_COLOR=None)
 
@@ -276,6 +277,7 @@ def test_only_the_manifest_has_a_path_a_host_or_a_time(
             assert not [text for text in told if text.encode() in content], path
 
 
+@pytest.mark.slow
 def test_the_command_runs_as_it_is_installed(toy_files: Files, out: Path) -> None:
     done = installed(toy_files, out, "--json")
 
@@ -367,6 +369,7 @@ def test_a_report_half_rendered_is_not_kept(
     assert "report.html" not in json.loads((out / "manifest.json").read_text())["outputs"]
 
 
+@pytest.mark.slow
 def test_a_chart_that_ends_its_process_costs_the_reports_alone(
     toy_files: Files, tmp_path: Path
 ) -> None:

@@ -22,6 +22,8 @@ from fixtures.represented_releases import (
     twelve_labels,
 )
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("sklearn")
 ROOT = Path(__file__).parents[2]
 

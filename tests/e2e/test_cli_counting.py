@@ -402,6 +402,7 @@ def test_an_interrupted_count_goes_on_to_the_same_bytes(long: Path, out: Path) -
     assert left_in(out.parent) == {"run"}
 
 
+@pytest.mark.slow
 def test_one_count_at_a_time_for_a_run(long: Path, out: Path) -> None:
     data, options = long / "rows.parquet", ("--memory", SMALL)
     with keeping_itself(data, out, *options) as child:
@@ -488,7 +489,12 @@ def most_labels(place: Path) -> int:
 
 
 @pytest.mark.parametrize(
-    "engine", [(), ("--memory", SMALL), ("--engine", "spark", "--master", "local[2]")]
+    "engine",
+    [
+        (),
+        ("--memory", SMALL),
+        pytest.param(("--engine", "spark", "--master", "local[2]"), marks=pytest.mark.slow),
+    ],
 )
 def test_the_message_names_the_limit_that_lets_the_data_pass(
     place: Path, out: Path, engine: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

@@ -19,6 +19,8 @@ from fixtures.entailment_world.faults import FAULTS
 from fixtures.entailment_world.files import wide, write_splits, write_tuples
 from fixtures.entailment_world.world import clean_world
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 WIDTH = 11
 VOTES = ("--column", "votes=worker_*")

@@ -18,6 +18,8 @@ from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
 from fixtures.explained_releases import explained_release, thirty_nodes
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 BODY = thirty_nodes()
 

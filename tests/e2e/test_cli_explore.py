@@ -37,6 +37,7 @@ def refused(*arguments: object) -> str:
     return done.output
 
 
+@pytest.mark.slow
 def test_it_prints_an_address_serves_it_and_ends_on_interrupt(run: Path) -> None:
     command = [
         sys.executable,
@@ -138,6 +139,7 @@ def test_media_that_cannot_be_read_are_refused_before_anything_is_served(
     assert "nothing there" in refused(run, "--show-instances", "--media", tmp_path / "gone.csv")
 
 
+@pytest.mark.slow
 def test_the_text_of_an_instance_is_served_and_what_was_read_is_said(
     run: Path, tmp_path: Path
 ) -> None:
@@ -190,6 +192,7 @@ def other(toy_files: tuple[Path, Path], tmp_path: Path) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_a_window_of_two_runs_has_their_history(run: Path, other: Path) -> None:
     command = [sys.executable, "-c", "from audit.cli.app import app; app()"]
     arguments = ["explore", str(run), "--beside", str(other)]

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 pty = pytest.importorskip("pty", reason="pseudo-terminals are of Unix")
 fcntl = pytest.importorskip("fcntl")
 termios = pytest.importorskip("termios")

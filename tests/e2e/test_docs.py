@@ -93,6 +93,7 @@ def test_every_format_is_documented() -> None:
         assert f"`{known.name}`" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["draw_pair_cases.py", "draw_rooms.py"])
 def test_pictures_are_what_their_script_draws(script: str) -> None:
     drawn = runpy.run_path(str(ROOT / "scripts" / script))

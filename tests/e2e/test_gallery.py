@@ -14,6 +14,8 @@ import pikepdf
 import pytest
 from PIL import Image
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "make_gallery.py"
 PAGE = """<!doctype html><html lang="en"><title>Page</title><style>

@@ -66,6 +66,7 @@ def measured(hierarchy: Hierarchy) -> dict[str, float]:
 AGGREGATION = {"aggregation": "descendants"}
 
 
+@pytest.mark.slow
 def test_the_model_has_learned_something_and_confuses_the_close_blobs() -> None:
     scores, truth = softmax()
     answers = scores.argmax(axis=1)

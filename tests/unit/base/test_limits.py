@@ -90,6 +90,7 @@ def test_a_limit_holds_where_it_is_stated_alone() -> None:
         assert stated_limits() == {"labels": 3}
 
 
+@pytest.mark.slow
 def test_a_chain_of_very_many_nodes() -> None:
     with pytest.raises(InputError, match="--limit ancestors=4999950000"):
         _ = chain(100_000).closure

@@ -355,6 +355,7 @@ def test_each_guideline_stands_in_its_finding_with_its_section() -> None:
         assert "candidates for review" in told
 
 
+@pytest.mark.slow
 def test_icd10cm_asks_for_the_stage_and_for_what_underlies() -> None:
     hierarchy = icd10cm()
     records = {

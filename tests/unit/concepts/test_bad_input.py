@@ -124,6 +124,7 @@ def test_labels_of_several_concepts_make_a_dimension_not_applicable() -> None:
     assert found.ledger["labels_of_several_concepts"] > 0
 
 
+@pytest.mark.slow
 def test_the_rest_of_a_partial_table_is_counted() -> None:
     found = measured(ENCODED, replace(without("dax"), partial=True))
 

@@ -44,6 +44,8 @@ from fixtures.made_up_encoders import (
     symbolic_with_copy,
 )
 
+pytestmark = pytest.mark.slow
+
 ENCODERS = [symbolic, symbolic_with_copy, composite, layout_with_shape, entangled]
 Rows = NDArray[np.int64]
 NAMES = list(world.DIMENSIONS)

@@ -73,5 +73,6 @@ def test_means_below_nodes_do_not_depend_on_the_order_of_rows(seed: int) -> None
     assert mean_examples(other, "alignment", "m").equals(mean_examples(rows, "alignment", "m"))
 
 
+@pytest.mark.slow
 def test_means_below_nodes_do_not_depend_on_threads() -> None:
     assert len(set(printed_with_threads(CHILD, "POLARS_MAX_THREADS"))) == 1

@@ -29,6 +29,7 @@ def test_halves_differ_by_one_token_at_most(tokens: int) -> None:
     assert (left + right == tree[:, 3]).all()
 
 
+@pytest.mark.slow
 def test_where_evaluations_end_a_part_shares_its_value_and_the_seed_decides_which() -> None:
     pytest.importorskip("shap")
     worth = np.array([2.0, 0.0, 0.0, 2.0])

@@ -18,6 +18,8 @@ from audit.hierarchies.icd.icd10cm import BUILT_IN
 from audit.policy.built_in import policy_for
 from fixtures.coded import icd10cm
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def hierarchy() -> Hierarchy:

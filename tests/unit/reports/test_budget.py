@@ -39,6 +39,7 @@ def test_every_finding_stands_within_what_a_policy_shows() -> None:
     assert pages(kept) <= PAGES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("findings", [20, 60])
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_findings_stand_or_are_counted(budget: Budget, findings: int) -> None:

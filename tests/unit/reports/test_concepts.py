@@ -58,6 +58,7 @@ def test_the_views_made_by_hand_are_results(shared: dict[str, Any]) -> None:
         Draft202012Validator(schema).validate(json.loads(json.dumps(view)))
 
 
+@pytest.mark.slow
 def test_every_number_of_a_table_stands_in_the_shared_view(
     shared: dict[str, Any], report: Report
 ) -> None:
@@ -74,6 +75,7 @@ def test_every_number_of_a_table_stands_in_the_shared_view(
                     assert not unknown, (table.id, heading.heading, unknown)
 
 
+@pytest.mark.slow
 def test_tables_have_a_cell_for_every_column(report: Report, small: Report) -> None:
     for one in (report, small):
         for table in tables_of(one.concepts):
@@ -292,6 +294,7 @@ def test_tested_labels_alone_have_no_chapters_on_a_release(report: Report) -> No
     assert report.release.facts[0] == ("Instances in tests", "907 of 1,037")
 
 
+@pytest.mark.slow
 def test_beside_a_dataset_both_are_told() -> None:
     report = build(concept_results.measured(alone=False))
     ids = [section.id for section in sections(report, paper=False)]

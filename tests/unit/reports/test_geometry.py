@@ -17,6 +17,8 @@ from fixtures.reader import drawn
 from reports.chapters.report import build
 from reports.html import html_text
 
+pytestmark = pytest.mark.slow
+
 WITHHELD = tuple(range(4, 40, 3))
 """Seeds of releases, in whose pictures some counts are withheld and some are not."""
 BORDER = 1.6

@@ -23,6 +23,8 @@ from reports.pdf.standards import conformance
 from reports.pdf.universal_access import make_accessible
 from tests.unit.reports.document import joined
 
+pytestmark = pytest.mark.slow
+
 PRIVATE = "\U0010fffd"
 """A character that has no meaning in any font."""
 ANCIENT = "\U00010600"

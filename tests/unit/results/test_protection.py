@@ -116,7 +116,7 @@ def test_what_siblings_out_of_sight_leave_of_their_parent_is_inferred() -> None:
     supports = {f"n{number:02}": 20 + number for number in range(30)}
     of = replace(
         release({**supports, "small": 3, "else": 500}, sum(supports.values()) + 503),
-        parents={node: ("top",) for node in (*supports, "small")},
+        parents=dict.fromkeys((*supports, "small"), ("top",)),
     )
     told = {carried(node): n for node, n in supports.items()}
     counts = {**told, carried("small"): 3, carried("top"): sum(supports.values()) + 3}
@@ -415,7 +415,9 @@ def test_a_bound_below_the_smallest_cell_never_reads_as_all_but_few() -> None:
     assert possible(">11", 22, MIN_CELL) == (12, 21)
 
 
-@pytest.mark.parametrize(("came", "value"), [(35, ">10"), (30, ">10"), (29, 79), (11, 61), (10, ">10")])
+@pytest.mark.parametrize(
+    ("came", "value"), [(35, ">10"), (30, ">10"), (29, 79), (11, 61), (10, ">10")]
+)
 def test_a_remainder_that_few_came_to_is_a_bound_where_a_release_is_not_contained(
     came: int, value: int | str
 ) -> None:

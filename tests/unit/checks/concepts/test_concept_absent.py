@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from audit.checks.concepts.concept_absent import CHECK
 from fixtures.represented_releases import measured_with
 
 
+@pytest.mark.slow
 def test_a_label_that_looks_like_any_other_is_told() -> None:
     measured = measured_with(absent="b2")
     result = CHECK.run(measured)

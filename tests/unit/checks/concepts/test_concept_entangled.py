@@ -16,6 +16,7 @@ from fixtures.predicted import predicted
 from fixtures.represented_releases import measured_with
 
 
+@pytest.mark.slow
 def test_two_labels_that_look_alike_are_told_once() -> None:
     (finding,) = CHECK.run(measured_with(entangled=("a0", "a3"))).findings
     assert set(finding.nodes) == {"a0", "a3"}
@@ -34,6 +35,7 @@ def test_a_layer_that_separates_them_is_named() -> None:
     assert "The layer first separates them: {best_separable}." in finding.statement
 
 
+@pytest.mark.slow
 def test_answers_that_take_one_for_the_other_are_told() -> None:
     (finding,) = CHECK.run(measured_with(entangled=("a0", "a1"), unused="a0")).findings
     taken = {finding.evidence[name].value for name in ("taken_for_sibling", "sibling_taken_for_it")}

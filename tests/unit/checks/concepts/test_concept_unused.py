@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import polars as pl
+import pytest
 
 from audit.checks.concepts.concept_unused import CHECK
 from fixtures.represented_releases import measured_concepts, measured_with, represented_release
 
 
+@pytest.mark.slow
 def test_a_label_that_is_never_predicted_is_told() -> None:
     findings = CHECK.run(measured_with(unused="c1")).findings
     assert [finding.key for finding in findings] == [("c1",)]

@@ -37,6 +37,7 @@ def test_a_label_of_many_instances_is_found_itself() -> None:
     assert standing(CHECK.run(measured(1, "c3", 480))) == [("c3",)]
 
 
+@pytest.mark.slow
 def test_a_model_that_looks_at_all_evidence_has_no_finding() -> None:
     told = sum(bool(CHECK.run(measured(seed)).findings) for seed in range(20))
     assert told <= 1

@@ -78,6 +78,7 @@ def file_of(visitor: Visitor, address: str, **asked: str) -> list[dict[str, str]
     return [*csv.DictReader(io.StringIO(answer.text))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_the_page_has_the_chapters_on_its_part_and_all_tables_that_have_rows(
     visitors: dict[str, Visitor], runs: Path, part: str
@@ -257,6 +258,7 @@ def test_texts_of_records_are_in_no_table(visitors: dict[str, Visitor], runs: Pa
     assert examples["tokens"][0][0] not in re.findall(r"\w+", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_the_shared_view_has_the_chapters_and_nothing_else(
     runs: Path, part: str, tmp_path: Path
