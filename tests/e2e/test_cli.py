@@ -513,6 +513,7 @@ def test_an_error_at_any_stage_leaves_nothing_half_written(
     assert not earlier or (out / "manifest.json").read_bytes() == seal
 
 
+@pytest.mark.slow
 def test_sigterm_leaves_nothing_behind(toy_files: Files, tmp_path: Path) -> None:
     labels, hierarchy = toy_files
     out = tmp_path / "out" / "run"

@@ -63,6 +63,7 @@ def result(place: Path) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.slow
 def test_rows_are_judged_on_their_day(place: Path) -> None:
     checks = {check["name"]: check for check in result(place)["checks"]}
     (retired,) = checks["retired_code"]["findings"]
@@ -105,6 +106,7 @@ def test_the_table_is_an_input_with_its_digest(place: Path) -> None:
     assert str(place) not in (place / "run" / "restricted" / "policy.json").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_inputs_give_the_same_bytes_again(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -209,6 +209,7 @@ def modelled(folder: Path, name: str, right: int, *options: str) -> Path:
     return run
 
 
+@pytest.mark.slow
 def test_two_models_of_the_same_data_are_never_unchanged(tmp_path: Path) -> None:
     runs = [modelled(tmp_path, f"m{right}", right, "--keep-instances") for right in (20, 50)]
     result = audit("compare", *runs, "--out", tmp_path / "out")
@@ -246,6 +247,7 @@ def test_a_model_beside_itself_is_unchanged_with_intervals_of_nothing(tmp_path: 
     assert {(row["difference"], row["low"], row["high"]) for row in defined} == {(0, 0, 0)}
 
 
+@pytest.mark.slow
 def test_runs_that_keep_no_instances_say_that_intervals_are_unpaired(tmp_path: Path) -> None:
     runs = [modelled(tmp_path, f"m{right}", right) for right in (20, 50)]
     result = audit("compare", *runs, "--out", tmp_path / "out")
@@ -254,6 +256,7 @@ def test_runs_that_keep_no_instances_say_that_intervals_are_unpaired(tmp_path: P
     assert "Intervals are unpaired" in (tmp_path / "out" / "comparison.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_comparison_of_models_validates_against_its_schema(tmp_path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((ROOT / "docs" / "comparison.schema.json").read_text("utf-8"))

@@ -170,6 +170,7 @@ TABLES = (
 )
 
 
+@pytest.mark.slow
 def test_counts_tell_what_the_loaded_data_tell(place: Path) -> None:
     assert_same_tables(place / "counted", place / "loaded", TABLES)
     counted, loaded = result_of(place / "counted"), result_of(place / "loaded")
@@ -236,6 +237,7 @@ def test_little_memory_and_one_thread_give_the_same_bytes(place: Path, out: Path
     assert left_in(out.parent) == {"run"}
 
 
+@pytest.mark.slow
 def test_a_table_of_a_release_can_be_read_as_a_plain_one(place: Path, out: Path) -> None:
     rows = "1,7,4019\n1,7,25000\n2,8,4019\n"
     data = out.parent.with_name("DIAGNOSES_ICD.csv")

@@ -63,6 +63,7 @@ def check(place: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_columns_beside_the_codes_are_judged_by_the_rules_of_icd9cm(place: Path) -> None:
     told = check(place)
 
@@ -90,6 +91,7 @@ def test_a_run_is_not_judged_again_by_other_columns(place: Path) -> None:
     assert "person differs from the run's" in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_without_columns_it_says_what_to_name(place: Path, tmp_path: Path) -> None:
     assert run(tmp_path, place / "release", policy="title = 'Stays'\n").exit_code == 0
 

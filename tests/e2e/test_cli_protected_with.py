@@ -101,6 +101,7 @@ def verdicts(run: Path, *options: object) -> dict[str, str]:
     return {one["name"]: one["outcome"] for one in json.loads(done.stdout)["verdicts"]}
 
 
+@pytest.mark.slow
 def test_both_views_together_tell_no_more_than_one(made: Desk) -> None:
     first = made.read("first")
 
@@ -157,6 +158,7 @@ def test_counts_in_batches_are_protected_alike(made: Desk, tmp_path: Path) -> No
     assert told_together(made.read("first"), read_run(tmp_path / "counted")) == []
 
 
+@pytest.mark.slow
 def test_it_stands_beside_a_reference(made: Desk, tmp_path: Path) -> None:
     made.labels("earlier.csv", [(times - 2, labels) for times, labels in INSTANCES if times > 9])
     assert made.run("earlier", data="earlier.csv").exit_code == 0

@@ -65,6 +65,7 @@ def verdicts(result: Result) -> dict[str, dict[str, str]]:
 # --- what is told -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_as_written_holds(audited: Path) -> None:
     done = audit("verify", audited / "plain")
 

@@ -113,6 +113,7 @@ def test_what_is_said_of_explanations(explained: Report, golden: Golden, part: s
     golden(f"{name}.txt", _words(f"parts/{name}.html.jinja", explained))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chapter",
     ["tested", "matrix", "accuracies", "nodes", "layers", "controls", "ablation", "ledger"],

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from fixtures.sample_data import digests, write_sample_data
 
 SAMPLE_DATA = Path(__file__).parents[2] / "sample_data"
 
 
+@pytest.mark.slow
 def test_sample_data_regenerates_to_the_same_bytes(tmp_path: Path) -> None:
     write_sample_data(tmp_path)
     assert digests(tmp_path) == digests(SAMPLE_DATA), (

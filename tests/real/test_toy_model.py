@@ -75,6 +75,7 @@ def test_the_model_has_learned_something_and_confuses_the_close_blobs() -> None:
     assert measured(ALIGNED)["accuracy"] == (answers == truth).mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["accuracy_alignment", "recovered", "abstraction_match"])
 def test_the_aligned_tree_beats_the_misaligned_one(name: str) -> None:
     aligned, misaligned = measured(ALIGNED)[name], measured(MISALIGNED)[name]

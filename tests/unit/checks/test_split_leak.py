@@ -107,6 +107,7 @@ def test_what_one_group_brings_alone_is_no_surprise_where_groups_are_split() -> 
     assert checked(*new_codes(9, groups=True)).findings == ()
 
 
+@pytest.mark.slow
 def test_a_random_split_is_reported_no_oftener_than_stated() -> None:
     found = 0
     for seed in range(40):

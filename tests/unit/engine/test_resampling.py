@@ -103,6 +103,7 @@ for n, columns in ((30_000, 5), (8_192, 63)):
 """
 
 
+@pytest.mark.slow
 def test_sums_have_the_same_bytes_on_any_number_of_threads() -> None:
     assert len(set(printed_with_threads(CHILD, "OPENBLAS_NUM_THREADS"))) == 1
 

@@ -160,6 +160,7 @@ def test_more_instances_draw_less() -> None:
     assert prior.shrunk(9, 10) < prior.shrunk(90, 100) < prior.shrunk(900, 1_000) < 0.9
 
 
+@pytest.mark.slow
 def test_posterior_intervals_cover_what_shares_are_drawn_from() -> None:
     rng = np.random.default_rng(5)
     truth = rng.beta(2.0, 5.0, 2_000)

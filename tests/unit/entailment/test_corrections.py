@@ -24,7 +24,10 @@ from fixtures.entailment_world.files import write_splits as write_split_files
 from fixtures.entailment_world.world import clean_world, dataset_of
 
 VOTES = {"votes": "worker_*"}
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+SUFFIXES = (
+    ".csv",
+    *(pytest.param(suffix, marks=pytest.mark.slow) for suffix in (".tsv", ".jsonl", ".parquet")),
+)
 FIXED = ("head_in_two_splits", "tail_mismatch", "weak_label", "contradiction")
 WORLD = clean_world(7)
 

@@ -360,6 +360,7 @@ def test_q_is_benjamini_hochbergs_over_the_lines_of_a_subset() -> None:
     )
 
 
+@pytest.mark.slow
 def test_permutation_p_is_close_to_the_t_tests() -> None:
     pairs = []
     for effect, seed in ((0, 1), (0.05, 2), (0.1, 3), (0.15, 4), (0.4, 5)):

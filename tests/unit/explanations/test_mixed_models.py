@@ -17,6 +17,7 @@ def estimates(model: MixedModel) -> list[float]:
     return model.coefficients["estimate"].to_list()
 
 
+@pytest.mark.slow
 def test_planted_effects_are_recovered() -> None:
     pytest.importorskip("statsmodels")
     model = fit_mixed_model(mixed_model_data(rows(400), KINDS), model="bert", size="b")

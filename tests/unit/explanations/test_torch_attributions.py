@@ -184,6 +184,7 @@ def test_equal_to_captum() -> None:
     assert set(used) == set(OWN_METHODS)
 
 
+@pytest.mark.slow
 def test_a_token_without_effect_has_no_score() -> None:
     pytest.importorskip("shap")
     weights = np.array([[[1.0, 2.0], [0.0, 0.0], [3.0, -1.0]]])

@@ -121,6 +121,7 @@ def test_a_release_does_not_differ_from_itself() -> None:
     assert (found["q_value"] == 1).all()
 
 
+@pytest.mark.slow
 def test_sites_that_code_alike_differ_seldom() -> None:
     rng = np.random.default_rng(11)
     told = 0

@@ -102,6 +102,7 @@ def test_rules_that_only_look_like_it_are_kept() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_what_is_built_in_does_not_contradict_itself(name: str) -> None:
     import audit

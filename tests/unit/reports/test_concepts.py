@@ -82,6 +82,7 @@ def test_tables_have_a_cell_for_every_column(report: Report, small: Report) -> N
             assert all(len(row) == len(table.columns) for row in table.rows), table.id
 
 
+@pytest.mark.slow
 def test_every_picture_is_drawn_and_described(report: Report) -> None:
     assert report.concepts is not None
     ids = [figure.id for figure in report.concepts.figures]
@@ -251,6 +252,7 @@ def test_a_sibling_with_few_instances_withholds_what_rests_on_it() -> None:
     assert "withheld" in [text_of(cell) for cell in chapter.table.rows[0]]
 
 
+@pytest.mark.slow
 def test_withheld_numbers_are_told_as_withheld_and_not_drawn(small: Report) -> None:
     cells = [
         text_of(cell) for table in tables_of(small.concepts) for row in table.rows for cell in row
@@ -276,6 +278,7 @@ def test_what_is_not_there_has_no_chapter() -> None:
     assert "The only layer is hidden." in report.concepts.by
 
 
+@pytest.mark.slow
 def test_a_single_layer_has_tables_and_no_curve(shared: dict[str, Any]) -> None:
     tested = shared["concepts"]
     rows = [row for row in tested["layer_curves"] if row["place"] == 0]
@@ -311,6 +314,7 @@ def test_the_formats_of_labels_alone_are_those_of_runs() -> None:
     assert tuple(OF_FORMAT) == LABELS_ALONE
 
 
+@pytest.mark.slow
 def test_a_page_is_sound_and_obeys_no_name(shared: dict[str, Any]) -> None:
     page = html_text(shared)
     document = Document(page)
@@ -373,6 +377,7 @@ def test_lines_are_drawn_at_their_accuracy(panels: int) -> None:
     assert ends == pytest.approx([0, 1 + STEP * (panels - 1)])
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=len(CURVES)))
 @example([0.0] * len(CURVES))
 @example([1.0] * len(CURVES))
@@ -419,6 +424,7 @@ def _means(tested: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     )
 
 
+@pytest.mark.slow
 def test_the_chapters_are_of_the_view_alone(shared: dict[str, Any]) -> None:
     assert isinstance(concepts(shared), Concepts)
     assert concepts(results.rich_result().shared()) is None

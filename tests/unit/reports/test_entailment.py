@@ -78,6 +78,7 @@ def table_of(report: Report, id_: str) -> Table:
     return next(table for table in tables_of(of(report)) if table.id == id_)
 
 
+@pytest.mark.slow
 def test_the_views_are_results_with_a_row_in_every_table(shared: dict[str, Any]) -> None:
     schema = json.loads(SCHEMA.read_text("utf-8"))
     assert {*shared["entailment"]} == {"facts", *SHARED}

@@ -258,6 +258,7 @@ def test_the_chapters_are_of_the_view_alone(shared: dict[str, Any]) -> None:
     assert explanations(results.rich_result().shared()) is None
 
 
+@pytest.mark.slow
 def test_where_labels_alone_are_the_data_the_policy_is_that_of_analyses() -> None:
     reports = []
     for alone in (True, False):

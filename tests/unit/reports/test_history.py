@@ -47,6 +47,7 @@ def html(history: dict[str, Any]) -> str:
     return history_html(history)
 
 
+@pytest.mark.slow
 def test_it_refers_to_nothing_outside_itself(html: str) -> None:
     document = Document(html)
 

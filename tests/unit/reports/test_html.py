@@ -170,6 +170,7 @@ def test_empty_release_says_so() -> None:
     assert "Themodel" not in Document(html).text
 
 
+@pytest.mark.slow
 def test_big_release_stays_small() -> None:
     assert len(html_text(results.big_result().shared()).encode()) < 5 * MEGABYTE
 

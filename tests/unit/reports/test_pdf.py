@@ -33,6 +33,7 @@ needs_pdftotext = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_is_tagged_titled_and_in_english(pdf: pikepdf.Pdf) -> None:
     assert pdf.Root.MarkInfo.Marked
     assert "/StructTreeRoot" in pdf.Root

@@ -39,6 +39,7 @@ def test_refuses_more_pages_than_allowed() -> None:
     assert caught.value.pages == 3
 
 
+@pytest.mark.slow
 def test_a_limit_of_time() -> None:
     started = time.monotonic()
     with pytest.raises(RenderError, match=r"within 1 s\nFound: it takes longer"):
@@ -46,6 +47,7 @@ def test_a_limit_of_time() -> None:
     assert time.monotonic() - started < 30
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is limited on Linux alone")
 def test_a_limit_of_memory() -> None:
     with pytest.raises(RenderError, match="memory") as caught:

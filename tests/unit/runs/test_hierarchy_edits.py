@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -177,6 +178,7 @@ def test_what_old_would_count_under_new_lies_within_the_bounds(
             assert low[place] == high[place] == before.support(node)
 
 
+@pytest.mark.slow
 def test_codes_that_only_labels_name_are_told_apart() -> None:
 
     icd = icd9cm()

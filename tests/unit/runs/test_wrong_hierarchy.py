@@ -44,6 +44,7 @@ GUESSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GUESSES)
 def test_a_wrong_hierarchy_ends_with_a_guess_and_anyway_goes_on(folder: Path, name: str) -> None:
     labels, told, hierarchy = GUESSES[name]

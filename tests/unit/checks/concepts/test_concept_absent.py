@@ -19,6 +19,7 @@ def test_a_label_that_looks_like_any_other_is_told() -> None:
     assert result.denominator == 15
 
 
+@pytest.mark.slow
 def test_its_cases_are_the_instances_below_the_node() -> None:
     measured = measured_with(absent="b2")
     (finding,) = CHECK.run(measured).findings
@@ -28,5 +29,6 @@ def test_its_cases_are_the_instances_below_the_node() -> None:
     assert ids.to_list() == [f"i{place:04}" for place in range(240, 280)]
 
 
+@pytest.mark.slow
 def test_of_a_model_that_holds_every_concept_nothing_is_told() -> None:
     assert CHECK.run(measured_with()).findings == ()

@@ -25,6 +25,7 @@ def test_two_labels_that_look_alike_are_told_once() -> None:
     assert "The model’s answers" not in finding.statement
 
 
+@pytest.mark.slow
 def test_a_layer_that_separates_them_is_named() -> None:
     measured = measured_with(entangled=("a0", "a3"))
     nodes = measured.tested.nodes.with_columns(

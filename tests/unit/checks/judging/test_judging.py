@@ -130,6 +130,7 @@ def test_the_way_back_leads_to_the_same_bytes() -> None:
     assert back.findings.equals(FOUND.findings)
 
 
+@pytest.mark.slow
 @given(
     severities=st.dictionaries(
         st.sampled_from([check.name for check in ALL_CHECKS]),
@@ -363,6 +364,7 @@ FOREST = tree(
 OF_PARENT = st.tuples(st.integers(0, 60), st.integers(0, 30))
 
 
+@pytest.mark.slow
 @given(st.lists(OF_PARENT, min_size=6, max_size=6), st.sampled_from([0.5, 0.6, 0.7, 0.8, 0.9]))
 def test_a_stricter_share_leaves_the_findings_of_a_run_with_it(
     drawn: list[tuple[int, int]], limit: float

@@ -74,6 +74,7 @@ def fit(part: Part) -> object:
     return part.evidence["fits_best"].value if "fits_best" in part.evidence else None
 
 
+@pytest.mark.slow
 def test_the_reading_with_its_typical_companions_is_chosen_in_nearly_all_cases() -> None:
     right = wrong = none = 0
     for seed in range(4):

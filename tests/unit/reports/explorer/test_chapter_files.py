@@ -7,6 +7,8 @@ import io
 import re
 from html import unescape
 
+import pytest
+
 from fixtures.explored import Visitor
 from reports.explorer.chapter_files import table_rows
 from reports.explorer.sheets import csv_lines
@@ -27,6 +29,7 @@ from reports.words.parts import (
 TABLE = re.compile(r"<table.*?</table>\s*</div>\s*(?:<p class=\"pager\">(.*?)</p>)?", re.DOTALL)
 
 
+@pytest.mark.slow
 def test_each_table_of_the_report_has_a_file_of_its_rows(visitor: Visitor) -> None:
     page = visitor.get("/report").text
     tables = list(TABLE.finditer(page))

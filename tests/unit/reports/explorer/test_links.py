@@ -18,6 +18,7 @@ MOST = 120
 """Pages asked for at most."""
 
 
+@pytest.mark.slow
 def test_every_link_of_a_run_that_was_only_counted_leads_to_a_page(
     toy_files: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -38,6 +39,7 @@ def test_every_link_of_a_run_of_tuples_leads_to_a_page(tmp_path: Path) -> None:
         follow_all(visitor)
 
 
+@pytest.mark.slow
 def test_every_link_of_a_run_with_instances_leads_to_a_page(visitor: Visitor) -> None:
     follow_all(visitor)
 

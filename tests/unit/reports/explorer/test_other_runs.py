@@ -62,6 +62,7 @@ def test_pages_are_whole_and_escape_titles_of_runs(window: Visitor, path: str) -
     assert not re.findall(r'(?:src|href)="(?!/|#)', answer.text)
 
 
+@pytest.mark.slow
 def test_every_link_leads_to_a_page(window: Visitor) -> None:
     follow_all(window)
 
@@ -87,6 +88,7 @@ def test_a_difference_has_its_interval_and_says_whether_it_was_tested(window: Vi
     assert row[5] == "too few to test"
 
 
+@pytest.mark.slow
 def test_findings_on_the_node_are_counted_in_every_run(
     window: Visitor, further: list[Path]
 ) -> None:
@@ -172,6 +174,7 @@ def test_a_run_without_restricted_tables_says_that_it_shows_less(
     assert int(row[-2]) == listed.count("b1")
 
 
+@pytest.mark.slow
 def test_beside_a_shared_view_no_more_than_shared_metrics_are_shown(
     folder: Path, further: list[Path], tmp_path: Path
 ) -> None:

@@ -91,6 +91,7 @@ def test_a_file_has_the_rows_of_the_pages_and_says_what_it_is(
     assert titles["d"] == "'=1+1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sheet", ["data-partners", "model-partners"])
 def test_on_every_node_s_page_and_in_its_file_are_the_pairs_with_that_end(
     visitor: Visitor, folder: Path, sheet: str

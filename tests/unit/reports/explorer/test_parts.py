@@ -100,6 +100,7 @@ def test_the_page_has_the_chapters_on_its_part_and_all_tables_that_have_rows(
         assert visitors[part].get(f"/{other}/nodes").status == 404
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_every_table_has_a_page_and_a_file_with_its_rows(
     visitors: dict[str, Visitor], runs: Path, part: str
