@@ -13,6 +13,8 @@ import pytest
 
 from fixtures.sample_runs import RELEASE_1, RELEASE_2, run_command
 
+pytestmark = pytest.mark.slow
+
 DIGITS = 9
 """Significant digits of a float that every version of a library agrees on."""
 COLUMNS = ("--format", "long", "--id", "HADM_ID", "--label", "ICD9_CODE")
@@ -37,7 +39,6 @@ def test_what_is_written_stays_the_same(
     golden(f"pins/{name}.txt", "\n".join(_digests(sample_runs / name)) + "\n")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["batches", "added"])
 def test_what_is_written_of_counts_stays_the_same(
     name: str, counted_runs: Path, golden: Callable[[str, str], None]

@@ -234,7 +234,6 @@ def releases(draw: st.DrawFn) -> Release:
     return [*counted, (3 * min_cell, [LABELS[0]])], min_cell
 
 
-@pytest.mark.slow
 @given(releases())
 @example(TOLD_BY_A_DEPTH)
 @example(TOLD_BY_LEAVES)
@@ -253,7 +252,6 @@ def test_counts_each_withheld_alone_tell_small_ones(
     assert list(narrowed(read_depths([audited(*release)]), release[1])) != []
 
 
-@pytest.mark.slow
 @given(releases())
 @example(TOLD_BY_A_DEPTH)
 @example(TOLD_BY_LEAVES)

@@ -89,7 +89,6 @@ def audited(small: Mapping[str, int]) -> AuditResult:
     return run_audit(data, Policy(min_cell=11))
 
 
-@pytest.mark.slow
 @given(st.permutations([2, 3, 4, 5, 6, 7]))
 def test_small_counts_in_another_order_give_the_same_bytes(order: list[int]) -> None:
     """The unknown labels keep their sum, so that what is exempt does not change."""

@@ -20,7 +20,7 @@ from audit.explanations.attribution.texts import TokenisedTexts
 from fixtures.examples import examples
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 PADDING, START = 0, 1
 LABELS = ("first", "second")
@@ -184,7 +184,6 @@ def test_equal_to_captum() -> None:
     assert set(used) == set(OWN_METHODS)
 
 
-@pytest.mark.slow
 def test_a_token_without_effect_has_no_score() -> None:
     pytest.importorskip("shap")
     weights = np.array([[[1.0, 2.0], [0.0, 0.0], [3.0, -1.0]]])

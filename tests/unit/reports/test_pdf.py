@@ -28,12 +28,13 @@ from tests.unit.reports.conftest import EPOCH
 from tests.unit.reports.document import joined
 from tests.unit.reports.huge import huge_view
 
+pytestmark = pytest.mark.slow
+
 needs_pdftotext = pytest.mark.skipif(
     shutil.which("pdftotext") is None, reason="pdftotext is not installed"
 )
 
 
-@pytest.mark.slow
 def test_is_tagged_titled_and_in_english(pdf: pikepdf.Pdf) -> None:
     assert pdf.Root.MarkInfo.Marked
     assert "/StructTreeRoot" in pdf.Root
@@ -91,7 +92,6 @@ def test_every_finding_and_the_digest_stand_in_it(rich: AuditResult, pdf_path: P
     assert hashlib.sha256(to_json_bytes(shared)).hexdigest() in text
 
 
-@pytest.mark.slow
 @needs_pdftotext
 def test_hostile_titles_are_laid_out(tmp_path: Path) -> None:
     path = tmp_path / "hostile.pdf"
@@ -103,7 +103,6 @@ def test_hostile_titles_are_laid_out(tmp_path: Path) -> None:
     assert _outside(path) == []
 
 
-@pytest.mark.slow
 @needs_pdftotext
 def test_a_huge_release_keeps_every_finding_the_pages_and_the_margins(tmp_path: Path) -> None:
     path = tmp_path / "huge.pdf"
@@ -143,7 +142,6 @@ def test_metadata_names_part_and_level(pdf: pikepdf.Pdf) -> None:
     assert pdf.Root.ViewerPreferences.DisplayDocTitle
 
 
-@pytest.mark.slow
 def test_same_bytes_later_elsewhere(
     rich: AuditResult, pdf_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,8 +15,9 @@ from audit.measure.measure import Measurements
 from fixtures.predicted import predicted
 from fixtures.represented_releases import measured_with
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_two_labels_that_look_alike_are_told_once() -> None:
     (finding,) = CHECK.run(measured_with(entangled=("a0", "a3"))).findings
     assert set(finding.nodes) == {"a0", "a3"}
@@ -25,7 +26,6 @@ def test_two_labels_that_look_alike_are_told_once() -> None:
     assert "The model’s answers" not in finding.statement
 
 
-@pytest.mark.slow
 def test_a_layer_that_separates_them_is_named() -> None:
     measured = measured_with(entangled=("a0", "a3"))
     nodes = measured.tested.nodes.with_columns(
@@ -36,7 +36,6 @@ def test_a_layer_that_separates_them_is_named() -> None:
     assert "The layer first separates them: {best_separable}." in finding.statement
 
 
-@pytest.mark.slow
 def test_answers_that_take_one_for_the_other_are_told() -> None:
     (finding,) = CHECK.run(measured_with(entangled=("a0", "a1"), unused="a0")).findings
     taken = {finding.evidence[name].value for name in ("taken_for_sibling", "sibling_taken_for_it")}
