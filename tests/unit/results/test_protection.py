@@ -226,6 +226,19 @@ def test_a_bound_says_no_less_than_a_published_part_of_it() -> None:
     assert least[carried("b")] >= least[both]
 
 
+def test_a_count_of_all_is_never_told_as_all_but_few() -> None:
+    """All 105 have ``b`` and all but three ``a``: what both have bounds ``a``, but not ``b``."""
+    of = release({"a": 102, "b": 105, "c": 2}, 105)
+    both = together(carried("a"), carried("b"))
+    counts = {carried("a"): 102, carried("b"): 105, carried("c"): 2, both: 102}
+    told = protected(counts, of, MIN_CELL)
+
+    assert told[both] == ">94"
+    for cell, count in counts.items():
+        least, most = possible(told[cell], 105, MIN_CELL)
+        assert least <= count <= most
+
+
 def below_two_branches(labelled: int, **supports: int) -> Release:
     """Labels ``a, other`` below ``left`` and ``c`` below ``right``; ``other`` is residual."""
     parents = {"left": ("top",), "right": ("top",), "a": ("left",), "other": ("left",)}
