@@ -74,6 +74,18 @@ def test_a_label_that_is_gone_lies_where_the_hierarchy_has_it() -> None:
     np.testing.assert_array_equal(high[place], [23, 0, -23])
 
 
+def test_what_is_left_holds_what_is_where_nothing_came() -> None:
+    then = {labelled(node): n for node, n in SUPPORTS.items()}
+    then |= {carried(node): n for node, n in SUPPORTS.items()}
+    earlier = Earlier(200, sum(SUPPORTS.values()), then, {carried("b"): (22, 22)})
+    sums = LabelSums.of(release(SUPPORTS), {carried("c"): 23}, earlier, contained=True)
+    low, high = (ends[: len(sums.counts)] for ends in sums.left({carried("c"): (23, 23)}))
+
+    assert sums.contained
+    assert not sums.counts[:, 2].any()
+    assert np.all((low <= sums.counts) & (sums.counts <= high))
+
+
 def test_a_published_count_is_known_of_the_later_release() -> None:
     then = {labelled(node): n for node, n in SUPPORTS.items()}
     before = Earlier(200, sum(SUPPORTS.values()), then, {})
