@@ -416,6 +416,12 @@ def test_changes_worked_by_hand(
     assert shown_change(old, new, *sizes, MIN_CELL) == told
 
 
+def test_a_line_that_is_withheld_may_be_none() -> None:
+    lines: list[int | float | str | None] = [None, None, "<11"]
+
+    assert opened_parts([4, 4, 3], lines, 11, summed=[11], at_most=[8, 8, None]) == (lines, False)
+
+
 def test_lines_and_their_sum_worked_by_hand() -> None:
     """Of two lines in less than 11 each is less than 10; one of 3 in 4 tells the other."""
     two: list[int | float | str | None] = ["<11", "<11"]
