@@ -39,30 +39,22 @@ def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
     take precedence over titles, and the digits of a code without a title decide. The policy's own
     lists take precedence over all of these.
     """
-    stated = {
-        index: Residual("other", "policy")
-        for index in map(hierarchy.index, filter(hierarchy.__contains__, policy.residual_nodes))
-        if hierarchy.assignable[index]
-    }
-    overruled = set(map(hierarchy.index, filter(hierarchy.__contains__, policy.specific_nodes)))
-    every = _by_hierarchy(hierarchy) | stated
-    return {index: every[index] for index in sorted(every) if index not in overruled}
-
-
-@lru_cache(maxsize=1)
-def _by_hierarchy(hierarchy: Hierarchy) -> dict[int, Residual]:
-    """The residual nodes where no policy says otherwise; kept, as it takes long for many titles."""
     by_digits = hierarchy.coding is not None and hierarchy.coding.name.startswith("icd9")
-    catch_alls, decided = CatchAlls(hierarchy), reviewed(hierarchy)
+    by_title, decided = _by_title(hierarchy), reviewed(hierarchy)
+    stated, overruled = set(policy.residual_nodes), set(policy.specific_nodes)
     found = {}
     for index in np.flatnonzero(hierarchy.assignable).tolist():
-        residual = None
-        if index in decided:
+        node, residual = hierarchy.nodes[index], None
+        if node in overruled:
+            continue
+        if node in stated:
+            residual = Residual("other", "policy")
+        elif index in decided:
             residual = _by_review(decided[index])
         elif hierarchy.titles[index]:
-            residual = _by_title(catch_alls, index)
+            residual = by_title.get(index)
         elif by_digits:
-            residual = _by_digits(hierarchy.nodes[index])
+            residual = _by_digits(node)
         if residual:
             found[index] = residual
     return found
@@ -74,9 +66,14 @@ def _by_review(review: Review) -> Residual | None:
     return Residual(review.decision, f"reviewed: {review.reason}")
 
 
-def _by_title(catch_alls: CatchAlls, index: int) -> Residual | None:
-    kind = catch_alls.kind(index)
-    return Residual(kind, f"title: {catch_alls.mark(index, kind)}") if kind else None
+@lru_cache(maxsize=1)
+def _by_title(hierarchy: Hierarchy) -> dict[int, Residual]:
+    """The nodes that are residual by their titles; kept, as many titles take long."""
+    catch_alls, found = CatchAlls(hierarchy), dict[int, Residual]()
+    for index in np.flatnonzero(hierarchy.assignable).tolist():
+        if kind := catch_alls.kind(index):
+            found[index] = Residual(kind, f"title: {catch_alls.mark(index, kind)}")
+    return found
 
 
 def residual_kinds(residual: Mapping[int, Residual], n_nodes: int) -> IntArray:

@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
@@ -45,6 +45,7 @@ def reviews() -> tuple[Review, ...]:
         )
 
 
+@lru_cache(maxsize=1)
 def reviewed(hierarchy: Hierarchy) -> Mapping[int, Review]:
     """The decision on each assignable node that has one, by index; empty outside ICD-9."""
     if hierarchy.coding is None or not hierarchy.coding.name.startswith("icd9"):
