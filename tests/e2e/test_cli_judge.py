@@ -15,6 +15,8 @@ from audit.base.files import sha256_of
 from audit.cli.app import app
 from fixtures.sealed_files import listed, reseal
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 LABELS = [("a", "cow"), ("b", "dog"), ("b", "tool"), ("c", "cat"), ("c", "mammal"), ("d", "elf")]
 EDGES = "cow,mammal dog,mammal cat,mammal mammal,animal bird,animal animal,thing tool,thing"

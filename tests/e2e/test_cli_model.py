@@ -21,6 +21,8 @@ from audit.runs.read import read_run
 from fixtures.sealed_files import listed
 from fixtures.toy import EDGES
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 CLASSES = ("bird", "cow", "dog", "tool")
 LABELS = ("dog", "cow", "tool", "bird", "dog", "cow")

@@ -13,6 +13,8 @@ from audit.policy.policy import Policy
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 
 CENTRES = {"circle": (0.0, 0.0), "oval": (1.5, 0.0), "square": (0.0, 8.0)}
@@ -66,7 +68,6 @@ def measured(hierarchy: Hierarchy) -> dict[str, float]:
 AGGREGATION = {"aggregation": "descendants"}
 
 
-@pytest.mark.slow
 def test_the_model_has_learned_something_and_confuses_the_close_blobs() -> None:
     scores, truth = softmax()
     answers = scores.argmax(axis=1)
@@ -75,7 +76,6 @@ def test_the_model_has_learned_something_and_confuses_the_close_blobs() -> None:
     assert measured(ALIGNED)["accuracy"] == (answers == truth).mean()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["accuracy_alignment", "recovered", "abstraction_match"])
 def test_the_aligned_tree_beats_the_misaligned_one(name: str) -> None:
     aligned, misaligned = measured(ALIGNED)[name], measured(MISALIGNED)[name]

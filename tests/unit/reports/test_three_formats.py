@@ -17,6 +17,8 @@ from audit.results.result import AuditResult, to_json_bytes
 from reports.html import html_text
 from tests.unit.reports.document import VOID, joined
 
+pytestmark = pytest.mark.slow
+
 Findings = Mapping[str, str]
 """What is told of each finding by its id, without spaces."""
 
@@ -44,7 +46,6 @@ def test_a_finding_left_out_of_the_result_is_missed(rich: AuditResult, html: str
     assert read_html(html).keys() - read_json(to_json_bytes(cut)).keys() == {left_out}
 
 
-@pytest.mark.slow
 def test_a_finding_left_out_on_paper_is_missed(rich: AuditResult, tmp_path: Path) -> None:
     whole, cut, left_out = without_one(rich, 0)
     reports.write_pdf(cut, tmp_path / "cut.pdf")

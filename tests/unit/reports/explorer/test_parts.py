@@ -31,6 +31,8 @@ from reports.words.parts import Node
 from tests.unit.reports.explorer.test_links import follow_all
 from tests.unit.reports.explorer.test_pages import rows_of
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("sklearn")
 SAID = {
     "explanations": {*OF_EXPLANATIONS, "nodes", "examples"},
@@ -78,7 +80,6 @@ def file_of(visitor: Visitor, address: str, **asked: str) -> list[dict[str, str]
     return [*csv.DictReader(io.StringIO(answer.text))]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_the_page_has_the_chapters_on_its_part_and_all_tables_that_have_rows(
     visitors: dict[str, Visitor], runs: Path, part: str
@@ -100,7 +101,6 @@ def test_the_page_has_the_chapters_on_its_part_and_all_tables_that_have_rows(
         assert visitors[part].get(f"/{other}/nodes").status == 404
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_every_table_has_a_page_and_a_file_with_its_rows(
     visitors: dict[str, Visitor], runs: Path, part: str
@@ -259,7 +259,6 @@ def test_texts_of_records_are_in_no_table(visitors: dict[str, Visitor], runs: Pa
     assert examples["tokens"][0][0] not in re.findall(r"\w+", text)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_the_shared_view_has_the_chapters_and_nothing_else(
     runs: Path, part: str, tmp_path: Path
@@ -289,7 +288,6 @@ def test_every_table_that_a_run_may_have_is_described(runs: Path, part: str) -> 
     assert {*described} >= SAID[part] | {*tables(runs, part)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_every_link_leads_to_a_page(visitors: dict[str, Visitor], part: str) -> None:
     follow_all(visitors[part])
