@@ -16,12 +16,11 @@ pytestmark = pytest.mark.slow
 
 
 NARROW = {**MANNERS, "phone": ({"width": 390}, NO_CONTRAST)}
-LARGE = pytest.param("sample", marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("manner", NARROW)
 @pytest.mark.parametrize(
-    "document", [LARGE, "comparison", "hostile", "empty", "explained", "tested"], indirect=True
+    "document", ["sample", "comparison", "hostile", "empty", "explained", "tested"], indirect=True
 )
 def test_no_violation_of_wcag_2_2_aa(document: Path, visit: Visit, manner: str) -> None:
     opened, rules = NARROW[manner]

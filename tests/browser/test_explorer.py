@@ -33,7 +33,6 @@ def window(
         yield visitor
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [420, 1280, 1920])
 def test_the_walk_to_a_record_takes_four_clicks_and_leads_back(opened: Opened, width: int) -> None:
     page = opened("/", width=width)
@@ -49,7 +48,6 @@ def test_the_walk_to_a_record_takes_four_clicks_and_leads_back(opened: Opened, w
     assert page.url.endswith("/")
 
 
-@pytest.mark.slow
 def test_the_walk_by_keyboard_alone(opened: Opened) -> None:
     page = opened("/")
     focus_on(page, "nav a[href='/instances']")
@@ -78,7 +76,6 @@ def focus_on(page: Page, selector: str) -> None:
     raise AssertionError(f"the keyboard does not reach {selector}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("manner", MANNERS)
 def test_no_violation_of_wcag_2_2_aa(opened: Opened, manner: str) -> None:
     options, rules = MANNERS[manner]
@@ -96,7 +93,6 @@ def test_no_violation_of_wcag_2_2_aa(opened: Opened, manner: str) -> None:
         assert_fits(page)
 
 
-@pytest.mark.slow
 def test_every_page_is_complete_without_a_script(opened: Opened) -> None:
     page = opened("/findings", java_script_enabled=False)
     page.select_option("[name=severity]", "warning")
@@ -106,7 +102,6 @@ def test_every_page_is_complete_without_a_script(opened: Opened) -> None:
     page.wait_for_selector("dl.advice")
 
 
-@pytest.mark.slow
 def test_a_finding_is_copied_for_a_ticket(opened: Opened) -> None:
     page = opened("/findings", permissions=["clipboard-read", "clipboard-write"])
     page.click("#findings tbody a >> nth=0")

@@ -56,7 +56,6 @@ def page(browser: Browser, window: Visitor, request: pytest.FixtureRequest) -> I
     assert not faults
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "rules"),
     [("light", EVERY), ("dark", COLOURS), ("phone", NO_CONTRAST)],
@@ -70,7 +69,6 @@ def test_no_violation_of_wcag_2_2_aa(page: Page, rules: Rules) -> None:
         assert_fits(page)
 
 
-@pytest.mark.slow
 def test_from_a_node_to_the_history_and_back(page: Page) -> None:
     page.goto("/node?id=428")
     shares = page.locator("#beside tbody tr td:nth-child(4)").all_inner_texts()

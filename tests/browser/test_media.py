@@ -50,7 +50,6 @@ def opened(browser: Browser, reader: Visitor) -> Iterator[Callable[..., Page]]:
     assert not faults
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(420, "light"), (1280, "dark")])
 def test_no_violation_of_wcag_2_2_aa_with_picture_text_and_marks(
     opened: Callable[..., Page], width: int, scheme: str
@@ -63,7 +62,6 @@ def test_no_violation_of_wcag_2_2_aa_with_picture_text_and_marks(
         assert drawn == ([True] if instance == "both" else [])
 
 
-@pytest.mark.slow
 def test_a_method_is_chosen_without_a_script(opened: Callable[..., Page]) -> None:
     page = opened("both", java_script_enabled=False)
     assert page.locator("#attributions .passage mark").count() == 3

@@ -35,7 +35,6 @@ def entered(context: BrowserContext, window: Visitor) -> str:
     return here
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "scheme", "rules"),
     [(420, "dark", EVERY), (1280, "light", EVERY), (1920, "dark", NO_CONTRAST)],
@@ -58,7 +57,6 @@ def test_no_violation_of_wcag_2_2_aa(
     context.close()
 
 
-@pytest.mark.slow
 def test_the_tree_opens_and_closes_without_a_script_by_the_keyboard(
     browser: Browser, window: Visitor
 ) -> None:

@@ -62,7 +62,6 @@ def opened(browser: Browser) -> Iterator[Opened]:
     assert not faults
 
 
-@pytest.mark.slow
 def test_a_visitor_walks_from_the_verdict_to_a_node_and_its_finding(
     opened: Opened, public: Path
 ) -> None:
@@ -79,7 +78,6 @@ def test_a_visitor_walks_from_the_verdict_to_a_node_and_its_finding(
     assert page.locator("dl.facts dd").first.inner_text()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("manner", MANNERS)
 def test_no_violation_of_wcag_2_2_aa(opened: Opened, public: Path, manner: str) -> None:
     options, rules = MANNERS[manner]
@@ -91,7 +89,6 @@ def test_no_violation_of_wcag_2_2_aa(opened: Opened, public: Path, manner: str) 
         assert_fits(page)
 
 
-@pytest.mark.slow
 def test_each_chart_of_the_window_opens_alone_and_lies_within_its_frame(
     opened: Opened, public: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

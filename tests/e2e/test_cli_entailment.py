@@ -73,7 +73,6 @@ def test_a_clean_graph_has_no_finding(folder: Path) -> None:
     assert not any(findings(shared).values())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_is_planted_is_found_and_nothing_else(name: str, tmp_path: Path) -> None:
     path = tmp_path / "tuples.jsonl"

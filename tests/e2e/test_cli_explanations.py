@@ -188,7 +188,6 @@ def test_an_id_that_the_labels_lack_is_counted(files: Files) -> None:
     assert shared["explanations"]["facts"]["instances_without_labels"] > 0
 
 
-@pytest.mark.slow
 def test_a_model_that_learned_a_shortcut_is_found_by_its_branch(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from fixtures.clinical_notes import SHORTCUT_BRANCH
@@ -212,7 +211,6 @@ def test_a_model_that_learned_a_shortcut_is_found_by_its_branch(tmp_path: Path) 
     assert found["unfaithful"] == []
 
 
-@pytest.mark.slow
 def test_models_are_compared_and_scores_held_against_a_shuffled_model(files: Files) -> None:
     pytest.importorskip("statsmodels")
     other = explained_release(2, hierarchy=BODY, strength=1.0)[0]

@@ -98,7 +98,6 @@ def test_the_summary_has_colour_and_fits(toy_files: Files, out: Path, columns: i
     assert all(len(line) <= columns for line in lines if not line.startswith("Report: "))
 
 
-@pytest.mark.slow
 def test_no_color_is_honoured(toy_files: Files, out: Path) -> None:
     terminal = audited(toy_files, out, NO_COLOR="1")
 
@@ -119,7 +118,6 @@ def test_steps_are_shown_while_they_run_and_are_gone_at_the_end(
     assert "reading labels" not in CONTROL.sub("", summary(terminal.text))
 
 
-@pytest.mark.slow
 def test_a_terminal_that_cannot_move_its_cursor_shows_no_steps(toy_files: Files, out: Path) -> None:
     terminal = audited(toy_files, out, TERM="dumb")
 

@@ -131,7 +131,6 @@ def verdicts(found: ConceptMeasurements, test: str, seen: str = "N-1 slices") ->
     return rows["verdict"].to_list()
 
 
-@pytest.mark.slow
 def test_a_symbolic_encoder_passes_all_tests() -> None:
     found = measured(symbolic, 100, 2)
 
@@ -143,7 +142,6 @@ def test_a_symbolic_encoder_passes_all_tests() -> None:
     assert own(accuracies(found, "is_causal")) == pytest.approx([0.33, 0.34, 0.52], abs=0.03)
 
 
-@pytest.mark.slow
 def test_a_copy_of_the_composite_is_modular_and_not_causal() -> None:
     """The paper's own explanation of its models."""
     found = measured(symbolic_with_copy, 100, 2)
@@ -155,7 +153,6 @@ def test_a_copy_of_the_composite_is_modular_and_not_causal() -> None:
     assert verdicts(found, "is_causal") == ["fail"] * 3
 
 
-@pytest.mark.slow
 def test_a_composite_encoder_has_no_concept_for_unseen_classes() -> None:
     """Single draws of noise read up to .1 more or less."""
     found = measured(composite, 100, 2)
@@ -169,7 +166,6 @@ def test_a_composite_encoder_has_no_concept_for_unseen_classes() -> None:
     assert verdicts(found, "is_token_of_type") == ["fail"] * 3
 
 
-@pytest.mark.slow
 def test_layout_and_shape_in_one_symbol_take_more_than_one_slice() -> None:
     found = measured(layout_with_shape, 300)
     one = own(accuracies(found, "is_token_of_type", "1 slice"))
@@ -179,7 +175,6 @@ def test_layout_and_shape_in_one_symbol_take_more_than_one_slice() -> None:
     assert own(accuracies(found, "is_causal")) == pytest.approx([1, 1, 0.52], abs=0.03)
 
 
-@pytest.mark.slow
 def test_an_entangled_layout_is_not_modular() -> None:
     found = measured(entangled, 100, 2)
     modular, causal = accuracies(found, "is_modular"), accuracies(found, "is_causal")
@@ -192,7 +187,6 @@ def test_an_entangled_layout_is_not_modular() -> None:
     assert verdicts(found, "is_modular")[1:] == ["fail", "fail"]
 
 
-@pytest.mark.slow
 def test_what_inlp_leaves_of_an_entangled_layout_depends_on_units_and_noise() -> None:
     """Of 20 instances a class in their own units, and with a mean of 0 as the tests have them.
 
@@ -226,7 +220,6 @@ def test_probes_of_what_leace_was_fitted_to_are_at_chance(
         assert np.concatenate(right).mean() == pytest.approx(CHANCE[name], abs=0.03)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_probes_of_other_instances_than_leace_was_fitted_to_are_nearly_at_chance(
     encoder: Callable[[int], Representations],
@@ -299,7 +292,6 @@ def test_the_head_of_a_model_is_applied_to_its_own_units() -> None:
     assert own(causal) == pytest.approx(list(CHANCE.values()), abs=0.12)
 
 
-@pytest.mark.slow
 def test_units_and_rotation_of_a_layer_change_nothing() -> None:
     encoded = symbolic(12)
     turned = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 8)))[0]
@@ -312,7 +304,6 @@ def test_units_and_rotation_of_a_layer_change_nothing() -> None:
     assert difference.max() < 0.06
 
 
-@pytest.mark.slow
 def test_equal_input_gives_equal_tables_in_any_order_of_instances() -> None:
     encoded = symbolic(8)
     order = np.random.default_rng(1).permutation(len(encoded.instances))
@@ -353,7 +344,6 @@ def test_tables_have_their_columns_and_agree() -> None:
     assert found.dimensions["slices"].to_list() == [6, 6, 9]
 
 
-@pytest.mark.slow
 def test_controls_tell_what_a_probe_learns_by_heart() -> None:
     """Eighteen symbols let a linear probe learn any concepts of classes; they say little."""
     by_heart = measured(composite).controls.filter(judged="seen")
@@ -369,7 +359,6 @@ def test_a_kernel_probe_reads_what_is_entangled() -> None:
     assert seen["linear"].item() < 0.75 < 0.95 < seen["nonlinear"].item()
 
 
-@pytest.mark.slow
 def test_layers_and_the_random_network() -> None:
     """The first layer is noise and symbols, of which the last has only the symbols."""
     encoded = symbolic(24)

@@ -131,7 +131,6 @@ def validator() -> Iterator[Validator]:
         yield running
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["plain", "אבחנה ראשית", "e\u0301 \u200d \ufe0e", PRIVATE, ANCIENT, "🫀 heart", "心臓"]
 )
@@ -145,7 +144,6 @@ def test_verapdf_agrees_with_what_is_claimed(
     assert (CLAIM in text_of(path)) == conforms
 
 
-@pytest.mark.slow
 def test_verapdf_agrees_on_hostile_titles(validator: Validator, tmp_path: Path) -> None:
     path = tmp_path / "hostile.pdf"
     reports.write_pdf(results.hostile_result(), path)
