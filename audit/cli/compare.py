@@ -18,7 +18,7 @@ from audit.cli.output import (
     user_mistakes,
 )
 from audit.cli.rendering import imprint_of_run, render_comparison
-from audit.cli.sealing import reading_runs
+from audit.cli.seal_verification import reading_runs
 
 
 def compare(

@@ -11,7 +11,7 @@ from audit.base.errors import InputError
 from audit.base.plurals import counted
 from audit.cli.options import Force, RunFolder
 from audit.cli.output import user_mistakes
-from audit.cli.sealing import reading_runs
+from audit.cli.seal_verification import reading_runs
 
 if TYPE_CHECKING:
     from audit.runs.interface_export import Exported

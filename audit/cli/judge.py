@@ -27,7 +27,7 @@ from audit.cli.output import (
     user_mistakes,
 )
 from audit.cli.rendering import imprint_of_run, rendering
-from audit.cli.sealing import key_of, reading_runs
+from audit.cli.seal_verification import key_of, reading_runs
 
 
 def judge(

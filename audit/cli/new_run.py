@@ -15,7 +15,7 @@ from audit.base.errors import RenderError
 from audit.base.progress import Progress
 from audit.cli.output import exit_status, shown_progress, summarise, user_mistakes
 from audit.cli.rendering import imprint_of, rendering
-from audit.cli.sealing import key_of, refuse_broken
+from audit.cli.seal_verification import key_of, refuse_broken
 
 if TYPE_CHECKING:
     from audit.results.result import AuditResult

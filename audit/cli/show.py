@@ -19,7 +19,7 @@ from audit.cli.output import (
     user_mistakes,
     write_lines,
 )
-from audit.cli.sealing import reading_runs
+from audit.cli.seal_verification import reading_runs
 from audit.cli.stated_limits import limits_of
 
 if TYPE_CHECKING:

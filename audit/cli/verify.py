@@ -16,7 +16,7 @@ from audit.cli.output import (
     shown_progress,
     user_mistakes,
 )
-from audit.cli.sealing import key_of
+from audit.cli.seal_verification import key_of
 
 
 def verify(

@@ -31,7 +31,6 @@ from audit.results.result import AuditResult
 from audit.runs.analysis import Analysis
 from audit.runs.audit import input_record, run_audit, with_inputs
 from audit.runs.audited_entailment import read_entailment_graph
-from audit.runs.explained import read_explanations
 from audit.runs.inputs import (
     deciding_files,
     read_data,
@@ -42,6 +41,7 @@ from audit.runs.inputs import (
 from audit.runs.instances import instance_frame, write_instances
 from audit.runs.labels_alone import FLAT, LABELS_ALONE
 from audit.runs.manifest import RESTRICTED, RESULT
+from audit.runs.measured_explanations import read_explanations
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
 from audit.runs.settings import Engine, Settings

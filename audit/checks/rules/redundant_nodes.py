@@ -11,7 +11,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import carrying_both
 from audit.checks.shared.damaged_nodes import with_damage_named
-from audit.engine.pairs.apart import apart_pairs, in_common
+from audit.engine.pairs.disjoint import count_disjoint_pairs, overlapping_pairs
 from audit.engine.pairs.redundancy import (
     ALWAYS,
     LEAST_SUPPORT,
@@ -34,8 +34,8 @@ _COUNTS = ("instances", "support_a", "support_b")
 def run(measured: Measurements) -> Outcome:
     """Report pairs of nodes used as one, and nodes that rarely occur without another."""
     hierarchy, support = measured.hierarchy, measured.support
-    common = in_common(hierarchy.edges, hierarchy.closure, support, LEAST_SUPPORT)
-    family = apart_pairs(common, support, LEAST_SUPPORT)
+    common = overlapping_pairs(hierarchy.edges, hierarchy.closure, support, LEAST_SUPPORT)
+    family = count_disjoint_pairs(common, support, LEAST_SUPPORT)
     why_not = _why_not(measured, family)
     if why_not:
         return Outcome(family, _UNIT, not_applicable=why_not)

@@ -9,7 +9,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
-from audit.engine.statistics.company import company
+from audit.engine.statistics.log_lift import log_lift
 from audit.measure.measure import Measurements
 
 CLEARLY = math.log(2)
@@ -23,7 +23,7 @@ def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame)
 
     The evidence of a record for a reading is the sum, over its undamaged labels, of how much more
     often than by chance they occur beside that code in undamaged rows
-    (`audit.engine.statistics.company.company`). A record fits a reading if the evidence exceeds
+    (`audit.engine.statistics.log_lift.log_lift`). A record fits a reading if the evidence exceeds
     that of any other reading by `CLEARLY`. A reading is returned if more than half of the records
     with the label fit it; ``fitting`` is their number.
 
@@ -38,7 +38,7 @@ def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame)
     undamaged = labels.filter(pl.col("may_be_valid") & (pl.col("with_zeros").list.len() == 0))
     readings = asked["with_zeros"].explode().unique().sort().to_list()
     beside = _carried(measured, undamaged)
-    spoken = csr_array(beside @ company(beside, _unambiguous_codes(undamaged, readings)))
+    spoken = csr_array(beside @ log_lift(beside, _unambiguous_codes(undamaged, readings)))
     instances = dict(_instances(measured, asked).group_by("line").agg("instance").iter_rows())
     place = {code: column for column, code in enumerate(readings)}
     found = []

@@ -15,6 +15,7 @@ from audit.results.disclosure.cells import (
 )
 from audit.results.disclosure.change import shown_change
 from audit.results.disclosure.earlier import Earlier
+from audit.results.disclosure.inference import seen_whole
 from audit.results.disclosure.parts import opened_parts
 from audit.results.disclosure.protection import left_possible, protected
 from audit.results.disclosure.quantity import (
@@ -38,7 +39,6 @@ from audit.results.disclosure.quantity import (
     shown_parts,
     tightened,
 )
-from audit.results.disclosure.sight import seen_whole
 
 __all__ = [
     "AT_MOST",

@@ -15,18 +15,18 @@ from typing import TypeAlias
 
 from audit.results.disclosure.cells import Cell, Release, carried
 from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.label_sums import LabelSums
-from audit.results.disclosure.quantity import is_small, shown_count, shown_parts
-from audit.results.disclosure.sight import (
+from audit.results.disclosure.inference import (
     NEW,
     PARTS,
     SLACK,
     Form,
+    Inference,
     Part,
-    Sight,
     possible,
     seen_whole,
 )
+from audit.results.disclosure.label_sums import LabelSums
+from audit.results.disclosure.quantity import is_small, shown_count, shown_parts
 from audit.results.disclosure.sums import Ranges, fewest
 
 Step: TypeAlias = tuple[bool, bool, int, Cell, str]
@@ -281,25 +281,26 @@ class _Protection:
         return self.release.supports[cell.meets[0][1]]
 
     def _protect(self, form: Form, part: Part, earlier: Earlier | None) -> None:
-        sight = Sight.of(form, self.release, self._published, earlier, self.others.ranges)
+        inference = Inference.of(form, self.release, self._published, earlier, self.others.ranges)
         for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
-            while not sight.reaches(form, part, sign, wanted, self._read, self.min_cell):
-                found, leaning = sight.least(form, part, sign, self._read, self.min_cell)
+            while not inference.reaches(form, part, sign, wanted, self._read, self.min_cell):
+                found, leaning = inference.least(form, part, sign, self._read, self.min_cell)
                 if not sign * (found - wanted) > SLACK:
                     break
-                chosen = self._to_withhold(leaning) or self._further(sight, form, part, sign, found)
+                chosen = self._to_withhold(leaning)
+                chosen = chosen or self._further(inference, form, part, sign, found)
                 if not chosen:
                     break
                 self.told[chosen] = self._withheld(chosen)
                 del self._read
 
     def _further(
-        self, sight: Sight, form: Form, part: Part, sign: int, found: float
+        self, inference: Inference, form: Form, part: Part, sign: int, found: float
     ) -> Cell | None:
         """A count to withhold where the dual names none; None where totals alone are as narrow."""
-        seen = [cell for cell in sight.cells if self.counts.get(cell)]
+        seen = [cell for cell in inference.cells if self.counts.get(cell)]
         least = _without_shares(self.told | dict.fromkeys(seen, ">0"), self.shares)
-        free, _ = sight.least(form, part, sign, least, self.min_cell)
+        free, _ = inference.least(form, part, sign, least, self.min_cell)
         return None if sign * (found - free) <= SLACK else self._to_withhold(seen)
 
     @cached_property

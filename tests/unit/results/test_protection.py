@@ -23,7 +23,7 @@ from audit.results.disclosure import (
     protected,
     together,
 )
-from audit.results.disclosure.sight import NEW, Sight, possible
+from audit.results.disclosure.inference import NEW, Inference, possible
 from fixtures.strategies import hierarchies as drawn_hierarchies
 
 MIN_CELL = 11
@@ -123,8 +123,8 @@ def test_what_siblings_out_of_sight_leave_of_their_parent_is_inferred() -> None:
     small = ((1, carried("small")),)
 
     def least(values: dict[Cell, int]) -> float:
-        sight = Sight.of(small, of, values, None, {})
-        return sight.least(small, NEW, 1, {**values, carried("small"): "<11"}, MIN_CELL)[0]
+        inference = Inference.of(small, of, values, None, {})
+        return inference.least(small, NEW, 1, {**values, carried("small"): "<11"}, MIN_CELL)[0]
 
     assert least(counts) == pytest.approx(3)
     assert least(dict.fromkeys(told, 0) | {carried("top"): 5}) == pytest.approx(5)
@@ -141,10 +141,10 @@ def test_each_union_of_siblings_out_of_sight_has_a_bit_of_its_own() -> None:
     )
     counts = {carried(node): support for node, support in supports.items()}
     around = {carried(node): 1000 for node in ("left", "right")}
-    sight = Sight.of(((1, carried("small")),), of, counts | around, None, {})
-    bits = [1, *set(sight.sets.values()), *sight.rests.values()]
+    inference = Inference.of(((1, carried("small")),), of, counts | around, None, {})
+    bits = [1, *set(inference.sets.values()), *inference.rests.values()]
 
-    assert {cells[0].meets[0][1][:4] for cells in sight.rests} == {"left", "righ"}
+    assert {cells[0].meets[0][1][:4] for cells in inference.rests} == {"left", "righ"}
     assert sorted(bits) == [1 << place for place in range(len(bits))]
 
 

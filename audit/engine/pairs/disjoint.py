@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, triu
 from audit.base.dag import IntArray, Sparse
 
 
-def in_common(edges: Sparse, closure: Sparse, support: IntArray, least: int) -> Sparse:
+def overlapping_pairs(edges: Sparse, closure: Sparse, support: IntArray, least: int) -> Sparse:
     """Pairs of frequent nodes with a node in use at or below both; ancestor pairs are among them.
 
     Args:
@@ -35,15 +35,15 @@ def in_common(edges: Sparse, closure: Sparse, support: IntArray, least: int) -> 
     return common
 
 
-def apart_pairs(common: Sparse, support: IntArray, least: int) -> int:
+def count_disjoint_pairs(common: Sparse, support: IntArray, least: int) -> int:
     """Number of pairs of frequent nodes with nothing in use in common.
 
     Pairs without a joint instance count too; no pair is built.
 
     Args:
-        common: From `in_common`.
+        common: From `overlapping_pairs`.
         support: Instances carrying each node, shape (n_nodes,).
-        least: As in `in_common`.
+        least: As in `overlapping_pairs`.
     """
     frequent = int((support >= least).sum())
     return frequent * (frequent - 1) // 2 - int(common.nnz)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from audit.results.disclosure import Cell, Release, carried, protected, sight, together
-from audit.results.disclosure.witness import is_possible
+from audit.results.disclosure import Cell, Release, carried, inference, protected, together
+from audit.results.disclosure.feasibility import is_possible
 from audit.results.published_cells import pair_cells, release_of
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES
@@ -88,10 +88,10 @@ def test_what_is_withheld_is_the_same_with_few_kinds_tried_first(
 ) -> None:
     """Where every label is a kind of its own, and where some are not told apart."""
     release, counts = drawn
-    with patch.object(sight, "TYPES", types):
-        with patch.object(sight, "MANY", 0):
+    with patch.object(inference, "TYPES", types):
+        with patch.object(inference, "MANY", 0):
             first = protected(counts, release, MIN_CELL)
-        with patch.object(sight, "MANY", 2**62):
+        with patch.object(inference, "MANY", 2**62):
             whole = protected(counts, release, MIN_CELL)
 
     assert first == whole
@@ -104,8 +104,8 @@ def test_those_who_carry_two_nodes_by_different_labels_can_be_all_with_two_label
     release = release_of(result.nodes, result.edges, result.ledger)
     cell = pair_cells(release, "heart", "lung")["instances"]
     form = ((1, cell),)
-    program = sight.Sight.of(form, release, {cell: 30}, None, {})
+    program = inference.Inference.of(form, release, {cell: 30}, None, {})
 
     assert cell.differing
-    assert program.least(form, sight.NEW, 1, {}, 11)[0] == pytest.approx(0)
-    assert program.least(form, sight.NEW, -1, {}, 11)[0] == pytest.approx(30)
+    assert program.least(form, inference.NEW, 1, {}, 11)[0] == pytest.approx(0)
+    assert program.least(form, inference.NEW, -1, {}, 11)[0] == pytest.approx(30)

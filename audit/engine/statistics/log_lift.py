@@ -9,7 +9,7 @@ from audit.base.dag import Sparse
 from audit.engine.statistics.association import shrunk_ratio
 
 
-def company(labels: Sparse, code_of: Sparse) -> Sparse:
+def log_lift(labels: Sparse, code_of: Sparse) -> Sparse:
     """Logarithm of the ratio of observed to chance co-occurrence of each label with each code.
 
     A label occurs beside a code on a record if another label of the record is that code. By chance,

@@ -1,4 +1,4 @@
-"""company: labels that stand beside a code more often than by chance."""
+"""log_lift: labels that stand beside a code more often than by chance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import gamma
 
-from audit.engine.statistics.company import company
+from audit.engine.statistics.log_lift import log_lift
 
 N_LABELS = 6
 CODES = [{0}, {1, 2}, set[int]()]
@@ -26,7 +26,7 @@ def found(sets: Sequence[set[int]]) -> NDArray[np.float64]:
     labels = np.array([[x in own for x in range(N_LABELS)] for own in sets], np.int64)
     code_of = np.array([[x in code for code in CODES] for x in range(N_LABELS)], np.int64)
     given = csr_array(labels.reshape(len(sets), N_LABELS))
-    return company(given, csr_array(code_of)).toarray()
+    return log_lift(given, csr_array(code_of)).toarray()
 
 
 def by_hand(sets: Sequence[set[int]]) -> list[list[float]]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from audit.results.disclosure.cells import Cell, LabelSet, Release, carried
 from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.witness import is_possible
+from audit.results.disclosure.feasibility import is_possible
 
 TYPES = 8
 """Largest number of kinds of label in one program, which has at most 2 ** TYPES unknowns."""
@@ -44,7 +44,7 @@ Form: TypeAlias = tuple[tuple[int, Cell | None], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class Inference:
     """The variables of one program: kinds of instances by the label sets nearest to a cell.
 
     Args:
@@ -76,7 +76,7 @@ class Sight:
         counts: Mapping[Cell, int],
         earlier: Earlier | None,
         known: Mapping[Cell, tuple[int, int]],
-    ) -> Sight:
+    ) -> Inference:
         """Build the program around the label sets of a form."""
         then = earlier.published if earlier else {}
         sets, codes = _nearest(form, release, {**then, **counts})
