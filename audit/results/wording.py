@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from audit.base.percentages import percentage
 from audit.base.plurals import bound, of_one
 from audit.results.disclosure import (
     Shown,
@@ -102,5 +103,5 @@ def in_words(name: str, value: Shown) -> str:
     if isinstance(value, str):
         return bound(value)
     if name.endswith(("share", "limit")):
-        return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
+        return percentage(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

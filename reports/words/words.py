@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import TypeAlias
 
+from audit.base.percentages import percentage
 from audit.base.plurals import bound
 
 Value: TypeAlias = int | float | str | None
@@ -168,12 +169,8 @@ def percent(share: float | None) -> str:
 
     >>> percent(0.1234), percent(None)
     ('12.3%', 'withheld')
-    >>> percent(0.0001)
-    '<0.1%'
     """
-    if share is None:
-        return WITHHELD
-    return "<0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
+    return WITHHELD if share is None else percentage(share)
 
 
 def number(value: Value) -> str:

@@ -18,7 +18,7 @@ from reports.explorer.views import other_runs, shared_pages
 from reports.explorer.views.drift import drifts
 from reports.explorer.views.parts import said_of
 from reports.words import metric_words
-from reports.words.words import RELATION, counted, number, printable, words
+from reports.words.words import RELATION, counted, number, percent, printable, words
 
 PARTNERS = (
     Column("node", "Together with", "node"),
@@ -180,6 +180,6 @@ def _residual(view: NodeView) -> str:
         return ""
     return (
         f"Of {counted(use['n'], 'instance')} with a label below it, {use['k']:,} "
-        f"({use['share']:.1%}; 95% interval {use['low']:.1%} to {use['high']:.1%}) have labels "
-        "there that are all “other” or “unspecified”."
+        f"({percent(use['share'])}; 95% interval {percent(use['low'])} to {percent(use['high'])}) "
+        "have labels there that are all “other” or “unspecified”."
     )

@@ -199,6 +199,7 @@ def test_a_shared_finding_has_titles_and_hides_small_cells() -> None:
         ("instances", 12345, "12,345"),
         ("share", 0.1234, "12.3%"),
         ("residual_share", 1.0, "100.0%"),
+        ("residual_share", 0.9999, ">99.9%"),
         ("limit", 0.5, "50.0%"),
         ("lift", 1234.5, "1,234.50"),
         ("instances", "<11", "<11"),
