@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from audit.base.percentages import percentage
 from benchmarks.finding_recount import Recount
 
 DECOYS: Mapping[str, Mapping[str, int]] = {
@@ -138,19 +139,20 @@ def _entry(check: str, recount: Recount, ends: tuple[str, ...], tables: Mapping[
             own = tables["residuals"].filter(pl.col("residual") == "all")
             k, of = own.filter(pl.col("parent") == ends[0]).select("k", "n").row(0)
             statement = (
-                f"Below {names[0]}, {k:,} of {of:,} instances ({k / of:.1%}) carry only residual "
-                "labels: the residual share is high, above 50.0%."
+                f"Below {names[0]}, {k:,} of {of:,} instances ({percentage(k / of)}) carry only "
+                "residual labels: the residual share is high, above 50.0%."
             )
             cases = recount.only_among(tables["catch_alls"], *ends)
         case "redundant_nodes":
             first, second = (len(recount.carried[end]) for end in ends)
             both, chance = recount.both(*ends), first * second / n
+            share = percentage(both / (first + second - both))
+            by_chance = percentage(chance / (first + second - chance))
             cases = recount.carried[ends[0]] & recount.carried[ends[1]]
             statement = (
                 f"{both:,} of {n:,} instances carry both {names[0]} and {names[1]}, which are "
-                f"{both / (first + second - both):.1%} of those that carry either, where chance "
-                f"gives {chance / (first + second - chance):.1%}: on these the two are used as one "
-                "label."
+                f"{share} of those that carry either, where chance gives {by_chance}: on these the "
+                "two are used as one label."
             )
         case "unexpected_pair":
             joint, expected = recount.joint(*ends), recount.scanned.expected(*ends)
@@ -165,9 +167,9 @@ def _entry(check: str, recount: Recount, ends: tuple[str, ...], tables: Mapping[
             k, labelled = len(cases), recount.both(*ends)
             statement = (
                 f"{names[0]} and {names[1]}, of different branches, are predicted together on "
-                f"{k:,} of {n:,} instances ({k / n:.1%}) and labelled together on {labelled:,} "
-                f"({labelled / n:.1%}): the model has made the data’s habit {k / labelled:.2f} "
-                "times as strong."
+                f"{k:,} of {n:,} instances ({percentage(k / n)}) and labelled together on "
+                f"{labelled:,} ({percentage(labelled / n)}): the model has made the data’s habit "
+                f"{k / labelled:.2f} times as strong."
             )
         case _:
             forth, back, expected = recount.exchanges.of(*ends)
@@ -176,10 +178,10 @@ def _entry(check: str, recount: Recount, ends: tuple[str, ...], tables: Mapping[
             statement = (
                 f"{names[0]} and {names[1]}, {_relation(recount, *ends)}: the model answers one "
                 f"in place of the other on {forth + back:,} of {one:,} instances "
-                f"({(forth + back) / one:.1%}) labelled with just one of them, where "
-                f"{expected:.2f} are "
-                f"expected of labels mistaken as often. On {forth:,} of them the first is the "
-                f"label and the second the answer, on {back:,} it is the other way round."
+                f"({percentage((forth + back) / one)}) labelled with just one of them, where "
+                f"{expected:.2f} are expected of labels mistaken as often. On {forth:,} of them "
+                "the first is the label and the second the answer, on "
+                f"{back:,} it is the other way round."
             )
     return Entry(check, " and ".join(ends), statement, ends, tuple(sorted(cases)), reported=False)
 

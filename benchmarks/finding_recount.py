@@ -219,8 +219,9 @@ def _named(finding: Mapping[str, Any]) -> Iterable[str]:
     return (node["id"] for node in finding["nodes"])
 
 
-def _share(k: int, n: int) -> str:
-    return "<0.1%" if 0 < k / n < 0.0005 else f"{k / n:.1%}"
+def _share(k: float, n: float) -> str:
+    text = f"{k / n:.1%}"
+    return {"0.0%": "<0.1%", "100.0%": ">99.9%"}.get(text, text) if 0 < k < n else text
 
 
 def _of(k: int, n: int) -> str:
@@ -417,13 +418,13 @@ def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
     first, second, both = len(recount.carried[a]), len(recount.carried[b]), recount.both(a, b)
     if finding["id"].endswith(":beside"):
         yield f"{_of(both, first)} instances that carry the first carry both"
-        yield f"which are {both / first:.1%}"
-        yield f"chance gives {second / n:.1%}"
+        yield f"which are {_share(both, first)}"
+        yield f"chance gives {_share(second, n)}"
         return
     chance = first * second / n
     yield f"{_of(both, recount.n)} instances carry both"
-    yield f"which are {both / (first + second - both):.1%}"
-    yield f"chance gives {chance / (first + second - chance):.1%}"
+    yield f"which are {_share(both, first + second - both)}"
+    yield f"chance gives {_share(chance, first + second - chance)}"
 
 
 def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:

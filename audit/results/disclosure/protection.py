@@ -287,8 +287,9 @@ class _Protection:
                 found, leaning = inference.least(form, part, sign, self._read, self.min_cell)
                 if not sign * (found - wanted) > SLACK:
                     break
-                chosen = self._to_withhold(leaning)
-                chosen = chosen or self._further(inference, form, part, sign, found)
+                chosen = self._to_withhold(leaning) or self._further(
+                    inference, form, part, sign, found
+                )
                 if not chosen:
                     break
                 self.told[chosen] = self._withheld(chosen)
