@@ -7,12 +7,13 @@ from types import ModuleType
 
 import pytest
 
+from audit.base import percentages
 from reports.chapters.cards import evidence_lines
 from reports.charts.palette import DARK, LIGHT
 from reports.words import parts, words
 
 
-@pytest.mark.parametrize("module", [words, parts])
+@pytest.mark.parametrize("module", [words, parts, percentages])
 def test_examples_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 
