@@ -63,6 +63,15 @@ class Outcome:
     not_applicable: str = ""
 
 
+def first_unmet(*requirements: tuple[object, str]) -> str:
+    """Why a rule cannot be applied: the reason of the first requirement that is false, or empty.
+
+    Args:
+        requirements: What must be true, and the reason to give where it is not.
+    """
+    return next((reason for holds, reason in requirements if not holds), "")
+
+
 @dataclass(frozen=True)
 class Check:
     """A check: one rule over measurements.

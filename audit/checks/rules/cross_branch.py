@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray, Sparse, row
-from audit.checks.check import Check, Outcome
+from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.branch_meetings import (
     Meeting,
     lowest_pairs,
@@ -42,14 +42,14 @@ def run(measured: Measurements) -> Outcome:
         denominator=len(ruled),
         denominator_unit="pairs of branches in use that a rule of the policy covers",
         findings=tuple(_findings(measured, ruled)),
-        not_applicable="" if ruled else _why_not(apart),
+        not_applicable=first_unmet(
+            (apart, "fewer than two separate branches are in use"),
+            (
+                ruled,
+                "no rule of the policy covers two branches in use: the map of branches shows them",
+            ),
+        ),
     )
-
-
-def _why_not(apart: list[tuple[int, int]]) -> str:
-    if not apart:
-        return "fewer than two separate branches are in use"
-    return "no rule of the policy covers two branches in use: the map of branches shows them"
 
 
 def _rule(measured: Measurements, a: int, b: int) -> BranchRule | None:

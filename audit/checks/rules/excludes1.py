@@ -10,7 +10,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse
-from audit.checks.check import TOP_PARTS, Check, Outcome
+from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
@@ -45,7 +45,10 @@ def run(measured: Measurements) -> Outcome:
         return Outcome(
             denominator=several,
             denominator_unit=_INSTANCES,
-            not_applicable=_why_not(exclusions),
+            not_applicable=first_unmet(
+                (exclusions is not None, "this hierarchy has no Excludes1 notes"),
+                (several, "no instance has two labels"),
+            ),
         )
     sides = _sides(exclusions, measured.hierarchy)
     conflicts = _conflicts(measured, sides)
@@ -57,10 +60,6 @@ def run(measured: Measurements) -> Outcome:
             for rows in conflicts.sort("note").partition_by("note", maintain_order=True)
         ),
     )
-
-
-def _why_not(exclusions: Exclusions | None) -> str:
-    return "no instance has two labels" if exclusions else "this hierarchy has no Excludes1 notes"
 
 
 def _notes_read(exclusions: Exclusions) -> str:

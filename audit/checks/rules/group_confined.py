@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
-from audit.checks.check import Check, Limit, Outcome
+from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
@@ -80,14 +80,14 @@ def run(measured: Measurements) -> Outcome:
             for found, q in zip(confined, q_values, strict=True)
             if q <= rate
         ),
-        not_applicable="" if judged else _why_not(columns),
+        not_applicable=first_unmet(
+            (columns, "no split and no strata column has two values"),
+            (
+                judged,
+                f"no node below a shared parent is carried by {LEAST_UNITS} instances or groups",
+            ),
+        ),
     )
-
-
-def _why_not(columns: list[_Column]) -> str:
-    if not columns:
-        return "no split and no strata column has two values"
-    return f"no node below a shared parent is carried by {LEAST_UNITS} instances or groups"
 
 
 def _counted(measured: Measurements, name: str) -> _Column | None:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check, Outcome
+from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.fitting_readings import fits_best
 from audit.checks.shared.label_findings import finding_of_labels, label_parts
@@ -43,19 +43,19 @@ def run(measured: Measurements) -> Outcome:
     with counts only, no reading is preferred.
     """
     integrity = integrity_of(measured)
-    why_not = _why_not(measured, integrity)
+    why_not = first_unmet(
+        (
+            integrity is not None and integrity.zero_tables,
+            "no code of this hierarchy is known to start with 0",
+        ),
+        (measured.ledger.rows_read, "no row was read"),
+    )
     return Outcome(
         denominator=measured.ledger.rows_read,
         denominator_unit="rows",
         findings=() if why_not or integrity is None else _findings(measured, integrity),
         not_applicable=why_not,
     )
-
-
-def _why_not(measured: Measurements, integrity: Integrity | None) -> str:
-    if integrity is None or not integrity.zero_tables:
-        return "no code of this hierarchy is known to start with 0"
-    return "" if measured.ledger.rows_read else "no row was read"
 
 
 def _findings(measured: Measurements, integrity: Integrity) -> tuple[Finding, ...]:

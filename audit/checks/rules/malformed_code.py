@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check, Outcome
+from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import looked_at, refused_for
@@ -32,14 +32,11 @@ def run(measured: Measurements) -> Outcome:
             data_user="Leave these rows out, and say so.",
             of=looked.rows,
         ),
-        not_applicable=_why_not(measured),
+        not_applicable=first_unmet(
+            (measured.hierarchy.coding, "this hierarchy has no rules for the shape of a label"),
+            (not looked.why_not, looked.why_not),
+        ),
     )
-
-
-def _why_not(measured: Measurements) -> str:
-    if not measured.hierarchy.coding:
-        return "this hierarchy has no rules for the shape of a label"
-    return looked_at(measured).why_not
 
 
 def cases(measured: Measurements, _: Finding) -> IntArray:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray
-from audit.checks.check import Check, Outcome
+from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.rule_carriers import carrying_any, named, parts_of
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules
@@ -63,7 +63,10 @@ def run(measured: Measurements) -> Outcome:
         denominator=len(asked),
         denominator_unit=_unit(measured, len(rules)),
         findings=tuple(finding for group in groups for finding in _findings(measured, group)),
-        not_applicable=_why_not(len(rules), len(asked)),
+        not_applicable=first_unmet(
+            (rules, "neither the policy nor the hierarchy states which code needs another"),
+            (len(asked), "no instance has a code that needs another"),
+        ),
     )
 
 
@@ -76,12 +79,6 @@ def _unit(measured: Measurements, rules: int) -> str:
         f"{unit} (rules: {rules:,}; {len(noted.rules):,} of {every:,} notes of release "
         f"{noted.release} require a code without a condition)"
     )
-
-
-def _why_not(rules: int, asked: int) -> str:
-    if not rules:
-        return "neither the policy nor the hierarchy states which code needs another"
-    return "" if asked else "no instance has a code that needs another"
 
 
 def _groups(measured: Measurements, rule: Companion) -> Iterator[_Asked]:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check, Outcome
+from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count
@@ -32,14 +32,11 @@ def run(measured: Measurements) -> Outcome:
         denominator=len(tried) if pairs else 0,
         denominator_unit="columns of the instances, and all of them together",
         findings=tuple(_findings(measured, tried)) if pairs else (),
-        not_applicable=_why_not(pairs, tried),
+        not_applicable=first_unmet(
+            (tried, "no column is left that could be a stratum"),
+            (pairs, "no pair of nodes is reported"),
+        ),
     )
-
-
-def _why_not(pairs: int, tried: list[tuple[str, ...]]) -> str:
-    if not tried:
-        return "no column is left that could be a stratum"
-    return "" if pairs else "no pair of nodes is reported"
 
 
 def _tried(measured: Measurements) -> list[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check, Outcome
+from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, refused_for, written
@@ -27,14 +27,10 @@ def run(measured: Measurements) -> Outcome:
         denominator=read,
         denominator_unit="rows",
         findings=() if integrity is None else (*_marked(measured), *_shaped(measured)),
-        not_applicable=_why_not(asked, read),
+        not_applicable=first_unmet(
+            (asked, "no other version of this hierarchy is known"), (read, "no row was read")
+        ),
     )
-
-
-def _why_not(asked: bool, read: int) -> str:
-    if not asked:
-        return "no other version of this hierarchy is known"
-    return "" if read else "no row was read"
 
 
 def _marked(measured: Measurements) -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check, Limit, Outcome
+from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.checks.shared.dated_codes import (
     ON_THEIR_DAY,
     among_not_dated,
@@ -57,14 +57,14 @@ def run(measured: Measurements) -> Outcome:
             *(() if listed else finding_of_instances(measured, _NAME)),
             *shallower(measured),
         ),
-        not_applicable=_why_not(can_tell or open_nodes, read),
+        not_applicable=first_unmet(
+            (
+                can_tell or open_nodes,
+                "the hierarchy has one node, and no complete list says which codes are assignable",
+            ),
+            (read, "no row was read"),
+        ),
     )
-
-
-def _why_not(can_tell: bool, read: int) -> str:
-    if not can_tell:
-        return "the hierarchy has one node, and no complete list says which codes are assignable"
-    return "" if read else "no row was read"
 
 
 def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:

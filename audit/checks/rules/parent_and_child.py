@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray
-from audit.checks.check import TOP_PARTS, Check, Outcome
+from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
@@ -21,14 +21,11 @@ def run(measured: Measurements) -> Outcome:
         denominator=measured.labelled,
         denominator_unit="instances with labels",
         findings=() if allowed else _findings(measured),
-        not_applicable=_why_not(allowed, measured.labelled),
+        not_applicable=first_unmet(
+            (not allowed, "this hierarchy allows a label beside its ancestor"),
+            (measured.labelled, "no instance has a label"),
+        ),
     )
-
-
-def _why_not(allowed: bool, labelled: int) -> str:
-    if allowed:
-        return "this hierarchy allows a label beside its ancestor"
-    return "" if labelled else "no instance has a label"
 
 
 def _findings(measured: Measurements) -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import TOP_PARTS, Check, Outcome
+from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import distinct
 from audit.checks.shared.labels_as_written import integrity_of
 from audit.hierarchies.integrity import Integrity
@@ -28,14 +28,11 @@ def run(measured: Measurements) -> Outcome:
         denominator=ordered,
         denominator_unit="instances with a label in first place",
         findings=() if integrity is None else _findings(measured, integrity, first),
-        not_applicable=_why_not(asked, ordered),
+        not_applicable=first_unmet(
+            (asked, "no code of this hierarchy is known to be excluded from first place"),
+            (ordered, "the labels of an instance have no order"),
+        ),
     )
-
-
-def _why_not(asked: bool, ordered: int) -> str:
-    if not asked:
-        return "no code of this hierarchy is known to be excluded from first place"
-    return "" if ordered else "the labels of an instance have no order"
 
 
 def _findings(

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check, Outcome
+from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
 from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.engine.pairs.disjoint import count_disjoint_pairs, overlapping_pairs
@@ -36,7 +36,10 @@ def run(measured: Measurements) -> Outcome:
     hierarchy, support = measured.hierarchy, measured.support
     common = overlapping_pairs(hierarchy.edges, hierarchy.closure, support, LEAST_SUPPORT)
     family = count_disjoint_pairs(common, support, LEAST_SUPPORT)
-    why_not = _why_not(measured, family)
+    why_not = first_unmet(
+        (int(measured.direct_support.sum()) > measured.labelled, "no instance has two labels"),
+        (family, f"no two such nodes are on {LEAST_SUPPORT} instances each"),
+    )
     if why_not:
         return Outcome(family, _UNIT, not_applicable=why_not)
     least, places = measured.policy.redundant_jaccard.value, Places(hierarchy.closure, support)
@@ -61,12 +64,6 @@ def run(measured: Measurements) -> Outcome:
             ),
         ),
     )
-
-
-def _why_not(measured: Measurements, family: int) -> str:
-    if int(measured.direct_support.sum()) <= measured.labelled:
-        return "no instance has two labels"
-    return "" if family else f"no two such nodes are on {LEAST_SUPPORT} instances each"
 
 
 def _pairs(measured: Measurements) -> Together:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray, row
-from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
+from audit.checks.check import TOP_PARTS, Check, Limit, Outcome, first_unmet
 from audit.checks.shared.residual_gaps import differing, instances_compared
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.engine.statistics.shrinkage import SharePrior
@@ -47,14 +47,14 @@ def run(measured: Measurements) -> Outcome:
             ),
             *differences,
         ),
-        not_applicable="" if len(judged.table) else _why_not(measured),
+        not_applicable=first_unmet(
+            (measured.residual, "no assignable node of this hierarchy is residual"),
+            (
+                len(judged.table),
+                "no parent with residual and specific nodes below has enough instances",
+            ),
+        ),
     )
-
-
-def _why_not(measured: Measurements) -> str:
-    if not measured.residual:
-        return "no assignable node of this hierarchy is residual"
-    return "no parent with residual and specific nodes below has enough instances"
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check, Outcome
+from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.dated_codes import (
     ON_THEIR_DAY,
@@ -47,17 +47,15 @@ def run(measured: Measurements) -> Outcome:
             *_in_no_list(measured),
             *_replaced(measured),
         ),
-        not_applicable=_why_not(can_tell, read),
+        not_applicable=first_unmet(
+            (
+                can_tell,
+                "this hierarchy names neither an edition of its lists of codes nor a code that it "
+                "retired",
+            ),
+            (read, "no row was read"),
+        ),
     )
-
-
-def _why_not(can_tell: bool, read: int) -> str:
-    if not can_tell:
-        return (
-            "this hierarchy names neither an edition of its lists of codes nor a code that it "
-            "retired"
-        )
-    return "" if read else "no row was read"
 
 
 def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, triu
 
 from audit.base.dag import BoolArray, IntArray, row
-from audit.checks.check import TOP_PARTS, Check, Outcome
+from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.measure.measure import Measurements
 from audit.policy.rules import Exclusive
 from audit.results.disclosure import Quantity, count, derived
@@ -40,14 +40,11 @@ def run(measured: Measurements) -> Outcome:
         denominator=len(carrying),
         denominator_unit="instances with a node of a declared group",
         findings=tuple(finding for finding in found if finding is not None),
-        not_applicable=_why_not(len(groups), len(carrying)),
+        not_applicable=first_unmet(
+            (groups, "the policy declares no nodes mutually exclusive"),
+            (carrying, "no instance carries a node of a declared group"),
+        ),
     )
-
-
-def _why_not(groups: int, carrying: int) -> str:
-    if not groups:
-        return "the policy declares no nodes mutually exclusive"
-    return "" if carrying else "no instance carries a node of a declared group"
 
 
 def _group(measured: Measurements, declared: Exclusive) -> _Group:

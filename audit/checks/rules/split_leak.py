@@ -9,7 +9,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray
-from audit.checks.check import TOP_PARTS, Check, Outcome
+from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import distinct
 from audit.engine.pairs.pair_counts import support
 from audit.engine.statistics.random_split import chance_of_unseen, unseen_by_chance
@@ -39,12 +39,10 @@ def run(measured: Measurements) -> Outcome:
         denominator=splits["instance"].n_unique(),
         denominator_unit="instances with a split",
         findings=tuple(_findings(measured)) if several else (),
-        not_applicable="" if several else _why_not(splits),
+        not_applicable=first_unmet(
+            (len(splits), "no split is named"), (several, "all instances are in one split")
+        ),
     )
-
-
-def _why_not(splits: pl.DataFrame) -> str:
-    return "no split is named" if splits.is_empty() else "all instances are in one split"
 
 
 def _findings(measured: Measurements) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse, row
-from audit.checks.check import TOP_PARTS, Check, Outcome
+from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
@@ -25,14 +25,14 @@ def run(measured: Measurements) -> Outcome:
         denominator=of,
         denominator_unit="instances with an unspecified label",
         findings=_finding(measured, beside, of) if of else (),
-        not_applicable="" if of else _why_not(measured),
+        not_applicable=first_unmet(
+            (
+                _open(measured),
+                "no assignable node of this hierarchy is an unspecified one among siblings",
+            ),
+            (of, "no instance has an unspecified label"),
+        ),
     )
-
-
-def _why_not(measured: Measurements) -> str:
-    if not _open(measured):
-        return "no assignable node of this hierarchy is an unspecified one among siblings"
-    return "no instance has an unspecified label"
 
 
 def _open(measured: Measurements) -> list[int]:

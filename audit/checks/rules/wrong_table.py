@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check, Outcome
+from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import (
@@ -37,7 +37,10 @@ def run(measured: Measurements) -> Outcome:
             for table, found in by_table.items()
             for finding in _of_table(measured, table, found, read[table])
         ),
-        not_applicable=_why_not(tables, sum(read.values())),
+        not_applicable=first_unmet(
+            (len(tables) >= 2, "codes of this hierarchy belong to one code set"),
+            (sum(read.values()), "no row says which table it was found in"),
+        ),
     )
 
 
@@ -48,12 +51,6 @@ def _by_table(measured: Measurements) -> dict[str, pl.DataFrame]:
         return {}
     labels = read_again(measured, integrity)
     return {table: labels.filter(pl.col("table") == table) for table in integrity.tables}
-
-
-def _why_not(tables: tuple[str, ...], read: int) -> str:
-    if len(tables) < 2:
-        return "codes of this hierarchy belong to one code set"
-    return "" if read else "no row says which table it was found in"
 
 
 def _of_table(
