@@ -78,8 +78,9 @@ def concepts(
 
 def _settings(options: Mapping[str, Any]) -> Settings:
     from audit.checks.judging import judging_date
+    from audit.concepts.settings import Testing
     from audit.runs.labels_alone import FLAT, REPRESENTATIONS
-    from audit.runs.settings import Settings, Testing
+    from audit.runs.settings import Settings
 
     labels = options["labels"]
     refuse_without_labels(options, ("format", "id", "label", "predictions"))

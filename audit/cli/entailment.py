@@ -186,8 +186,9 @@ def write_entailment_prompts(
 
 def _settings(options: Mapping[str, Any]) -> Settings:
     from audit.checks.judging import judging_date
+    from audit.entailment.settings import Entailing
     from audit.runs.labels_alone import ENTAILMENT, FLAT
-    from audit.runs.settings import Entailing, Settings
+    from audit.runs.settings import Settings
 
     first, *further = options["files"]
     named: dict[str, Any] = {

@@ -49,7 +49,8 @@ from audit.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from audit.runs.settings import Explaining, Settings
+    from audit.explanations.settings import Explaining
+    from audit.runs.settings import Settings
 
 
 def explanations(
@@ -107,7 +108,7 @@ def _settings(options: Mapping[str, Any]) -> Settings:
 
 
 def _explaining(options: Mapping[str, Any]) -> Explaining:
-    from audit.runs.settings import Explaining
+    from audit.explanations.settings import Explaining
 
     stated = {name: options[name] for name in Explaining.model_fields}
     merging = options["word_pieces"]

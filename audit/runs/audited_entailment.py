@@ -25,13 +25,14 @@ from audit.entailment.prompting.answers import answer_texts, read_answers
 from audit.entailment.reading.answer_columns import AnswerRows, refuse_foreign
 from audit.entailment.reading.columns import ELEMENTS
 from audit.entailment.reading.reading import read_entailment
+from audit.entailment.settings import Entailing
 from audit.hierarchies.formats.wordnet import read_wordnet
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.results.parts.entailment_part import SHARED, EntailmentPart
 from audit.results.result import AuditResult
 from audit.runs.labels_alone import ENTAILMENT, labels_alone
-from audit.runs.settings import Entailing, Settings
+from audit.runs.settings import Settings
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,12 +15,12 @@ from audit.explanations.attributions import Attributions
 from audit.explanations.faithful_rows import read_faithfulness
 from audit.explanations.measure import ExplanationMeasurements, measure_explanations
 from audit.explanations.reading.reading import read_attributions
+from audit.explanations.settings import Explaining
 from audit.explanations.shown_examples import shown_examples
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.results.parts.explanation_part import ExplanationPart
 from audit.runs.labels_alone import ATTRIBUTIONS, labels_alone
-from audit.runs.settings import Explaining
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,16 +9,18 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, field_serializer
 
 from audit.base.dag import Aggregation
+from audit.base.stored_path import StoredPath
+from audit.concepts.settings import Testing
 from audit.data.prediction_formats.transforms import Transform
 from audit.data.sources import Source, source_of
+from audit.entailment.settings import Entailing
+from audit.explanations.settings import Explaining
 from audit.hierarchies.coding import Unlisted
 from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.reading import built_in_named
 from audit.policy.model_questions import Levels
 from audit.runs.labels_alone import FLAT
 
-_Path: TypeAlias = Annotated[Path, PlainSerializer(lambda path: str(path.absolute()))]
-"""A path as typed; serialised as an absolute path."""
 _Dataset: TypeAlias = Annotated[
     str,
     BeforeValidator(str),
@@ -27,93 +29,6 @@ _Dataset: TypeAlias = Annotated[
 """A path as typed, serialised as an absolute one if it is there; or the name of a table."""
 
 Engine: TypeAlias = Literal["memory", "stream", "spark"]
-
-
-class Explaining(BaseModel):
-    """The settings for auditing explanations.
-
-    Args:
-        attributions: File of attributions.
-        evidence: File of human evidence; None: it stands among the attributions, if anywhere.
-        faithfulness: File of faithfulness; None without one.
-        randomised: File of scores of the same rows by models with shuffled parameters; None
-            without one.
-        informed: Per model those that also read the explanation.
-        reference_model: The model that the others are compared with; None to compare none.
-        only: The examples that nodes are compared by.
-        draws: Other explanations that each is held against.
-        word_pieces: How word pieces are merged; None leaves them.
-        stop_words: Name of the list of words that are not evidence.
-        text: Whether words of the source may be shown.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    attributions: _Path
-    evidence: _Path | None = None
-    faithfulness: _Path | None = None
-    randomised: _Path | None = None
-    informed: dict[str, tuple[str, ...]] = {}
-    reference_model: str | None = None
-    only: Literal["all", "right", "wrong", "common"] = "all"
-    draws: int = 10
-    word_pieces: Literal["sum", "mean", "max"] | None = None
-    stop_words: Literal["paper", "clinical"] = "paper"
-    text: bool = False
-
-
-class Testing(BaseModel):
-    """The settings for testing concepts in representations.
-
-    Args:
-        representations: File of representations.
-        facets: Table of facets; None to take the ancestors at `depths`, or titles.
-        depths: Depths of the hierarchy whose nodes are nested dimensions beside the others.
-        titles: Whether words that recur in titles are crossed dimensions.
-        layer: The layer that tests are about; None for the last.
-        baseline: Representations of the same instances by an untrained network; None without.
-        seeds: Number of resampled splits.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    representations: _Path
-    facets: _Path | None = None
-    depths: tuple[int, ...] = ()
-    titles: bool = False
-    layer: str | None = None
-    baseline: _Path | None = None
-    seeds: int = 5
-
-
-class Entailing(BaseModel):
-    """The settings for auditing an entailment graph.
-
-    Args:
-        further: Files of tuples beside the dataset.
-        kind: What the files hold, a name of `audit.entailment.reading.columns.KINDS`.
-        columns: Columns of the files that have another name than what they hold.
-        positives: File of the tuples for generation, which should be the valid ones; None without.
-        predictions: Files of predicted validity.
-        answers: Files of a language model's answers to prompts.
-        generations: Files of generated concepts.
-        ratings: File of people's ratings of generated concepts; None without.
-        wordnet: Folder of a WordNet; None without.
-        meteor: Whether generated concepts are also measured by METEOR.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    further: tuple[_Path, ...] = ()
-    kind: str = "tuples"
-    columns: dict[str, str] = {}
-    positives: _Path | None = None
-    predictions: tuple[_Path, ...] = ()
-    answers: tuple[_Path, ...] = ()
-    generations: tuple[_Path, ...] = ()
-    ratings: _Path | None = None
-    wordnet: _Path | None = None
-    meteor: bool = False
 
 
 class Settings(BaseModel):
@@ -169,28 +84,28 @@ class Settings(BaseModel):
     group: str | None = None
     split: str | None = None
     strata: tuple[str, ...] = ()
-    titles: tuple[_Path, ...] = ()
+    titles: tuple[StoredPath, ...] = ()
     relations: tuple[str, ...] = ()
     unlisted: Unlisted | None = None
     dangling: Dangling | None = None
     anyway: bool = False
-    classes: _Path | None = None
-    predictions: _Path | None = None
+    classes: StoredPath | None = None
+    predictions: StoredPath | None = None
     transform: Transform | None = None
     single_label: bool = False
     device: str | None = None
-    policy: _Path | None = None
+    policy: StoredPath | None = None
     min_cell: int | None = None
     title: str | None = None
-    reference: _Path | None = None
-    protected_with: tuple[_Path, ...] = ()
+    reference: StoredPath | None = None
+    protected_with: tuple[StoredPath, ...] = ()
     seed: int = 0
     today: date
     engine: Engine = "memory"
     memory: int | None = None
     master: str | None = None
     limits: dict[str, int] = {}
-    add_to: _Path | None = None
+    add_to: StoredPath | None = None
     levels: Levels | None = None
     aggregation: Aggregation | None = None
     subgraphs: tuple[str, ...] = ()
@@ -227,8 +142,8 @@ class Judging(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    policy: _Path
-    reference: _Path | None = None
+    policy: StoredPath
+    reference: StoredPath | None = None
     today: date
 
 

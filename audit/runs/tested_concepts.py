@@ -19,13 +19,13 @@ from audit.concepts.mistakes import with_mistakes
 from audit.concepts.reading.facet_tables import read_facets
 from audit.concepts.reading.reading import read_representations
 from audit.concepts.representations import Representations
+from audit.concepts.settings import Testing
 from audit.concepts.title_facets import facets_from_titles
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.results.parts.concept_part import SHARED, ConceptPart
 from audit.runs.labels_alone import REPRESENTATIONS, labels_alone
-from audit.runs.settings import Testing
 
 
 @dataclass(frozen=True, eq=False)
