@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
+from functools import cache, partial
 
 
 def main(vega_lite: str) -> int:
@@ -27,17 +29,21 @@ def main(vega_lite: str) -> int:
 
 def _answer(specification: bytes, vega_lite: str) -> dict[str, str]:
     try:
-        import vl_convert
-
-        source = vl_convert.vegalite_to_svg(
-            specification.decode("ascii"),
-            vl_version=vega_lite,
-            allowed_base_urls=[],
-            show_warnings=False,
-        )
+        source = _converter()(specification.decode("ascii"), vl_version=vega_lite)
     except Exception as error:
         return {"failed": f"{type(error).__name__}: {error}"}
     return {"svg": source}
+
+
+@cache
+def _converter() -> Callable[..., str]:
+    """What turns a specification into an SVG, and may fetch nothing on the way."""
+    import vl_convert
+
+    if hasattr(vl_convert, "configure"):  # from 2.0 on a call cannot forbid it, the process can
+        vl_convert.configure(allowed_base_urls=[], base_url=False)
+        return vl_convert.vegalite_to_svg
+    return partial(vl_convert.vegalite_to_svg, allowed_base_urls=[], show_warnings=False)
 
 
 if __name__ == "__main__":
