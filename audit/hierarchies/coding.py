@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from audit.hierarchies.integrity import Integrity
-
-if TYPE_CHECKING:
-    from audit.hierarchies.hierarchy import Hierarchy
 
 Unlisted: TypeAlias = Literal["refuse", "hang"]
 """Treatment of labels that a hierarchy lacks: refuse them, or add them where their digits say."""
@@ -49,5 +46,5 @@ class Coding(Protocol):
     def retired(self) -> Mapping[str, tuple[str, ...]]:
         """Labels that the hierarchy itself says it has retired, with their successors, if any."""
 
-    def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+    def place(self, label: str, table: str | None, nodes: Container[str]) -> Placement:
         """Find the node of a label as written; ``table`` names the code set it was found in."""

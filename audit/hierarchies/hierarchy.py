@@ -32,7 +32,6 @@ from audit.hierarchies.building import (
 from audit.hierarchies.coding import Coding, Unlisted
 from audit.hierarchies.dangling import Dangling, DroppedEdges, without_dangling
 from audit.hierarchies.notes import Companions, Exclusions
-from audit.hierarchies.relations import relate_two
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -214,14 +213,6 @@ class Hierarchy:
     def descendants(self, node: str, *, with_self: bool = False) -> tuple[str, ...]:
         """Nodes below, in node order; strict unless ``with_self``."""
         return self._without(node, dag.row(self.below, self.index(node)), with_self)
-
-    def relation(self, a: str, b: str) -> str:
-        """The relation of two different nodes: one of `RELATIONS`."""
-        return relate_two(self, self.index(a), self.index(b))[0]
-
-    def lowest_common_ancestor(self, a: str, b: str) -> str:
-        """The deepest node at or above both nodes; ties by smaller height, then node order."""
-        return self.nodes[relate_two(self, self.index(a), self.index(b))[1]]
 
     def describe(self, index: int) -> str:
         """A node as sentences name it: its title, then its code.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,7 @@ from numpy.typing import NDArray
 from audit.base import dag
 from audit.base.cores import cores
 from audit.base.dag import IntArray, Sparse
-
-if TYPE_CHECKING:
-    from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 
 RELATIONS = ("ancestor", "sibling", "overlap", "same_branch", "cross_branch")
 """Names of the relations between two nodes; the first that holds applies."""
@@ -50,6 +47,8 @@ def relate(
 
 def relate_two(hierarchy: Hierarchy, a: int, b: int) -> tuple[str, int]:
     """Relation and lowest common ancestor of two different nodes, as `relate` gives them.
+
+    The latter is the deepest node at or above both; ties by smaller height, then node order.
 
     Only what is above and below the two is visited, where `relate` prepares the whole hierarchy.
 

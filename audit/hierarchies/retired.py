@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from audit.hierarchies.coding import Placement
-from audit.hierarchies.hierarchy import Hierarchy
 
 OBSOLETE = ("obsolete", "is_obsolete", "deprecated")
 """Names under which files say that an id is obsolete: of ontology portals, of OBO, of OWL."""
@@ -52,9 +51,9 @@ class RetiredIds:
         """Every retired id, with its successors."""
         return {**self.considered, **{old: (new,) for old, new in self.main.items()}}
 
-    def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+    def place(self, label: str, table: str | None, nodes: Container[str]) -> Placement:
         """The node with that id, else the one that took the place of it."""
-        node = label if label in hierarchy else self.main.get(label)
+        node = label if label in nodes else self.main.get(label)
         if node is not None:
             return Placement(node=node)
         return Placement(reason="retired_code" if label in self.considered else "unknown_code")

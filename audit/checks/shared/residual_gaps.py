@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray
+from audit.hierarchies.relations import relate_two
 from audit.measure.measure import Measurements
 from audit.measure.residual_differences import REFERENCE, difference_without, residual_differences
 from audit.results.disclosure import count, derived
@@ -65,14 +66,18 @@ def _differences_explained(
 
     for line in sorted(rows, key=order):
         parent, column, value = _key(line)
+        index = hierarchy.index(parent)
         standing = [key for key, by in explained.items() if not by and key[1] == column]
         same = [key for key in standing if key[0] == parent]
-        below = [key for key in standing if hierarchy.relation(key[0], parent) == "ancestor"]
+        below = [
+            key
+            for key in standing
+            if relate_two(hierarchy, hierarchy.index(key[0]), index)[0] == "ancestor"
+        ]
         if not same and below and column != REFERENCE:
             left_out = np.zeros(measured.n_instances, np.bool_)
             for node, _, _ in below:
                 left_out[measured.loaded.below.labelled(hierarchy.index(node))] = True
-            index = hierarchy.index(parent)
             remaining = difference_without(measured, column, value, index, left_out)
             same = below if abs(remaining) <= floor else []
         explained[_key(line)] = tuple(finding_id(_NAME, *key) for key in same)

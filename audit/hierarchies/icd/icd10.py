@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from audit.hierarchies.coding import Placement
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9, icd9_shapes
 from audit.hierarchies.integrity import Integrity
 
@@ -116,20 +115,20 @@ class ICD10Coding:
         """None: its lists of codes name no successors."""
         return {}
 
-    def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+    def place(self, label: str, table: str | None, nodes: Container[str]) -> Placement:
         """Find the node of a label as written, or the reason why it has none."""
         if table in _OTHER_TABLES:
             return Placement(reason=_OTHER_TABLES[table])
         code = dotted(label)
-        if code in hierarchy:
+        if code in nodes:
             return Placement(code)
         if not is_code(code):
-            return _by_id(label.strip().upper(), hierarchy)
-        parent = icd9.nearest_prefix(code, hierarchy)
+            return _by_id(label.strip().upper(), nodes)
+        parent = icd9.nearest_prefix(code, nodes)
         if parent is None:
             return Placement(reason="unknown_code")
         return Placement(code, parent)
 
 
-def _by_id(label: str, hierarchy: Hierarchy) -> Placement:
-    return Placement(label) if label in hierarchy else Placement(reason="malformed_code")
+def _by_id(label: str, nodes: Container[str]) -> Placement:
+    return Placement(label) if label in nodes else Placement(reason="malformed_code")

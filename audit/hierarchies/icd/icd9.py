@@ -7,7 +7,6 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from audit.hierarchies.coding import Placement
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9_shapes import has_shape_of_icd10_alone, why_never_first
 from audit.hierarchies.integrity import Integrity
 
@@ -121,16 +120,16 @@ class ICD9Coding:
         """None: its lists of codes name no successors."""
         return {}
 
-    def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+    def place(self, label: str, table: str | None, nodes: Container[str]) -> Placement:
         """Find the node of a label as written, or the reason why it has none."""
         if table in _OTHER_TABLES:
             return Placement(reason=_OTHER_TABLES[table])
-        code = _likeliest(readings(label, table), hierarchy)
+        code = _likeliest(readings(label, table), nodes)
         if code is None:
-            return _by_id(label.strip(), hierarchy)
-        if code in hierarchy:
+            return _by_id(label.strip(), nodes)
+        if code in nodes:
             return Placement(code)
-        parent = self.parent_of(code, hierarchy)
+        parent = self.parent_of(code, nodes)
         if parent is None:
             return Placement(reason=self.reason_without_place)
         return Placement(code, parent)
@@ -151,7 +150,7 @@ def _likeliest(codes: tuple[str, ...], nodes: Container[str]) -> str | None:
     return max(codes, key=lambda c: (c in nodes, category(c) in nodes), default=None)
 
 
-def _by_id(label: str, hierarchy: Hierarchy) -> Placement:
+def _by_id(label: str, nodes: Container[str]) -> Placement:
     """The node with that id, unless it is a code: then it is one of the other table."""
-    is_node = label in hierarchy and table_of(label) is None
+    is_node = label in nodes and table_of(label) is None
     return Placement(label) if is_node else Placement(reason="malformed_code")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from audit.checks.rules.cross_branch import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import relate_two
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
@@ -220,12 +221,11 @@ def test_meetings_equal_plain_python_by_instances_and_by_counts(
     hierarchy, sets = drawn
     labels = {f"i{n}": set(each) for n, each in enumerate(sets)}
     parents = plain.parents_of(hierarchy.nodes, hierarchy.edge_frame().iter_rows())
-    branches = [hierarchy.nodes[i] for i in hierarchy.branches]
     apart = [
-        (a, b)
-        for a in branches
-        for b in branches
-        if a < b and hierarchy.relation(a, b) != "ancestor"
+        (hierarchy.nodes[a], hierarchy.nodes[b])
+        for a in hierarchy.branches
+        for b in hierarchy.branches
+        if a < b and relate_two(hierarchy, a, b)[0] != "ancestor"
     ]
     met = {pair: len(plain.carrying_apart(parents, labels, *pair)) for pair in apart}
     written = {i: sorted(each) for i, each in labels.items()}
