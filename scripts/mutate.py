@@ -77,7 +77,8 @@ ROOMS = {
          "tests/e2e/test_cli_seal_key.py", "tests/e2e/test_cli_verify.py"),
     ),
     "readers": Room(
-        ("audit/base/files.py", "audit/data/columns.py", "audit/data/label_formats/*.py",
+        ("audit/base/files.py", "audit/data/records.py", "audit/data/json_lines.py",
+         "audit/data/label_format.py", "audit/data/label_formats/*.py",
          "audit/data/prediction_formats/*.py", "audit/data/mapping.py"),
         ("tests/unit/base/test_files.py", "tests/unit/base/test_limits.py", "tests/unit/data",
          "tests/contract/test_loaders.py", "tests/contract/test_prediction_loaders.py",

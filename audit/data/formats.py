@@ -8,7 +8,6 @@ from dataclasses import replace
 from audit.base.errors import AuditError, FormatError, InputError, first_cases
 from audit.base.files import whole_characters
 from audit.data.class_names import Classes
-from audit.data.columns import column_for
 from audit.data.joined_cells import cells_of, hold_several
 from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
 from audit.data.label_formats import (
@@ -40,6 +39,7 @@ from audit.data.prediction_formats import (
     scores_sets,
     scores_wide,
 )
+from audit.data.records import column_for
 from audit.data.sources import File, Folder, Frame, Source, source_of
 
 FORMATS: tuple[LabelFormat, ...] = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from audit.data.columns import ID_NAMES
 from audit.data.joined_cells import cells_of, hold_several
 from audit.data.numbered_columns import families
+from audit.data.records import ID_NAMES
 from audit.data.sources import Source
 
 _ID = re.compile(r"(^|_|\b)(id|key|no|nr)$|^(patient|subject|record|case|stay|admission|instance)")

@@ -12,6 +12,7 @@ import polars as pl
 from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
 from audit.data.dataset import LabelDataset
+from audit.data.records import Records
 from audit.entailment.corrections import corrections, write_corrected
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.detection.predictions import (
@@ -22,7 +23,7 @@ from audit.entailment.generation.generations import read_generations
 from audit.entailment.generation.ratings import read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
 from audit.entailment.prompting.answers import answer_texts, read_answers
-from audit.entailment.reading.answer_columns import AnswerRows, refuse_foreign
+from audit.entailment.reading.answer_columns import refuse_foreign
 from audit.entailment.reading.columns import ELEMENTS
 from audit.entailment.reading.reading import read_entailment
 from audit.entailment.settings import Entailing
@@ -118,7 +119,7 @@ def _positives(settings: Entailing) -> EntailmentDataset | None:
     return read_entailment(settings.positives, settings.kind, columns, labelled=False)
 
 
-def _predictions(settings: Entailing) -> AnswerRows:
+def _predictions(settings: Entailing) -> Records:
     """Predicted validity, and answers to prompts."""
     read = []
     if settings.predictions:

@@ -7,9 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import column_named
 from audit.concepts.facets import FACETS, Facets, check_facets
-from audit.data.columns import pick
+from audit.data.records import pick
 from audit.data.sources import File
 
 
@@ -27,9 +26,7 @@ def read_facets(path: Path | str) -> Facets:
             `audit.concepts.facets.check_facets`.
     """
     source = File(Path(path))
-    frame = source.table()
-    columns = {name: column_named(frame, name, source) for name in FACETS}
-    table = pick(frame, source, **columns).cast(pl.Schema(FACETS))
+    table = pick(source.table(), source, **{name: name for name in FACETS})
     if table.is_empty():
         raise SchemaError("a facet table with rows is required", found="none", where=source)
     _refuse_blank(table, source)

@@ -8,8 +8,8 @@ from audit.base.errors import SchemaError, first_cases
 from audit.concepts.reading.arrays import representations_of
 from audit.concepts.reading.names import COLUMNS, layer_names
 from audit.concepts.representations import Representations
-from audit.data.columns import tidy
 from audit.data.label_formats.arrays import AnyArray
+from audit.data.records import pick
 from audit.data.sources import Source
 
 
@@ -32,7 +32,7 @@ def read_parquet(source: Source) -> Representations:
             where=source,
         )
     own = [name for name in COLUMNS if name in table.columns]
-    texts = tidy(table.select(own), source, lists=["labels"])
+    texts = pick(table, source, **{name: name for name in own})
     return representations_of(
         {name: _matrix(table[column], source) for name, column in layers.items()},
         _labels(texts["labels"]),

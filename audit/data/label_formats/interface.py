@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.data.columns import raw_labels, refuse_named
 from audit.data.interface_folder import (
     CONFUSION,
     INSTANCES,
@@ -14,7 +13,7 @@ from audit.data.interface_folder import (
     InterfaceFolder,
     holds,
 )
-from audit.data.label_format import Columns, LabelFormat, RawLabels
+from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels, refuse_named
 from audit.data.sources import Source
 from audit.hierarchies.formats.interface import GRAPH
 

@@ -7,19 +7,18 @@ from dataclasses import replace
 
 import polars as pl
 
-from audit.data.columns import (
-    column_for,
-    exploded,
-    id_among,
-    id_beside,
-    parts,
-    pick,
-    raw_labels,
-    tidy,
-)
 from audit.data.joined_cells import cells_of, hold_several, separator_of
-from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
+from audit.data.label_format import (
+    Batches,
+    Columns,
+    LabelFormat,
+    RawLabels,
+    exploded,
+    id_beside,
+    raw_labels,
+)
 from audit.data.label_formats import caml
+from audit.data.records import column_for, id_among, parts, pick, tidy
 from audit.data.sources import Source
 from audit.data.unnamed_columns import unnamed_columns
 

@@ -11,14 +11,14 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.files import files_in
-from audit.data.columns import pick, present, raw_labels
-from audit.data.label_format import Columns, RawLabels
+from audit.data.label_format import Columns, RawLabels, raw_labels
 from audit.data.label_formats.mimic_admissions import (
     KEYS,
     columns_beside,
     folders_of,
     unnamed_beside,
 )
+from audit.data.records import pick, present
 from audit.data.sources import File, Folder, Source
 from audit.data.unnamed_columns import candidates, together, unnamed_columns
 

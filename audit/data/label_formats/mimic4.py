@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from audit.data.columns import present
 from audit.data.label_format import Columns, LabelFormat, RawLabels
 from audit.data.label_formats.mimic import coded_rows, kind_of, labels_of, matcher, tables_of
+from audit.data.records import present
 from audit.data.sources import Source
 
 

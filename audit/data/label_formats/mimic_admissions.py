@@ -10,8 +10,7 @@ import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import files_in
-from audit.data.columns import pick
-from audit.data.label_format import STRATUM
+from audit.data.records import STRATUM, pick
 from audit.data.sources import File, Folder, Source
 from audit.data.unnamed_columns import candidates, unnamed_columns
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from audit.base.errors import SchemaError
-from audit.data.columns import labels_on_lines
-from audit.data.label_format import Columns, LabelFormat, RawLabels
+from audit.data.label_format import Columns, LabelFormat, RawLabels, labels_on_lines
 from audit.data.sources import Source
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.data.columns import column_for, id_among, id_beside, pick, raw_labels, tidy
-from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
+from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels, id_beside, raw_labels
 from audit.data.numbered_columns import families, fitting, is_pattern, refuse_one_of_several
+from audit.data.records import column_for, id_among, pick, tidy
 from audit.data.sources import Source
 from audit.data.unnamed_columns import unnamed_columns
 

@@ -7,12 +7,12 @@ import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.data.class_names import Classes
-from audit.data.columns import ID_NAMES, tidy
 from audit.data.label_formats import grouped, psv
 from audit.data.label_formats.arrays import AnyArray
 from audit.data.label_formats.wide import refuse_repeated
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import matrix
+from audit.data.records import ID_NAMES, tidy
 from audit.data.sources import Source
 
 _OTHER_SHAPES = {"label", "labels", "node", "score", "parent", "prediction", "predicted"}
