@@ -1,4 +1,4 @@
-"""Readers of labels and predictions, one format a file."""
+"""All formats of labels and predictions, and which of them a source is of."""
 
 from __future__ import annotations
 
@@ -7,35 +7,29 @@ from dataclasses import replace
 
 from audit.base.errors import AuditError, FormatError, InputError, first_cases
 from audit.base.files import whole_characters
+from audit.data import interface_folder
 from audit.data.class_names import Classes
-from audit.data.joined_cells import cells_of, hold_several
 from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
 from audit.data.label_formats import (
     caml,
     grouped,
-    interface,
     joined,
     jsonl,
     long,
-    mimic3,
-    mimic4,
+    mimic,
     npy,
     psv,
     several,
     wide,
 )
+from audit.data.label_formats.joined import cells_of, hold_several
 from audit.data.nearest_command import nearest_command
 from audit.data.numbered_columns import is_pattern
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats import (
-    scores_answers,
-    scores_interface,
+    scores_arrays,
     scores_jsonl,
     scores_long,
-    scores_npy,
-    scores_npz,
-    scores_pt,
-    scores_safetensors,
     scores_sets,
     scores_wide,
 )
@@ -43,8 +37,8 @@ from audit.data.records import column_for
 from audit.data.sources import File, Folder, Frame, Source, source_of
 
 FORMATS: tuple[LabelFormat, ...] = (
-    mimic3.FORMAT,
-    mimic4.FORMAT,
+    mimic.MIMIC_III,
+    mimic.MIMIC_IV,
     caml.FORMAT,
     long.FORMAT,
     joined.FORMAT,
@@ -54,20 +48,17 @@ FORMATS: tuple[LabelFormat, ...] = (
     grouped.FORMAT,
     psv.FORMAT,
     npy.FORMAT,
-    interface.FORMAT,
+    interface_folder.FORMAT,
 )
 """All formats of label files."""
 
 PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
-    scores_npy.FORMAT,
-    scores_npz.FORMAT,
+    *scores_arrays.NUMPY,
     scores_long.FORMAT,
     scores_wide.FORMAT,
     scores_jsonl.FORMAT,
-    scores_pt.FORMAT,
-    scores_safetensors.FORMAT,
-    scores_interface.FORMAT,
-    scores_answers.FORMAT,
+    *scores_arrays.TENSORS,
+    interface_folder.OF_SCORES,
     *scores_sets.FORMATS,
 )
 """All formats of prediction files."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from audit.data.joined_cells import cells_of, hold_several
+from audit.data.label_formats.joined import cells_of, hold_several
 from audit.data.numbered_columns import families
 from audit.data.records import ID_NAMES
 from audit.data.sources import Source

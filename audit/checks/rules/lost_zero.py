@@ -17,7 +17,7 @@ from audit.checks.shared.labels_as_written import (
     lines,
     read_again,
 )
-from audit.hierarchies.integrity import Integrity
+from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count
 from audit.results.findings import Finding

@@ -25,7 +25,7 @@ from audit.checks.shared.uninformative_labels import (
     cases_uninformative,
     finding_of_instances,
 )
-from audit.hierarchies.integrity import Integrity
+from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING
 from audit.results.depths_since import SHALLOWER

@@ -1,4 +1,4 @@
-"""Helpers shared by MIMIC-III and MIMIC-IV: tables of codes, recognised by their names."""
+"""MIMIC-III and MIMIC-IV: codes of hospital admissions in tables that their names tell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.files import files_in
-from audit.data.label_format import Columns, RawLabels, raw_labels
+from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels
 from audit.data.label_formats.mimic_admissions import (
     KEYS,
     columns_beside,
@@ -171,3 +171,56 @@ def _named_tables(folder: Folder, subfolders: Collection[str]) -> list[File]:
 
 def _named(entry: Path, name: re.Pattern[str]) -> bool:
     return name.fullmatch(entry.name) is not None and entry.is_file()
+
+
+def read_third(source: Source, columns: Columns) -> RawLabels:
+    """Read MIMIC-III: the tables of a folder, or one table; the group is the patient by default."""
+    tables = tables_of(source)
+    return labels_of([_third(table, columns) for table in tables], source, tables, columns)
+
+
+def read_fourth(source: Source, columns: Columns) -> RawLabels:
+    """Read MIMIC-IV: the tables of a folder or its ``hosp`` subfolder, or one table.
+
+    ``table`` is ``diagnoses`` or ``procedures`` for ICD-9, ``diagnoses-10`` or ``procedures-10``
+    for ICD-10; a row of any other version is refused as ``bad_row``. Groups are patients.
+    """
+    tables = tables_of(source, "hosp")
+    return labels_of([_fourth(table, columns) for table in tables], source, tables, columns)
+
+
+def _third(table: Source, columns: Columns) -> pl.DataFrame:
+    rows = coded_rows(table.table(), table, columns, "icd9_code")
+    return rows.with_columns(table=pl.lit(kind_of(table), pl.String))
+
+
+def _fourth(table: Source, columns: Columns) -> pl.DataFrame:
+    frame = table.table()
+    rows = coded_rows(frame, table, columns, "icd_code", version="icd_version")
+    kind = kind_of(table) or ("procedures" if present(frame, "chartdate") else "diagnoses")
+    return _versioned(rows, kind)
+
+
+def _versioned(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
+    version = pl.col("version").cast(pl.Float64, strict=False)
+    unknown = pl.when(~version.is_in([9.0, 10.0]).fill_null(False)).then(pl.lit("bad_row"))
+    refused = pl.coalesce("refused", unknown) if "refused" in rows.columns else unknown
+    tenth = pl.when(version == 10).then(pl.lit(f"{kind}-10"))
+    return rows.with_columns(table=tenth.otherwise(pl.lit(kind)), refused=refused).drop("version")
+
+
+MIMIC_III = LabelFormat(
+    name="mimic3",
+    title="a folder with DIAGNOSES_ICD or PROCEDURES_ICD, or such a table with HADM_ID, ICD9_CODE",
+    matches=matcher({"hadm_id", "icd9_code"}),
+    read=read_third,
+    of_folders=True,
+)
+MIMIC_IV = LabelFormat(
+    name="mimic4",
+    title="a folder with diagnoses_icd or procedures_icd, or such a table with hadm_id, icd_code,"
+    " icd_version",
+    matches=matcher({"hadm_id", "icd_code", "icd_version"}, "hosp"),
+    read=read_fourth,
+    of_folders=True,
+)

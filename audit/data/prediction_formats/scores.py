@@ -9,10 +9,9 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.errors import SchemaError, first_cases
-from audit.data.class_names import Classes, file_of
+from audit.data.class_names import Classes, as_many, classes_for, distinct, file_of
 from audit.data.label_format import RawLabels
 from audit.data.label_formats.arrays import AnyArray, texts_of
-from audit.data.label_formats.classes import as_many, classes_for, distinct
 from audit.data.prediction_format import RawPredictions
 from audit.data.sources import Source
 

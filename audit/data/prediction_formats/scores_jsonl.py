@@ -8,11 +8,10 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from audit.base.errors import SchemaError
-from audit.data.class_names import Classes
+from audit.data.class_names import Classes, distinct
 from audit.data.json_lines import Line, keys_of, nested, objects, plain
 from audit.data.label_format import Columns
 from audit.data.label_formats import jsonl
-from audit.data.label_formats.classes import distinct
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import listed, predicted_sets
 from audit.data.records import id_among

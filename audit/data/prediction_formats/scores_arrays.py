@@ -1,4 +1,4 @@
-"""PyTorch files: a tensor of scores, read without unpickling any object."""
+"""Matrices of scores in files of arrays: NumPy, safetensors and PyTorch; no object is unpickled."""
 
 from __future__ import annotations
 
@@ -11,16 +11,49 @@ import numpy as np
 
 from audit.base.errors import InputError, SchemaError
 from audit.data.class_names import Classes
-from audit.data.label_formats.arrays import AnyArray
+from audit.data.label_formats.arrays import NPY_MAGIC, ZIP_MAGIC, AnyArray, read_npy, read_npz
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import matrix, matrix_among
 from audit.data.sources import Source
+from audit.data.tensors import read_tensors
 
-_SUFFIXES = (".pt", ".pth")
+
+def read_matrix(source: Source, classes: Classes | None) -> RawPredictions:
+    """Read a NumPy matrix whose column names are in ``classes``; ids are row numbers from 0.
+
+    Raises:
+        InputError: If it is not a NumPy file, is truncated, or holds pickled objects.
+        SchemaError: As in `audit.data.prediction_formats.scores.matrix`.
+    """
+    return matrix(read_npy(source), classes, source)
 
 
-def read(source: Source, classes: Classes | None) -> RawPredictions:
-    """Read a tensor, or a dictionary with ``scores`` or ``logits``.
+def read_archive(source: Source, classes: Classes | None) -> RawPredictions:
+    """Read the array ``scores``, or the only matrix, with ``classes`` and ``instances``, if any.
+
+    Names in the archive take precedence over those of the file ``classes``.
+
+    Raises:
+        InputError: If it is not an archive of NumPy, is truncated, or holds pickled objects.
+        SchemaError: As in `audit.data.prediction_formats.scores.matrix_among`.
+    """
+    return matrix_among(read_npz(source), classes, source)
+
+
+def read_safetensors(source: Source, classes: Classes | None) -> RawPredictions:
+    """Read the tensor ``scores``, else ``logits``, else the only one with two dimensions.
+
+    An optional tensor ``instances`` of whole numbers holds the ids.
+
+    Raises:
+        InputError: If header and numbers do not match, or the file is truncated.
+        SchemaError: As in `audit.data.prediction_formats.scores.matrix_among`.
+    """
+    return matrix_among(read_tensors(source).arrays, classes, source)
+
+
+def read_torch(source: Source, classes: Classes | None) -> RawPredictions:
+    """Read a tensor of PyTorch, or a dictionary with ``scores`` or ``logits``.
 
     ``classes`` and ``instances`` of the dictionary, lists or tensors, name columns and rows.
 
@@ -40,11 +73,6 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
         found=type(content).__name__,
         where=source,
     )
-
-
-def matches(source: Source) -> bool:
-    """Whether the suffix is ``.pt`` or ``.pth``."""
-    return source.suffix in _SUFFIXES
 
 
 def _loaded(source: Source) -> object:
@@ -110,9 +138,32 @@ def _plain(value: Any) -> AnyArray:
         return np.empty(0, object)
 
 
-FORMAT = PredictionFormat(
-    name="pt",
-    title="a PyTorch tensor, or a dictionary with scores or logits, and classes, if any",
-    matches=matches,
-    read=read,
+NUMPY = (
+    PredictionFormat(
+        name="npy",
+        title="a NumPy matrix with a row per instance and a column per class; --classes names the "
+        "columns",
+        matches=lambda source: source.head.startswith(NPY_MAGIC),
+        read=read_matrix,
+    ),
+    PredictionFormat(
+        name="npz",
+        title="an archive of NumPy arrays: scores and, if any, classes and instances",
+        matches=lambda source: source.suffix == ".npz" and source.head.startswith(ZIP_MAGIC),
+        read=read_archive,
+    ),
+)
+TENSORS = (
+    PredictionFormat(
+        name="pt",
+        title="a PyTorch tensor, or a dictionary with scores or logits, and classes, if any",
+        matches=lambda source: source.suffix in (".pt", ".pth"),
+        read=read_torch,
+    ),
+    PredictionFormat(
+        name="safetensors",
+        title="safetensors with the tensor scores or logits; --classes names the columns",
+        matches=lambda source: source.suffix == ".safetensors",
+        read=read_safetensors,
+    ),
 )
