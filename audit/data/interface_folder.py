@@ -17,8 +17,7 @@ from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import read_json
 from audit.data.class_names import Classes
 from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels, refuse_named
-from audit.data.prediction_format import PredictionFormat, RawPredictions
-from audit.data.prediction_formats.scores import listed
+from audit.data.prediction_format import PredictionFormat, RawPredictions, listed
 from audit.data.sources import File, Folder, Source
 from audit.hierarchies.formats.interface import GRAPH, Concept, read_concepts
 

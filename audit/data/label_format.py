@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.data.class_names import Classes
-from audit.data.records import STRATUM, column_for, id_among, parts, pick
+from audit.data.records import STRATUM, column_for, id_among
 from audit.data.sources import Source
 
 ROWS = {
@@ -173,43 +173,6 @@ def id_beside(
     for label in labels:
         source.refuse_numbers(instance, label)
     return instance, taken
-
-
-def lines_of(source: Source) -> pl.DataFrame:
-    """The nonblank lines of a text file, as ``line`` (number from 1) and ``text``."""
-    lines = pl.DataFrame({"text": source.text().split("\n")}).with_row_index("line", offset=1)
-    return lines.filter(pl.col("text").str.strip_chars() != "")
-
-
-def labels_on_lines(
-    source: Source,
-    columns: Columns,
-    separators: tuple[str, str],
-    refuse: Callable[[pl.DataFrame, Source], None],
-) -> RawLabels:
-    """The labels of a text whose lines have no header: an id, then its labels.
-
-    Args:
-        source: The text, or its parts.
-        columns: What the user named.
-        separators: What stands between the id and its labels, and between two labels.
-        refuse: Raises SchemaError for the lines of a part, as ``line``, ``text``, ``instance`` and
-            ``labels``.
-
-    Raises:
-        SchemaError: If ``refuse`` does, or the user named a column.
-    """
-    refuse_named(columns, source, "id", "label", "group", "split", "strata")
-    after_id, between = separators
-    halves = pl.col("text").str.splitn(after_id, 2).struct
-    own = {"instance": halves.field("field_0"), "labels": parts(halves.field("field_1"), between)}
-    split = []
-    for part in source.parts:
-        lines = lines_of(part).with_columns(**own)
-        refuse(lines, part)
-        split.append(lines.select("instance", "labels"))
-    listed = pick(pl.concat(split), source, instance="instance", labels="labels")
-    return raw_labels(exploded(listed), listed, source)
 
 
 def exploded(listed: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -15,12 +15,59 @@ import polars as pl
 from audit.base.errors import FormatError, SchemaError, first_cases
 from audit.base.files import refuse_pickle
 from audit.concepts.reading.arrays import representations_of
-from audit.concepts.reading.names import COLUMNS, HEAD, LAYERS, in_order, layer_names
 from audit.concepts.representations import LinearHead, Representations
-from audit.data.label_formats.arrays import AnyArray, read_npz, texts_of
+from audit.data.arrays import AnyArray, read_npz, read_tensors, texts_of
 from audit.data.records import pick
 from audit.data.sources import File, Source
-from audit.data.tensors import read_tensors
+
+LAYER = "layer:"
+"""What the name of a layer begins with in a file."""
+LAYERS = "layers"
+"""The names of the layers in the order in which a model computes them, if not that of the file."""
+COLUMNS = ("id", "labels", "prediction", "pair")
+HEAD = ("head_weight", "head_bias", "head_classes")
+
+
+def layer_names(
+    names: Iterable[str], others: Iterable[str], what: str, where: object
+) -> dict[str, str]:
+    """The layers of a file: the name of each, and that of its array or column, in file order.
+
+    Args:
+        names: Names of all arrays or columns.
+        others: Those that may be there besides layers.
+        what: What they are, for messages.
+        where: The file.
+
+    Raises:
+        SchemaError: If a name is none of these, or no layer is among them.
+    """
+    names, others = list(names), list(others)
+    layers = {name.removeprefix(LAYER): name for name in names if name.startswith(LAYER)}
+    unknown = [name for name in names if not name.startswith(LAYER) and name not in others]
+    if unknown or not layers:
+        raise SchemaError(
+            f"the {what} must be a {LAYER}NAME for each layer and, beside them,"
+            f" {', '.join(others)}",
+            found=first_cases(unknown or names) if names else f"no {what}",
+            where=where,
+            hint="rename or drop the others" if layers else f"begin the name with {LAYER}",
+        )
+    return layers
+
+
+def in_order(layers: dict[str, str], order: Iterable[str] | None, where: object) -> dict[str, str]:
+    """The layers in a stated order, each once; SchemaError if it does not name just them."""
+    if order is None:
+        return layers
+    stated = [name.removeprefix(LAYER) for name in order]
+    if sorted(stated) != sorted(layers):
+        raise SchemaError(
+            f"{LAYERS} must name each layer once",
+            found=f"{first_cases(stated)} for {first_cases(layers)}",
+            where=where,
+        )
+    return {name: layers[name] for name in stated}
 
 
 def read_archive(source: Source) -> Representations:
@@ -29,7 +76,7 @@ def read_archive(source: Source) -> Representations:
     ``labels`` has a label per instance, or a row of them, where blanks fill the row.
 
     Raises:
-        InputError: As `audit.data.label_formats.arrays.read_npz`.
+        InputError: As `audit.data.arrays.read_npz`.
         SchemaError: As `audit.concepts.reading.arrays.representations_of`, or if an array has
             another name or shape.
     """
@@ -43,7 +90,7 @@ def read_safetensors(source: Source) -> Representations:
     lists of them.
 
     Raises:
-        InputError: As `audit.data.tensors.read_tensors`.
+        InputError: As `audit.data.arrays.read_tensors`.
         SchemaError: As `read_archive`, or if a tensor has a type that is not read.
     """
     tensors = read_tensors(source)

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, OutputError
-from audit.concepts.reading.names import HEAD, LAYER, LAYERS
+from audit.concepts.reading.reading import HEAD, LAYER, LAYERS
 from audit.concepts.representations import Representations
-from audit.data.label_formats.arrays import AnyArray
+from audit.data.arrays import AnyArray
 
 
 def write_representations(representations: Representations, path: Path | str) -> None:

@@ -18,7 +18,7 @@ from audit.data.label_format import (
     raw_labels,
 )
 from audit.data.label_formats import joined
-from audit.data.numbered_columns import refuse_one_of_several
+from audit.data.label_formats.several import refuse_one_of_several
 from audit.data.records import column_for, id_among, pick
 from audit.data.sources import Source
 from audit.data.unnamed_columns import unnamed_columns

@@ -9,9 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.errors import SchemaError
+from audit.data.arrays import NPY_MAGIC, AnyArray, first_of, read_npy
 from audit.data.class_names import Classes, classes_for, file_of, read_classes
 from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels, refuse_named
-from audit.data.label_formats.arrays import NPY_MAGIC, AnyArray, first_of, read_npy
 from audit.data.sources import Source
 
 

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from audit.base.errors import InputError, SchemaError
+from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC, AnyArray, read_npy, read_npz, read_tensors
 from audit.data.class_names import Classes
-from audit.data.label_formats.arrays import NPY_MAGIC, ZIP_MAGIC, AnyArray, read_npy, read_npz
-from audit.data.prediction_format import PredictionFormat, RawPredictions
-from audit.data.prediction_formats.scores import matrix, matrix_among
+from audit.data.prediction_format import PredictionFormat, RawPredictions, matrix, matrix_among
 from audit.data.sources import Source
-from audit.data.tensors import read_tensors
 
 
 def read_matrix(source: Source, classes: Classes | None) -> RawPredictions:
@@ -23,7 +21,7 @@ def read_matrix(source: Source, classes: Classes | None) -> RawPredictions:
 
     Raises:
         InputError: If it is not a NumPy file, is truncated, or holds pickled objects.
-        SchemaError: As in `audit.data.prediction_formats.scores.matrix`.
+        SchemaError: As in `audit.data.prediction_format.matrix`.
     """
     return matrix(read_npy(source), classes, source)
 
@@ -35,7 +33,7 @@ def read_archive(source: Source, classes: Classes | None) -> RawPredictions:
 
     Raises:
         InputError: If it is not an archive of NumPy, is truncated, or holds pickled objects.
-        SchemaError: As in `audit.data.prediction_formats.scores.matrix_among`.
+        SchemaError: As in `audit.data.prediction_format.matrix_among`.
     """
     return matrix_among(read_npz(source), classes, source)
 
@@ -47,7 +45,7 @@ def read_safetensors(source: Source, classes: Classes | None) -> RawPredictions:
 
     Raises:
         InputError: If header and numbers do not match, or the file is truncated.
-        SchemaError: As in `audit.data.prediction_formats.scores.matrix_among`.
+        SchemaError: As in `audit.data.prediction_format.matrix_among`.
     """
     return matrix_among(read_tensors(source).arrays, classes, source)
 
@@ -61,7 +59,7 @@ def read_torch(source: Source, classes: Classes | None) -> RawPredictions:
         InputError: If PyTorch is missing, or the file is truncated or holds objects other than
             tensors, numbers, text and lists of them.
         SchemaError: If it holds no tensor, or as in
-            `audit.data.prediction_formats.scores.matrix_among`.
+            `audit.data.prediction_format.matrix_among`.
     """
     content = _loaded(source)
     if isinstance(content, dict):

@@ -12,8 +12,7 @@ from audit.data.class_names import Classes, distinct
 from audit.data.json_lines import Line, keys_of, nested, objects, plain
 from audit.data.label_format import Columns
 from audit.data.label_formats import jsonl
-from audit.data.prediction_format import PredictionFormat, RawPredictions
-from audit.data.prediction_formats.scores import listed, predicted_sets
+from audit.data.prediction_format import PredictionFormat, RawPredictions, listed, predicted_sets
 from audit.data.records import id_among
 from audit.data.sources import Source
 

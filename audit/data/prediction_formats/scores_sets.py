@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from audit.data.class_names import Classes
 from audit.data.label_format import Columns, LabelFormat
-from audit.data.label_formats import caml, grouped, joined, long, psv
-from audit.data.prediction_format import PredictionFormat, RawPredictions
-from audit.data.prediction_formats.scores import predicted_sets
+from audit.data.label_formats import caml, id_lines, joined, long
+from audit.data.prediction_format import PredictionFormat, RawPredictions, predicted_sets
 from audit.data.sources import Source
 
 _NAMES = ("label", "labels", "prediction", "predicted")
@@ -57,6 +56,6 @@ FORMATS = (
         matches=matches_answers,
         read=read_answers,
     ),
-    *(_of(known.FORMAT) for known in (caml, grouped, psv)),
+    *map(_of, (caml.FORMAT, id_lines.GROUPED, id_lines.PSV)),
 )
 """Formats that list nodes without scores; `scores_jsonl` reads JSON lines with ``labels``."""

@@ -12,7 +12,7 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError
 from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
-from audit.explanations.lists import Lists
+from audit.explanations.lists import Lists, laid_out, lists_in
 from audit.explanations.reading.human_evidence import (
     PAYLOADS,
     Records,
@@ -20,7 +20,6 @@ from audit.explanations.reading.human_evidence import (
     explanation_words,
     places_in,
 )
-from audit.explanations.reading.list_columns import laid_out, lists_in
 from audit.explanations.reading.row_files import read_rows
 from audit.explanations.reading.sound_rows import NO_TOKENS, REQUIRED, rows_in_order, sound_rows
 from audit.explanations.reading.texts import Merging, Texts, merging_named, texts_of

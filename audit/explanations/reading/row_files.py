@@ -15,7 +15,7 @@ from audit.base.files import first_bytes, once, refuse_pickle
 from audit.data.json_lines import Line, frames, keys_of, objects_on
 from audit.data.records import present, tidy
 from audit.data.sources import source_of
-from audit.explanations.reading.list_columns import list_column, starts_of
+from audit.explanations.lists import list_column, starts_of
 
 FLAG, NUMBER, LABEL = "flag", "number", "label"
 """What a value of ``gold`` or ``predicted`` was in the file: true or false, a number, or text."""

@@ -12,7 +12,7 @@ from audit.base.dag import IntArray
 from audit.base.errors import SchemaError
 from audit.data.records import sound_records
 from audit.explanations.attributions import ROWS
-from audit.explanations.reading.list_columns import laid_out
+from audit.explanations.lists import laid_out
 from audit.explanations.reading.row_files import FLAG, FLAGS, NUMBER
 
 REQUIRED = ("id", "target", "tokens", "scores")

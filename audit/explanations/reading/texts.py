@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError
-from audit.explanations.lists import Lists
-from audit.explanations.reading.list_columns import laid_out, list_column, starts_of
+from audit.explanations.lists import Lists, laid_out, list_column, starts_of
 
 Merging = Literal["sum", "mean", "max"]
 """How the scores of a word's pieces become the score of the word.

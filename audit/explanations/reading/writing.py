@@ -10,8 +10,7 @@ import polars as pl
 
 from audit.base.errors import OutputError
 from audit.explanations.attributions import Attributions, Evidence
-from audit.explanations.lists import Lists
-from audit.explanations.reading.list_columns import list_column, starts_of
+from audit.explanations.lists import Lists, list_column, starts_of
 
 _PLAIN = (
     "id", "target", "method", "model", "seed", "gold", "predicted", "group", "borrowed",

@@ -1,16 +1,20 @@
-"""A data frame of Polars, pandas or Arrow, or a dictionary of lists."""
+"""Data in memory: a frame of Polars, pandas or Arrow, a dictionary of lists, or an array."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import SNIFFED_BYTES
 from audit.data.sources.source import Source
 
 ROWS_HASHED = 1_000_000
@@ -164,3 +168,29 @@ def _hashed(column: pl.Series) -> Iterator[bytes]:
 
 def _counts(numbers: pl.Series) -> bytes:
     return numbers.cast(pl.Int64).fill_null(-1).to_numpy().astype("<i8").tobytes()
+
+
+class Array(Source):
+    """An array of numbers; a copy of it is made."""
+
+    kind = "an array"
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        super().__init__("array")
+        if array.dtype.hasobject:
+            raise SchemaError("an array of numbers is required", found=str(array.dtype))
+        stream = io.BytesIO()
+        np.save(stream, array, allow_pickle=False)
+        self._saved = stream.getvalue()
+        self.head = self._saved[:SNIFFED_BYTES]
+
+    @cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(self._saved).hexdigest()
+
+    @cached_property
+    def size(self) -> int:
+        return len(self._saved)
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(self._saved)

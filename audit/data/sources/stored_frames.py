@@ -1,4 +1,4 @@
-"""A folder that the library ``datasets`` of Hugging Face has saved: Arrow files and their names."""
+"""What is read whole as a frame: a sheet of Excel, a folder that the library datasets saved."""
 
 from __future__ import annotations
 
@@ -11,8 +11,62 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import read_json, sha256_of
-from audit.data.sources.frame import Frame
+from audit.base.files import first_bytes, read_json, sha256_of
+from audit.base.packages import require_package
+from audit.data.sources.in_memory import Frame
+
+SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+
+
+class Sheet(Frame):
+    """The only sheet with rows of a workbook; every cell is text, so that no zero is lost.
+
+    A cell that holds a number has lost its zeros in the workbook already.
+    """
+
+    kind = "a sheet"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(_sheet_of(path))
+        self.name = str(path)
+        self.path = path
+        self.files = (path,)
+        self.suffix = path.suffix.lower()
+        self.head = first_bytes(path)
+
+    @cached_property
+    def digest(self) -> str:
+        return sha256_of(self.path)
+
+    @cached_property
+    def size(self) -> int:
+        return self.path.stat().st_size
+
+
+def _sheet_of(path: Path) -> pl.DataFrame:
+    require_package("fastexcel", "to read a workbook")
+    import fastexcel
+
+    try:
+        workbook = fastexcel.read_excel(path)
+        sheets = {
+            name: pl.DataFrame(workbook.load_sheet(name, dtypes="string")).cast(pl.String)
+            for name in workbook.sheet_names
+        }
+    except (fastexcel.FastExcelError, OSError) as error:
+        raise InputError(
+            "a workbook that can be read is required", found=str(error).split("\n")[0], where=path
+        ) from None
+    filled = {name: sheet for name, sheet in sheets.items() if not sheet.is_empty()}
+    if len(filled) == 1:
+        return next(iter(filled.values()))
+    raise InputError(
+        "a workbook with one sheet of rows is required",
+        found=f"{len(filled)}: {first_cases(filled)}" if filled else "none",
+        where=path,
+        hint="save the sheet that is meant as a file of its own",
+    )
+
 
 STATE, INFO, SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 
@@ -32,7 +86,7 @@ class SavedDataset(Frame):
     kind = "a saved dataset"
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(_read(folder))
+        super().__init__(_dataset_of(folder))
         self.name = str(folder)
         self.path = folder
         self.files = tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
@@ -48,7 +102,7 @@ class SavedDataset(Frame):
         return sum(path.stat().st_size for path in self.files)
 
 
-def _read(folder: Path) -> pl.DataFrame:
+def _dataset_of(folder: Path) -> pl.DataFrame:
     if not (folder / SPLITS).is_file():
         return _with_ids(_split(folder), "")
     names = _field(read_json(folder / SPLITS), "splits", folder / SPLITS)
