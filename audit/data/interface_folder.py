@@ -64,9 +64,8 @@ class InterfaceFolder:
         """A list of the folder whose entries are of a kind; raises SchemaError if it is not so."""
         path = self.file(name)
         stated = read_json(path)
-        wrong = (
-            [one for one in stated if not isinstance(one, kind)] if _filled(stated) else [stated]
-        )
+        listed = isinstance(stated, list) and stated
+        wrong = [one for one in stated if not isinstance(one, kind)] if listed else [stated]
         if wrong:
             raise SchemaError(
                 f"a list with {_KINDS[kind]} for each instance is required",
@@ -118,10 +117,6 @@ def _instead(source: Source) -> str:
     return (
         "none beside it" if isinstance(source, File) and source.path.exists() else "nothing there"
     )
-
-
-def _filled(stated: Any) -> bool:
-    return isinstance(stated, list) and bool(stated)
 
 
 def read_labels(source: Source, columns: Columns) -> RawLabels:

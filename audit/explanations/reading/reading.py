@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.errors import InputError, SchemaError
+from audit.base.errors import InputError, SchemaError, refuse_unknown
 from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
 from audit.explanations.lists import Lists, laid_out, lists_in
 from audit.explanations.reading.human_evidence import (
@@ -88,12 +88,8 @@ class Choices:
         kind: EvidenceKind | None,
     ) -> Choices:
         """The choices of these names; raises InputError if one does not exist."""
-        if kind is not None and kind not in PAYLOADS:
-            raise InputError(
-                "a kind of evidence is required",
-                found=repr(kind),
-                hint=f"the kinds are {', '.join(PAYLOADS)}",
-            )
+        if kind is not None:
+            refuse_unknown(kind, PAYLOADS, "a kind of evidence", "kinds")
         rule, tokens = merging_named(word_pieces), special_tokens(special)
         return cls(rule, tokens, stop_words_named(stop_words), kind)
 

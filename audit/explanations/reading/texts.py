@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.dag import IntArray
-from audit.base.errors import InputError
+from audit.base.errors import refuse_unknown
 from audit.explanations.lists import Lists, laid_out, list_column, starts_of
 
 Merging = Literal["sum", "mean", "max"]
@@ -28,16 +28,9 @@ _MARKERS = {"##": r"^##.", "▁": r"^▁", "Ġ": r"^Ġ", "</w>": r"(?i)</w>$"}
 
 def merging_named(name: str | None) -> Merging | None:
     """The rule of that name; raises InputError if there is none."""
-    for rule in get_args(Merging):
-        if name == rule:
-            return rule  # type: ignore[no-any-return]
-    if name is None:
-        return None
-    raise InputError(
-        "a rule for merging word pieces is required",
-        found=repr(name),
-        hint=f"the rules are {', '.join(get_args(Merging))}",
-    )
+    if name is not None:
+        refuse_unknown(name, get_args(Merging), "a rule for merging word pieces", "rules")
+    return cast(Merging | None, name)
 
 
 def word_starts(

@@ -32,10 +32,7 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
     A column of `OBSOLETE` says which children are obsolete: those are no nodes, and their parents
     and titles are passed over. ``replaced_by`` and ``consider`` name a successor in each row.
 
-    Args:
-        path: CSV, separated by commas or tabs, or Parquet.
-        relations: Not used: a table has edges of one type.
-        dangling: Treatment of parents that are obsolete; no other parent is missing.
+    A parent that is obsolete is dangling; no other parent is missing.
 
     Raises:
         HierarchyError: On a cycle, a parent that is obsolete and not to be dropped, or a table

@@ -122,12 +122,9 @@ class ICD10Coding:
         if code in nodes:
             return Placement(code)
         if not is_code(code):
-            return _by_id(label.strip().upper(), nodes)
+            node = label.strip().upper()
+            return Placement(node) if node in nodes else Placement(reason="malformed_code")
         parent = icd9.nearest_prefix(code, nodes)
         if parent is None:
             return Placement(reason="unknown_code")
         return Placement(code, parent)
-
-
-def _by_id(label: str, nodes: Container[str]) -> Placement:
-    return Placement(label) if label in nodes else Placement(reason="malformed_code")
