@@ -78,8 +78,10 @@ ROOMS = {
     ),
     "readers": Room(
         ("audit/base/files.py", "audit/data/records.py", "audit/data/json_lines.py",
+         "audit/data/arrays.py", "audit/data/class_names.py", "audit/data/interface_folder.py",
          "audit/data/label_format.py", "audit/data/label_formats/*.py",
-         "audit/data/prediction_formats/*.py", "audit/data/mapping.py"),
+         "audit/data/prediction_format.py", "audit/data/prediction_formats/*.py",
+         "audit/data/scores.py", "audit/data/mapping.py"),
         ("tests/unit/base/test_files.py", "tests/unit/base/test_limits.py", "tests/unit/data",
          "tests/contract/test_loaders.py", "tests/contract/test_prediction_loaders.py",
          "tests/contract/test_sources.py", "tests/contract/test_unnamed_columns.py",

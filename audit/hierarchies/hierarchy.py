@@ -24,13 +24,15 @@ from audit.base.plurals import counted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
     NODE_SCHEMA,
+    Dangling,
+    DroppedEdges,
     declared_nodes,
     end_indices,
     refuse_cycle,
     rooted,
+    without_dangling,
 )
 from audit.hierarchies.coding import Coding, Placement, Unlisted
-from audit.hierarchies.dangling import Dangling, DroppedEdges, without_dangling
 from audit.hierarchies.notes import Companions, Exclusions
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, fi
 from audit.base.dag import Aggregation
 from audit.base.stored_path import StoredPath
 from audit.concepts.settings import Testing
-from audit.data.prediction_formats.transforms import Transform
+from audit.data.scores import Transform
 from audit.data.sources import Source, source_of
 from audit.entailment.settings import Entailing
 from audit.explanations.settings import Explaining
+from audit.hierarchies.building import Dangling
 from audit.hierarchies.coding import Unlisted
-from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.reading import built_in_named
 from audit.policy.model_questions import Levels
 from audit.runs.labels_alone import FLAT

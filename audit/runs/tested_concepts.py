@@ -12,11 +12,10 @@ import polars as pl
 from audit.base.errors import InputError, first_cases
 from audit.base.plurals import counted
 from audit.base.progress import Progress, silent
-from audit.concepts.facets import Facets, facets_from_depths, join_facets
+from audit.concepts.facets import Facets, facets_from_depths, join_facets, read_facets
 from audit.concepts.measure import measure_concepts
 from audit.concepts.measurements import ConceptMeasurements
 from audit.concepts.mistakes import with_mistakes
-from audit.concepts.reading.facet_tables import read_facets
 from audit.concepts.reading.reading import read_representations
 from audit.concepts.representations import Representations
 from audit.concepts.settings import Testing

@@ -12,8 +12,7 @@ import polars as pl
 
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.files import read_lines
-from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
-from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA, Dangling
 from audit.hierarchies.formats.format import HierarchyFormat
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding, nearest_prefix

@@ -8,7 +8,7 @@ from pathlib import Path
 from audit.base.errors import SchemaError
 from audit.base.files import read_lines
 from audit.base.limits import PARTS
-from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 

@@ -10,9 +10,8 @@ from typing import TypeAlias
 import polars as pl
 
 from audit.base.errors import AuditError, SchemaError
-from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
+from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA, Dangling
 from audit.hierarchies.coding import Coding
-from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.hierarchy import Hierarchy
 
 EdgeRow: TypeAlias = tuple[str, str]

@@ -12,8 +12,7 @@ from audit.base.cycles import CycleSearch, edge_ends, on_cycle, strong_component
 from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse, edge_matrix
 from audit.base.paths import shortcuts
 from audit.base.plurals import counted
-from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows
-from audit.hierarchies.dangling import dropped_sentence
+from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows, dropped_sentence
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint.finding import LintFinding
 
