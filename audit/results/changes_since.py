@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from audit.disclosure import Shown, is_small, least
 from audit.results.depths_since import depths_since
-from audit.results.disclosure import Shown, is_small, least
 
 Remembered: TypeAlias = Mapping[str, Any]
 """The part of a reference that a run keeps: ``instances, status, min_cell``, ``hierarchy`` (its

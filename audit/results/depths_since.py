@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from audit.results.disclosure import Quantity, Shown, is_small, least, most
+from audit.disclosure import Quantity, Shown, is_small, least, most
 
 SHALLOWER = "not_specific", ("shallower",)
 """Check and key of the finding that labels are less deep than in the reference."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from audit.disclosure import Cell, carried, is_small, shown_count, shown_parts, together
 from audit.results.confused_pairs import most_confused
-from audit.results.disclosure import Cell, carried, is_small, shown_count, shown_parts, together
 from audit.results.overview import Overview, Published
 from audit.results.parts.model_part import ModelPart
 

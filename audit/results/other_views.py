@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from audit.results.disclosure import Earlier, Shown, looser
+from audit.disclosure import Earlier, Shown, looser
 
 NumberId: TypeAlias = tuple[str, tuple[str, ...], str]
 """Where a number stands: id of the finding, nodes of the line (empty: of the finding), name."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
     carried,
     labelled_below,

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import polars as pl
 
 from audit.base.plurals import counted
+from audit.disclosure import Earlier, Quantity
 from audit.results.changes_since import Remembered
-from audit.results.disclosure import Earlier, Quantity
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Status
 from audit.results.other_views import OtherViews
 from audit.results.parts.model_part import ModelPart

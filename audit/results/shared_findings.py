@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from audit.results.disclosure import (
+from audit.disclosure import (
     AT_MOST,
     WHOLE,
     Cell,
@@ -14,9 +14,9 @@ from audit.results.disclosure import (
     Release,
     Shown,
     least,
-    opened_parts,
     shown,
     shown_count,
+    suppress_breakdown,
     tightened,
 )
 from audit.results.findings import OF_MODEL, CheckResult, Finding, Part, Waived
@@ -237,7 +237,7 @@ def _beside_each_other(
     for open_ in ((), hidden, ["instances"])[any(map(_is_more, cells)) :]:
         for name in (name for name in open_ if name in evidence):
             withheld[name] = f">{min_cell - 1}" if least(evidence[name]) >= min_cell else ">0"
-        opened, narrow = opened_parts(
+        opened, narrow = suppress_breakdown(
             [int(one.value or 0) for one in counts if one],
             alone,
             min_cell,

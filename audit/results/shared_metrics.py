@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from audit.results.disclosure import is_small, shown_count
+from audit.disclosure import is_small, shown_count
 
 SHARES = ("accuracy", "accuracy_alignment", "recovered", "lost")
 """Metrics that are a count divided by n, so that the value discloses a count."""

@@ -7,10 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from audit.results.changes_since import bounds_since, since_reference
-from audit.results.coverage import coverage
-from audit.results.depths_since import SHALLOWER, told_loss
-from audit.results.disclosure import (
+from audit.disclosure import (
     AT_MOST,
     BESIDE,
     Cell,
@@ -24,6 +21,9 @@ from audit.results.disclosure import (
     protected,
     shown,
 )
+from audit.results.changes_since import bounds_since, since_reference
+from audit.results.coverage import coverage
+from audit.results.depths_since import SHALLOWER, told_loss
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Place, shown_place
 from audit.results.lineage import lineage
 from audit.results.model_overview import confused, confused_counts, model_overview

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from audit.base.errors import first_cases
-from audit.results.disclosure import Cell, carried, labelled, labelled_below, only_residual_below
+from audit.disclosure import Cell, carried, labelled, labelled_below, only_residual_below
 from audit.results.published_cells import evidence_cells, pair_cells, release_of
 from audit.results.result import AuditResult
 

@@ -19,7 +19,7 @@ from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
 from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, silent
-from audit.results.disclosure.earlier_table import earlier_frame
+from audit.disclosure.earlier_table import earlier_frame
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.manifest import (
     MANIFEST,

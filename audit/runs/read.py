@@ -12,8 +12,8 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import parquet_schema, read_json, read_table, sha256_of
-from audit.results.disclosure import Earlier, Quantity
-from audit.results.disclosure.earlier_table import earlier_of
+from audit.disclosure import Earlier, Quantity
+from audit.disclosure.earlier_table import earlier_of
 from audit.results.findings import CheckResult, Finding, Judgement, Part, Waived
 from audit.results.other_views import OtherViews
 from audit.results.parts import PARTS

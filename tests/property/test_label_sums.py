@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from audit.results.disclosure import protection
+from audit.disclosure import protection
 from fixtures.depth_reader import (
     INNER,
     KINDS,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from audit.disclosure import Quantity, Shown, count, suppress_breakdown, tightened
 from audit.policy.policy import Policy
 from audit.results import shared_findings as results
-from audit.results.disclosure import Quantity, Shown, count, opened_parts, tightened
 from audit.results.findings import Finding
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.wording import filled
@@ -121,7 +121,7 @@ def test_lines_beside_their_sum_leave_each_small_one_possible(
     unseen = min(unseen, len(parts) - 1)
     listed = parts[: len(parts) - unseen]
     alone: list[Shown] = [f"<{m}" if part < m else part for part in listed]
-    shown, narrow = opened_parts(listed, alone, m, unseen=unseen, summed=[sum(parts)])
+    shown, narrow = suppress_breakdown(listed, alone, m, unseen=unseen, summed=[sum(parts)])
     known: list[int | None] = [None if narrow else sum(parts)]
     left_out = [(1.0, min(high for _, high in map(bounds, shown)))] * unseen
     for place, part in enumerate(listed):
@@ -180,7 +180,7 @@ def test_no_line_is_loosened_in_vain(
     else:
         small = True
 
-    shown, narrow = opened_parts(listed, told, m, unseen=unseen, **{kind: whole})
+    shown, narrow = suppress_breakdown(listed, told, m, unseen=unseen, **{kind: whole})
     assert narrow == small
     assert narrow or shown == expected
 

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from audit.data.dataset import LabelDataset
+from audit.disclosure import looser
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.disclosure import looser
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, attack, of_one_release

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from audit.alignment.metrics.streaming import ALL
-from audit.results.disclosure import is_small, shown_change, shown_count
+from audit.disclosure import is_small, shown_change, shown_count
 from audit.results.result import AuditResult
 from audit.results.shared_metrics import NET, SHARES, shared_metrics
 from audit.runs.compare.model_changes import ModelChanges

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
     Shown,
     carried,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.disclosure import Quantity, shown_parts
 from audit.results.depths_since import depths_since, kept_depths, told_loss
-from audit.results.disclosure import Quantity, shown_parts
 
 MIN_CELL = 11
 LABELS = st.lists(st.integers(0, 60) | st.just(400), min_size=1, max_size=5)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from audit.measure.residual_differences import REFERENCE
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
     Release,
     carried,
@@ -18,6 +17,7 @@ from audit.results.disclosure import (
     only_uninformative,
     together,
 )
+from audit.measure.residual_differences import REFERENCE
 from audit.results.parts.model_part import ModelPart
 from audit.results.published_cells import (
     depth_counts,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
     Earlier,
     Quantity,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audit.results.disclosure.quantity import is_small, shown_count
+from audit.disclosure.quantity import is_small, shown_count
 
 
 def shown_change(

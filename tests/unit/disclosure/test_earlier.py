@@ -13,10 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.checks.judging import rejudged
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.residual_differences import REFERENCE
-from audit.policy.policy import Policy
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
     Earlier,
     Release,
@@ -26,7 +23,10 @@ from audit.results.disclosure import (
     protected,
     together,
 )
-from audit.results.disclosure.earlier_table import earlier_frame, earlier_of
+from audit.disclosure.earlier_table import earlier_frame, earlier_of
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.residual_differences import REFERENCE
+from audit.policy.policy import Policy
 from audit.results.findings import CheckResult, Finding
 from audit.results.published_cells import reference_cells
 from audit.results.result import AuditResult, to_json_bytes

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from audit.results.disclosure.quantity import Shown, is_small
+from audit.disclosure.quantity import Shown, is_small
 
 _Range = tuple[float, float]
 
 
-def opened_parts(
+def suppress_breakdown(
     parts: Sequence[int],
     told: Sequence[Shown],
     min_cell: int,
@@ -45,9 +45,9 @@ def opened_parts(
         The lines, and whether the range of a small one is still narrower: then the counts that
         the lines sum to must be withheld.
 
-    >>> opened_parts([20, 20, 5], [20, 20, "<11"], 11, made_up=45)
+    >>> suppress_breakdown([20, 20, 5], [20, 20, "<11"], 11, made_up=45)
     (['>10', 20, '<11'], False)
-    >>> opened_parts([7], ["<11"], 11, unseen=1, summed=[12])
+    >>> suppress_breakdown([7], ["<11"], 11, unseen=1, summed=[12])
     (['<11'], True)
     """
     shown = list(told)

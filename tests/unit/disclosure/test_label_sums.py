@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from audit.results.disclosure import Cell, Earlier, Release, carried, labelled, labels_at, protected
-from audit.results.disclosure.label_sums import LabelSums
+from audit.disclosure import Cell, Earlier, Release, carried, labelled, labels_at, protected
+from audit.disclosure.label_sums import LabelSums
 
 MIN_CELL = 11
 DEPTHS = {**{f"one{n}": 1 for n in range(5)}, **{f"two{n}": 2 for n in range(3)}, "b": 3, "c": 3}

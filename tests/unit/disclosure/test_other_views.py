@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError
+from audit.disclosure import Cell, Earlier, Shown, carried, count, protected, together
 from audit.policy.policy import Policy
-from audit.results.disclosure import Cell, Earlier, Shown, carried, count, protected, together
 from audit.results.findings import CheckResult, Finding, Part
 from audit.results.other_views import DENOMINATOR, OtherViews
 from audit.results.published_cells import release_of
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
-from tests.unit.results.test_earlier import release
+from tests.unit.disclosure.test_earlier import release
 
 NOTHING = Earlier(0, 0, {}, {})
 BODY = tree("asthma flu < lung", "attack saw < heart", "lung heart < body")

@@ -13,9 +13,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
 
-from audit.results.disclosure.cells import Cell, Release, carried
-from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.inference import (
+from audit.disclosure.cells import Cell, Release, carried
+from audit.disclosure.earlier import Earlier
+from audit.disclosure.inference import (
     NEW,
     PARTS,
     SLACK,
@@ -25,9 +25,9 @@ from audit.results.disclosure.inference import (
     possible,
     seen_whole,
 )
-from audit.results.disclosure.label_sums import LabelSums
-from audit.results.disclosure.quantity import is_small, shown_count, shown_parts
-from audit.results.disclosure.sums import Ranges, fewest
+from audit.disclosure.label_sums import LabelSums
+from audit.disclosure.quantity import is_small, shown_count, shown_parts
+from audit.disclosure.sums import Ranges, fewest
 
 Step: TypeAlias = tuple[bool, bool, int, Cell, str]
 """A count and how it is withheld, after what is lost: of a node, a bound before, how many."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from audit.results.disclosure.cells import Cell, Release, carried
+from audit.disclosure.cells import Cell, Release, carried
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from audit.results.disclosure import Cell, LabelSet, Release, carried, labelled, labels_at
+from audit.disclosure import Cell, LabelSet, Release, carried, labelled, labels_at
 
 OF = Release(
     labelled=60,

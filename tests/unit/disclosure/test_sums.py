@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from audit.results.disclosure.sums import Counts, Ranges, Sums, fewest, narrower
+from audit.disclosure.sums import Counts, Ranges, Sums, fewest, narrower
 
 MIN_CELL = 4
 Drawn = list[list[tuple[int, int, bool, bool]]]

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from audit.results.disclosure import Cell, Release, carried, inference, protected, together
-from audit.results.disclosure.feasibility import is_possible
+from audit.disclosure import Cell, Release, carried, inference, protected, together
+from audit.disclosure.feasibility import is_possible
 from audit.results.published_cells import pair_cells, release_of
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES

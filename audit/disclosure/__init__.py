@@ -1,6 +1,7 @@
 """Disclosure control: suppress small cells in each published number and in all of them together."""
 
-from audit.results.disclosure.cells import (
+from audit.disclosure.breakdowns import suppress_breakdown
+from audit.disclosure.cells import (
     Cell,
     LabelSet,
     Release,
@@ -13,12 +14,11 @@ from audit.results.disclosure.cells import (
     only_uninformative,
     together,
 )
-from audit.results.disclosure.change import shown_change
-from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.inference import seen_whole
-from audit.results.disclosure.parts import opened_parts
-from audit.results.disclosure.protection import left_possible, protected
-from audit.results.disclosure.quantity import (
+from audit.disclosure.change import shown_change
+from audit.disclosure.earlier import Earlier
+from audit.disclosure.inference import seen_whole
+from audit.disclosure.protection import left_possible, protected
+from audit.disclosure.quantity import (
     AT_MOST,
     BESIDE,
     DIGITS,
@@ -66,7 +66,6 @@ __all__ = [
     "most",
     "only_residual_below",
     "only_uninformative",
-    "opened_parts",
     "protected",
     "rounded",
     "seen_whole",
@@ -75,6 +74,7 @@ __all__ = [
     "shown_count",
     "shown_in_steps",
     "shown_parts",
+    "suppress_breakdown",
     "tightened",
     "together",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.results.disclosure.label_sets import LabelSet, LabelSets
+from audit.disclosure.label_sets import LabelSet, LabelSets
 
 N_LABELS = 6
 LABELS = st.frozensets(st.integers(0, N_LABELS - 1))

@@ -9,11 +9,11 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.results.disclosure.cells import Cell, Release, carried
-from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.label_sets import LabelSet
-from audit.results.disclosure.set_counts import Ends, SetCounts
-from audit.results.disclosure.sums import Counts, Ranges, narrower
+from audit.disclosure.cells import Cell, Release, carried
+from audit.disclosure.earlier import Earlier
+from audit.disclosure.label_sets import LabelSet
+from audit.disclosure.set_counts import Ends, SetCounts
+from audit.disclosure.sums import Counts, Ranges, narrower
 
 
 @dataclass(frozen=True, eq=False)

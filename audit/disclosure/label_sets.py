@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.results.disclosure.sums import Sums
+from audit.disclosure.sums import Sums
 
 LabelSet: TypeAlias = frozenset[int]
 """Numbers of labels."""

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
     Earlier,
     Release,
@@ -23,7 +22,8 @@ from audit.results.disclosure import (
     protected,
     together,
 )
-from audit.results.disclosure.inference import NEW, Inference, possible
+from audit.disclosure.inference import NEW, Inference, possible
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.strategies import hierarchies as drawn_hierarchies
 
 MIN_CELL = 11

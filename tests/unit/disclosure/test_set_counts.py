@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from audit.results.disclosure import Cell, Release, carried, differing, labels_at, together
-from audit.results.disclosure.label_sets import LabelSet
-from audit.results.disclosure.set_counts import SetCounts
+from audit.disclosure import Cell, Release, carried, differing, labels_at, together
+from audit.disclosure.label_sets import LabelSet
+from audit.disclosure.set_counts import SetCounts
 
 PARENTS = {
     **dict.fromkeys(("a", "b"), ("left",)),

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.results.disclosure import Cell, Earlier, LabelSet
+from audit.disclosure import Cell, Earlier, LabelSet
 
 _SETS = pl.List(pl.Struct({"scope": pl.String, "node": pl.String}))
 _EARLIER: dict[str, Any] = {

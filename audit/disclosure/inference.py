@@ -18,9 +18,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.results.disclosure.cells import Cell, LabelSet, Release, carried
-from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.feasibility import is_possible
+from audit.disclosure.cells import Cell, LabelSet, Release, carried
+from audit.disclosure.earlier import Earlier
+from audit.disclosure.feasibility import is_possible
 
 TYPES = 8
 """Largest number of kinds of label in one program, which has at most 2 ** TYPES unknowns."""

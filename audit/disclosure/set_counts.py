@@ -11,8 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.results.disclosure.cells import Cell, Release
-from audit.results.disclosure.label_sets import Apart, LabelSet, LabelSets
+from audit.disclosure.cells import Cell, Release
+from audit.disclosure.label_sets import Apart, LabelSet, LabelSets
 
 Ends: TypeAlias = Mapping[Cell, tuple[int, int]]
 """Least and greatest value of counts."""
