@@ -3,7 +3,6 @@
 from audit.disclosure.breakdowns import suppress_breakdown
 from audit.disclosure.cells import (
     Cell,
-    LabelSet,
     Release,
     carried,
     differing,
@@ -14,9 +13,8 @@ from audit.disclosure.cells import (
     only_uninformative,
     together,
 )
-from audit.disclosure.change import shown_change
-from audit.disclosure.earlier import Earlier
 from audit.disclosure.inference import seen_whole
+from audit.disclosure.known import DENOMINATOR, Known, NumberId, known_frame
 from audit.disclosure.protection import left_possible, protected
 from audit.disclosure.quantity import (
     AT_MOST,
@@ -30,24 +28,26 @@ from audit.disclosure.quantity import (
     derived,
     is_small,
     least,
-    looser,
     most,
     rounded,
     shown,
+    shown_change,
     shown_count,
     shown_in_steps,
     shown_parts,
-    tightened,
+    with_tight_bounds,
+    withheld_last,
 )
 
 __all__ = [
     "AT_MOST",
     "BESIDE",
+    "DENOMINATOR",
     "DIGITS",
     "WHOLE",
     "Cell",
-    "Earlier",
-    "LabelSet",
+    "Known",
+    "NumberId",
     "Quantity",
     "Release",
     "Shown",
@@ -57,12 +57,12 @@ __all__ = [
     "derived",
     "differing",
     "is_small",
+    "known_frame",
     "labelled",
     "labelled_below",
     "labels_at",
     "least",
     "left_possible",
-    "looser",
     "most",
     "only_residual_below",
     "only_uninformative",
@@ -75,6 +75,7 @@ __all__ = [
     "shown_in_steps",
     "shown_parts",
     "suppress_breakdown",
-    "tightened",
     "together",
+    "with_tight_bounds",
+    "withheld_last",
 ]

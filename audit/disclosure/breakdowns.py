@@ -16,7 +16,7 @@ _Range = tuple[float, float]
 
 def suppress_breakdown(
     parts: Sequence[int],
-    told: Sequence[Shown],
+    alone: Sequence[Shown],
     min_cell: int,
     *,
     unseen: int = 0,
@@ -33,7 +33,7 @@ def suppress_breakdown(
 
     Args:
         parts: The lines, largest first.
-        told: Each line as it may be shown alone.
+        alone: Each line as it may be shown alone.
         min_cell: Smallest count that may be shown.
         unseen: Number of lines not shown, none larger than the smallest line shown.
         made_up: Size of the union of all lines, as shown.
@@ -50,7 +50,7 @@ def suppress_breakdown(
     >>> suppress_breakdown([7], ["<11"], 11, unseen=1, summed=[12])
     (['<11'], True)
     """
-    shown = list(told)
+    shown = list(alone)
     sums = [total for total in summed if isinstance(total, int)]
     if any(total == f"<{min_cell}" for total in summed) and len(parts) + unseen > 1:
         return shown, True

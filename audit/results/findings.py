@@ -13,7 +13,7 @@ from audit.disclosure import (
     Shown,
     least,
 )
-from audit.results.changes_since import Ids
+from audit.results.reference_changes import Ids
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]

@@ -37,8 +37,8 @@ from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Exclusive, Person, PersonRule
 from audit.policy.statements import BranchRule, Threshold, Waiver
-from audit.results.depths_since import SHALLOWER
 from audit.results.findings import CheckResult, Finding
+from audit.results.reference_changes import SHALLOWER
 from audit.results.wording import filled
 from fixtures.coded import icd9cm
 from fixtures.coded import measured as damaged_in
