@@ -118,8 +118,8 @@ class SharedView:
     def _read(self) -> Known:
         """The counts of nodes and pairs, with what the published ones leave possible."""
         release = self.run.release
-        published = self._published if self._min_cell > 1 else self._counts
-        ranges = left_possible(published, release, self._min_cell, self._shares)
+        published = self._published if self.run.min_cell > 1 else self._counts
+        ranges = left_possible(published, release, self.run.min_cell, self._shares)
         counts = dict(known_counts(self.run)) | self._counts
         return Known(release.labelled, release.assertions, counts, ranges)
 
@@ -148,9 +148,9 @@ class SharedView:
         for kind in PARTS:
             part = self.run.part(kind)
             if isinstance(part, ModelPart):
-                own = part.shared(self._min_cell, self._scopes_of(part))
+                own = part.shared(self.run.min_cell, self._scopes_of(part))
             else:
-                own = kind.absent() if part is None else part.shared(self._min_cell)
+                own = kind.absent() if part is None else part.shared(self.run.min_cell)
             entries |= {**own, "metrics": [*entries["metrics"], *own.get("metrics", ())]}
         return entries
 
@@ -170,8 +170,8 @@ class SharedView:
 
     @cached_property
     def _overview(self) -> dict[str, Any]:
-        explained = self._explained if self._min_cell > 1 else None
-        use = coverage(self.run.nodes, self.run.part(DriftPart), min_cell=self._min_cell)
+        explained = self._explained if self.run.min_cell > 1 else None
+        use = coverage(self.run.nodes, self.run.part(DriftPart), min_cell=self.run.min_cell)
         return {
             **overview(self._pictured, self.run, self._published, explained),
             **model_overview(self.run, self._confused, self._published, self._exchanged),
@@ -196,7 +196,7 @@ class SharedView:
     @cached_property
     def _published(self) -> Published:
         """Every published count of nodes and pairs, as it may be shown beside all the others."""
-        if self._min_cell <= 1:
+        if self.run.min_cell <= 1:
             return self._drawn_counts
         beside: dict[Cell, set[int]] = {}
         for cell, quantity in self._of_findings:
@@ -204,7 +204,7 @@ class SharedView:
         return protected(
             self._counts,
             self.run.release,
-            self._min_cell,
+            self.run.min_cell,
             self.run.known,
             shares=self._shares,
             beside=beside,
@@ -252,7 +252,7 @@ class SharedView:
 
     def _kept(self, check: CheckResult) -> tuple[Finding, ...]:
         """The findings that are shown, chosen by what each tells alone."""
-        most, min_cell = int(self.run.policy["max_findings"]), self._min_cell
+        most, min_cell = int(self.run.policy["max_findings"]), self.run.min_cell
 
         def alone(finding: Finding) -> Place:
             return shown_place(finding, shown(finding.evidence, min_cell))
@@ -261,7 +261,7 @@ class SharedView:
 
     def _published_evidence(self, finding: Finding) -> Sequence[Mapping[str, Shown]]:
         known: list[dict[str, Shown]] = [{} for _ in (finding, *finding.parts)]
-        if self._min_cell > 1:
+        if self.run.min_cell > 1:
             beside: Shown = 0 if all(self._tells(pair) for pair in finding.beside) else None
             known = [
                 {BESIDE: beside, **{name: self._published[cell] for name, cell in cells.items()}}
@@ -271,7 +271,7 @@ class SharedView:
                 line[AT_MOST] = self._most(whole_cells(finding.check, part.nodes))
         known[0] |= self._of_reference(finding)
         now = {name: quantity.value for name, quantity in finding.evidence.items()}
-        since = bounds_since(self._before.get(finding.id), now, self._min_cell)
+        since = bounds_since(self._before.get(finding.id), now, self.run.min_cell)
         return [{**since, **known[0], **self._loss(finding)}, *known[1:]]
 
     def _most(self, cells: Sequence[Cell]) -> Shown:
@@ -295,7 +295,7 @@ class SharedView:
 
     @cached_property
     def _explained(self) -> frozenset[tuple[str, str]]:
-        """Reported pairs of which it may be told what other finds explain."""
+        """Reported pairs of which it may be shown what other finds explain."""
         pairs = set[tuple[str, ...]]()
         for check in self.run.checks:
             for finding in self._kept(check) if check.name == UNEXPECTED_PAIR else ():
@@ -310,15 +310,11 @@ class SharedView:
         checks = () if self.run.reference is None else self.run.reference["checks"]
         return {finding["id"]: finding for check in checks for finding in check["findings"]}
 
-    @property
-    def _min_cell(self) -> int:
-        return self.run.min_cell
-
     def _shared_check(self, check: CheckResult) -> dict[str, Any]:
-        findings, kept = check.standing, self._kept(check)
+        findings, kept, run = check.standing, self._kept(check), self.run
         published = [(finding, self._shared_finding(finding)) for finding in kept]
         published.sort(key=lambda one: shown_place(one[0], one[1]["evidence"]))
-        total = shared_denominator(check, published, self._totals, self._min_cell, self.run.known)
+        total = shared_denominator(check, published, self._totals, run.min_cell, run.known)
         shared = withhold_ranks([finding for _, finding in published])
         return {
             "name": check.name,
@@ -336,7 +332,7 @@ class SharedView:
     def _shared_finding(self, finding: Finding) -> dict[str, Any]:
         return shared_finding(
             finding,
-            self._min_cell,
+            self.run.min_cell,
             self.run.titles,
             self._published_evidence(finding),
             self._totals,
