@@ -44,7 +44,8 @@ from audit.results.findings import CheckResult
 from audit.results.parts.drift_part import DriftPart
 from audit.results.parts.model_part import ModelPart
 from audit.results.parts.part import ResultPart
-from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
+from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
+from audit.results.result import AuditResult
 from audit.runs.analysis import Analysis
 from audit.runs.cases import CaseNumbers, case_table
 from audit.runs.labels_alone import LABELS_ALONE

@@ -12,8 +12,8 @@ from audit.checks.concepts.node_states import cases, described, outcome, rows_in
 from audit.checks.shared.exchanged_pairs import exchanged_pairs, why_no_exchange
 from audit.concepts.mistakes import MISTAKES
 from audit.concepts.model_answers import AnswersFrom
+from audit.disclosure import Quantity, coarse, rounded
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import EXCHANGES, Finding, finding_id
 
 Pair: TypeAlias = tuple[str, str]

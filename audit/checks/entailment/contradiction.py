@@ -19,9 +19,9 @@ from audit.checks.entailment.edges import (
     under,
     where_judged,
 )
+from audit.disclosure import coarse
 from audit.entailment.graph.neighbourhoods import ACROSS, ONE
 from audit.measure.measure import Measurements
-from audit.results.disclosure import coarse
 from audit.results.findings import Finding
 
 _NAME = "contradiction"

@@ -11,9 +11,9 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.entailment.edges import QUOTED, cases_of, quoted
 from audit.checks.entailment.shares import share_of
+from audit.disclosure import coarse
 from audit.entailment.content.shared_keys import KEY, SAME_KEY
 from audit.measure.measure import Measurements
-from audit.results.disclosure import coarse
 from audit.results.findings import Finding
 
 _NAME = "head_in_two_splits"

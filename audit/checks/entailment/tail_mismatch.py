@@ -12,8 +12,8 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.entailment.edges import QUOTED, cases_of, quoted, quoted_apart
 from audit.checks.entailment.shares import share_of
+from audit.disclosure import coarse
 from audit.measure.measure import Measurements
-from audit.results.disclosure import coarse
 from audit.results.findings import Finding
 
 _NAME = "tail_mismatch"

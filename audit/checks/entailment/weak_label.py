@@ -11,9 +11,9 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.entailment.edges import QUOTED, arrows, cases_of
 from audit.checks.entailment.shares import share_of
+from audit.disclosure import Quantity, coarse, count
 from audit.entailment.content.totals import ALL
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, coarse, count
 from audit.results.findings import Finding
 
 _NAME = "weak_label"

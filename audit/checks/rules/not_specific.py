@@ -28,8 +28,8 @@ from audit.checks.shared.uninformative_labels import (
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING
-from audit.results.depths_since import SHALLOWER
 from audit.results.findings import Finding
+from audit.results.reference_changes import SHALLOWER
 
 _NAME = "not_specific"
 

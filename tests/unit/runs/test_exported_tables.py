@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.spreadsheets import defused, write_workbook
-from audit.results.exported_tables import exported_tables
+from audit.runs.table_export import exported_tables
 from fixtures import results
 
 SHARED = results.rich_result().shared()

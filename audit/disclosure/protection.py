@@ -13,21 +13,21 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
 
-from audit.results.disclosure.cells import Cell, Release, carried
-from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.inference import (
+from audit.disclosure.cells import Cell, Release, carried
+from audit.disclosure.inference import (
     NEW,
     PARTS,
     SLACK,
     Form,
     Inference,
+    Left,
     Part,
-    possible,
     seen_whole,
 )
-from audit.results.disclosure.label_sums import LabelSums
-from audit.results.disclosure.quantity import is_small, shown_count, shown_parts
-from audit.results.disclosure.sums import Ranges, fewest
+from audit.disclosure.known import Known
+from audit.disclosure.label_sums import LabelSums
+from audit.disclosure.quantity import Range, is_small, possible, shown_count, shown_parts
+from audit.disclosure.sums import Ranges, minimal_steps
 
 Step: TypeAlias = tuple[bool, bool, int, Cell, str]
 """A count and how it is withheld, after what is lost: of a node, a bound before, how many."""
@@ -39,10 +39,10 @@ def protected(
     counts: Mapping[Cell, int],
     release: Release,
     min_cell: int,
+    known: Known | None = None,
+    *,
     shares: Collection[tuple[Cell, Cell]] = (),
     beside: Mapping[Cell, Collection[int]] = MappingProxyType({}),
-    earlier: Earlier | None = None,
-    others: Earlier | None = None,
 ) -> dict[Cell, int | str]:
     """Suppress published counts so that all of them together disclose no small cell.
 
@@ -56,14 +56,14 @@ def protected(
         counts: Each count that is to be published.
         release: What readers know beside the counts.
         min_cell: Smallest count that may be shown, above 1.
+        known: What the same readers know already. Counts of other views of this release are as if
+            published here, but cannot be withheld. A count or remainder that differs from one of an
+            earlier release by a small cell is shown as a bound; if this release can contain the
+            earlier one, sums over its instances, and over the added ones, are protected like those
+            over all.
         shares: Pairs of counts that are published only as a share, which discloses both or is
             withheld.
         beside: Totals that are printed beside a count that is part of them.
-        earlier: A release whose published counts the same readers have. A count or remainder that
-            differs from it by a small cell is shown as a bound. If this release can contain it,
-            sums over its instances, and over the added ones, are protected like those over all.
-        others: Counts of this release that the same readers have from other views of it. They are
-            as if published here, but cannot be withheld.
 
     Returns:
         Each count itself; ``<m`` if it is small; ``>n-m`` if all but few of a total n are in it
@@ -78,27 +78,23 @@ def protected(
     totals: dict[Cell, set[int]] = {}
     for cell, written in beside.items():
         totals.setdefault(release.same(cell), set()).update(written)
-    before = None if earlier is None else earlier.renamed(release)
-    known = dict(sorted(same.items()))
-    none = Earlier(0, 0, {}, {})
-    beside_it = none if others is None else others.renamed(release)
-    every = tuple(shares), totals, before, earlier or none, beside_it
-    return _Protection(release, min_cell, known, *every).of(counts)
+    cells, known = dict(sorted(same.items())), (known or Known()).renamed(release)
+    return _Protection(release, min_cell, cells, tuple(shares), totals, known).of(counts)
 
 
 def left_possible(
-    told: Mapping[Cell, int | str],
+    shown: Mapping[Cell, int | str],
     release: Release,
     min_cell: int,
     shares: Collection[tuple[Cell, Cell]] = (),
-) -> dict[Cell, tuple[int, int]]:
+) -> dict[Cell, Range]:
     """Least and greatest value of each count that is shown, or is part of a share that is shown.
 
-    Labels at a depth are no fewer than the nodes in use there, which are told beside them.
+    Labels at a depth are no fewer than the nodes in use there, which are shown beside them.
     """
     ranges = {
         cell: possible(value, release.total(cell), min_cell)
-        for cell, value in _without_shares(told, shares).items()
+        for cell, value in _without_shares(shown, shares).items()
     }
     in_use = {cell: int(release.members(cell.meets[0]).sum()) for cell in ranges if cell.of_labels}
     return {cell: (max(low, in_use.get(cell, 0)), high) for cell, (low, high) in ranges.items()}
@@ -111,13 +107,16 @@ class _Protection:
     counts: dict[Cell, int]
     shares: tuple[tuple[Cell, Cell], ...]
     beside: Mapping[Cell, Collection[int]]
-    earlier: Earlier | None
-    before: Earlier
-    others: Earlier
-    told: dict[Cell, int | str] = field(default_factory=dict)
+    known: Known
+    shown: dict[Cell, int | str] = field(default_factory=dict)
+
+    @property
+    def earlier(self) -> Known | None:
+        """What is known of an earlier release; None without one."""
+        return self.known.earlier
 
     def of(self, asked: Mapping[Cell, int]) -> dict[Cell, int | str]:
-        self.told = {cell: self._alone(cell) for cell in self.counts}
+        self.shown = {cell: self._alone(cell) for cell in self.counts}
         for form in self._small_forms(NEW):
             self._protect(form, NEW, None)
         if self.earlier and self.earlier.lies_within(self._published, self.release):
@@ -128,16 +127,16 @@ class _Protection:
         self._free_sums()
         for cell in self.counts:
             self._raise_sides(cell)
-        return {cell: self.told[self.release.same(cell)] for cell in asked}
+        return {cell: self.shown[self.release.same(cell)] for cell in asked}
 
     def _alone(self, cell: Cell) -> int | str:
         """A count as it may be shown without the others."""
         count = self.counts[cell]
         if cell.differing and count:
             return ">0"
-        told = shown_count(count, self._totals_of(cell), self.min_cell)
-        changed = count and isinstance(told, int) and self._changed_little(cell)
-        return f">{self.min_cell - 1}" if changed else told
+        shown = shown_count(count, self._totals_of(cell), self.min_cell)
+        changed = count and isinstance(shown, int) and self._changed_little(cell)
+        return f">{self.min_cell - 1}" if changed else shown
 
     def _changed_little(self, cell: Cell) -> bool:
         """Whether a count, or what is left of the total, differs by a small cell from before."""
@@ -161,14 +160,14 @@ class _Protection:
 
         A bound that would read as "all but few of those with labels" is left as it is.
         """
-        told = self.told[cell]
-        implied = told - 1 if isinstance(told, int) else int(told[1:]) if told[0] == ">" else 0
+        shown = self.shown[cell]
+        implied = shown - 1 if isinstance(shown, int) else int(shown[1:]) if shown[0] == ">" else 0
         if implied == self.release.labelled - self.min_cell:
             return
         for side in _sides(cell) if len(cell.label_sets) > 1 else []:
-            bound = self.told.get(side)
+            bound = self.shown.get(side)
             if isinstance(bound, str) and bound[0] == ">" and int(bound[1:]) < implied:
-                self.told[side] = f">{implied}"
+                self.shown[side] = f">{implied}"
 
     def _tell_depths(self) -> None:
         """Tell labels by depth as lines of their total; withheld ones as ``>0``."""
@@ -177,8 +176,8 @@ class _Protection:
         )
         alone = shown_parts([self.counts[cell] for cell in cells], self.min_cell)
         for cell, line in zip(cells, alone, strict=True):
-            bound = str(self.told[cell]).startswith(">")
-            self.told[cell] = ">0" if line is None or bound else line
+            bound = str(self.shown[cell]).startswith(">")
+            self.shown[cell] = ">0" if line is None or bound else line
 
     def _free_sums(self) -> None:
         """Withhold what labels, labels by depth and all labels tell of each other.
@@ -186,26 +185,28 @@ class _Protection:
         The labels at a depth go first, then counts of nodes; exact ones before bounds.
         """
         holds = self.earlier is None or self.earlier.lies_within(self._published, self.release)
-        sums = LabelSums.of(self.release, self._published, self.before, contained=holds)
-        steps = [step for cell in self.counts for step in self._looser(cell)]
+        sums = LabelSums.of(self.release, self._published, self.earlier or Known(), contained=holds)
+        steps = [step for cell in self.counts for step in self._less_precise(cell)]
         steps.sort()
 
-        def left(some: Sequence[Step]) -> Ranges:
-            told = self.told | {cell: value for *_, cell, value in some}
-            shown = _without_shares(told, self.shares)
-            return sums.left({c: self._range(c, shown.get(c)) for c in self._published})
+        def left_after(some: Sequence[Step]) -> Ranges:
+            loosened = self.shown | {cell: value for *_, cell, value in some}
+            left = self._left_by(_without_shares(loosened, self.shares))
+            return sums.left({cell: left(cell) for cell in self._published})
 
-        free = left(steps)
-        for *_, cell, value in fewest(steps, lambda s: sums.narrow(left(s), free, self.min_cell)):
-            self.told[cell] = value
+        free = left_after(steps)
+        for *_, cell, value in minimal_steps(
+            steps, lambda s: sums.narrow(left_after(s), free, self.min_cell)
+        ):
+            self.shown[cell] = value
 
-    def _looser(self, cell: Cell) -> Iterator[Step]:
+    def _less_precise(self, cell: Cell) -> Iterator[Step]:
         """How a count can be withheld, in the order of what is lost."""
-        told, floor = self.told[cell], f">{self.min_cell - 1}"
+        shown, floor = self.shown[cell], f">{self.min_cell - 1}"
         if not self.counts[cell] or not self._tells_more(cell):
             return
-        by_node, bound, count = not cell.of_labels, isinstance(told, str), self.counts[cell]
-        if by_node and told != floor and self._range(cell, told)[0] >= self.min_cell:
+        by_node, bound, count = not cell.of_labels, isinstance(shown, str), self.counts[cell]
+        if by_node and shown != floor and self._left_by(self.shown)(cell)[0] >= self.min_cell:
             yield by_node, bound, count, cell, floor
             bound = True
         yield by_node, bound, count, cell, ">0"
@@ -217,7 +218,7 @@ class _Protection:
     @cached_property
     def _published(self) -> Mapping[Cell, int]:
         """Every count that is published here or in another view."""
-        return {**self.others.published, **self.counts}
+        return {**self.known.published, **self.counts}
 
     @cached_property
     def _forms(self) -> tuple[Form, ...]:
@@ -280,67 +281,70 @@ class _Protection:
             return self._published[cell]
         return self.release.supports[cell.meets[0][1]]
 
-    def _protect(self, form: Form, part: Part, earlier: Earlier | None) -> None:
-        inference = Inference.of(form, self.release, self._published, earlier, self.others.ranges)
+    def _protect(self, form: Form, part: Part, earlier: Known | None) -> None:
+        inference = Inference.of(form, self.release, self._published, earlier)
         for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
-            while not inference.reaches(form, part, sign, wanted, self._read, self.min_cell):
-                found, leaning = inference.least(form, part, sign, self._read, self.min_cell)
+            while not inference.reaches(form, part, sign, wanted, self._left):
+                found, binding = inference.least(form, part, sign, self._left)
                 if not sign * (found - wanted) > SLACK:
                     break
-                chosen = self._to_withhold(leaning) or self._further(
+                chosen = self._to_withhold(binding) or self._further(
                     inference, form, part, sign, found
                 )
                 if not chosen:
                     break
-                self.told[chosen] = self._withheld(chosen)
-                del self._read
+                self.shown[chosen] = self._withheld(chosen)
+                del self._left
 
     def _further(
         self, inference: Inference, form: Form, part: Part, sign: int, found: float
     ) -> Cell | None:
         """A count to withhold where the dual names none; None where totals alone are as narrow."""
         seen = [cell for cell in inference.cells if self.counts.get(cell)]
-        least = _without_shares(self.told | dict.fromkeys(seen, ">0"), self.shares)
-        free, _ = inference.least(form, part, sign, least, self.min_cell)
+        least = _without_shares(self.shown | dict.fromkeys(seen, ">0"), self.shares)
+        free, _ = inference.least(form, part, sign, self._left_by(least))
         return None if sign * (found - free) <= SLACK else self._to_withhold(seen)
 
     @cached_property
-    def _read(self) -> Mapping[Cell, int | str]:
-        """What is told, without counts that a withheld share alone would tell."""
-        return _without_shares(self.told, self.shares)
+    def _left(self) -> Left:
+        """What is left to each count by what is shown."""
+        return self._left_by(_without_shares(self.shown, self.shares))
 
-    def _to_withhold(self, leaning: list[Cell]) -> Cell | None:
+    def _left_by(self, shown: Mapping[Cell, int | str]) -> Left:
+        """What published values leave to each count beside other views of the release."""
+
+        def left(cell: Cell) -> Range:
+            ends = possible(shown.get(cell), self.release.total(cell), self.min_cell)
+            return self.known.within(cell, ends)
+
+        return left
+
+    def _to_withhold(self, binding: list[Cell]) -> Cell | None:
         """An exact count before a bound, and the smallest first; None where all is withheld."""
-        open_ = [c for c in leaning if self.counts.get(c) and self._tells_more(c)]
+        open_ = [c for c in binding if self.counts.get(c) and self._tells_more(c)]
         return min(
-            open_, key=lambda c: (isinstance(self.told[c], str), self.counts[c], c), default=None
+            open_, key=lambda c: (isinstance(self.shown[c], str), self.counts[c], c), default=None
         )
-
-    def _range(self, cell: Cell, told: int | str | None) -> tuple[int, int]:
-        """Least and most of a count, as it is told here and in other views."""
-        low, high = possible(told, self.release.total(cell), self.min_cell)
-        least, most = self.others.ranges.get(cell, (low, high))
-        return max(low, least), min(high, most)
 
     def _tells_more(self, cell: Cell) -> bool:
         """Whether a count tells more here than that it is not 0, and than other views tell."""
-        low, high = possible(self.told[cell], self.release.total(cell), self.min_cell)
-        least, most = self.others.ranges.get(cell, (0, high))
-        return self.told[cell] != ">0" and (least < low or high < most)
+        low, high = possible(self.shown[cell], self.release.total(cell), self.min_cell)
+        least, most = self.known.ranges.get(cell, (0, high))
+        return self.shown[cell] != ">0" and (least < low or high < most)
 
     def _withheld(self, cell: Cell) -> str:
         floor = f">{self.min_cell - 1}"
-        enough = self.counts[cell] >= self.min_cell and self.told[cell] != floor
+        enough = self.counts[cell] >= self.min_cell and self.shown[cell] != floor
         return floor if enough else ">0"
 
 
 def _without_shares(
-    told: Mapping[Cell, int | str], shares: Collection[tuple[Cell, Cell]]
+    shown: Mapping[Cell, int | str], shares: Collection[tuple[Cell, Cell]]
 ) -> dict[Cell, int | str]:
-    """What is told, without the counts of shares of which one is withheld."""
-    withheld = (share for share in shares if any(isinstance(told[cell], str) for cell in share))
+    """What is shown, without the counts of shares of which one is withheld."""
+    withheld = (share for share in shares if any(isinstance(shown[cell], str) for cell in share))
     hidden = {cell for share in withheld for cell in share}
-    return {cell: value for cell, value in told.items() if cell not in hidden}
+    return {cell: value for cell, value in shown.items() if cell not in hidden}
 
 
 def _sides(cell: Cell) -> list[Cell]:

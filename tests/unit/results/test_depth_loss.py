@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.results.depths_since import depths_since, kept_depths, told_loss
-from audit.results.disclosure import Quantity, shown_parts
+from audit.disclosure import Quantity, shown_parts
+from audit.results.reference_changes import depth_loss, depths_since, kept_depths
 
 MIN_CELL = 11
 LABELS = st.lists(st.integers(0, 60) | st.just(400), min_size=1, max_size=5)
@@ -105,14 +105,14 @@ def ends(told: object) -> tuple[float, float]:
 def test_where_every_count_is_shown_the_numbers_stand() -> None:
     before, now = [0, 40, 200], [20, 100, 50]
 
-    assert told_loss(evidence(before, now), shown(before), shown(now)) == {}
+    assert depth_loss(evidence(before, now), shown(before), shown(now)) == {}
 
 
 def test_a_withheld_count_leaves_a_range_and_no_interval() -> None:
     """Of 240 labels 3 and 7 are withheld, so that 10 lie at a depth of 0 or 1."""
     before, now = [3, 7, 230], [20, 170, 50]
 
-    assert told_loss(evidence(before, now), shown(before), shown(now)) == {
+    assert depth_loss(evidence(before, now), shown(before), shown(now)) == {
         "depth": mean(now),
         "depth_before": "1.91 to 1.96",
         "lost": "0.79 to 0.84",
@@ -124,21 +124,21 @@ def test_a_withheld_count_leaves_a_range_and_no_interval() -> None:
 
 def test_a_loss_is_above_the_limit() -> None:
     before, now = [3, 7, 230], [20, 170, 50]
-    told = told_loss(evidence(before, now, 0.81), shown(before), shown(now))
+    told = depth_loss(evidence(before, now, 0.81), shown(before), shown(now))
 
     assert told["lost"] == "0.81 to 0.84"
 
 
 def test_hardly_anything_known_is_nothing_told() -> None:
     before = [9, 9, 9, 9, 9, 50]
-    told = told_loss(evidence(before, [0, 400]), shown(before), shown([0, 400]))
+    told = depth_loss(evidence(before, [0, 400]), shown(before), shown([0, 400]))
 
     assert (told["depth"], told["depth_before"], told["lost"]) == (1.0, None, None)
 
 
 @pytest.mark.parametrize("reference", [[], [0, 300, 100], [5, 295, 100]])
 def test_of_another_reference_or_none_nothing_is_told(reference: list[int]) -> None:
-    told = told_loss(evidence([0, 40, 200], [20, 100, 50]), shown(reference), shown([20, 100, 50]))
+    told = depth_loss(evidence([0, 40, 200], [20, 100, 50]), shown(reference), shown([20, 100, 50]))
 
     assert told["depth"] == mean([20, 100, 50])
     assert {told[name] for name in told if name != "depth"} == {None}
@@ -148,7 +148,7 @@ def test_of_another_reference_or_none_nothing_is_told(reference: list[int]) -> N
 def test_a_range_is_the_tightest_that_the_depths_shown_leave(labels: list[int], m: int) -> None:
     """All numbers of labels that look the same beside the same total are tried."""
     rows, total = protected(labels, m), sum(labels)
-    told = told_loss(evidence([0, 0, 0, 0, 9], labels), shown([0, 0, 0, 0, 9], 1), rows)
+    told = depth_loss(evidence([0, 0, 0, 0, 9], labels), shown([0, 0, 0, 0, 9], 1), rows)
     possible = [
         mean(list(other))
         for other in product(range(total + 1), repeat=len(labels))

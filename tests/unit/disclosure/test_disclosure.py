@@ -13,20 +13,20 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.policy import Policy
-from audit.policy.statements import BranchRule
-from audit.results.disclosure import (
+from audit.disclosure import (
     coarse,
     count,
     derived,
     is_small,
-    opened_parts,
     shown,
     shown_change,
     shown_count,
     shown_in_steps,
+    suppress_breakdown,
 )
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.policy import Policy
+from audit.policy.statements import BranchRule
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.coded import icd9cm
@@ -381,15 +381,18 @@ def test_a_change_is_loosened_only_where_it_tells_a_small_count(
     assert shown_change(old, new, *sizes, min_cell) == (loosened if tells else alone)
 
 
-@pytest.mark.parametrize("module", ["change", "parts", "quantity"])
+@pytest.mark.parametrize("module", ["breakdowns", "quantity"])
 def test_examples_hold(module: str) -> None:
-    named = import_module(f"audit.results.disclosure.{module}")
+    named = import_module(f"audit.disclosure.{module}")
 
     assert doctest.testmod(named).failed == 0
 
 
 def test_a_line_that_is_withheld_for_another_reads_as_no_small_cell() -> None:
-    assert opened_parts([20, 20, 5], [20, 20, "<11"], 11, made_up=45) == ([">10", 20, "<11"], False)
+    assert suppress_breakdown([20, 20, 5], [20, 20, "<11"], 11, made_up=45) == (
+        [">10", 20, "<11"],
+        False,
+    )
 
 
 def test_a_small_old_count_that_the_new_one_does_not_tell_leaves_it_as_it_is() -> None:
@@ -419,18 +422,21 @@ def test_changes_worked_by_hand(
 def test_a_line_that_is_withheld_may_be_none() -> None:
     lines: list[int | float | str | None] = [None, None, "<11"]
 
-    assert opened_parts([4, 4, 3], lines, 11, summed=[11], at_most=[8, 8, None]) == (lines, False)
+    assert suppress_breakdown([4, 4, 3], lines, 11, summed=[11], at_most=[8, 8, None]) == (
+        lines,
+        False,
+    )
 
 
 def test_lines_and_their_sum_worked_by_hand() -> None:
     """Of two lines in less than 11 each is less than 10; one of 3 in 4 tells the other."""
     two: list[int | float | str | None] = ["<11", "<11"]
 
-    assert opened_parts([4, 3], two, 11, summed=["<11"]) == (two, True)
-    assert opened_parts([3, 1], [3, "<3"], 3, exempt=[4]) == ([">0", "<3"], False)
-    assert opened_parts([3, 2], two, 11, exempt=[5]) == (two, False)
-    assert opened_parts([3, 2], two, 11, exempt=[5, 7]) == (two, False)
-    assert opened_parts([20, 20, 5], [20, 20, "<11"], 11, summed=[45]) == (
+    assert suppress_breakdown([4, 3], two, 11, summed=["<11"]) == (two, True)
+    assert suppress_breakdown([3, 1], [3, "<3"], 3, exempt=[4]) == ([">0", "<3"], False)
+    assert suppress_breakdown([3, 2], two, 11, exempt=[5]) == (two, False)
+    assert suppress_breakdown([3, 2], two, 11, exempt=[5, 7]) == (two, False)
+    assert suppress_breakdown([20, 20, 5], [20, 20, "<11"], 11, summed=[45]) == (
         [">10", 20, "<11"],
         False,
     )
@@ -440,9 +446,12 @@ def test_a_line_that_can_be_no_more_than_another_number_tells_of_the_others() ->
     """Of 17 in two lines the first is at most 15, so that the second is at least 2."""
     lines: list[int | float | str | None] = [">9", "<8"]
 
-    assert opened_parts([15, 2], lines, 8, made_up=17) == (lines, False)
-    assert opened_parts([15, 2], lines, 8, made_up=17, at_most=[16, None]) == (lines, False)
-    assert opened_parts([15, 2], lines, 8, made_up=17, at_most=[15, None]) == ([">0", "<8"], True)
+    assert suppress_breakdown([15, 2], lines, 8, made_up=17) == (lines, False)
+    assert suppress_breakdown([15, 2], lines, 8, made_up=17, at_most=[16, None]) == (lines, False)
+    assert suppress_breakdown([15, 2], lines, 8, made_up=17, at_most=[15, None]) == (
+        [">0", "<8"],
+        True,
+    )
 
 
 def test_instances_of_groups_within_each_other_are_shown_in_steps() -> None:

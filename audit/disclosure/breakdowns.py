@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from audit.results.disclosure.quantity import Shown, is_small
+from audit.disclosure.quantity import Shown, is_small
 
 _Range = tuple[float, float]
 
 
-def opened_parts(
+def suppress_breakdown(
     parts: Sequence[int],
-    told: Sequence[Shown],
+    alone: Sequence[Shown],
     min_cell: int,
     *,
     unseen: int = 0,
@@ -33,7 +33,7 @@ def opened_parts(
 
     Args:
         parts: The lines, largest first.
-        told: Each line as it may be shown alone.
+        alone: Each line as it may be shown alone.
         min_cell: Smallest count that may be shown.
         unseen: Number of lines not shown, none larger than the smallest line shown.
         made_up: Size of the union of all lines, as shown.
@@ -45,12 +45,12 @@ def opened_parts(
         The lines, and whether the range of a small one is still narrower: then the counts that
         the lines sum to must be withheld.
 
-    >>> opened_parts([20, 20, 5], [20, 20, "<11"], 11, made_up=45)
+    >>> suppress_breakdown([20, 20, 5], [20, 20, "<11"], 11, made_up=45)
     (['>10', 20, '<11'], False)
-    >>> opened_parts([7], ["<11"], 11, unseen=1, summed=[12])
+    >>> suppress_breakdown([7], ["<11"], 11, unseen=1, summed=[12])
     (['<11'], True)
     """
-    shown = list(told)
+    shown = list(alone)
     sums = [total for total in summed if isinstance(total, int)]
     if any(total == f"<{min_cell}" for total in summed) and len(parts) + unseen > 1:
         return shown, True

@@ -1,8 +1,8 @@
 """Disclosure control: suppress small cells in each published number and in all of them together."""
 
-from audit.results.disclosure.cells import (
+from audit.disclosure.breakdowns import suppress_breakdown
+from audit.disclosure.cells import (
     Cell,
-    LabelSet,
     Release,
     carried,
     differing,
@@ -13,12 +13,10 @@ from audit.results.disclosure.cells import (
     only_uninformative,
     together,
 )
-from audit.results.disclosure.change import shown_change
-from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.inference import seen_whole
-from audit.results.disclosure.parts import opened_parts
-from audit.results.disclosure.protection import left_possible, protected
-from audit.results.disclosure.quantity import (
+from audit.disclosure.inference import seen_whole
+from audit.disclosure.known import DENOMINATOR, Known, NumberId, known_frame
+from audit.disclosure.protection import left_possible, protected
+from audit.disclosure.quantity import (
     AT_MOST,
     BESIDE,
     DIGITS,
@@ -30,24 +28,26 @@ from audit.results.disclosure.quantity import (
     derived,
     is_small,
     least,
-    looser,
     most,
     rounded,
     shown,
+    shown_change,
     shown_count,
     shown_in_steps,
     shown_parts,
-    tightened,
+    with_tight_bounds,
+    withheld_last,
 )
 
 __all__ = [
     "AT_MOST",
     "BESIDE",
+    "DENOMINATOR",
     "DIGITS",
     "WHOLE",
     "Cell",
-    "Earlier",
-    "LabelSet",
+    "Known",
+    "NumberId",
     "Quantity",
     "Release",
     "Shown",
@@ -57,16 +57,15 @@ __all__ = [
     "derived",
     "differing",
     "is_small",
+    "known_frame",
     "labelled",
     "labelled_below",
     "labels_at",
     "least",
     "left_possible",
-    "looser",
     "most",
     "only_residual_below",
     "only_uninformative",
-    "opened_parts",
     "protected",
     "rounded",
     "seen_whole",
@@ -75,6 +74,8 @@ __all__ = [
     "shown_count",
     "shown_in_steps",
     "shown_parts",
-    "tightened",
+    "suppress_breakdown",
     "together",
+    "with_tight_bounds",
+    "withheld_last",
 ]

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.checks.judging.reference import remembered
-from audit.results import changes_since as module
-from audit.results.changes_since import Ids, since_reference
+from audit.results import reference_changes as module
 from audit.results.findings import CheckResult, Finding, Judgement
+from audit.results.reference_changes import Ids, since_reference
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.folder import write_run
 from audit.runs.read import read_run

@@ -13,20 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.checks.judging import rejudged
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.residual_differences import REFERENCE
-from audit.policy.policy import Policy
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
-    Earlier,
+    Known,
     Release,
     carried,
     count,
+    known_frame,
     labelled_below,
     protected,
     together,
 )
-from audit.results.disclosure.earlier_table import earlier_frame, earlier_of
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.residual_differences import REFERENCE
+from audit.policy.policy import Policy
 from audit.results.findings import CheckResult, Finding
 from audit.results.published_cells import reference_cells
 from audit.results.result import AuditResult, to_json_bytes
@@ -89,26 +89,26 @@ def test_a_run_read_back_gives_the_same_bytes(tmp_path: Path) -> None:
     back = read_run(run)
 
     assert to_json_bytes(back.shared()) == (run / "result.json").read_bytes()
-    assert back.earlier == NEW.earlier
-    assert back.earlier is not None
+    assert back.known == NEW.known
+    assert back.known.earlier is not None
 
 
 def test_a_reference_of_another_hierarchy_is_none_to_protect_against(tmp_path: Path) -> None:
     other = tree("lung heart < body", "asthma flu < lung", "attack < heart")
     new = audited([(60, ["asthma"]), (50, ["attack"])], OLD, other)
 
-    assert new.earlier is None
-    assert read_run(write_run(new, tmp_path / "run")).earlier is None
+    assert new.known.earlier is None
+    assert read_run(write_run(new, tmp_path / "run")).known.earlier is None
 
 
 def test_residual_counts_of_other_residual_nodes_are_left_out() -> None:
     new = audited([*BEFORE, *CAME], OLD, specific_nodes=["other_lung"])
 
-    assert NEW.earlier is not None
-    assert new.earlier is not None
+    assert NEW.known.earlier is not None
+    assert new.known.earlier is not None
     scopes, left = (
         {scope for cell in run.counts for scope, _ in cell.misses}
-        for run in (NEW.earlier, new.earlier)
+        for run in (NEW.known.earlier, new.known.earlier)
     )
     assert "specific" in scopes
     assert "specific" not in left
@@ -130,10 +130,10 @@ cells = st.builds(
 @given(st.dictionaries(cells, st.integers(0, 99)), st.sets(st.integers(0, 9)))
 def test_the_table_tells_all_of_it(counts: dict[Cell, int], published: set[int]) -> None:
     ranges = {c: (n, n + 7) for i, (c, n) in enumerate(counts.items()) if i in published}
-    earlier = Earlier(500, 700, counts, ranges)
+    earlier = Known(500, 700, counts, ranges)
 
-    assert earlier_of(earlier_frame(earlier)) == earlier
-    assert earlier_of(earlier_frame(None)) is None
+    assert Known.of(known_frame(earlier)) == earlier
+    assert Known.of(known_frame(None)) is None
 
 
 def release(supports: Mapping[str, int], labelled: int) -> Release:
@@ -149,11 +149,11 @@ def release(supports: Mapping[str, int], labelled: int) -> Release:
 
 def test_where_instances_were_taken_away_each_count_is_still_protected() -> None:
     then = {carried("a"): 60, carried("b"): 50, carried("c"): 90, carried("d"): 40}
-    earlier = Earlier(240, 240, then, {cell: (n, n) for cell, n in then.items()})
+    earlier = Known(240, 240, then, {cell: (n, n) for cell, n in then.items()})
     now = {"a": 55, "b": 50, "c": 120, "d": 60}
     counts = {carried(node): n for node, n in now.items()}
     alone = protected(counts, release(now, 285), MIN_CELL)
-    told = protected(counts, release(now, 285), MIN_CELL, earlier=earlier)
+    told = protected(counts, release(now, 285), MIN_CELL, Known(earlier=earlier))
 
     assert alone == counts
     assert (told[carried("a")], told[carried("c")]) == (">10", 120)
@@ -167,7 +167,7 @@ def test_what_the_earlier_release_knows_in_part_is_no_small_count_of_it() -> Non
     counts[together(carried("a"), carried("b"))] = 60
     supports = {cell.meets[0][1]: n for cell, n in counts.items() if len(cell.meets) == 1}
     told = protected(
-        counts, release(supports, 350), MIN_CELL, earlier=Earlier(200, 204, then, ranges)
+        counts, release(supports, 350), MIN_CELL, Known(earlier=Known(200, 204, then, ranges))
     )
 
     assert told == counts
@@ -176,12 +176,12 @@ def test_what_the_earlier_release_knows_in_part_is_no_small_count_of_it() -> Non
 def test_an_earlier_release_that_cannot_be_is_no_reason_to_withhold() -> None:
     """The totals fit one within the other, the counts contradict each other."""
     then = {carried("a"): 60, carried("b"): 60}
-    earlier = Earlier(70, 70, then, {carried("a"): (60, 60), carried("b"): (60, 60)})
+    earlier = Known(70, 70, then, {carried("a"): (60, 60), carried("b"): (60, 60)})
     now = {"a": 100, "b": 100, "c": 8}
     counts = {carried(node): n for node, n in now.items()}
     alone = protected(counts, release(now, 208), MIN_CELL)
 
-    assert protected(counts, release(now, 208), MIN_CELL, earlier=earlier) == alone
+    assert protected(counts, release(now, 208), MIN_CELL, Known(earlier=earlier)) == alone
 
 
 FROM_REFERENCE = Finding(
@@ -215,12 +215,12 @@ def test_counts_of_the_reference_are_told_where_it_told_them() -> None:
     told = evidence_of(with_finding(NEW, FROM_REFERENCE))
     assert (told["elsewhere"], told["of_elsewhere"]) == (50, 110)
 
-    assert NEW.earlier is not None
-    hidden = {c: e for c, e in NEW.earlier.ranges.items() if c != labelled_below("lung")}
-    without = replace(NEW, earlier=replace(NEW.earlier, ranges=hidden))
+    assert NEW.known.earlier is not None
+    hidden = {c: e for c, e in NEW.known.earlier.ranges.items() if c != labelled_below("lung")}
+    without = replace(NEW, known=Known(earlier=replace(NEW.known.earlier, ranges=hidden)))
     told = evidence_of(with_finding(without, FROM_REFERENCE))
     assert (told["elsewhere"], told["of_elsewhere"]) == (50, None)
-    told = evidence_of(with_finding(replace(NEW, earlier=None), FROM_REFERENCE))
+    told = evidence_of(with_finding(replace(NEW, known=Known()), FROM_REFERENCE))
     assert (told["elsewhere"], told["of_elsewhere"]) == (None, None)
 
 

@@ -9,7 +9,7 @@ completely.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
@@ -18,9 +18,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.results.disclosure.cells import Cell, LabelSet, Release, carried
-from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.feasibility import is_possible
+from audit.disclosure.cells import Cell, LabelSet, Release, carried
+from audit.disclosure.known import Known
+from audit.disclosure.quantity import Range
 
 TYPES = 8
 """Largest number of kinds of label in one program, which has at most 2 ** TYPES unknowns."""
@@ -31,14 +31,21 @@ SETS = 60
 MANY = 1_000
 """Number of kinds of instance above which a program with a few of them is tried first."""
 SLACK = 1e-6
+AT_ONCE = 20
+"""Number of kinds added in one step."""
+TOLERANCE = 1e-9
+"""Numerical tolerance, far below the feasibility tolerance of the solver."""
 
 Counts: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
 
 Part: TypeAlias = tuple[int, int]
 """Whether instances of an earlier release count, and whether those added since count."""
 NEW: Part = (1, 1)
 PARTS: tuple[Part, ...] = (NEW, (1, 0), (0, 1))
 
+Left: TypeAlias = Callable[[Cell], Range]
+"""The least and the greatest value that is left to a published count."""
 Form: TypeAlias = tuple[tuple[int, Cell | None], ...]
 """A signed sum of cells; None stands for all labelled instances."""
 
@@ -49,33 +56,26 @@ class Inference:
 
     Args:
         release: What readers know beside the counts.
-        earlier: An earlier release that this one contains; None without one.
+        earlier: What they know of an earlier release that this one contains; None without one.
         sets: Bit of each label set; bit 1 is the set of all labels.
         kinds: Bits of the sets that each kind of instance meets, shape (n_kinds,); the first kind
             is unlabelled.
         cells: The published counts that depend on these sets only.
         before: The same of the earlier release.
-        known: Ranges of counts of this release that other shared views of it tell.
         rests: Bit of the union of a node's other children, by these children.
     """
 
     release: Release
-    earlier: Earlier | None
+    earlier: Known | None
     sets: Mapping[LabelSet, int]
     kinds: Counts
     cells: tuple[Cell, ...]
     before: tuple[Cell, ...]
     rests: Mapping[tuple[Cell, ...], int]
-    known: Mapping[Cell, tuple[int, int]]
 
     @classmethod
     def of(
-        cls,
-        form: Form,
-        release: Release,
-        counts: Mapping[Cell, int],
-        earlier: Earlier | None,
-        known: Mapping[Cell, tuple[int, int]],
+        cls, form: Form, release: Release, counts: Mapping[Cell, int], earlier: Known | None
     ) -> Inference:
         """Build the program around the label sets of a form."""
         then = earlier.published if earlier else {}
@@ -91,11 +91,9 @@ class Inference:
             return seen_whole(release) if cell.by_label else all(s in sets for s in cell.label_sets)
 
         cells, before = (tuple(filter(seen, published)) for published in (counts, then))
-        return cls(release, earlier, sets, _kinds(codes), cells, before, rests, known)
+        return cls(release, earlier, sets, _kinds(codes), cells, before, rests)
 
-    def least(
-        self, form: Form, part: Part, sign: int, told: Mapping[Cell, int | str], min_cell: int
-    ) -> tuple[float, list[Cell]]:
+    def least(self, form: Form, part: Part, sign: int, left: Left) -> tuple[float, list[Cell]]:
         """Least (sign 1) or greatest (-1) value of a form, and the counts that force it.
 
         The value is NaN if no release has all these counts.
@@ -103,7 +101,7 @@ class Inference:
         from scipy.optimize import linprog
 
         owners, rows = self._lines
-        low, high = self._ends(told, min_cell)
+        low, high = self._ends(left)
         exact = low == high
         solved = linprog(
             sign * self._sum(form, part),
@@ -118,18 +116,10 @@ class Inference:
         weight = np.zeros(len(rows))
         weight[exact] = np.abs(solved.eqlin.marginals)
         weight[~exact] = np.abs(solved.ineqlin.marginals).reshape(2, -1).sum(axis=0)
-        leaning = [cell for i in np.flatnonzero(weight > SLACK) for cell in owners[i]]
-        return sign * float(solved.fun or 0), leaning
+        binding = [cell for i in np.flatnonzero(weight > SLACK) for cell in owners[i]]
+        return sign * float(solved.fun or 0), binding
 
-    def reaches(
-        self,
-        form: Form,
-        part: Part,
-        sign: int,
-        wanted: int,
-        told: Mapping[Cell, int | str],
-        min_cell: int,
-    ) -> bool:
+    def reaches(self, form: Form, part: Part, sign: int, wanted: int, left: Left) -> bool:
         """Whether a few kinds suffice to show that a form can reach ``wanted``.
 
         That is, be at most ``wanted`` (sign 1) or at least ``wanted`` (sign -1).
@@ -138,24 +128,30 @@ class Inference:
         """
         if len(self.kinds) <= MANY:
             return False
-        low, high = self._ends(told, min_cell)
+        low, high = self._ends(left)
         rows = np.vstack([self._lines[1], sign * self._sum(form, part)])
         return is_possible(rows, np.append(low, -np.inf), np.append(high, sign * wanted))
 
-    def _sum(self, form: Form, part: Part) -> NDArray[np.float64]:
+    def _sum(self, form: Form, part: Part) -> Floats:
         """What each kind of instance adds to a form."""
         whole = np.sum([weight * self._row(cell) for weight, cell in form], axis=0)
         return np.concatenate([weight * whole for weight in part]) if self.earlier else whole
 
-    def _ends(
-        self, told: Mapping[Cell, int | str], min_cell: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Least and most of each line, as arrays."""
-        low, high = np.array(self._ranges(told, min_cell), np.float64).T
+    def _ends(self, left: Left) -> tuple[Floats, Floats]:
+        """Least and most of each line."""
+        ranges = [
+            *self._totals(self.release),
+            *map(left, self.cells),
+            *((0, sum(left(cell)[1] for cell in cells)) for cells in self.rests),
+        ]
+        if self.earlier is not None:
+            ranges += self._totals(self.earlier)
+            ranges += [self.earlier.ranges[cell] for cell in self.before]
+        low, high = np.array(ranges, np.float64).T
         return low, high
 
     @cached_property
-    def _lines(self) -> tuple[list[tuple[Cell, ...]], NDArray[np.float64]]:
+    def _lines(self) -> tuple[list[tuple[Cell, ...]], Floats]:
         """Who publishes each bound, and how often each kind of instance counts in it."""
         totals: list[tuple[Cell, ...]] = [()] * len(self._totals(self.release))
         owners = [*totals, *((cell,) for cell in self.cells), *self.rests]
@@ -167,45 +163,24 @@ class Inference:
         none_came = np.hstack([then, np.zeros_like(then)])
         return owners + [()] * len(then), np.vstack([np.hstack([rows, rows]), none_came])
 
-    def _rows(self, cells: tuple[Cell, ...]) -> list[NDArray[np.float64]]:
+    def _rows(self, cells: tuple[Cell, ...]) -> list[Floats]:
         """How each kind counts in the totals, and in cells."""
         every = np.ones(len(self.release.labels), np.bool_)
         labels = [self._labels_in(every)] if seen_whole(self.release) else []
         return [self._row(None), *labels, *map(self._row, cells)]
 
-    def _ranges(self, told: Mapping[Cell, int | str], min_cell: int) -> list[tuple[int, int]]:
-        """Least and most of each line."""
-        release, earlier = self.release, self.earlier
-        return [
-            *self._totals(release),
-            *(self._range(cell, told, min_cell) for cell in self.cells),
-            *((0, self._most(cells, told, min_cell)) for cells in self.rests),
-            *(self._totals(earlier) if earlier else ()),
-            *(earlier.ranges[cell] for cell in self.before if earlier),
-        ]
-
-    def _range(self, cell: Cell, told: Mapping[Cell, int | str], min_cell: int) -> tuple[int, int]:
-        """Least and most of a count, as it is told here and in other views."""
-        low, high = possible(told.get(cell), self.release.total(cell), min_cell)
-        least, most = self.known.get(cell, (low, high))
-        return max(low, least), min(high, most)
-
-    def _most(self, cells: tuple[Cell, ...], told: Mapping[Cell, int | str], min_cell: int) -> int:
-        """What the union of cells is at most."""
-        return sum(self._range(cell, told, min_cell)[1] for cell in cells)
-
-    def _totals(self, release: Release | Earlier) -> list[tuple[int, int]]:
+    def _totals(self, release: Release | Known) -> list[Range]:
         """Instances with labels, and their labels where every one is seen."""
         totals = [release.labelled, release.assertions][: 1 + seen_whole(self.release)]
         return [(total, total) for total in totals]
 
-    def _labels_in(self, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _labels_in(self, counted: NDArray[np.bool_]) -> Floats:
         """Labels of an instance of each kind that are counted, where every label is seen."""
         bits = [self.sets[self.release.at(label)] for label in self.release.labels]
         has = (self.kinds[:, None] & np.array(bits, np.int64)[None, :]) != 0
         return np.asarray(has @ counted.astype(np.float64), np.float64)
 
-    def _row(self, cell: Cell | None) -> NDArray[np.float64]:
+    def _row(self, cell: Cell | None) -> Floats:
         """What an instance of each kind adds to a cell; None: to those with labels."""
         if cell is None:
             return np.asarray(self.kinds != 0, np.float64)
@@ -219,7 +194,7 @@ class Inference:
         inside: NDArray[np.bool_] = (self.kinds & met == met) & (self.kinds & missed == 0)
         return inside.astype(np.float64)
 
-    def _meeting(self, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _meeting(self, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Floats:
         """Kinds with a label of each set and none of both, where every label is seen."""
         held, beside, shared = (self._labels_in(s) for s in (first, second, first & second))
         return np.asarray((held > 0) & (beside > 0) & (shared == 0), np.float64)
@@ -228,19 +203,6 @@ class Inference:
 def seen_whole(release: Release) -> bool:
     """Whether a program distinguishes every label in use."""
     return len(release.labels) <= TYPES
-
-
-def possible(told: int | str | None, total: int, min_cell: int) -> tuple[int, int]:
-    """Least and greatest count that a published value allows; 0 to ``total`` without a value."""
-    if told is None:
-        return 0, total
-    if isinstance(told, int):
-        return told, told
-    bound = int(told[1:])
-    if told[0] == "<":
-        return 1, bound - 1
-    nearly_all = bound == total - min_cell and bound >= min_cell
-    return bound + 1, total - nearly_all
 
 
 def _nearest(
@@ -301,3 +263,53 @@ def _kinds(codes: Counts) -> Counts:
     for code in np.unique(codes).tolist():
         kinds |= {kind | code for kind in kinds}
     return np.array(sorted(kinds), np.int64)
+
+
+def is_possible(rows: Floats, low: Floats, high: Floats) -> bool:
+    """Whether numbers of instances per kind exist whose sums lie in all ranges.
+
+    Args:
+        rows: Contribution of an instance of each kind to each sum, shape (n_sums, n_kinds).
+        low: Lower bound of each sum, shape (n_sums,); infinite if there is none.
+        high: Upper bound of each sum, same shape.
+
+    Kinds of instance are added as needed ("A linear programming approach to the cutting-stock
+    problem", Gilmore and Gomory 1961): a program over the kinds so far minimises the violation, and
+    its dual variables say which further kinds would reduce it.
+
+    Returns:
+        True only if such non-negative numbers, not necessarily whole, were found; False also if
+            the solver gives up.
+    """
+    taken = np.zeros(0, np.int64)
+    while True:
+        short, worth = _least_violation(rows[:, taken], low, high)
+        if short <= TOLERANCE:
+            return True
+        gain = np.einsum("i,ij->j", worth, rows)  # on one core, with the same bytes on any number
+        gain[taken] = 0
+        further = np.argsort(-gain, kind="stable")[:AT_ONCE]
+        further = further[gain[further] > TOLERANCE]
+        if not len(further):
+            return False
+        taken = np.concatenate([taken, further])
+
+
+def _least_violation(rows: Floats, low: Floats, high: Floats) -> tuple[float, Floats]:
+    """Minimum total violation of the ranges, and its dual values; NaN where the solver gives up."""
+    from scipy.optimize import linprog
+
+    n_sums, n_kinds = rows.shape
+    one = np.eye(n_sums)
+    solved = linprog(
+        np.repeat([1.0, 0.0], [2 * n_sums, n_sums + n_kinds]),
+        A_eq=np.hstack([one, -one, -one, rows]),
+        b_eq=np.zeros(n_sums),
+        bounds=[(0, None)] * (2 * n_sums)
+        + list(zip(low.tolist(), high.tolist(), strict=True))
+        + [(0, None)] * n_kinds,
+        method="highs",
+    )
+    if not solved.success:
+        return np.nan, np.zeros(n_sums)
+    return float(solved.fun or 0), np.asarray(solved.eqlin.marginals, np.float64)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from audit.results.disclosure import Cell, Release, carried, inference, protected, together
-from audit.results.disclosure.feasibility import is_possible
-from audit.results.published_cells import pair_cells, release_of
+from audit.disclosure import Cell, Release, carried, inference, protected, together
+from audit.disclosure.inference import is_possible
+from audit.results.published_cells import pair_cells
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES
 from fixtures.labelled import labelled, repeated
@@ -101,11 +101,14 @@ def test_those_who_carry_two_nodes_by_different_labels_can_be_all_with_two_label
     """Of 60 instances with 90 labels 30 have two at most; ``both`` alone is below both nodes."""
     sets = [(30, ["asthma", "attack"]), (20, ["both"]), (10, ["asthma"])]
     result = run_audit(labelled(BODIES["diamond"], repeated(sets), persons=True))
-    release = release_of(result.nodes, result.edges, result.ledger)
+    release = result.release
     cell = pair_cells(release, "heart", "lung")["instances"]
     form = ((1, cell),)
-    program = inference.Inference.of(form, release, {cell: 30}, None, {})
+    program = inference.Inference.of(form, release, {cell: 30}, None)
+
+    def free(cell: Cell) -> tuple[int, int]:
+        return 0, release.total(cell)
 
     assert cell.differing
-    assert program.least(form, inference.NEW, 1, {}, 11)[0] == pytest.approx(0)
-    assert program.least(form, inference.NEW, -1, {}, 11)[0] == pytest.approx(30)
+    assert program.least(form, inference.NEW, 1, free)[0] == pytest.approx(0)
+    assert program.least(form, inference.NEW, -1, free)[0] == pytest.approx(30)

@@ -10,17 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError
+from audit.disclosure import (
+    DENOMINATOR,
+    Cell,
+    Known,
+    Shown,
+    carried,
+    count,
+    known_frame,
+    protected,
+    together,
+)
 from audit.policy.policy import Policy
-from audit.results.disclosure import Cell, Earlier, Shown, carried, count, protected, together
 from audit.results.findings import CheckResult, Finding, Part
-from audit.results.other_views import DENOMINATOR, OtherViews
-from audit.results.published_cells import release_of
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
-from tests.unit.results.test_earlier import release
+from tests.unit.disclosure.test_earlier import release
 
-NOTHING = Earlier(0, 0, {}, {})
 BODY = tree("asthma flu < lung", "attack saw < heart", "lung heart < body")
 DATA = labelled(
     BODY,
@@ -54,8 +61,8 @@ def beside(result: AuditResult, **numbers: tuple[int, Shown]) -> dict[str, Any]:
         "line": (AT, ("flu",), "instances"),
         "checked": (FOUND.check, (), DENOMINATOR),
     }
-    others = OtherViews(NOTHING, {places[name]: told for name, told in numbers.items()})
-    (check,) = replace(result, others=others).shared()["checks"]
+    known = Known(numbers={places[name]: shown for name, shown in numbers.items()})
+    (check,) = replace(result, known=known).shared()["checks"]
     shown: dict[str, Any] = check
     return shown
 
@@ -83,15 +90,15 @@ def test_a_number_that_is_another_there_is_told_as_it_would_be_alone() -> None:
 def test_a_view_tells_its_counts_and_those_that_it_is_protected_with() -> None:
     first = audited(min_cell=11)
     told = first.view.as_other_view()
-    beyond = OtherViews(Earlier(150, 180, {}, {}), {("other", (), "rows"): (7, "<11")})
-    both = replace(first, others=beyond).view.as_other_view()
+    beyond = Known(150, 180, numbers={("other", (), "rows"): (7, "<11")})
+    both = replace(first, known=beyond).view.as_other_view()
 
     assert told.numbers[AT, (), "instances"] == (40, 40)
     assert told.numbers[AT, ("flu",), "instances"] == (20, 20)
     assert told.numbers[FOUND.check, (), DENOMINATOR] == (140, 140)
-    assert told.counts.exact(carried("lung")) == 140
+    assert told.exact(carried("lung")) == 140
     assert both.numbers == {**told.numbers, **beyond.numbers}
-    assert both.counts.ranges == told.counts.ranges
+    assert both.ranges == told.ranges
 
 
 ids = st.tuples(
@@ -100,26 +107,24 @@ ids = st.tuples(
 forms = st.one_of(st.none(), st.just(20), st.sampled_from([">10", ">0", "<30"]))
 cells = st.sampled_from([carried("a"), carried("b"), Cell((("at", "a"),))])
 views = st.builds(
-    OtherViews,
-    st.dictionaries(cells, st.tuples(st.integers(0, 5), st.integers(6, 9))).map(
-        lambda ranges: Earlier(50, 60, dict.fromkeys(ranges, 6), ranges)
-    ),
+    lambda ranges, numbers: Known(50, 60, dict.fromkeys(ranges, 6), ranges, numbers),
+    st.dictionaries(cells, st.tuples(st.integers(0, 5), st.integers(6, 9))),
     st.dictionaries(ids, st.tuples(st.just(20), forms)),
 )
 
 
 @given(views)
-def test_the_numbers_are_read_back(view: OtherViews) -> None:
-    assert OtherViews.of(view.counts, view.numbers_as_json()) == view
+def test_the_numbers_are_read_back(view: Known) -> None:
+    assert Known.of(known_frame(view), view.numbers_as_json()) == view
 
 
 @given(views, views)
-def test_two_views_leave_what_both_leave(first: OtherViews, second: OtherViews) -> None:
+def test_two_views_leave_what_both_leave(first: Known, second: Known) -> None:
     both = first.beside(second)
 
-    assert both == OtherViews(second.beside(first).counts, both.numbers)
-    for cell, (low, high) in both.counts.ranges.items():
-        told = [view.counts.ranges[cell] for view in (first, second) if cell in view.counts.ranges]
+    assert both == replace(second.beside(first), numbers=both.numbers)
+    for cell, (low, high) in both.ranges.items():
+        told = [view.ranges[cell] for view in (first, second) if cell in view.ranges]
         assert (low, high) == (max(n for n, _ in told), min(n for _, n in told))
     for place in both.numbers:
         for view in (first, second):
@@ -132,10 +137,10 @@ def test_a_count_that_only_another_view_tells_is_reckoned_with() -> None:
     """The rest of the two that are told there and here is the third, which is small."""
     own = {carried("b"): 50, carried("c"): 4}
     of = replace(release({"a": 60, "b": 50, "c": 4}, 114), labels={"a": 1, "b": 2, "c": 3})
-    others = Earlier(114, 114, {carried("a"): 60}, {carried("a"): (60, 60)})
+    known = Known(114, 114, {carried("a"): 60}, {carried("a"): (60, 60)})
 
     assert protected(own, of, 11) == {carried("b"): 50, carried("c"): "<11"}
-    assert protected(own, of, 11, others=others) == {carried("b"): ">10", carried("c"): "<11"}
+    assert protected(own, of, 11, known) == {carried("b"): ">10", carried("c"): "<11"}
 
 
 def test_what_another_view_tells_is_not_withheld_in_vain() -> None:
@@ -143,17 +148,17 @@ def test_what_another_view_tells_is_not_withheld_in_vain() -> None:
     supports = {"a": 60, "b": 50, "c": 4}
     counts = {carried(node): n for node, n in supports.items()}
     of, told = release(supports, 114), {carried("a"): (60, 60), carried("b"): (50, 50)}
-    others = Earlier(114, 114, counts, told)
+    known = Known(114, 114, counts, told)
 
-    assert [*protected(counts, of, 11, others=others).values()] == [60, 50, "<11"]
+    assert [*protected(counts, of, 11, known).values()] == [60, 50, "<11"]
     assert ">10" in protected(counts, of, 11).values()
 
 
 def test_the_last_label_goes_with_the_smallest_that_no_other_view_tells() -> None:
     supports = {f"n{number:02}": 50 + number for number in range(30)} | {"small": 3}
     counts = {carried(node): n for node, n in supports.items()}
-    others = Earlier(200, 1938, {carried("n00"): 50}, {carried("n00"): (50, 50)})
-    told = protected(counts, release(supports, 200), 11, others=others)
+    known = Known(200, 1938, {carried("n00"): 50}, {carried("n00"): (50, 50)})
+    told = protected(counts, release(supports, 200), 11, known)
 
     assert {cell.meets[0][1]: n for cell, n in told.items() if isinstance(n, str)} == {
         "n01": ">10", "small": "<11",
@@ -174,11 +179,11 @@ def test_a_release_in_which_one_count_fell_does_not_hold_the_earlier_one() -> No
     result = run_audit(
         labelled(tree("a b < top"), repeated([(9, ["a"]), (5, ["b"])]), persons=True)
     )
-    later = release_of(result.nodes, result.edges, result.ledger)
+    later = result.release
 
     def within(a: int, b: int, total: int = 10) -> bool:
         counts = {carried("a"): a, carried("b"): b}
-        return Earlier(total, total, counts, {}).lies_within({}, later)
+        return Known(total, total, counts, {}).lies_within({}, later)
 
     assert within(9, 5)
     assert within(9, 5, 14)
@@ -188,7 +193,7 @@ def test_a_release_in_which_one_count_fell_does_not_hold_the_earlier_one() -> No
 
 
 def test_a_count_that_is_not_known_is_none_unless_one_of_its_nodes_was_not_in_use() -> None:
-    known = Earlier(10, 12, {carried("a"): 5, carried("b"): 4}, {carried("a"): (5, 5)})
+    known = Known(10, 12, {carried("a"): 5, carried("b"): 4}, {carried("a"): (5, 5)})
     a, b, c = (carried(node) for node in "abc")
 
     assert (known.counted(None), known.counted(a)) == (10, 5)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from audit.results.disclosure import Cell, LabelSet, Release, carried, labelled, labels_at
+from audit.disclosure import Cell, Release, carried, labelled, labels_at
+from audit.disclosure.cells import LabelSet
 
 OF = Release(
     labelled=60,

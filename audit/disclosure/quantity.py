@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Shown: TypeAlias = int | float | str | None
 """A value as published: a number, a bound such as ``<11``, or null where it is withheld."""
 
-
+Range: TypeAlias = tuple[int, int]
+"""Least and greatest value that a count can have."""
 BESIDE = "beside"
 """Source name for counts shown elsewhere that a number depends on, such as those of other pairs."""
 WHOLE = "whole"
@@ -94,6 +95,58 @@ def shown_count(value: int, totals: Iterable[int], min_cell: int) -> int | str:
     return f">{min(close) - min_cell}" if close else value
 
 
+def possible(shown: int | str | None, total: int, min_cell: int) -> Range:
+    """Least and greatest count that a published value allows; 0 to ``total`` without a value."""
+    if shown is None:
+        return 0, total
+    if isinstance(shown, int):
+        return shown, shown
+    bound = int(shown[1:])
+    if shown[0] == "<":
+        return 1, bound - 1
+    nearly_all = bound == total - min_cell and bound >= min_cell
+    return bound + 1, total - nearly_all
+
+
+def shown_change(
+    old: int, new: int, old_total: int, new_total: int, min_cell: int
+) -> tuple[int | str, int | str]:
+    """Suppress a count shown for two releases: each alone, and both if they differ by a small cell.
+
+    If the new release contains the old one, the difference counts the added instances in the cell,
+    and the difference of the remainders counts the added instances outside it. If one of these is a
+    small cell, the larger count is shown only as at least ``min_cell``. The same applies if the
+    larger count would disclose a small old count or remainder because of the number of added
+    instances.
+
+    Args:
+        old: The count in the old release.
+        new: The count in the new release.
+        old_total: Instances of the old release.
+        new_total: Instances of the new release.
+        min_cell: Smallest count that may be shown.
+
+    >>> shown_change(50, 60, 100, 200, 11), shown_change(50, 61, 100, 200, 11)
+    ((50, '>10'), (50, 61))
+    >>> shown_change(8, 12, 100, 200, 11)
+    ('<11', '>10')
+    """
+    first = shown_count(old, [old_total], min_cell)
+    second = shown_count(new, [new_total], min_cell)
+    came = abs(new - old)
+    others = abs((new_total - new) - (old_total - old))
+    at_most = new_total - old_total
+    disclosed = (is_small(old, min_cell) and new - at_most > 1) or (
+        is_small(old_total - old, min_cell) and old_total - new > 1
+    )
+    if not (disclosed or is_small(came, min_cell) or is_small(others, min_cell)):
+        return first, second
+    floor = f">{min_cell - 1}"
+    if isinstance(second, int) and (new >= old or isinstance(first, str)):
+        return first, floor if new >= min_cell else second
+    return (floor if isinstance(first, int) and old >= min_cell else first), second
+
+
 def least(published: Shown) -> int:
     """The least value that a published count can have.
 
@@ -118,11 +171,27 @@ def most(published: Shown) -> float:
     return float("inf") if published is None else float(published)
 
 
-def looser(first: Shown, second: Shown) -> Shown:
+def withheld_last(rows: Iterable[dict[str, Any]], number: str, *ids: str) -> list[dict[str, Any]]:
+    """Move rows whose number is withheld to the end, by their ids, so that rank tells nothing.
+
+    Args:
+        rows: Rows in the order of the number.
+        number: Its name.
+        ids: Names of what identifies a row.
+    """
+    given = list(rows)
+    withheld = [row for row in given if row[number] is None]
+    shown = [row for row in given if row[number] is not None]
+    return shown + sorted(withheld, key=lambda row: [row[name] for name in ids])
+
+
+def less_precise(first: Shown, second: Shown) -> Shown:
     """The form of a count that tells no more than either of two.
 
-    >>> looser(20, ">10"), looser("<11", "<5"), looser(7, None), looser("<11", ">4")
-    ('>10', '<11', None, '>0')
+    >>> less_precise(20, ">10"), less_precise("<11", "<5")
+    ('>10', '<11')
+    >>> less_precise(7, None), less_precise("<11", ">4")
+    (None, '>0')
     """
     if first is None or second is None:
         return None
@@ -138,7 +207,7 @@ _OWN = ("instances", "rows")
 """Names of a finding's main count, whose total is called ``of``."""
 
 
-def tightened(
+def with_tight_bounds(
     evidence: Mapping[str, Quantity], published: Mapping[str, Shown], min_cell: int, *totals: int
 ) -> dict[str, Shown]:
     """Tighten bounds so that they do not exceed a printed total.
@@ -152,29 +221,29 @@ def tightened(
         totals: Totals that are printed elsewhere.
 
     >>> numbers = {"rows": count(3, 5), "of": Quantity(5)}
-    >>> tightened(numbers, {"rows": "<11", "of": 5}, 11)
+    >>> with_tight_bounds(numbers, {"rows": "<11", "of": 5}, 11)
     {'rows': '<6', 'of': 5}
     """
-    told = dict(published)
+    tight = dict(published)
     for name, quantity in evidence.items():
-        value, all_but_few = told[name], (*totals, *quantity.totals)
+        value, all_but_few = tight[name], (*totals, *quantity.totals)
         if quantity.kind != "count" or not isinstance(value, str):
             continue
         above = [
-            most(told[other])
+            most(tight[other])
             for other, one in evidence.items()
             if other.startswith("of") and one.value in quantity.totals
         ]
         above += [float(total) for total in totals if total in quantity.totals]
-        within = [told.get(part) for part in _OWN if name == "of"]
+        within = [tight.get(part) for part in _OWN if name == "of"]
         low, high = max([0, *map(least, within)]), min(above, default=float("inf"))
         if value[0] == "<" and high < most(value):
-            told[name] = f"<{int(high) + 1}"
+            tight[name] = f"<{int(high) + 1}"
         while low - 1 + min_cell in all_but_few:
             low -= 1
         if value[0] == ">" and low > least(value):
-            told[name] = f">{low - 1}"
-    return told
+            tight[name] = f">{low - 1}"
+    return tight
 
 
 def is_small(value: int, min_cell: int) -> bool:
@@ -199,17 +268,17 @@ def shown_parts(parts: Sequence[int], min_cell: int) -> list[int | str | None]:
 
 
 def shown(
-    evidence: Mapping[str, Quantity], min_cell: int, told: Mapping[str, Shown] | None = None
+    evidence: Mapping[str, Quantity], min_cell: int, elsewhere: Mapping[str, Shown] | None = None
 ) -> dict[str, Shown]:
     """Evidence as published: small counts as bounds, values derived from them as null.
 
     Args:
         evidence: Numbers by name.
         min_cell: Smallest count that may be shown.
-        told: Counts as they are shown elsewhere, by name: those of the evidence, and those shown
-            only elsewhere, which are assumed to be shown if missing here.
+        elsewhere: Counts as they are shown elsewhere, by name: those of the evidence, and those
+            shown only there, which are assumed to be shown if missing here.
     """
-    known = {BESIDE: 0, WHOLE: 0, **(told or {})}
+    known = {BESIDE: 0, WHOLE: 0, **(elsewhere or {})}
     published: dict[str, Shown] = {
         name: known[name] if name in known else _alone(quantity, min_cell)
         for name, quantity in evidence.items()

@@ -1,19 +1,114 @@
-"""Labels, instances with labels of a set, and all labels: what these tell of each other."""
+"""What counts of instances and of labels tell of sets of labels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
+from operator import or_
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.results.disclosure.cells import Cell, Release, carried
-from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.label_sets import LabelSet
-from audit.results.disclosure.set_counts import Ends, SetCounts
-from audit.results.disclosure.sums import Counts, Ranges, narrower
+from audit.disclosure.cells import Cell, Release, carried
+from audit.disclosure.known import Known
+from audit.disclosure.quantity import Range
+from audit.disclosure.sums import Apart, Counts, Labels, LabelSets, Numbers, Ranges, narrower
+
+Ends: TypeAlias = Mapping[Cell, Range]
+"""Least and greatest value of counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class SetCounts:
+    """Counts of a release as counts of sets of its labels.
+
+    Args:
+        release: The labels of the release, numbered in their order.
+        depths: The labels at each depth.
+        cells: The counts.
+    """
+
+    release: Release
+    depths: tuple[Labels, ...]
+    cells: tuple[Cell, ...]
+
+    @cached_property
+    def of_labels(self) -> LabelSets:
+        """The sets, and how they make each other up."""
+        return LabelSets.of(
+            self.depths, (side for cell in self.cells for side in self._sides[cell])
+        )
+
+    @cached_property
+    def joints(self) -> list[Cell]:
+        """Counts of instances with a label in each of two sets that have none in common."""
+        of_two = (cell for cell in self.cells if len(self._sides[cell]) == 2)
+        plain = (cell for cell in of_two if not cell.misses and not cell.differing)
+        return [cell for cell in plain if self._sides[cell][0].isdisjoint(self._sides[cell][1])]
+
+    def tell(self, ranges: Ends, ends: tuple[Numbers, Numbers]) -> None:
+        """Narrow the least and the most of each set by those of counts, in place.
+
+        As many instances as have a label of each of several sets have one of each; where there is
+        one set, and no instance is left out, no more have.
+        """
+        low, high = ends
+        for cell, (least, most) in ranges.items():
+            sides = self._sides[cell]
+            for side in filter(None, sides):
+                number = self.of_labels.number[side]
+                place = number if cell.of_labels else self.of_labels.instances(number)
+                low[place] = max(low[place], least)
+                if len(sides) == 1 and not cell.misses:
+                    high[place] = min(high[place], most)
+
+    def least_shared(self, least: Mapping[Cell, int]) -> Numbers:
+        """Parts of each union that instances have beyond their first, at least; shape (n_unions,).
+
+        Instances with labels in two parts are counted once for each edge of a forest of parts.
+
+        Args:
+            least: How many instances there are at least of `joints`; 0 of those without an entry.
+        """
+        weights = [least.get(cell, 0) for cell in self.joints]
+        edges = ([(weights[pair], a, b) for pair, a, b in pairs] for pairs in self._apart)
+        return np.array([_heaviest(its) for its in edges], np.int64)
+
+    @cached_property
+    def _apart(self) -> list[list[Apart]]:
+        return self.of_labels.apart([(self._sides[c][0], self._sides[c][1]) for c in self.joints])
+
+    @cached_property
+    def _sides(self) -> dict[Cell, tuple[Labels, ...]]:
+        """The sets of labels of which each instance of a count has one of each."""
+        return {cell: self._sides_of(cell) for cell in self.cells}
+
+    def _sides_of(self, cell: Cell) -> tuple[Labels, ...]:
+        members, none = self.release.members, np.zeros(len(self.release.labels), np.bool_)
+        missed = reduce(or_, map(members, cell.misses), none)
+        return tuple(
+            frozenset(np.flatnonzero(members(labels) & ~missed).tolist()) for labels in cell.meets
+        )
+
+
+def _heaviest(edges: Iterable[tuple[int, int, int]]) -> int:
+    """Weight of the edges that join places without a circle, the heaviest first; none below 1."""
+    joined: dict[int, int] = {}
+
+    def end(place: int) -> int:
+        while place in joined:
+            place = joined[place]
+        return place
+
+    weight = 0
+    for least, one, other in sorted(edges, reverse=True):
+        first, second = end(one), end(other)
+        if least > 0 and first != second:
+            joined[first] = second
+            weight += least
+    return weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +124,14 @@ class LabelSums:
     """
 
     release: Release
-    earlier: Earlier
+    earlier: Known
     published: tuple[Cell, ...]
     contained: bool
     counts: Counts
 
     @classmethod
     def of(
-        cls, release: Release, counts: Mapping[Cell, int], earlier: Earlier, *, contained: bool
+        cls, release: Release, counts: Mapping[Cell, int], earlier: Known, *, contained: bool
     ) -> LabelSums:
         """The labels of a release, with its published counts, and of an earlier one."""
         then = _labels_then(earlier, release)
@@ -67,7 +162,7 @@ class LabelSums:
         return self._sets.of_labels.sums.left((low, high), contained=self.contained)
 
     def narrow(self, left: Ranges, free: Ranges, min_cell: int) -> bool:
-        """Whether a small count, of a label, at a depth or at all others, is told too finely.
+        """Whether a small count, of a label, at a depth or at all others, is shown too finely.
 
         Nothing is where no two releases have all these counts.
 
@@ -100,7 +195,7 @@ class LabelSums:
         return np.array([then, now, now - then], np.int64)
 
     @cached_property
-    def _depths(self) -> tuple[LabelSet, ...]:
+    def _depths(self) -> tuple[Labels, ...]:
         """The labels at each depth."""
         depths = np.array([*self.release.labels.values()], np.int64)
         return tuple(
@@ -116,7 +211,7 @@ class LabelSums:
     def _known(self) -> Ranges:
         """What is known of each count beside what the release publishes."""
         low, high = np.zeros((2, self._sets.of_labels.size, 3), np.int64)
-        releases: tuple[Earlier | Release, ...] = (self.earlier, self.release)
+        releases: tuple[Known | Release, ...] = (self.earlier, self.release)
         for column, release in enumerate(releases):
             used = self.counts[:, column] > 0
             low[:, column], high[:, column] = self._of_totals(release, used)
@@ -126,8 +221,8 @@ class LabelSums:
         return low, high
 
     def _of_totals(
-        self, release: Release | Earlier, used: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        self, release: Release | Known, used: NDArray[np.bool_]
+    ) -> tuple[Numbers, Numbers]:
         """What the totals of a release tell of each count, and which labels are in use there."""
         sets, n_labels = self._sets.of_labels, len(used)
         low, high = np.zeros((2, sets.size), np.int64)
@@ -162,7 +257,7 @@ def _labels_now(label: str, release: Release, counts: Mapping[Cell, int]) -> int
     return release.supports[label] if cell == carried(label) else release.direct.get(label, 0)
 
 
-def _labels_then(earlier: Earlier, release: Release) -> dict[str, int]:
+def _labels_then(earlier: Known, release: Release) -> dict[str, int]:
     """Instances of an earlier release with each label that it has."""
     counts = earlier.counts
     own = {node: counts.get(carried(node), 0) for node in release.labels}
