@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from audit.explorer.application import serve
 from fixtures.scanned_partners import open_scanned
-from reports.explorer.application import serve
 
 if __name__ == "__main__":
     serve(

@@ -16,7 +16,7 @@ import networkx as nx
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "rooms.svg"
-WIDTH, BOX, ROW, GAP = 860, 280, 62, 40
+WIDTH, BOX, ROW, GAP = 1240, 280, 62, 40
 """Pixels: of the picture, of a room's width and height, and between two floors."""
 INK, FAINT, LINE = "#17212b", "#52606d", "#9aa8b5"
 

@@ -74,10 +74,10 @@ def explore(
 ) -> None:
     """Look at a run in a browser, on this machine only; Ctrl-C ends it."""
     with user_mistakes():
-        from audit.runs.exploring.opened_run import open_run
-        from audit.runs.exploring.other_runs import open_beside
-        from audit.runs.exploring.policy_editor import EditedPolicy
-        from reports.explorer.application import require_explorer, serve
+        from audit.explorer.application import require_explorer, serve
+        from audit.explorer.run.opened_run import open_run
+        from audit.explorer.run.other_runs import open_beside
+        from audit.explorer.run.policy_editor import EditedPolicy
 
         require_explorer()
         _refuse_unshown(media, show_instances and static is None)
@@ -139,8 +139,8 @@ def _print_address(address: str) -> None:
 
 def _write_shared(run: Path, name: str, day: date | None, folder: Path, force: bool) -> None:
     """Write the shared view of a run as plain files; no restricted table is read."""
-    from audit.runs.exploring.opened_run import open_shared
-    from reports.explorer.plain_files import write_plain_files
+    from audit.explorer.plain_files import write_plain_files
+    from audit.explorer.run.opened_run import open_shared
 
     files = write_plain_files(open_shared(run, name, day=day, unsealed=force), folder)
     typer.echo(f"{files} files: open {folder / 'index.html'}")

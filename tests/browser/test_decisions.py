@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from audit.explorer.run.opened_run import open_run
+from audit.explorer.run.policy_editor import EditedPolicy
 from audit.policy.reading import load_policy
 from audit.runs.audit import run_audit
-from audit.runs.exploring.opened_run import open_run
-from audit.runs.exploring.policy_editor import EditedPolicy
 from audit.runs.folder import write_run
 from fixtures.explored import Visitor, served
 from fixtures.labelled import labelled, tree

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from audit.runs.exploring.opened_run import open_run
+from audit.explorer.run.opened_run import open_run
 from audit.runs.folder import write_run
 from fixtures.drifting import drifting
 from fixtures.explored import Visitor, served

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from audit.runs.exploring.opened_run import open_shared
+from audit.explorer.plain_files import write_plain_files
+from audit.explorer.run.opened_run import open_shared
 from fixtures.explored import entered
 from fixtures.once import filled_once
-from reports.explorer.plain_files import write_plain_files
 from tests.browser.explored_runs import explored
 from tests.browser.looks import MANNERS, assert_accessible, assert_fits
 

@@ -21,8 +21,8 @@ from polars.testing import assert_frame_equal
 from typer.testing import CliRunner, Result
 
 from audit.cli.app import app
-from audit.runs.exploring.opened_run import open_run
-from audit.runs.exploring.other_runs import open_beside
+from audit.explorer.run.opened_run import open_run
+from audit.explorer.run.other_runs import open_beside
 from audit.runs.verify import verify_run
 from fixtures.sealed_files import reseal
 from fixtures.toy import EDGES

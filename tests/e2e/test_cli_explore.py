@@ -71,7 +71,7 @@ def test_it_prints_an_address_serves_it_and_ends_on_interrupt(run: Path) -> None
 
 
 def test_it_listens_on_this_machine_alone(run: Path) -> None:
-    from reports.explorer.application import listening_at
+    from audit.explorer.application import listening_at
 
     with listening_at(0) as listening:
         assert listening.getsockname()[0] == "127.0.0.1"

@@ -1,0 +1,169 @@
+"""The application: its pages behind its guard, and the server that it runs in."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from audit.base.cores import cores
+from audit.base.errors import InputError
+from audit.base.packages import require_package
+from audit.explorer.run.vocabulary import ExploredRun, PolicyEditor, RunsBeside
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
+
+    from audit.explorer.guard import Guard
+    from audit.explorer.site import Site
+
+HOST = "127.0.0.1"
+
+
+def require_explorer() -> None:
+    """Raise InputError, which names the extra to install, if a package of it is missing."""
+    for package in ("starlette", "uvicorn"):
+        require_package(package, "to look at a run in a browser")
+
+
+def application(
+    run: ExploredRun,
+    policy: PolicyEditor | None,
+    port: int,
+    token: str,
+    beside: RunsBeside | None = None,
+) -> Guard:
+    """The guarded application.
+
+    Args:
+        run: The run that is looked at.
+        policy: The policy file that decisions go to; None where none is named.
+        port: Port that it is served at.
+        token: Secret of the address that opens it.
+        beside: The run and others beside it; None where it is looked at alone.
+    """
+    from audit.explorer.guard import Guard
+    from audit.explorer.site import Site
+
+    site = Site(run, policy, beside)
+    site.guard = Guard(_pages(site), port, token)
+    return site.guard
+
+
+def pages_of(run: ExploredRun, *, plain: bool = False) -> ASGIApp:
+    """The application without its guard.
+
+    Args:
+        run: The run that is looked at.
+        plain: Whether its pages are written as files, where no form can be sent.
+    """
+    from audit.explorer.site import Site
+
+    return _pages(Site(run, plain=plain))
+
+
+def _pages(site: Site) -> ASGIApp:
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    from audit.explorer.site import result_json, static_file
+    from audit.explorer.views import (
+        findings,
+        hierarchy,
+        instances,
+        judging,
+        media,
+        nodes,
+        other_runs,
+        pairs,
+        parts,
+        report,
+        verdict,
+    )
+
+    views = (
+        *(verdict, findings, judging, nodes, pairs, hierarchy, parts),
+        *(instances, media, other_runs, report),
+    )
+    return Starlette(
+        routes=[
+            *(route for view in views for route in view.routes(site)),
+            Route("/result.json", partial(result_json, site)),
+            Route("/static/{name}", static_file),
+        ],
+        exception_handlers={
+            404: lambda request, _: site.missing(request, "There is no such page."),
+            OSError: lambda request, _: site.gone(request),
+        },
+    )
+
+
+def serve(
+    run: ExploredRun,
+    policy: PolicyEditor | None,
+    port: int,
+    opened: Callable[[str], None],
+    beside: RunsBeside | None = None,
+) -> None:
+    """Serve the application on this machine alone, until it is interrupted.
+
+    Args:
+        run: The run that is looked at.
+        policy: The policy file that decisions go to; None where none is named.
+        port: Port to serve at; 0 for any that is free.
+        opened: Called with the address that opens it, once it answers.
+        beside: The run and others beside it; None where it is looked at alone.
+
+    Raises:
+        InputError: If the port is in use.
+    """
+    import uvicorn
+
+    with listening_at(port) as listening:
+        taken = listening.getsockname()[1]
+        token = secrets.token_urlsafe(32)
+        made = application(run, policy, taken, token, beside)
+        settings = uvicorn.Config(
+            made,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+        )
+        opened(f"http://{HOST}:{taken}/?token={token}")
+        with suppress(KeyboardInterrupt):
+            asyncio.run(_answer(uvicorn.Server(settings), listening))
+
+
+async def _answer(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Serve until interrupted, with as many pages at once as there are cores.
+
+    Further ones wait for their turn: made all at once, each would take as long as all of them.
+    """
+    from anyio.to_thread import current_default_thread_limiter
+
+    current_default_thread_limiter().total_tokens = cores()
+    await server.serve(sockets=[listening])
+
+
+def listening_at(port: int) -> socket.socket:
+    """A socket that listens on this machine alone."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((HOST, port))
+        made.listen()  # whoever reads the address may ask at once
+    except OSError as error:
+        made.close()
+        raise InputError(
+            "a port that is free is required",
+            found=f"{port}: {error.strerror}",
+            hint="name another with --port, or leave it out for any that is free",
+        ) from None
+    return made

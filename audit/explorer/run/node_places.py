@@ -1,0 +1,126 @@
+"""Nodes in their places: what is above, below and beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray, row
+from audit.explorer.run.node_drift import NodeDrift
+from audit.explorer.run.top_branches import top_branches
+from audit.explorer.run.vocabulary import NodeView, Page, Row, Span
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.parts.drift_part import DriftPart
+from audit.results.result import AuditResult
+
+
+class NodePlaces:
+    """The nodes of a run.
+
+    Args:
+        result: The run.
+        hierarchy: Its hierarchy, in the order of its table of nodes.
+    """
+
+    def __init__(self, result: AuditResult, hierarchy: Hierarchy) -> None:
+        self._result, self._hierarchy = result, hierarchy
+        self._nodes = result.nodes
+        self._drift = NodeDrift(result.part(DriftPart))
+        self._support = result.nodes["support"].to_numpy()
+        text = pl.concat_str("node", pl.lit("\n"), pl.col("title").fill_null(""))
+        self._searched = result.nodes.select(text.str.to_lowercase()).to_series()
+
+    @cached_property
+    def _branches(self) -> IntArray:
+        return top_branches(self._hierarchy)
+
+    def title(self, node: str) -> str:
+        """Title of a node; empty if it has none, or is unknown."""
+        there = node in self._hierarchy
+        return self._hierarchy.titles[self._hierarchy.index(node)] if there else ""
+
+    def view(self, node: str) -> NodeView:
+        """A node in its place.
+
+        Raises:
+            SchemaError: If the hierarchy lacks it.
+        """
+        at = self._hierarchy.index(node)
+        parents = row(self._hierarchy.edges, at)
+        below = [row(self._hierarchy.child_matrix, int(parent)) for parent in parents]
+        beside = np.unique(np.concatenate(below)) if below else np.array([at])
+        return NodeView(
+            node=self._nodes.row(at, named=True),
+            paths=self._named(self._above(at)),
+            parents=self._named(parents),
+            children=self.children(node),
+            siblings=self._frequent(beside),
+            residual_use=self._residual_use(node),
+            model=[metric for metric in self._result.metrics if metric["scope"] == node],
+            drift=self._drift.of(node),
+        )
+
+    def top_branch(self, node: str) -> int | None:
+        """Number of the top branch of a node; None for none, or several.
+
+        Raises:
+            SchemaError: If the hierarchy lacks it.
+        """
+        number = int(self._branches[self._hierarchy.index(node)])
+        return None if number < 0 else number
+
+    def children(self, node: str) -> Sequence[Row]:
+        """The children of a node, the most frequent first.
+
+        Raises:
+            SchemaError: If the hierarchy lacks it.
+        """
+        return self._frequent(row(self._hierarchy.child_matrix, self._hierarchy.index(node)))
+
+    def search(self, text: str, span: Span) -> Page:
+        """Nodes whose id or title holds a text, whatever its case."""
+        wanted = text.strip().lower()
+        if not wanted:
+            return Page((), 0)
+        holds = self._searched.str.contains(wanted, literal=True).arg_true()
+        begins = pl.col("node").str.to_lowercase()
+        found = (
+            self._nodes[holds]
+            .with_columns(
+                exact=begins == wanted,
+                first=begins.str.starts_with(wanted),
+            )
+            .sort("exact", "first", "support", "node", descending=[True, True, True, False])
+            .select("node", "title", "depth", "support")
+        )
+        return Page(found.slice(span.offset, span.limit).to_dicts(), len(found))
+
+    def _above(self, at: int) -> Sequence[int]:
+        """All nodes above one, by depth."""
+        above = [int(i) for i in row(self._hierarchy.closure, at) if i != at]
+        return sorted(above, key=lambda i: (int(self._hierarchy.depth[i]), i))
+
+    def _named(self, places: Sequence[int] | np.ndarray) -> Sequence[Row]:
+        return [
+            {
+                "node": self._hierarchy.nodes[i],
+                "title": self._hierarchy.titles[i],
+                "support": int(self._support[i]),
+            }
+            for i in places
+        ]
+
+    def _frequent(self, places: np.ndarray) -> Sequence[Row]:
+        """Rows of nodes, the most frequent first."""
+        rows = self._nodes[places].select("node", "title", "support", "direct", "residual")
+        sizes = np.diff(self._hierarchy.child_matrix.indptr)[places]
+        above = np.diff(self._hierarchy.edges.indptr)[places]
+        placed = rows.with_columns(below=pl.Series(sizes), parents=pl.Series(above))
+        return placed.sort("support", "node", descending=[True, False]).to_dicts()
+
+    def _residual_use(self, node: str) -> Row | None:
+        uses = self._result.residuals.filter(pl.col("parent") == node)
+        return uses.row(0, named=True) if len(uses) else None

@@ -1,0 +1,123 @@
+"""Pairs of nodes, seen from one end or from both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import row
+from audit.explorer.run.partners import Partners
+from audit.explorer.run.vocabulary import APART, PARTNER_ORDERS, Page, PairView, Row, Source, Span
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import relate_two
+from audit.results.result import AuditResult
+
+MOST_CARRIERS = 50
+MOST_BRANCHES = 24
+
+
+class PairRows:
+    """The pairs of a run.
+
+    Args:
+        result: The run.
+        hierarchy: Its hierarchy, in the order of its table of nodes.
+        partners: Its pairs by their nodes.
+    """
+
+    def __init__(
+        self, result: AuditResult, hierarchy: Hierarchy, partners: Mapping[Source, Partners]
+    ) -> None:
+        self._result, self._hierarchy, self._partners = result, hierarchy, partners
+        self._ids, self._titles = result.nodes["node"], result.nodes["title"]
+        self._support = result.nodes["support"].to_numpy()
+        self._direct = result.nodes["direct"].to_numpy()
+        self._place = self._ids.rank("ordinal")
+
+    def partners(
+        self, node: str, source: Source, relation: str | None, order: str, span: Span
+    ) -> Page:
+        """All pairs with a node at either end, as `ExploredRun.partners` says."""
+        rows = self._partners[source].beside(self._hierarchy.index(node))
+        if relation == APART:
+            rows = rows.filter(pl.col("relation") != "ancestor")
+        elif relation is not None:
+            rows = rows.filter(pl.col("relation") == relation)
+        column, descending = PARTNER_ORDERS[order]
+        by_name = self._place.gather(rows["other"]).alias("node")
+        ordered = rows.with_columns(by_name).sort(
+            column, "node", descending=[descending, False], nulls_last=True
+        )
+        seen = self._named(ordered.slice(span.offset, span.limit), "other", "node", "title")
+        return Page(seen.drop("other").to_dicts(), len(rows))
+
+    def view(self, a: str, b: str, findings: Sequence[str]) -> PairView:
+        """Two different nodes beside each other."""
+        relation, common = relate_two(
+            self._hierarchy, self._hierarchy.index(a), self._hierarchy.index(b)
+        )
+        lca = self._hierarchy.nodes[common]
+        return PairView(
+            a=self._node(a),
+            b=self._node(b),
+            relation=relation,
+            lca=self._node(lca),
+            data=self._row(a, b, "data"),
+            model=None if self._result.model is None else self._row(a, b, "model"),
+            drawn=self._nodes_between(a, b, lca),
+            carriers=self._carriers(a, b),
+            findings=findings,
+        )
+
+    def among(self, nodes: Sequence[str], source: Source) -> Sequence[Row]:
+        """Pairs of the most frequent of some nodes."""
+        numbers = [self._hierarchy.index(node) for node in nodes]
+        used = sorted((i for i in numbers if self._support[i]), key=lambda i: -self._support[i])
+        if len(used) < 2:
+            return []
+        rows = self._partners[source].among(used[:MOST_BRANCHES])
+        for end in ("a", "b"):
+            rows = rows.with_columns(self._ids.gather(rows[end]).alias(end))
+        return rows.to_dicts()
+
+    def _row(self, a: str, b: str, source: Source) -> Row | None:
+        return self._partners[source].pair(self._hierarchy.index(a), self._hierarchy.index(b))
+
+    def _node(self, node: str) -> Row:
+        return self._result.nodes.row(self._hierarchy.index(node), named=True)
+
+    def _nodes_between(self, a: str, b: str, lca: str) -> Sequence[Row]:
+        """Both nodes, and what lies between them and their lowest common ancestor."""
+        above = {node for end in (a, b) for node in self._hierarchy.ancestors(end, with_self=True)}
+        between = {node for node in above if lca in self._hierarchy.ancestors(node, with_self=True)}
+        return [
+            {
+                "node": node,
+                "title": self._hierarchy.titles[self._hierarchy.index(node)],
+                "parents": [p for p in self._hierarchy.parents(node) if p in between],
+            }
+            for node in sorted(between, key=self._hierarchy.index)
+        ]
+
+    def _carriers(self, a: str, b: str) -> Page:
+        """Pairs of assignable nodes at or below the two, the most frequent first."""
+        numbers = self._hierarchy.index(a), self._hierarchy.index(b)
+        of_a, of_b = (self._assigned_below(number) for number in numbers)
+        rows = self._partners["data"].between(*numbers, of_a, of_b, MOST_CARRIERS)
+        for end in ("a", "b"):
+            rows = self._named(rows, end, end, f"title_{end}")
+        return Page(rows.to_dicts(), len(rows))
+
+    def _assigned_below(self, node: int) -> np.ndarray:
+        """Numbers of the nodes at or below one that instances are labelled with."""
+        below = row(self._hierarchy.below, node)
+        return below[self._direct[below] > 0]
+
+    def _named(self, rows: pl.DataFrame, numbers: str, name: str, title: str) -> pl.DataFrame:
+        """Rows with the ids and titles of the nodes that a column numbers."""
+        nodes = rows[numbers]
+        return rows.with_columns(
+            self._ids.gather(nodes).alias(name), self._titles.gather(nodes).alias(title)
+        )

@@ -1,0 +1,330 @@
+"""What all pages share: the run, the templates, addresses, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+
+from audit.explorer.guard import Guard
+from audit.explorer.linked_report import led
+from audit.explorer.pictures import Picture, svg_file
+from audit.explorer.run.vocabulary import ExploredRun, Page, PolicyEditor, RunsBeside, Span
+from audit.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
+from audit.results.result import to_json_bytes
+from reports.chapters.report import Report, build, printable_view
+from reports.charts.hues import HUES, HUES_DARK, HUES_LIGHT
+from reports.charts.palette import variables_css
+from reports.html import script, style, templates
+from reports.words.parts import Imprint
+from reports.words.words import counted, decimal, number, percent, points, precise, printable
+
+if TYPE_CHECKING:
+    import jinja2
+
+Crumb = tuple[str, str]
+"""Words and address of a step back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place of the window: its address, its name, and what it shows."""
+
+    path: str
+    name: str
+    shows: str
+
+
+PLACES = (
+    Place("/", "Verdict", "what the audit says in short"),
+    Place("/findings", "Findings", "each with its evidence and what to do about it"),
+    Place("/hierarchy", "Hierarchy", "how its nodes are used, and what can be said about each"),
+    Place("/branches", "Branches", "which parts of the hierarchy go together"),
+    Place("/model", "Model", "its metrics, and the labels that it confuses"),
+    Place("/explanations", "Explanations", "which words the model leans on, and whether people do"),
+    Place("/concepts", "Concepts", "which concepts the model's vectors separate"),
+    Place("/entailment", "Entailment", "the tuples of the graph, and what is wrong with them"),
+    Place("/instances", "Instances", "the records, each as a tree"),
+    Place("/history", "History", "the runs beside it, in the order of time"),
+    Place("/report", "Report", "every chapter, with policy, methods and limits"),
+)
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><g fill="#0f4c82">'
+    '<path d="M1 1h4v14H1zM6 1h4v8H6zM11 1h4v4h-4z"/></g></svg>'
+)
+PARTS = {"explanations": "Explanations", "concepts": "Concepts", "entailment": "Entailment"}
+"""Parts of a run that have places of their own, as `result.json` and as people call them."""
+_SCRIPTS = ("elements", "explorer")
+
+
+@dataclass(eq=False)
+class Site:
+    """The application's run, and how its pages are made.
+
+    Args:
+        run: The run that is looked at.
+        policy: The policy file that decisions go to; None where none is named.
+        beside: The run and others beside it; None where it is looked at alone.
+    """
+
+    run: ExploredRun
+    policy: PolicyEditor | None = None
+    beside: RunsBeside | None = None
+    guard: Guard | None = None
+    plain: bool = False
+    """Whether pages are written as files, where no form can be sent."""
+
+    @property
+    def imprint(self) -> Imprint:
+        """What the run says of itself."""
+        return Imprint(title=self.run.name, day=self.run.day)
+
+    @property
+    def places(self) -> Sequence[Place]:
+        """The places of the window that the run has something for, in the order of their links."""
+        there = {
+            "/hierarchy": bool(self.run.root),
+            "/branches": bool(self.run.root),
+            "/model": self.run.has_model,
+            **{f"/{part}": part in self.run.shared for part in PARTS},
+            "/instances": self.run.shows_instances,
+            "/history": bool(self.beside),
+        }
+        return [place for place in PLACES if there.get(place.path, True)]
+
+    @cached_property
+    def result_json(self) -> bytes:
+        """The bytes of ``result.json``."""
+        return to_json_bytes(self.run.shared)
+
+    @cached_property
+    def printable_shared(self) -> Mapping[str, Any]:
+        """The shared view, every text fit to stand on a page."""
+        shared: Mapping[str, Any] = printable_view(self.run.shared)
+        return shared
+
+    def hue(self, node: str) -> str:
+        """Colour role of a node's top branch, also the class of what it colours; else empty."""
+        number = self.run.top_branch(node)
+        return "" if number is None else HUES[number % len(HUES)]
+
+    @cached_property
+    def report(self) -> Report:
+        """The report, made once, without its first page's picture; nodes lead to their pages."""
+        made = replace(build(self.run.shared, self.imprint), sketch=None)
+        return led(made, self._page_of)
+
+    def _page_of(self, node: str) -> str:
+        return node_address(node) if self.run.has_node(node) else ""
+
+    def page(
+        self,
+        request: Request,
+        template: str,
+        title: str,
+        crumbs: Sequence[Crumb] = (),
+        status: int = 200,
+        **shown: Any,
+    ) -> Response:
+        """A page of HTML."""
+        text = (
+            environment()
+            .get_template(f"explorer/{template}.html.jinja")
+            .render(
+                site=self,
+                run=self.run,
+                title=printable(title),
+                crumbs=crumbs,
+                here=request.url.path,
+                form_token=self.guard.form_token if self.guard else "",
+                **shown,
+            )
+        )
+        return HTMLResponse(text, status)
+
+    def missing(self, request: Request, what: str) -> Response:
+        """The page for something that the run does not have."""
+        return self.page(request, "missing", "Not here", status=404, what=printable(what))
+
+    def gone(self, request: Request) -> Response:
+        """The page for what cannot be read any more."""
+        what = (
+            "A table of the run cannot be read any more: the run was moved, replaced or judged "
+            "again since it was opened. End audit explore, and start it again."
+        )
+        return self.page(request, "missing", "Not here any more", status=500, what=what)
+
+    def withheld(self, request: Request) -> Response:
+        """The page for what a run without its restricted tables does not show."""
+        return self.missing(
+            request,
+            "This is the shared view of a run: its restricted tables are not here, and with them "
+            "no counts of any two nodes.",
+        )
+
+    def sheet(
+        self,
+        request: Request,
+        id: str,
+        caption: str,
+        columns: tuple[Column, ...],
+        rows: Callable[[Any], Page],
+        orders: Mapping[str, str] | None = None,
+        order: str = "",
+    ) -> Sheet | Response:
+        """A table of a page; or, where the address asks for it, the whole table as CSV.
+
+        Args:
+            request: The request; ``start`` and ``csv`` of its address say which rows.
+            id: As in `Sheet`, as are ``caption``, ``columns``, ``orders`` and ``order``.
+            rows: Gives the rows of a span.
+        """
+        asked = parameters(request)
+        if asked.get("csv", id) != id:
+            return Sheet(id, caption, columns, Page((), 0), span_of({}), request.url.path)
+        span = span_of(asked if asked.get("sheet", id) == id else {**asked, "start": ""})
+        page = rows(span)
+        if "csv" in asked:
+            text = csv_text(columns, page.rows, in_full=self.run.in_full)
+            return self.csv(id, text, in_full=self.run.in_full)
+        return Sheet(id, caption, columns, page, span, request.url.path, asked, orders or {}, order)
+
+    def long_file(
+        self, id: str, columns: tuple[Column, ...], rows: Callable[[Span], Page]
+    ) -> Response:
+        """A long restricted table as CSV, sent as it is read; arguments as in `sheet`."""
+        headers = _as_attachment(f"{id}{_kind(self.run.in_full)}.csv")
+        return StreamingResponse(csv_parts(columns, rows), media_type="text/csv", headers=headers)
+
+    def picture(self, request: Request, id: str, picture: Picture) -> Picture | Response:
+        """A drawing of a page, with the address of its file; arguments as in `picture_file`."""
+        file = self.picture_file(request, id, lambda: picture)
+        return file if isinstance(file, Response) else replace(picture, file=file)
+
+    def picture_file(
+        self, request: Request, id: str, draw: Callable[[], Picture]
+    ) -> str | Response:
+        """The address of a drawing's file; or, where the address asks for it, the file.
+
+        Args:
+            request: The request; ``svg`` of its address names the drawing.
+            id: Name of the drawing, unique on a page.
+            draw: Gives the drawing, of numbers as the run shows them.
+        """
+        asked = parameters(request)
+        if asked.get("svg") == id:
+            return self.svg(id, draw(), in_full=self.run.in_full)
+        return address(request.url.path, **{**asked, "svg": id})
+
+    def csv(self, id: str, text: str, *, in_full: bool) -> Response:
+        """A table as a file, whose name says whether its numbers are unsuppressed."""
+        return _file(f"{id}{_kind(in_full)}.csv", text, "text/csv")
+
+    def svg(self, id: str, picture: Picture, *, in_full: bool) -> Response:
+        """A drawing as a file; arguments as in `svg_file`."""
+        tool = self.run.shared["identity"]["tool"]
+        source = f"{self.run.name} · {tool['name']} {tool['version']}"
+        text = svg_file(picture, source, in_full=in_full)
+        return _file(f"{id}{_kind(in_full)}.svg", text, "image/svg+xml")
+
+
+def _kind(in_full: bool) -> str:
+    return "-unsuppressed" if in_full else ""
+
+
+def _file(name: str, text: str, media_type: str) -> Response:
+    return PlainTextResponse(text, media_type=media_type, headers=_as_attachment(name))
+
+
+def _as_attachment(name: str) -> Mapping[str, str]:
+    return {"content-disposition": f'attachment; filename="{name}"'}
+
+
+def parameters(request: Request) -> dict[str, str]:
+    """The parameters of an address; of one that is there twice, the last."""
+    return dict(request.query_params)
+
+
+def address(path: str, **asked: str) -> str:
+    """An address of the application."""
+    kept = {name: value for name, value in asked.items() if value}
+    return f"{path}?{urlencode(kept)}" if kept else path
+
+
+def node_address(node: str) -> str:
+    """Address of a node's page."""
+    return address("/node", id=node)
+
+
+def pair_address(a: str, b: str) -> str:
+    """Address of the page of two nodes."""
+    return address("/pair", a=a, b=b)
+
+
+def finding_address(finding: str) -> str:
+    """Address of a finding's page."""
+    return address("/finding", id=finding)
+
+
+def instance_address(instance: str, **query: str) -> str:
+    """Address of an instance's page, with the query that led there."""
+    return address("/instance", id=instance, **query)
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The templates of the report and of the application, with autoescaping."""
+    made = templates(keep_trailing_newline=False)
+    made.globals |= {
+        "node_address": node_address,
+        "pair_address": pair_address,
+        "finding_address": finding_address,
+        "instance_address": instance_address,
+        "address": address,
+    }
+    made.filters |= {
+        "number": number,
+        "percent": percent,
+        "points": points,
+        "decimal": decimal,
+        "precise": precise,
+        "counted": counted,
+        "printable": lambda text: printable(str(text)),
+        "printable_lines": lambda text: "\n".join(map(printable, text.splitlines())),
+    }
+    return made
+
+
+@cache
+def static_files() -> Mapping[str, tuple[str, str]]:
+    """Text and media type of each file beside the pages, by name."""
+    return {
+        "explorer.css": (
+            style("screen", ("explanations", "concepts", "instance", "media", "explorer"))
+            + variables_css(HUES_LIGHT, HUES_DARK),
+            "text/css",
+        ),
+        "explorer.js": (script(_SCRIPTS), "text/javascript"),
+        "report.js": (script(), "text/javascript"),
+        "icon.svg": (ICON, "image/svg+xml"),
+    }
+
+
+def result_json(site: Site, _: Request) -> Response:
+    """What may be shared, as data."""
+    return Response(site.result_json, media_type="application/json")
+
+
+def static_file(request: Request) -> Response:
+    """One of the files beside the pages."""
+    known = static_files().get(request.path_params["name"])
+    if known is None:
+        return PlainTextResponse("There is no such file.\n", HTTPStatus.NOT_FOUND)
+    text, kind = known
+    return Response(text, media_type=kind)

@@ -1,0 +1,162 @@
+"""The hierarchy, one level at a time, and the model's numbers by node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from audit.base.node_names import title_and_code
+from audit.explorer.opened_tree import tree
+from audit.explorer.pictures import Picture
+from audit.explorer.run.vocabulary import NodeView, Row
+from audit.explorer.sheets import Column, Sheet
+from audit.explorer.site import Site, address, parameters
+from audit.explorer.views import other_runs, shared_pages
+from audit.results.findings import OF_MODEL
+from reports.charts.icicle import icicle_drawing
+from reports.charts.icicle_layout import icicle
+from reports.words import metric_words
+from reports.words.words import words
+
+LEVEL = (
+    Column("node", "Node", "level"),
+    Column("support", "Instances", "count", beside="support"),
+    Column("direct", "Labelled itself", "count"),
+    Column("below", "Nodes right below", "count"),
+    Column("parents", "Parents", "count"),
+)
+METRICS = (
+    Column("metric", "Metric"),
+    Column("scope", "Of", "node"),
+    Column("value", "Value", "number"),
+    Column("low", "From", "number"),
+    Column("high", "To", "number"),
+    Column("n", "Instances", "count"),
+    Column("parameters", "By"),
+)
+MOST_BARS, MOST_PARTS = 24, 8
+"""Nodes of the level below, and nodes below each of them, that are drawn at most."""
+ROLES = ("scale-1", "scale-none")
+"""Shades of the two levels where a node is in no top branch, or in several."""
+
+
+def routes(site: Site) -> list[Route]:
+    """Addresses of this file's pages."""
+    return [Route("/hierarchy", partial(show, site)), Route("/model", partial(model, site))]
+
+
+def show(site: Site, request: Request) -> Response:
+    """One level of the hierarchy."""
+    if not site.run.in_full:
+        return shared_pages.show_hierarchy(site, request)
+    node = parameters(request).get("id") or site.run.root
+    view = site.run.node(node)
+    if view is None:
+        return site.missing(request, f"The hierarchy has no node {node}.")
+    children = [row for row in view.children if row["support"] or row["direct"]]
+    sheet = site.sheet(
+        request,
+        "level",
+        "Nodes right below it, the most frequent first",
+        LEVEL,
+        lambda span: span.of(view.children),
+    )
+    if not isinstance(sheet, Sheet):
+        return sheet
+    picture = _picture(site, view)
+    drawn = picture and site.picture(request, "hierarchy", picture)
+    if isinstance(drawn, Response):
+        return drawn
+    lines, cut = tree(node, request.query_params.getlist("open"), site.run.children)
+    return site.page(
+        request,
+        "hierarchy",
+        view.node["title"] or node,
+        crumbs=[
+            (row["title"] or row["node"], address("/hierarchy", id=row["node"]))
+            for row in view.paths
+        ],
+        view=view,
+        sheet=sheet,
+        drawn=drawn,
+        lines=lines,
+        cut=cut,
+        used=len(children),
+    )
+
+
+def model(site: Site, request: Request) -> Response:
+    """The metrics of the model, beside those of other runs, and what it confuses."""
+    asked = parameters(request)
+    every = site.run.metrics()
+    names = sorted({row["name"] for row in every})
+
+    def wanted(row: Row) -> bool:
+        of = asked.get("scope") != "all" or row["scope"] == "all"
+        return of and asked.get("name", "") in ("", row["name"])
+
+    if site.beside is None:
+        sheet = _metrics(site, request, [row for row in every if wanted(row)])
+    else:
+        sheet = other_runs.metrics(site, request, site.beside, wanted)
+    if not isinstance(sheet, Sheet):
+        return sheet
+    found = [f for f in site.run.findings() if f["check"] in OF_MODEL]
+    return site.page(
+        request,
+        "model",
+        "Model",
+        sheet=sheet,
+        names={name: words(name) for name in names},
+        asked=asked,
+        findings=[one for one in found if not one["folded"] and not one["waiver"]][:10],
+        behaviours=site.run.shared["overview"]["behaviours"] or (),
+    )
+
+
+def _metrics(site: Site, request: Request, rows: Sequence[Row]) -> Sheet | Response:
+    shown = [
+        {**row, "metric": words(row["name"]), "parameters": metric_words.by(row)} for row in rows
+    ]
+    return site.sheet(
+        request, "metrics", "Metrics of the model", METRICS, lambda span: span.of(shown)
+    )
+
+
+def _picture(site: Site, view: NodeView) -> Picture | None:
+    """The most frequent nodes of the two levels below a node; None if none is in use."""
+    rows = [_bar(view.node, None, 0)]
+    for child in view.children[:MOST_BARS]:
+        rows.append(_bar(child, view.node["node"], 1))
+        parts = site.run.children(child["node"]) if child["below"] and child["support"] else ()
+        rows += [_bar(part, child["node"], 2) for part in parts[:MOST_PARTS]]
+    used = {row["node"]: row for row in reversed(rows) if row["instances"]}
+    if len(used) < 2:
+        return None
+    cells = icicle([*used.values()])
+    roles = {cell.row["node"]: site.hue(cell.row["node"]) or ROLES[cell.column] for cell in cells}
+    return Picture(
+        title=f"Below {title_and_code(view.node['node'], view.node['title'])}, by instances",
+        in_words="The most frequent nodes of the two levels below; each bar opens its node.",
+        drawing=icicle_drawing(cells, roles, columns=2, height=520, address=_opened),
+    )
+
+
+def _opened(node: str) -> str:
+    return address("/hierarchy", id=node)
+
+
+def _bar(row: Row, parent: str | None, depth: int) -> dict[str, Any]:
+    return {
+        "node": row["node"],
+        "title": row["title"],
+        "parent": parent,
+        "depth": depth,
+        "instances": row["support"],
+        "residual_share": None,
+    }

@@ -1,0 +1,192 @@
+"""Single instances: a list to query, and the tree of each."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from audit.explorer.pictures import Picture
+from audit.explorer.run.vocabulary import InstanceQuery, Page, Row, Span
+from audit.explorer.sheets import Column, Sheet
+from audit.explorer.site import (
+    Crumb,
+    Site,
+    address,
+    finding_address,
+    instance_address,
+    parameters,
+)
+from audit.explorer.views.marks import marks
+from audit.explorer.views.media import shown_media
+from reports.chapters.cards import headline
+from reports.chapters.report import printable_view
+from reports.instance.instance import DEEPEST, TONES, branches
+from reports.instance.tree_drawing import tree_drawing
+
+LABELLED = (
+    Column("instance", "Instance", "instance"),
+    Column("labels", "Labels", "count"),
+)
+PREDICTED = (
+    Column("predicted", "Answers", "count"),
+    Column("hits", "Labels answered", "count"),
+    Column("misses", "Labels missed", "count"),
+    Column("false", "False answers", "count"),
+)
+OUTCOMES = {
+    "": "any",
+    "right": "every label answered, and nothing else",
+    "missed": "a label missed",
+    "false": "a false answer",
+    "right_branch": "the right branch, the wrong node",
+}
+ORDERS = {"id": "id", "labels": "most labels", "misaligned": "most mistakes"}
+
+
+def routes(site: Site) -> list[Route]:
+    """Addresses of this file's pages."""
+    return [
+        Route("/instances", partial(show_list, site)),
+        Route("/instance", partial(show_one, site)),
+    ]
+
+
+def show_list(site: Site, request: Request) -> Response:
+    """The instances of a query."""
+    if not site.run.shows_instances:
+        return _not_shown(site, request)
+    query = query_of(parameters(request))
+
+    def rows(span: Span) -> Page:
+        page = site.run.instances(query, span)
+        return Page([_with_link(row, query_parameters(query)) for row in page.rows], page.total)
+
+    columns = (*LABELLED, *(PREDICTED if site.run.has_model else ()))
+    sheet = site.sheet(
+        request,
+        "instances",
+        "Instances",
+        columns,
+        rows,
+        ORDERS if site.run.has_model else {"id": "id", "labels": "most labels"},
+        query.order,
+    )
+    if not isinstance(sheet, Sheet):
+        return sheet
+    return site.page(
+        request,
+        "instances",
+        "Instances",
+        sheet=sheet,
+        query=query,
+        asked=query_parameters(query),
+        outcomes=OUTCOMES,
+    )
+
+
+def show_one(site: Site, request: Request) -> Response:
+    """The tree of one instance."""
+    asked = parameters(request)
+    if not site.run.shows_instances:
+        return _not_shown(site, request)
+    wanted = asked.get("id", "")
+    found = site.run.instance(wanted)
+    if found is None:
+        return site.missing(
+            request, f"The run keeps no labels and no predictions of an instance {wanted}."
+        )
+    media = site.run.media
+    explained = media.attributions(wanted) if media else ()
+    marked = marks(site, request, explained) if explained else None
+    if isinstance(marked, Response):
+        return marked
+    query = query_of(asked)
+    before, after = site.run.neighbours(wanted, query)
+    kept = query_parameters(query)
+    view = printable_view(found)
+    tree = site.picture_file(request, "tree", lambda: _tree(wanted, view))
+    if isinstance(tree, Response):
+        return tree
+    findings = {finding["id"]: finding for finding in site.run.findings()}
+    return site.page(
+        request,
+        "instance",
+        f"Instance {wanted}",
+        crumbs=[
+            *_crumbs(findings.get(query.finding)),
+            ("Instances", address("/instances", **kept)),
+        ],
+        view=view,
+        tree_file=tree,
+        branches=branches(view["lines"]),
+        deeper=sum(line["level"] > DEEPEST for line in view["lines"]),
+        deepest=DEEPEST,
+        tones=TONES,
+        before=instance_address(before, **kept) if before is not None else "",
+        after=instance_address(after, **kept) if after is not None else "",
+        shown=shown_media(media, wanted) if media else None,
+        marked=marked,
+        findings=[findings[id] for id in found["findings"] if id in findings],
+    )
+
+
+def _tree(instance: str, view: Row) -> Picture:
+    return Picture(
+        title=f"Instance {instance}",
+        in_words="The labels of one instance as a tree; the bar of a node is within that of the "
+        "node above.",
+        drawing=tree_drawing(view, view["lines"]),
+    )
+
+
+def _crumbs(finding: Row | None) -> list[Crumb]:
+    """The way to the finding whose instances are walked through; empty without one."""
+    if finding is None:
+        return []
+    return [
+        ("Findings", "/findings"),
+        (headline(finding["statement"]), finding_address(finding["id"])),
+    ]
+
+
+def query_of(asked: dict[str, str]) -> InstanceQuery:
+    """The query that an address states; what it does not know is any."""
+    outcome, order = asked.get("outcome", ""), asked.get("order", "id")
+    return InstanceQuery(
+        finding=asked.get("finding", ""),
+        nodes=_listed(asked.get("nodes", "")),
+        predicted=_listed(asked.get("predicted", "")),
+        outcome=outcome if outcome in OUTCOMES else "",
+        order=order if order in ORDERS else "id",
+    )
+
+
+def query_parameters(query: InstanceQuery) -> dict[str, str]:
+    """The parameters of an address that state a query."""
+    stated = {
+        "finding": query.finding,
+        "nodes": ", ".join(query.nodes),
+        "predicted": ", ".join(query.predicted),
+        "outcome": query.outcome,
+        "order": "" if query.order == "id" else query.order,
+    }
+    return {name: value for name, value in stated.items() if value}
+
+
+def _with_link(row: Row, asked: dict[str, str]) -> Row:
+    return {**row, "address": instance_address(row["instance"], **asked)}
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(one.strip() for one in text.split(",") if one.strip())
+
+
+def _not_shown(site: Site, request: Request) -> Response:
+    return site.missing(
+        request,
+        "Single instances are shown only where the run was made with --keep-instances and audit "
+        "explore was started with --show-instances.",
+    )

@@ -1,0 +1,210 @@
+"""Deciding on a finding: the change of the policy file is shown first, and written if confirmed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from http import HTTPStatus
+from typing import TypeAlias
+from urllib.parse import parse_qsl
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from audit.base.errors import AuditError
+from audit.explorer.guard import LARGEST_FORM
+from audit.explorer.run.vocabulary import Decision, PolicyEditor, Row
+from audit.explorer.site import Site, address, finding_address, parameters
+from audit.results.findings import OF_WAIVERS
+from reports.chapters.cards import headline
+
+_FIELDS = 20
+"""Fields of a form at most."""
+
+_Answer: TypeAlias = Callable[[Request, PolicyEditor, Row, Mapping[str, str]], Response]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What may be decided on a finding, and what was.
+
+    Args:
+        finding: Its id.
+        path: The policy file.
+        decided: The decision on this finding alone; None without one.
+        problem: Why the file cannot be read; empty if it can.
+        judged: Whether the run was judged by what the file states now.
+    """
+
+    finding: str
+    path: str
+    decided: Row | None = None
+    problem: str = ""
+    judged: bool = True
+
+
+def choice_of(site: Site, finding: Row) -> Choice | None:
+    """What may be decided on a finding; None without a policy file, or on one about waivers."""
+    if site.policy is None or finding["check"] in OF_WAIVERS:
+        return None
+    try:
+        decided = site.policy.decided().get(finding["id"])
+    except AuditError as error:
+        return Choice(finding["id"], site.policy.path, problem=str(error))
+    judged = site.policy.judged(site.run.shared["identity"])
+    return Choice(finding["id"], site.policy.path, decided, judged=judged)
+
+
+def decided_in(site: Site) -> Collection[str]:
+    """Findings that the policy file decides on alone; none without a file that can be read."""
+    try:
+        return site.policy.decided().keys() if site.policy else ()
+    except AuditError:
+        return ()
+
+
+def routes(site: Site) -> list[Route]:
+    """Addresses of this file's pages."""
+
+    def show_written(request: Request) -> Response:
+        finding = _finding(site, parameters(request).get("id", ""))
+        choice = None if finding is None else choice_of(site, finding)
+        if finding is None or choice is None:
+            return site.missing(request, "There is no decision to show.")
+        return _page(
+            site,
+            request,
+            "judged",
+            finding,
+            choice=choice,
+            command=_command(site.run.folder, choice.path, site.run.judged_with),
+        )
+
+    return [
+        Route("/judging", _answering(site, partial(_propose, site)), methods=["POST"]),
+        Route("/judging/write", _answering(site, partial(_write, site)), methods=["POST"]),
+        Route("/judged", show_written),
+    ]
+
+
+def _command(run: str, policy: str, options: Sequence[str]) -> str:
+    """The command that judges the run again by the policy file, as a shell takes it."""
+    folder = f"./{run}" if run.startswith("-") else run
+    return shlex.join(["audit", "judge", folder, "--policy", policy, *options])
+
+
+def _answering(site: Site, answer: _Answer) -> Callable[[Request], Awaitable[Response]]:
+    """Answers a form that a page of this application sent; all others are refused."""
+
+    def answer_to(request: Request, policy: PolicyEditor, form: Mapping[str, str]) -> Response:
+        finding = _finding(site, form.get("finding", ""))
+        if finding is None:
+            return site.missing(request, "The run has no such finding.")
+        return answer(request, policy, finding, form)
+
+    async def answering(request: Request) -> Response:
+        form = await _form(request)
+        if site.policy is None:
+            return _refused("The window was opened without --policy: nothing is written.", 403)
+        if form is None:
+            return _refused("This form is too large.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        if site.guard is None or not site.guard.accepts(form):
+            return _refused("This form is not of this window. Open the finding again.", 403)
+        return await run_in_threadpool(answer_to, request, site.policy, form)
+
+    return answering
+
+
+async def _form(request: Request) -> dict[str, str] | None:
+    """Fields of a form; None if it is larger than forms are."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST_FORM:
+            return None
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS)
+    except ValueError:
+        return {}
+    return {name: value.replace("\r\n", "\n") for name, value in pairs}
+
+
+def _propose(
+    site: Site, request: Request, policy: PolicyEditor, finding: Row, form: Mapping[str, str]
+) -> Response:
+    decision = _decision(form)
+    try:
+        difference, digest = policy.propose(decision)
+    except AuditError as error:
+        return _not_possible(site, request, finding, decision, error)
+    return _page(
+        site,
+        request,
+        "judging",
+        finding,
+        choice=choice_of(site, finding),
+        decision=decision,
+        difference=difference,
+        digest=digest,
+        problem="",
+    )
+
+
+def _write(
+    site: Site, request: Request, policy: PolicyEditor, finding: Row, form: Mapping[str, str]
+) -> Response:
+    decision = _decision(form)
+    try:
+        policy.write(decision, form.get("digest", ""))
+    except AuditError as error:
+        return _not_possible(site, request, finding, decision, error)
+    return RedirectResponse(address("/judged", id=decision.finding), HTTPStatus.SEE_OTHER)
+
+
+def _not_possible(
+    site: Site, request: Request, finding: Row, decision: Decision, error: AuditError
+) -> Response:
+    """The form again, as it was filled in, with what was wrong."""
+    return _page(
+        site,
+        request,
+        "judging",
+        finding,
+        HTTPStatus.CONFLICT,
+        choice=choice_of(site, finding),
+        decision=decision,
+        difference="",
+        digest="",
+        problem=str(error),
+    )
+
+
+def _page(
+    site: Site, request: Request, template: str, finding: Row, status: int = 200, **shown: object
+) -> Response:
+    said = headline(finding["statement"])
+    return site.page(
+        request,
+        template,
+        "Decision",
+        crumbs=[("Findings", "/findings"), (said, finding_address(finding["id"]))],
+        status=status,
+        finding=finding,
+        **shown,
+    )
+
+
+def _finding(site: Site, wanted: str) -> Row | None:
+    return next((one for one in site.run.findings() if one["id"] == wanted), None)
+
+
+def _decision(form: Mapping[str, str]) -> Decision:
+    return Decision(**{field.name: form.get(field.name, "") for field in fields(Decision)})
+
+
+def _refused(text: str, status: int) -> Response:
+    return PlainTextResponse(f"{text}\n", status)

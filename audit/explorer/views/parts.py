@@ -1,0 +1,262 @@
+"""Explanations, concepts and tuples: the chapters of the report, and every table behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from audit.explorer.chapter_files import led_to_files
+from audit.explorer.run.explored_tables import ExploredTable, TableQuery, Values
+from audit.explorer.run.vocabulary import Page, Row, Span
+from audit.explorer.sheets import Column, Kind, Sheet
+from audit.explorer.site import (
+    PARTS,
+    Site,
+    address,
+    finding_address,
+    instance_address,
+    parameters,
+)
+from reports.chapters.sections import sections
+from reports.words.part_tables import CONCEPTS, ENTAILMENT, EXPLANATIONS, Described, heading
+
+TABLES = {"explanations": EXPLANATIONS, "concepts": CONCEPTS, "entailment": ENTAILMENT}
+CHAPTERS: Mapping[str, tuple[str, ...]] = {
+    "explanations": ("explained", "reasons", "where", "agreement", "against", "examples"),
+    "concepts": ("tested", "matrix", "accuracies", "nodes", "layers", "controls", "ablation"),
+    "entailment": ("tuples", "around", "dataset", "votes", "graph", "detection", "generation"),
+}
+"""Sections of the report on each part."""
+NODES = ("node", "parent", "sibling", "folded_into")
+"""Columns that name nodes."""
+TEXTS_OF_RECORDS = "tokens"
+"""The column that holds what a record says; only the chapter on examples may show it."""
+KINDS: Mapping[Values, Kind] = {
+    "text": "linked",
+    "texts": "texts",
+    "count": "count",
+    "number": "precise",
+    "flag": "flag",
+}
+RISING = ":rising"
+"""What the name of an order ends with if the smallest come first."""
+
+
+def routes(site: Site) -> list[Route]:
+    """Addresses of this file's pages."""
+    return [
+        Route("/entailment/tuple", partial(show_tuple, site)),
+        *(Route(f"/{part}", partial(show, site, part)) for part in PARTS),
+        *(Route(f"/{part}/{{table}}", partial(show_table, site, part)) for part in PARTS),
+    ]
+
+
+def show(site: Site, part: str, request: Request) -> Response:
+    """The chapters on a part, and the tables behind them."""
+    if part not in site.run.shared:
+        return site.missing(request, f"This run has no {part}.")
+    tables = site.run.tables(part)
+    report, _ = led_to_files(site.report, "/report")
+    return site.page(
+        request,
+        "part",
+        PARTS[part],
+        report=report,
+        sections=[one for one in sections(report, paper=False) if one.id in CHAPTERS[part]],
+        paper=False,
+        elsewhere="/report",
+        part=part,
+        groups=_groups(part, tables),
+        empty=[_described(part, name).title for name, table in tables.items() if not table.rows],
+    )
+
+
+def show_table(site: Site, part: str, request: Request) -> Response:
+    """One table of a part, by pages."""
+    if part in site.run.shared and not site.run.in_full:
+        return site.withheld(request)
+    name = request.path_params["table"]
+    table = site.run.tables(part).get(name)
+    if table is None:
+        return site.missing(request, f"This run has no table {name} of {part}.")
+    asked, described = parameters(request), _described(part, name)
+    query, columns = query_of(asked, table), columns_of(site, part, name)
+    sheet = _sheet(site, request, part, name, query)
+    if not isinstance(sheet, Sheet):
+        return sheet
+    choices = {column.name: table.choices(column.name) for column in columns}
+    return site.page(
+        request,
+        "part_table",
+        described.title,
+        crumbs=[(PARTS[part], f"/{part}")],
+        described=described,
+        sheet=sheet,
+        query=query,
+        asked=asked,
+        headings={column.name: column.heading for column in columns},
+        choices={column: texts for column, texts in choices.items() if len(texts) > 1},
+        fixed={name: text for name, text in query.equal.items() if not choices.get(name)},
+        orders=_orders(table, columns),
+    )
+
+
+def show_tuple(site: Site, request: Request) -> Response:
+    """All that the tables say of one tuple."""
+    if "entailment" in site.run.shared and not site.run.in_full:
+        return site.withheld(request)
+    wanted = parameters(request).get("id", "")
+    tables = site.run.tables("entailment")
+    query = TableQuery({"id": wanted})
+    sheets = [
+        _sheet(site, request, "entailment", name, query)
+        for name, table in tables.items()
+        if "id" in table.columns and table.page(query, Span(0, 0)).total
+    ]
+    files = [sheet for sheet in sheets if not isinstance(sheet, Sheet)]
+    if files:
+        return files[0]
+    if not sheets:
+        return site.missing(request, f"No table says anything of a tuple {wanted}.")
+    return site.page(
+        request,
+        "tuple",
+        f"Tuple {wanted}",
+        crumbs=[(PARTS["entailment"], "/entailment")],
+        sheets=sheets,
+        instance=_instance_address(site, wanted),
+    )
+
+
+def said_of(site: Site, node: str) -> Sequence[Row]:
+    """What the tables of each part hold on a node: rows ``part, title, rows, address``."""
+    return [
+        {
+            "part": PARTS[part],
+            "title": _described(part, name).title,
+            "rows": rows,
+            "address": address(f"/{part}/{name}", **{column: node}),
+        }
+        for part in PARTS
+        for name, table in site.run.tables(part).items()
+        if (column := "relation" if part == "entailment" else "node") in table.columns
+        if (rows := table.page(TableQuery({column: node}), Span(0, 0)).total)
+    ]
+
+
+def query_of(asked: Mapping[str, str], table: ExploredTable) -> TableQuery:
+    """The query that an address states; what the table does not have restricts nothing."""
+    texts = [name for name, values in table.columns.items() if values == "text"]
+    order = asked.get("order", "")
+    return TableQuery(
+        equal={name: asked[name] for name in texts if asked.get(name)},
+        holding=asked.get("holding", ""),
+        order=order.removesuffix(RISING),
+        rising=order.endswith(RISING),
+    )
+
+
+def columns_of(site: Site, part: str, name: str) -> tuple[Column, ...]:
+    """Columns of a table, without the texts of records."""
+    held = site.run.tables(part)[name].columns
+    titled = "node" in held and "title" in held
+    return tuple(
+        _column(part, column, values)
+        for column, values in held.items()
+        if not (titled and column == "title")
+        if not (column == TEXTS_OF_RECORDS and values == "texts")
+    )
+
+
+def _column(part: str, name: str, values: Values) -> Column:
+    if part != "entailment" and name in NODES and values == "text":
+        return Column(name, heading(name), "node", title=f"{name}_title")
+    called = "Tuple" if part == "entailment" and name == "id" else heading(name)
+    return Column(name, called, KINDS[values])
+
+
+def _sheet(
+    site: Site, request: Request, part: str, name: str, query: TableQuery
+) -> Sheet | Response:
+    table, columns = site.run.tables(part)[name], columns_of(site, part, name)
+    findings = {finding["id"] for finding in site.run.findings()}
+
+    def rows(span: Span) -> Page:
+        page = table.page(query, span)
+        return Page(
+            [_with_links(site, part, findings, columns, row) for row in page.rows], page.total
+        )
+
+    if parameters(request).get("csv") == name:
+        return site.long_file(name, columns, rows)
+    described = _described(part, name)
+    return site.sheet(request, name, f"{described.title}: a row is {described.row}", columns, rows)
+
+
+def _with_links(
+    site: Site, part: str, findings: set[str], columns: Sequence[Column], row: Row
+) -> dict[str, object]:
+    """A row with the titles of its nodes, and the addresses that it leads to."""
+    led = dict(row)
+    for column in columns:
+        value = row[column.name]
+        if column.kind == "node":
+            led[column.title] = site.run.title(value) if value is not None else ""
+        elif column.name == "id":
+            led["id_address"] = (
+                address("/entailment/tuple", id=value)
+                if part == "entailment"
+                else _instance_address(site, value)
+            )
+        elif column.name == "finding" and value in findings:
+            led["finding_address"] = finding_address(value)
+        elif column.name == "check":
+            led["check_address"] = address("/findings", check=value, state="all")
+    return led
+
+
+def _instance_address(site: Site, instance: str) -> str:
+    """Address of the page of an instance; empty if it cannot be looked at."""
+    return instance_address(instance) if site.run.instance(instance) is not None else ""
+
+
+def _described(part: str, name: str) -> Described:
+    for tables in TABLES[part].values():
+        if name in tables:
+            return tables[name]
+    return Described(heading(name), "as the run has it")
+
+
+def _groups(part: str, tables: Mapping[str, ExploredTable]) -> dict[str, list[Row]]:
+    """The tables that have rows, by what they are about; those without words come last."""
+    filled = {name: table for name, table in tables.items() if table.rows}
+    worded = [name for names in TABLES[part].values() for name in names]
+    known = {
+        title: [name for name in names if name in filled] for title, names in TABLES[part].items()
+    }
+    known["Others"] = [name for name in filled if name not in worded]
+    return {
+        title: [
+            {
+                "title": _described(part, name).title,
+                "row": _described(part, name).row,
+                "rows": filled[name].rows,
+                "address": f"/{part}/{name}",
+            }
+            for name in names
+        ]
+        for title, names in known.items()
+        if names
+    }
+
+
+def _orders(table: ExploredTable, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
+    """Names of orders and their words: by each number, the largest or the smallest first."""
+    for column in columns:
+        if table.columns[column.name] in ("count", "number"):
+            yield column.name, f"{column.heading}, largest first"
+            yield f"{column.name}{RISING}", f"{column.heading}, smallest first"

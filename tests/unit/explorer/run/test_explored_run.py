@@ -1,0 +1,238 @@
+"""A run as it is looked at: pages of its tables, by loops over its files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.base.errors import InputError
+from audit.data.dataset import LabelDataset
+from audit.data.predictions import Predictions
+from audit.explorer.run.opened_run import open_run
+from audit.explorer.run.partners import OF_PAIR
+from audit.explorer.run.vocabulary import (
+    APART,
+    PARTNER_ORDERS,
+    ExploredRun,
+    InstanceQuery,
+    Source,
+    Span,
+)
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.runs.audit import run_audit
+from audit.runs.folder import write_run
+from audit.runs.instances import instance_frame, write_instances
+from fixtures.brute_force import at_or_below, parents_of
+from fixtures.labelled import labelled
+from fixtures.predicted import predicted
+from fixtures.sealed_files import reseal
+
+LABELS = {
+    "a": ["cow"], "b": ["dog", "tool"], "c": ["bird", "cow"], "d": ["pet"], "e": [],
+    "f": ["dog", "bird", "tool"], "g": ["cow", "tool"],
+}  # fmt: skip
+SCORES = {
+    "a": {"cow": 0.9}, "b": {"dog": 0.8, "bird": 0.6}, "c": {"dog": 0.7, "bird": 0.2},
+    "f": {"tool": 0.9}, "g": {"bird": 0.6, "tool": 0.5},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(toy_hierarchy: Hierarchy, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    dataset: LabelDataset = labelled(toy_hierarchy, LABELS)
+    predictions: Predictions = predicted(dataset, SCORES)
+    place = tmp_path_factory.mktemp("explored")
+    run = write_run(run_audit(dataset, predictions=predictions), place / "run")
+    write_instances(instance_frame(dataset, predictions), run)
+    reseal(run)
+    return run
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> ExploredRun:
+    return open_run(folder, "toy", show_instances=True)
+
+
+def table(folder: Path, name: str) -> pl.DataFrame:
+    return pl.read_parquet(folder / "restricted" / f"{name}.parquet")
+
+
+@pytest.mark.parametrize("source", ["data", "model"])
+@pytest.mark.parametrize(
+    ("relation", "order"),
+    [*((None, order) for order in PARTNER_ORDERS), (APART, "ratio"), ("ancestor", "together")],
+)
+def test_partners_are_the_rows_of_the_pair_table_with_that_end(
+    run: ExploredRun, folder: Path, source: Source, relation: str | None, order: str
+) -> None:
+    pairs = table(folder, "pairs" if source == "data" else "model_pairs").to_dicts()
+    for node in table(folder, "nodes")["node"]:
+        wanted = [
+            (row["b"] if row["a"] == node else row["a"], row["joint"], row["relation"])
+            for row in pairs
+            if node in (row["a"], row["b"])
+            if relation in (None, row["relation"])
+            or (relation == APART and row["relation"] != "ancestor")
+        ]
+        page = run.partners(node, source, relation, order, Span())
+
+        shown = [(row["node"], row["joint"], row["relation"]) for row in page.rows]
+        assert sorted(shown) == sorted(wanted)
+        assert page.total == len(wanted)
+        column, descending = PARTNER_ORDERS[order]
+        keys = [row[column] for row in page.rows if row[column] is not None]
+        assert keys == sorted(keys, reverse=descending)
+        parts = [run.partners(node, source, relation, order, Span(at, 2)).rows for at in (0, 2, 4)]
+        assert [row for part in parts for row in part] == list(page.rows)[:6]
+
+
+def test_a_node_stands_between_its_parents_and_children(
+    run: ExploredRun, toy_hierarchy: Hierarchy
+) -> None:
+    for node in toy_hierarchy.nodes:
+        view = run.node(node)
+        assert view is not None
+        assert {row["node"] for row in view.parents} == set(toy_hierarchy.parents(node))
+        assert {row["node"] for row in view.children} == set(toy_hierarchy.children(node))
+        assert {row["node"] for row in view.paths} == set(toy_hierarchy.ancestors(node))
+        beside = {c for p in toy_hierarchy.parents(node) for c in toy_hierarchy.children(p)}
+        assert {row["node"] for row in view.siblings} == (beside or {node})
+        supports = [row["support"] for row in view.siblings]
+        assert supports == sorted(supports, reverse=True)
+    assert run.node("unicorn") is None
+
+
+def test_a_pair_has_its_rows_and_what_carries_it(run: ExploredRun, folder: Path) -> None:
+    view = run.pair("tool", "animal")
+    assert view is not None
+    rows = table(folder, "pairs").filter((pl.col("a") == "animal") & (pl.col("b") == "tool"))
+    assert view.data == rows.select(OF_PAIR).row(0, named=True)
+    assert view.lca["node"] == "object"
+    carriers = {(row["a"], row["b"]): row["joint"] for row in view.carriers.rows}
+    assert carriers == {("dog", "tool"): 2, ("cow", "tool"): 1, ("bird", "tool"): 1}
+    assert {row["node"] for row in view.drawn} == {"tool", "animal", "object"}
+    assert run.pair("tool", "tool") is None
+    assert run.pair("tool", "unicorn") is None
+
+
+def test_a_search_finds_ids_and_titles_whatever_their_case(run: ExploredRun) -> None:
+    assert [row["node"] for row in run.search(" DO ", Span()).rows] == ["dog"]
+    assert run.search("o", Span()).total == sum("o" in node for node in at_all(run))
+    assert run.search("", Span()).total == 0
+    assert run.search("o", Span(1, 2)).rows == run.search("o", Span()).rows[1:3]
+
+
+def at_all(run: ExploredRun) -> list[str]:
+    return ["animal", "bird", "cow", "dog", "mammal", "object", "pet", "tool"]
+
+
+def answers(instance: str) -> set[str]:
+    return {node for node, score in SCORES.get(instance, {}).items() if score >= 0.5}
+
+
+@given(
+    nodes=st.sets(st.sampled_from(at_all(None)), max_size=2),  # type: ignore[arg-type]
+    predicted_nodes=st.sets(st.sampled_from(at_all(None)), max_size=2),  # type: ignore[arg-type]
+    outcome=st.sampled_from(["", "right", "missed", "false"]),
+    order=st.sampled_from(["id", "labels", "misaligned"]),
+)
+def test_a_query_is_a_loop_over_the_instances(
+    run: ExploredRun,
+    toy_hierarchy: Hierarchy,
+    nodes: set[str],
+    predicted_nodes: set[str],
+    outcome: str,
+    order: str,
+) -> None:
+    parents = parents_of(toy_hierarchy.nodes, toy_hierarchy.edge_frame().rows())
+
+    def reaches(given: set[str], node: str) -> bool:
+        return bool(given & at_or_below(parents, node))
+
+    wanted = []
+    for instance in sorted(set(LABELS) & (set(SCORES) | {i for i in LABELS if LABELS[i]})):
+        labels, told = set(LABELS[instance]), answers(instance)
+        missed, false = labels - told, told - labels
+        of_outcome = {
+            "": True,
+            "right": bool(labels & told) and not missed and not false,
+            "missed": bool(missed),
+            "false": bool(false),
+        }
+        if not of_outcome[outcome]:
+            continue
+        if all(reaches(labels, n) for n in nodes) and all(
+            reaches(told, n) for n in predicted_nodes
+        ):
+            weight = {"id": 0, "labels": len(labels), "misaligned": len(missed) + len(false)}
+            wanted.append((-weight[order], instance))
+    query = InstanceQuery("", tuple(nodes), tuple(predicted_nodes), outcome, order)
+    page = run.instances(query, Span())
+
+    shown = [row["instance"] for row in page.rows]
+    assert shown == [instance for _, instance in sorted(wanted)]
+    for at, instance in enumerate(shown):
+        before = shown[at - 1] if at else None
+        after = shown[at + 1] if at + 1 < len(shown) else None
+        assert run.neighbours(instance, query) == (before, after)
+
+
+def test_the_right_branch_and_the_wrong_node(run: ExploredRun) -> None:
+    page = run.instances(InstanceQuery(outcome="right_branch"), Span())
+
+    assert [row["instance"] for row in page.rows] == ["c", "g"]
+
+
+def test_findings_have_their_branches_cases_and_exact_numbers(
+    run: ExploredRun, folder: Path
+) -> None:
+    cases = table(folder, "cases")
+    for finding in run.findings():
+        behind = cases.filter(pl.col("finding").cast(pl.String) == finding["id"])
+        assert finding["cases"] == len(behind)
+        page = run.cases(finding["id"], Span(0, 3))
+        assert [row["instance"] for row in page.rows] == behind["instance"].head(3).to_list()
+    assert {finding["id"] for finding in run.findings()} == set(table(folder, "findings")["id"])
+    assert run.cases("no such", Span()).total == 0
+
+
+def test_without_its_restricted_folder_a_run_is_its_shared_view(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "shared")
+    shutil.rmtree(tmp_path / "shared" / "restricted")
+    run = open_run(tmp_path / "shared", "toy")
+
+    assert not run.in_full
+    told = json.loads((folder / "result.json").read_bytes())
+    every = [finding["id"] for check in told["checks"] for finding in check["findings"]]
+    assert [finding["id"] for finding in run.findings()] == every
+    assert run.node("dog") is None
+    assert run.partners("dog", "data", None, "ratio", Span()).total == 0
+    assert run.instances(InstanceQuery(), Span()).total == 0
+    with pytest.raises(InputError, match="keeps its instances"):
+        open_run(tmp_path / "shared", "toy", show_instances=True)
+
+
+def test_a_changed_run_is_refused(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "changed")
+    shutil.rmtree(tmp_path / "changed" / "restricted")
+    result = tmp_path / "changed" / "result.json"
+    result.write_bytes(result.read_bytes().replace(b'"instances": 7', b'"instances": 8'))
+
+    with pytest.raises(InputError, match="as it was sealed"):
+        open_run(tmp_path / "changed", "toy")
+    assert open_run(tmp_path / "changed", "toy", unsealed=True).findings() is not None
+
+
+def test_instances_are_not_shown_unasked(folder: Path) -> None:
+    run = open_run(folder, "toy")
+
+    assert run.instances(InstanceQuery(), Span()).total == 0
+    assert run.instance("b") is None
