@@ -193,6 +193,6 @@ def test_files_and_folders_are_small() -> None:
     lines = {path: path.read_text("utf-8").count("\n") for path in modules("audit")}
     lines |= {path: path.read_text("utf-8").count("\n") for path in modules("reports")}
 
-    assert len(rooms) <= 16
+    assert len(rooms) <= 17
     assert [path for path, n in lines.items() if n > 400] == []
     assert [one for one in folders if len(list(one.glob("*.py"))) > 30] == []

@@ -74,12 +74,14 @@ def explore(
 ) -> None:
     """Look at a run in a browser, on this machine only; Ctrl-C ends it."""
     with user_mistakes():
-        from audit.explorer.application import require_explorer, serve
+        from audit.explorer import require_explorer
+
+        require_explorer()
+        from audit.explorer.application import serve
         from audit.explorer.run.opened_run import open_run
         from audit.explorer.run.other_runs import open_beside
         from audit.explorer.run.policy_editor import EditedPolicy
 
-        require_explorer()
         _refuse_unshown(media, show_instances and static is None)
         folders = [run, *(beside or ())]
         names = [name_of_run(folder) for folder in folders]

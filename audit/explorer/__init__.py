@@ -2,3 +2,11 @@
 
 Pages are rendered on the server, are complete without a script, and refer to nothing outside.
 """
+
+from audit.base.packages import require_package
+
+
+def require_explorer() -> None:
+    """Raise InputError, which names the extra to install, if a package of it is missing."""
+    for package in ("starlette", "uvicorn"):
+        require_package(package, "to look at a run in a browser")

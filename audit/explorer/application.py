@@ -5,35 +5,57 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+
+import uvicorn
+from anyio.to_thread import current_default_thread_limiter
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from audit.base.cores import cores
 from audit.base.errors import InputError
-from audit.base.packages import require_package
-from audit.explorer.run.vocabulary import ExploredRun, PolicyEditor, RunsBeside
-
-if TYPE_CHECKING:
-    import uvicorn
-    from starlette.types import ASGIApp
-
-    from audit.explorer.guard import Guard
-    from audit.explorer.site import Site
+from audit.explorer.guard import Guard
+from audit.explorer.run.opened_run import OpenedRun
+from audit.explorer.run.other_runs import RunsBeside
+from audit.explorer.run.policy_editor import EditedPolicy
+from audit.explorer.site import FileAsked, NotThereError, Site, View, result_json, static_file
+from audit.explorer.views import (
+    findings,
+    hierarchy,
+    instances,
+    judging,
+    media,
+    nodes,
+    other_runs,
+    pairs,
+    parts,
+    report,
+)
 
 HOST = "127.0.0.1"
-
-
-def require_explorer() -> None:
-    """Raise InputError, which names the extra to install, if a package of it is missing."""
-    for package in ("starlette", "uvicorn"):
-        require_package(package, "to look at a run in a browser")
+PAGES: Mapping[str, View] = {
+    **report.PAGES,
+    **findings.PAGES,
+    **judging.PAGES,
+    **nodes.PAGES,
+    **pairs.PAGES,
+    **hierarchy.PAGES,
+    **parts.PAGES,
+    **instances.PAGES,
+    **media.PAGES,
+    **other_runs.PAGES,
+    "/result.json": result_json,
+    "/static/{name}": static_file,
+}
+"""What answers at each address, given the application's run and the request."""
 
 
 def application(
-    run: ExploredRun,
-    policy: PolicyEditor | None,
+    run: OpenedRun,
+    policy: EditedPolicy | None,
     port: int,
     token: str,
     beside: RunsBeside | None = None,
@@ -47,56 +69,21 @@ def application(
         token: Secret of the address that opens it.
         beside: The run and others beside it; None where it is looked at alone.
     """
-    from audit.explorer.guard import Guard
-    from audit.explorer.site import Site
-
     site = Site(run, policy, beside)
-    site.guard = Guard(_pages(site), port, token)
+    site.guard = Guard(pages_of(site), port, token)
     return site.guard
 
 
-def pages_of(run: ExploredRun, *, plain: bool = False) -> ASGIApp:
-    """The application without its guard.
-
-    Args:
-        run: The run that is looked at.
-        plain: Whether its pages are written as files, where no form can be sent.
-    """
-    from audit.explorer.site import Site
-
-    return _pages(Site(run, plain=plain))
-
-
-def _pages(site: Site) -> ASGIApp:
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
-    from audit.explorer.site import result_json, static_file
-    from audit.explorer.views import (
-        findings,
-        hierarchy,
-        instances,
-        judging,
-        media,
-        nodes,
-        other_runs,
-        pairs,
-        parts,
-        report,
-        verdict,
-    )
-
-    views = (
-        *(verdict, findings, judging, nodes, pairs, hierarchy, parts),
-        *(instances, media, other_runs, report),
-    )
+def pages_of(site: Site) -> ASGIApp:
+    """The application without its guard."""
     return Starlette(
         routes=[
-            *(route for view in views for route in view.routes(site)),
-            Route("/result.json", partial(result_json, site)),
-            Route("/static/{name}", static_file),
+            *(Route(path, partial(page, site)) for path, page in PAGES.items()),
+            *(Route(path, form(site), methods=["POST"]) for path, form in judging.FORMS.items()),
         ],
         exception_handlers={
+            FileAsked: lambda _, asked: asked.file,
+            NotThereError: lambda request, what: site.missing(request, str(what)),
             404: lambda request, _: site.missing(request, "There is no such page."),
             OSError: lambda request, _: site.gone(request),
         },
@@ -104,8 +91,8 @@ def _pages(site: Site) -> ASGIApp:
 
 
 def serve(
-    run: ExploredRun,
-    policy: PolicyEditor | None,
+    run: OpenedRun,
+    policy: EditedPolicy | None,
     port: int,
     opened: Callable[[str], None],
     beside: RunsBeside | None = None,
@@ -122,8 +109,6 @@ def serve(
     Raises:
         InputError: If the port is in use.
     """
-    import uvicorn
-
     with listening_at(port) as listening:
         taken = listening.getsockname()[1]
         token = secrets.token_urlsafe(32)
@@ -146,8 +131,6 @@ async def _answer(server: uvicorn.Server, listening: socket.socket) -> None:
 
     Further ones wait for their turn: made all at once, each would take as long as all of them.
     """
-    from anyio.to_thread import current_default_thread_limiter
-
     current_default_thread_limiter().total_tokens = cores()
     await server.serve(sockets=[listening])
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from audit.base.node_names import title_and_code
+from audit.explorer.links import address, rebuilt
 from audit.explorer.pictures import Picture, plot_drawing
 from audit.explorer.sheets import csv_lines
-from audit.explorer.site import Site, address, parameters
+from audit.explorer.site import FileAsked, Site, csv_file, parameters
 from reports.words.parts import (
     Badge,
     Card,
@@ -64,46 +64,37 @@ class ChapterFiles:
         if isinstance(record, Plot):
             picture = Picture(heading, record.alt, plot_drawing(record))
             return replace(record, file=self._file(f"evidence-{len(self.pictures) + 1}", picture))
-        if isinstance(record, tuple):
-            return tuple(self.led(one, heading) for one in record)
-        if not is_dataclass(record) or isinstance(record, type):
-            return record
         own = record.headline if isinstance(record, Card) else heading
-        inner = {each.name: getattr(record, each.name) for each in fields(record)}
-        changed = {name: self.led(value, own) for name, value in inner.items()}
-        kept = all(changed[name] is value for name, value in inner.items())
-        return record if kept else replace(record, **changed)
-
-    def answer(self, site: Site, request: Request, *, in_full: bool) -> Response | None:
-        """The file that the address of a request asks for; None if it asks for none of these.
-
-        Args:
-            site: The application's run.
-            request: The request.
-            in_full: Whether the numbers of these chapters are unsuppressed.
-        """
-        asked = parameters(request)
-        if (id := asked.get("svg", "")) in self.pictures:
-            return site.svg(id, self.pictures[id], in_full=in_full)
-        if (id := asked.get("csv", "")) in self.tables:
-            return site.csv(id, csv_lines(table_rows(self.tables[id])), in_full=in_full)
-        return None
+        return rebuilt(record, lambda inner: self.led(inner, own))
 
     def _file(self, name: str, picture: Picture) -> str:
         self.pictures[name] = picture
         return address(self.path, **self.asked, svg=name)
 
 
-def led_to_files(record: Record, path: str, **asked: str) -> tuple[Record, ChapterFiles]:
-    """A chapter or card whose pictures and tables lead to their files, and these.
+def with_files(
+    site: Site, request: Request, record: Record, *, in_full: bool = False, **asked: str
+) -> Record:
+    """A record of a page, such as a report, whose pictures and tables lead to their files.
 
     Args:
-        record: A record of the templates with others in it, such as a report.
-        path: Address of the page that shows it.
-        asked: Parameters of that address.
+        site: The application's run.
+        request: The request for the page.
+        record: A record of the templates with others in it.
+        in_full: Whether its numbers are unsuppressed.
+        asked: Parameters of the page's address.
+
+    Raises:
+        FileAsked: If the address of the request asks for one of these files.
     """
-    files = ChapterFiles(path, asked)
-    return files.led(record), files
+    files = ChapterFiles(request.url.path, asked)
+    shown: Record = files.led(record)
+    wanted = parameters(request)
+    if (id := wanted.get("svg", "")) in files.pictures:
+        raise FileAsked(site.svg(id, files.pictures[id], in_full=in_full))
+    if (id := wanted.get("csv", "")) in files.tables:
+        raise FileAsked(csv_file(id, csv_lines(table_rows(files.tables[id])), in_full=in_full))
+    return shown
 
 
 def table_rows(table: Table) -> Iterator[Sequence[str]]:

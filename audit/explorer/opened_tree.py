@@ -22,7 +22,7 @@ class Twig:
 
     Args:
         way: How it is reached; its last id is the node.
-        row: As the children of `audit.explorer.run.vocabulary.NodeView`; None for a line that tells
+        row: As the children of `NodePlaces`; None for a line that tells
             how many of a node's children are not drawn.
         toggle: Address of the page where it is opened, or closed; empty if nothing is below it.
         opened: Whether it is open.

@@ -19,7 +19,8 @@ from starlette.types import ASGIApp, Message
 from audit.base.disk import on_disk, working_beside
 from audit.base.errors import OutputError
 from audit.explorer.application import pages_of
-from audit.explorer.run.vocabulary import ExploredRun
+from audit.explorer.run.opened_run import OpenedRun
+from audit.explorer.site import Site
 
 _KINDS = {
     "text/html": "html",
@@ -34,7 +35,7 @@ _DIGITS = 12
 _LINK = re.compile(r'(href|src)="(/[^"]*)"')
 
 
-def write_plain_files(run: ExploredRun, folder: Path) -> int:
+def write_plain_files(run: OpenedRun, folder: Path) -> int:
     """Write every page that the links of the first page lead to, and what the pages need.
 
     Links become names of files beside each other, so that the folder can lie anywhere.
@@ -58,7 +59,7 @@ def write_plain_files(run: ExploredRun, folder: Path) -> int:
             hint="name another",
         )
     with start_blocking_portal() as portal:  # a notebook has a loop of its own
-        pages = portal.call(_pages, pages_of(run, plain=True))
+        pages = portal.call(_pages, pages_of(Site(run, plain=True)))
     names = {address: _name(address, page.kind) for address, page in pages.items()}
     out = folder.resolve()
     with working_beside(out) as begun, on_disk(out):

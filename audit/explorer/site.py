@@ -6,21 +6,32 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
 from audit.explorer.guard import Guard
-from audit.explorer.linked_report import led
+from audit.explorer.links import (
+    address,
+    finding_address,
+    instance_address,
+    node_address,
+    pair_address,
+    with_node_links,
+)
 from audit.explorer.pictures import Picture, svg_file
-from audit.explorer.run.vocabulary import ExploredRun, Page, PolicyEditor, RunsBeside, Span
+from audit.explorer.run.opened_run import OpenedRun
+from audit.explorer.run.other_runs import RunsBeside
+from audit.explorer.run.policy_editor import EditedPolicy
+from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
 from audit.results.result import to_json_bytes
 from reports.chapters.report import Report, build, printable_view
 from reports.charts.hues import HUES, HUES_DARK, HUES_LIGHT
 from reports.charts.palette import variables_css
+from reports.history.history import HistoryReport
+from reports.history.history import build as build_history
 from reports.html import script, style, templates
 from reports.words.parts import Imprint
 from reports.words.words import counted, decimal, number, percent, points, precise, printable
@@ -28,8 +39,27 @@ from reports.words.words import counted, decimal, number, percent, points, preci
 if TYPE_CHECKING:
     import jinja2
 
-Crumb = tuple[str, str]
+Crumb: TypeAlias = tuple[str, str]
 """Words and address of a step back."""
+View: TypeAlias = "Callable[[Site, Request], Response]"
+"""What answers at an address."""
+
+
+class NotThereError(Exception):
+    """What an address asks for that the run does not have, as its page says it."""
+
+
+class FileAsked(Exception):  # noqa: N818 (no error)
+    """A file is the answer instead of the page that leads to it, since the address asks for it."""
+
+    def __init__(self, file: Response) -> None:
+        self.file = file
+
+
+WITHHELD = (
+    "This is the shared view of a run: its restricted tables are not here, and with them no counts "
+    "of any two nodes."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +103,8 @@ class Site:
         beside: The run and others beside it; None where it is looked at alone.
     """
 
-    run: ExploredRun
-    policy: PolicyEditor | None = None
+    run: OpenedRun
+    policy: EditedPolicy | None = None
     beside: RunsBeside | None = None
     guard: Guard | None = None
     plain: bool = False
@@ -111,14 +141,22 @@ class Site:
 
     def hue(self, node: str) -> str:
         """Colour role of a node's top branch, also the class of what it colours; else empty."""
-        number = self.run.top_branch(node)
+        full = self.run.restricted
+        number = None if full is None else full.places.top_branch(node)
         return "" if number is None else HUES[number % len(HUES)]
 
     @cached_property
     def report(self) -> Report:
         """The report, made once, without its first page's picture; nodes lead to their pages."""
         made = replace(build(self.run.shared, self.imprint), sketch=None)
-        return led(made, self._page_of)
+        return with_node_links(made, self._page_of)
+
+    @cached_property
+    def history(self) -> HistoryReport | None:
+        """What became of checks, metrics and findings over the runs beside it; None if alone."""
+        if self.beside is None:
+            return None
+        return build_history(printable_view(self.beside.history))
 
     def _page_of(self, node: str) -> str:
         return node_address(node) if self.run.has_node(node) else ""
@@ -160,39 +198,34 @@ class Site:
         )
         return self.page(request, "missing", "Not here any more", status=500, what=what)
 
-    def withheld(self, request: Request) -> Response:
-        """The page for what a run without its restricted tables does not show."""
-        return self.missing(
-            request,
-            "This is the shared view of a run: its restricted tables are not here, and with them "
-            "no counts of any two nodes.",
-        )
-
     def sheet(
         self,
         request: Request,
         id: str,
         caption: str,
         columns: tuple[Column, ...],
-        rows: Callable[[Any], Page],
+        rows: Sequence[Row] | Callable[[Span], Page],
         orders: Mapping[str, str] | None = None,
         order: str = "",
-    ) -> Sheet | Response:
-        """A table of a page; or, where the address asks for it, the whole table as CSV.
+    ) -> Sheet:
+        """A table of a page.
 
         Args:
             request: The request; ``start`` and ``csv`` of its address say which rows.
             id: As in `Sheet`, as are ``caption``, ``columns``, ``orders`` and ``order``.
-            rows: Gives the rows of a span.
+            rows: All rows, or what gives those of a span.
+
+        Raises:
+            FileAsked: If the address asks for the whole table as CSV.
         """
         asked = parameters(request)
         if asked.get("csv", id) != id:
-            return Sheet(id, caption, columns, Page((), 0), span_of({}), request.url.path)
+            return Sheet(id, caption, columns, Page(), span_of({}), request.url.path)
         span = span_of(asked if asked.get("sheet", id) == id else {**asked, "start": ""})
-        page = rows(span)
+        page = rows(span) if callable(rows) else span.of(rows)
         if "csv" in asked:
             text = csv_text(columns, page.rows, in_full=self.run.in_full)
-            return self.csv(id, text, in_full=self.run.in_full)
+            raise FileAsked(csv_file(id, text, in_full=self.run.in_full))
         return Sheet(id, caption, columns, page, span, request.url.path, asked, orders or {}, order)
 
     def long_file(
@@ -202,29 +235,25 @@ class Site:
         headers = _as_attachment(f"{id}{_kind(self.run.in_full)}.csv")
         return StreamingResponse(csv_parts(columns, rows), media_type="text/csv", headers=headers)
 
-    def picture(self, request: Request, id: str, picture: Picture) -> Picture | Response:
-        """A drawing of a page, with the address of its file; arguments as in `picture_file`."""
-        file = self.picture_file(request, id, lambda: picture)
-        return file if isinstance(file, Response) else replace(picture, file=file)
+    def picture(self, request: Request, id: str, picture: Picture) -> Picture:
+        """A drawing of a page, with the address of its file; as `picture_file`."""
+        return replace(picture, file=self.picture_file(request, id, lambda: picture))
 
-    def picture_file(
-        self, request: Request, id: str, draw: Callable[[], Picture]
-    ) -> str | Response:
-        """The address of a drawing's file; or, where the address asks for it, the file.
+    def picture_file(self, request: Request, id: str, draw: Callable[[], Picture]) -> str:
+        """The address of a drawing's file.
 
         Args:
             request: The request; ``svg`` of its address names the drawing.
             id: Name of the drawing, unique on a page.
             draw: Gives the drawing, of numbers as the run shows them.
+
+        Raises:
+            FileAsked: If the address of the request asks for the file.
         """
         asked = parameters(request)
         if asked.get("svg") == id:
-            return self.svg(id, draw(), in_full=self.run.in_full)
+            raise FileAsked(self.svg(id, draw(), in_full=self.run.in_full))
         return address(request.url.path, **{**asked, "svg": id})
-
-    def csv(self, id: str, text: str, *, in_full: bool) -> Response:
-        """A table as a file, whose name says whether its numbers are unsuppressed."""
-        return _file(f"{id}{_kind(in_full)}.csv", text, "text/csv")
 
     def svg(self, id: str, picture: Picture, *, in_full: bool) -> Response:
         """A drawing as a file; arguments as in `svg_file`."""
@@ -232,6 +261,11 @@ class Site:
         source = f"{self.run.name} · {tool['name']} {tool['version']}"
         text = svg_file(picture, source, in_full=in_full)
         return _file(f"{id}{_kind(in_full)}.svg", text, "image/svg+xml")
+
+
+def csv_file(id: str, text: str, *, in_full: bool) -> Response:
+    """A table as a file, whose name says whether its numbers are unsuppressed."""
+    return _file(f"{id}{_kind(in_full)}.csv", text, "text/csv")
 
 
 def _kind(in_full: bool) -> str:
@@ -249,32 +283,6 @@ def _as_attachment(name: str) -> Mapping[str, str]:
 def parameters(request: Request) -> dict[str, str]:
     """The parameters of an address; of one that is there twice, the last."""
     return dict(request.query_params)
-
-
-def address(path: str, **asked: str) -> str:
-    """An address of the application."""
-    kept = {name: value for name, value in asked.items() if value}
-    return f"{path}?{urlencode(kept)}" if kept else path
-
-
-def node_address(node: str) -> str:
-    """Address of a node's page."""
-    return address("/node", id=node)
-
-
-def pair_address(a: str, b: str) -> str:
-    """Address of the page of two nodes."""
-    return address("/pair", a=a, b=b)
-
-
-def finding_address(finding: str) -> str:
-    """Address of a finding's page."""
-    return address("/finding", id=finding)
-
-
-def instance_address(instance: str, **query: str) -> str:
-    """Address of an instance's page, with the query that led there."""
-    return address("/instance", id=instance, **query)
 
 
 @cache
@@ -321,7 +329,7 @@ def result_json(site: Site, _: Request) -> Response:
     return Response(site.result_json, media_type="application/json")
 
 
-def static_file(request: Request) -> Response:
+def static_file(_: Site, request: Request) -> Response:
     """One of the files beside the pages."""
     known = static_files().get(request.path_params["name"])
     if known is None:

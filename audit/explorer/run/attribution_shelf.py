@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,27 @@ from audit.results.result import AuditResult
 
 _PLAIN = ("target", "model", "method", "seed")
 """What a row is of, in the order of `Attribution`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """How much each token of an instance speaks for a label, or against it, as one method says.
+
+    Args:
+        target: The label.
+        model: The model that is explained.
+        method: The method.
+        seed: The model's run.
+        tokens: The text as the model has it.
+        scores: A score a token.
+    """
+
+    target: str
+    model: str
+    method: str
+    seed: str
+    tokens: Sequence[str]
+    scores: Sequence[float]
 
 
 def attribution_shelf(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,13 +11,35 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.engine.scores.decisions import decide
-from audit.explorer.run.vocabulary import InstanceQuery, Page, Row, Span
+from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
 from audit.runs.instances import instance_tree, instance_view
 
 LEAST = 0.01
 """Share of the root below which a node is left out of the tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceQuery:
+    """Which instances, and in which order.
+
+    Args:
+        finding: Behind this finding.
+        nodes: That carry all of these nodes, or labels below them.
+        predicted: That the model predicts all of these for, or nodes below them.
+        outcome: ``right`` (all hits), ``missed`` (a label not predicted), ``false`` (a prediction
+            that is not a label), ``right_branch`` (a missed and a false node in one branch); empty
+            for any.
+        order: ``id``, ``labels`` (most first), ``misaligned`` (most misses and false answers
+            first).
+    """
+
+    finding: str = ""
+    nodes: tuple[str, ...] = ()
+    predicted: tuple[str, ...] = ()
+    outcome: str = ""
+    order: str = "id"
 
 
 class InstanceList:
@@ -37,8 +60,7 @@ class InstanceList:
     def page(self, query: InstanceQuery, span: Span) -> Page:
         """Rows of the instances of a query."""
         order = self._ordered(query)
-        end = None if span.limit is None else span.offset + span.limit
-        return Page(self._summary[order[span.offset : end]].to_dicts(), len(order))
+        return Page(self._summary[order[span.rows]].to_dicts(), len(order))
 
     def view(self, instance: str) -> Row | None:
         """The tree of an instance, and the ids of the findings that it is behind.

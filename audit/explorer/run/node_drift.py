@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import polars as pl
 
 from audit.engine.statistics.intervals import wilson
-from audit.explorer.run.drift_view import DriftView
 from audit.explorer.run.vocabulary import Row
 from audit.results.parts.drift_part import DriftPart
 
@@ -22,6 +22,24 @@ _CHANGE = {
     "differs": "differs",
 }
 """What is shown of a comparison, and its column in the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriftView:
+    """A node's share of the instances by the values of a column.
+
+    Args:
+        column: Name of the column.
+        values: Rows ``value, of, instances, share, low, high``, the values in their order: ``of``
+            instances have the value, ``instances`` of them carry the node; and ``difference,
+            difference_low, difference_high, q_value, differs``: against all other values. None
+            where the run does not compare the node.
+        tests: Number of comparisons of all nodes and columns, which are judged together.
+    """
+
+    column: str
+    values: Sequence[Row]
+    tests: int
 
 
 class NodeDrift:

@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import polars as pl
+from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, row
-from audit.explorer.run.node_drift import NodeDrift
-from audit.explorer.run.top_branches import top_branches
-from audit.explorer.run.vocabulary import NodeView, Page, Row, Span
+from audit.explorer.run.node_drift import DriftView, NodeDrift
+from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.parts.drift_part import DriftPart
 from audit.results.result import AuditResult
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """A node in its place.
+
+    Args:
+        node: ``node, title, depth, height, level, branch, assignable, direct, support, residual,
+            residual_rule`` as in the run's table of nodes.
+        paths: Rows ``node, title``: all nodes above it, the root first.
+        parents: Rows ``node, title, support``.
+        children: Rows ``node, title, support, direct, residual, below, parents``, the most frequent
+            first; ``below`` is the number of their own children.
+        siblings: The same of all children of its parents, itself included.
+        residual_use: Row of the table of residual shares; None if the node has none.
+        model: ``name, value, low, high, n``: metrics of the node alone.
+        drift: Its use by the columns that the policy compares; empty without any.
+    """
+
+    node: Row
+    paths: Sequence[Row]
+    parents: Sequence[Row]
+    children: Sequence[Row]
+    siblings: Sequence[Row]
+    residual_use: Row | None = None
+    model: Sequence[Row] = ()
+    drift: Sequence[DriftView] = ()
 
 
 class NodePlaces:
@@ -42,12 +70,10 @@ class NodePlaces:
         there = node in self._hierarchy
         return self._hierarchy.titles[self._hierarchy.index(node)] if there else ""
 
-    def view(self, node: str) -> NodeView:
-        """A node in its place.
-
-        Raises:
-            SchemaError: If the hierarchy lacks it.
-        """
+    def view(self, node: str) -> NodeView | None:
+        """A node in its place; None if the hierarchy lacks it."""
+        if node not in self._hierarchy:
+            return None
         at = self._hierarchy.index(node)
         parents = row(self._hierarchy.edges, at)
         below = [row(self._hierarchy.child_matrix, int(parent)) for parent in parents]
@@ -64,27 +90,26 @@ class NodePlaces:
         )
 
     def top_branch(self, node: str) -> int | None:
-        """Number of the top branch of a node; None for none, or several.
-
-        Raises:
-            SchemaError: If the hierarchy lacks it.
-        """
+        """Number of the top branch of a node by `top_branches`; None for none, or several."""
+        if node not in self._hierarchy:
+            return None
         number = int(self._branches[self._hierarchy.index(node)])
         return None if number < 0 else number
 
     def children(self, node: str) -> Sequence[Row]:
-        """The children of a node, the most frequent first.
-
-        Raises:
-            SchemaError: If the hierarchy lacks it.
-        """
+        """The children of a node as `NodeView` has them; none if the hierarchy lacks it."""
+        if node not in self._hierarchy:
+            return ()
         return self._frequent(row(self._hierarchy.child_matrix, self._hierarchy.index(node)))
 
     def search(self, text: str, span: Span) -> Page:
-        """Nodes whose id or title holds a text, whatever its case."""
+        """Rows ``node, title, depth, support``: nodes whose id or title holds a text.
+
+        Ids that are equal come first, then ids that begin with it, then by frequency.
+        """
         wanted = text.strip().lower()
         if not wanted:
-            return Page((), 0)
+            return Page()
         holds = self._searched.str.contains(wanted, literal=True).arg_true()
         begins = pl.col("node").str.to_lowercase()
         found = (
@@ -124,3 +149,35 @@ class NodePlaces:
     def _residual_use(self, node: str) -> Row | None:
         uses = self._result.residuals.filter(pl.col("parent") == node)
         return uses.row(0, named=True) if len(uses) else None
+
+
+def top_branches(hierarchy: Hierarchy) -> IntArray:
+    """Number of the top branch of each node, shape (n,); -1 for one in none or in several.
+
+    Top branches are the nodes right below the root. Where one of them alone has more than half of
+    all leaves below it, on two levels or more, the nodes right below it take its place, and so on;
+    a node below a top branch is none. They are numbered from 0 in node order.
+    """
+    tops = _tops(hierarchy)
+    above = csr_array(hierarchy.closure[:, tops])
+    numbers = np.full(len(hierarchy), -1, np.int64)
+    single = np.diff(above.indptr) == 1
+    numbers[single] = above.indices[above.indptr[:-1][single]]
+    return numbers
+
+
+def _tops(hierarchy: Hierarchy) -> IntArray:
+    leaves = np.asarray(hierarchy.below @ hierarchy.leaf.astype(np.int64))
+    wide = 2 * leaves > hierarchy.leaf.sum()
+    found, below = set[int](), row(hierarchy.child_matrix, hierarchy.root)
+    while True:
+        found |= set(below.tolist())
+        largest = below[wide[below]]
+        if len(largest) != 1 or hierarchy.height[largest[0]] < 2:
+            break
+        found -= set(largest.tolist())
+        below = row(hierarchy.child_matrix, int(largest[0]))
+    tops = np.array(sorted(found), np.int64)
+    within = csr_array(hierarchy.closure[tops][:, tops])
+    topmost: IntArray = tops[np.diff(within.indptr) == 1]
+    return topmost

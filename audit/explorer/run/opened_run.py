@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -12,25 +13,14 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import read_json
-from audit.explorer.run.explored_tables import ExploredTable
 from audit.explorer.run.findings import full_findings, shared_findings
 from audit.explorer.run.instance_list import InstanceList
 from audit.explorer.run.media import MediaFile
 from audit.explorer.run.node_places import NodePlaces
 from audit.explorer.run.pair_rows import PairRows
-from audit.explorer.run.part_tables import part_tables
-from audit.explorer.run.partners import Partners, RangedPartners
-from audit.explorer.run.vocabulary import (
-    ExploredRun,
-    InstanceQuery,
-    Media,
-    NodeView,
-    Page,
-    PairView,
-    Row,
-    Source,
-    Span,
-)
+from audit.explorer.run.part_tables import PartTable, part_tables
+from audit.explorer.run.partners import Partners
+from audit.explorer.run.vocabulary import Page, Row, Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
 from audit.results.shared_nodes import shared_titles
@@ -41,6 +31,165 @@ from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun, refuse_faults
 
 
+@dataclass(frozen=True, eq=False)
+class RestrictedTables:
+    """The restricted tables of a run, whose counts are exact.
+
+    Args:
+        result: What was read of it.
+        partners: The pairs of labels, and those of predictions, by their nodes.
+        parts: Tables of its parts by name, such as those of ``explanations``.
+    """
+
+    result: AuditResult
+    partners: Mapping[Source, Partners]
+    parts: Mapping[str, Mapping[str, PartTable]]
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """The hierarchy, in the order of the table of nodes."""
+        return Hierarchy.build(
+            self.result.edges,
+            self.result.nodes.select("node", "title", "assignable"),
+            name=str(self.result.identity["hierarchy"]["name"]),
+        )
+
+    @cached_property
+    def places(self) -> NodePlaces:
+        """Its nodes."""
+        return NodePlaces(self.result, self.hierarchy)
+
+    @cached_property
+    def pairs(self) -> PairRows:
+        """Its pairs of nodes."""
+        return PairRows(self.result, self.hierarchy, self.partners)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedRun:
+    """A run that is looked at.
+
+    Args:
+        name: Title of the run, or the name of its folder.
+        folder: Its folder, as named by the user.
+        shared: The content of ``result.json``.
+        day: Day that the run was made or judged; None if it is not known.
+        judged_with: Options besides the policy that `audit judge` needs to judge it again as it
+            was.
+        restricted: Its restricted tables; None where there is only what may be shared.
+        shows_instances: Whether single instances were asked for, and the run keeps them.
+        media: Texts and pictures of its instances; None where none were named.
+    """
+
+    name: str
+    folder: str
+    shared: Mapping[str, Any]
+    day: date | None = None
+    judged_with: Sequence[str] = ()
+    restricted: RestrictedTables | None = None
+    shows_instances: bool = False
+    media: MediaFile | None = None
+
+    @property
+    def in_full(self) -> bool:
+        """Whether the restricted tables are there, so that counts are shown unsuppressed."""
+        return self.restricted is not None
+
+    @property
+    def has_model(self) -> bool:
+        """Whether the run has predictions."""
+        return self.shared["ledger"]["predictions"] is not None
+
+    @cached_property
+    def root(self) -> str:
+        """The root of the hierarchy; empty if no node can be looked at."""
+        if self.restricted is None:
+            tree = self.shared["overview"]["tree"]
+            return next((row["node"] for row in tree if row["parent"] is None), "")
+        used, hierarchy = not self.restricted.result.nodes.is_empty(), self.restricted.hierarchy
+        return hierarchy.nodes[hierarchy.root] if used else ""
+
+    @cached_property
+    def findings(self) -> Sequence[Row]:
+        """All findings in report order.
+
+        Each has the fields of a finding of ``result.json``, and ``check``, ``folded`` (ids of the
+        findings that explain it), ``branches`` (of its nodes) and ``cases`` (number of instances
+        behind it, None if unknown). In full, numbers are exact.
+        """
+        if self.restricted is None:
+            return shared_findings(self.shared)
+        return full_findings(self.restricted.result)
+
+    def finding(self, id: str) -> Row | None:
+        """The finding of an id; None if there is none."""
+        return next((finding for finding in self.findings if finding["id"] == id), None)
+
+    def findings_on(self, *nodes: str) -> list[Row]:
+        """The findings that name all of some nodes."""
+        named = [(finding, {node["id"] for node in finding["nodes"]}) for finding in self.findings]
+        return [finding for finding, ids in named if ids.issuperset(nodes)]
+
+    def cases(self, finding: str, span: Span) -> Page:
+        """Rows ``instance``: the instances behind a finding; none if the data were only counted."""
+        cases = None if self.restricted is None else self.restricted.result.cases
+        if cases is None:
+            return Page()
+        ids = cases.filter(pl.col("finding").cast(pl.String) == finding).select("instance")
+        return span.of(ids.collect().to_dicts())
+
+    def has_node(self, node: str) -> bool:
+        """Whether a node of this id has a page; labels that are refused have none."""
+        return node in (self._titles if self.restricted is None else self.restricted.hierarchy)
+
+    def title(self, node: str) -> str:
+        """Title of a node; empty if it has none, or cannot be looked at."""
+        if self.restricted is None:
+            return self._titles.get(node) or ""
+        return self.restricted.places.title(node)
+
+    def search(self, text: str, span: Span) -> Page:
+        """Nodes as `NodePlaces.search` has them; of a shared view, those that it speaks of."""
+        if self.restricted is not None:
+            return self.restricted.places.search(text, span)
+        wanted = text.strip().lower()
+        pictured = {row["node"]: row for row in self.shared["overview"]["tree"]}
+        nothing = {"instances": None, "depth": None}
+        rows = [
+            {
+                "node": node,
+                "title": title,
+                "support": pictured.get(node, nothing)["instances"],
+                "depth": pictured.get(node, nothing)["depth"],
+            }
+            for node, title in self._titles.items()
+            if wanted in node.lower() or wanted in (title or "").lower()
+        ]
+        return span.of(sorted(rows, key=lambda row: row["node"].lower() != wanted))
+
+    def tables(self, part: str) -> Mapping[str, PartTable]:
+        """Restricted tables of a part of the run by name; none if it lacks the part, or these."""
+        return {} if self.restricted is None else self.restricted.parts.get(part, {})
+
+    def metrics(self) -> Sequence[Row]:
+        """Rows ``name, scope, title, value, low, high, n, parameters`` of the model."""
+        full = self.restricted
+        rows = self.shared["metrics"] if full is None else full.result.metrics
+        return [{**row, "title": self.title(row["scope"])} for row in rows]
+
+    @cached_property
+    def instances(self) -> InstanceList | None:
+        """Its instances; None where they are not to be looked at."""
+        if self.restricted is None or not self.shows_instances:
+            return None
+        return InstanceList(self.restricted.result, self.restricted.hierarchy)
+
+    @cached_property
+    def _titles(self) -> Mapping[str, str | None]:
+        """Titles of the nodes that the shared view speaks of."""
+        return shared_titles(self.shared)
+
+
 def open_run(
     folder: Path,
     name: str,
@@ -49,7 +198,7 @@ def open_run(
     show_instances: bool = False,
     media: Path | None = None,
     unsealed: bool = False,
-) -> ExploredRun:
+) -> OpenedRun:
     """A run to look at; without its restricted folder, its shared view alone.
 
     Args:
@@ -76,15 +225,14 @@ def open_run(
     if not (folder / RESTRICTED).is_dir():
         return open_shared(folder, name, day=day, unsealed=unsealed)
     result = read_run(folder, unsealed=unsealed)
-    return FullRun(
+    parts = {part.name: part_tables(folder, part) for part in result.parts}
+    return OpenedRun(
         name,
         str(folder),
         read_json(folder / RESULT),
-        result,
-        _partners(folder, result),
-        {part.name: part_tables(folder, part) for part in result.parts},
-        day=day,
-        judged_with=_judged_with(folder),
+        day,
+        _judged_with(folder),
+        RestrictedTables(result, _partners(folder, result), parts),
         shows_instances=show_instances,
         media=None if media is None else MediaFile(media, result),
     )
@@ -101,7 +249,7 @@ def _partners(folder: Path, result: AuditResult) -> Mapping[Source, Partners]:
     }
 
 
-def _ranges(table: Path, nodes: pl.Series) -> RangedPartners:
+def _ranges(table: Path, nodes: pl.Series) -> Partners:
     for path in (twin_of(table), ends_of(table)):
         if not path.is_file():
             raise InputError(
@@ -110,12 +258,12 @@ def _ranges(table: Path, nodes: pl.Series) -> RangedPartners:
                 where=path.parent,
                 hint="audit the data again; without the folder, only the shared view is shown",
             )
-    return RangedPartners(table, nodes)
+    return Partners(table, nodes)
 
 
 def open_shared(
     folder: Path, name: str, *, day: date | None = None, unsealed: bool = False
-) -> SharedRun:
+) -> OpenedRun:
     """What may be shared of a run, whatever else is there; arguments as in `open_run`.
 
     Raises:
@@ -123,8 +271,7 @@ def open_shared(
     """
     refuse_no_run(folder)
     refuse_faults(folder, () if unsealed else SealedRun(folder).faults(restricted=False))
-    shared = read_json(folder / RESULT)
-    return SharedRun(name, str(folder), shared, day, judged_with=_judged_with(folder))
+    return OpenedRun(name, str(folder), read_json(folder / RESULT), day, _judged_with(folder))
 
 
 def _judged_with(folder: Path) -> Sequence[str]:
@@ -133,252 +280,3 @@ def _judged_with(folder: Path) -> Sequence[str]:
     read = [str(one.path.parent) for one in run.inputs if one.role == "reference"]
     beside = ["--reference", *read[:1]] if read else []
     return [*beside, "--seal-key", "FILE"] if run.keyed else beside
-
-
-class SharedRun:
-    """A run of which there is only what may be shared: what ``result.json`` says."""
-
-    in_full = False
-    shows_instances = False
-    media = None
-
-    def __init__(
-        self,
-        name: str,
-        folder: str,
-        shared: Mapping[str, Any],
-        day: date | None,
-        *,
-        judged_with: Sequence[str] = (),
-    ) -> None:
-        self.name, self.folder, self.shared, self.day = name, folder, shared, day
-        self.judged_with = judged_with
-        self.has_model = shared["ledger"]["predictions"] is not None
-        self._titles = shared_titles(shared)
-        tree = shared["overview"]["tree"]
-        self.root = next((row["node"] for row in tree if row["parent"] is None), "")
-
-    def findings(self) -> Sequence[Row]:
-        """Findings as they are shared, with their checks."""
-        return shared_findings(self.shared)
-
-    def cases(self, finding: str, span: Span) -> Page:
-        """None: instances are not shared."""
-        return Page((), 0)
-
-    def has_node(self, node: str) -> bool:
-        """Whether the shared view says anything about a node."""
-        return node in self._titles
-
-    def node(self, node: str) -> NodeView | None:
-        """None: what lies beside and below a node is not shared in full."""
-        return None
-
-    def top_branch(self, node: str) -> int | None:
-        """None: nodes cannot be looked at."""
-        return None
-
-    def children(self, node: str) -> Sequence[Row]:
-        """None: counts of single nodes are not shared."""
-        return ()
-
-    def partners(
-        self, node: str, source: Source, relation: str | None, order: str, span: Span
-    ) -> Page:
-        """None: counts of single pairs are not shared."""
-        return Page((), 0)
-
-    def pair(self, a: str, b: str) -> PairView | None:
-        """None: counts of single pairs are not shared."""
-        return None
-
-    def branches(self, node: str, source: Source) -> Sequence[Row]:
-        """None: counts of single pairs are not shared."""
-        return ()
-
-    def search(self, text: str, span: Span) -> Page:
-        """Nodes of the shared view whose id or title contains a text, in page order."""
-        wanted = text.strip().lower()
-        pictured = {row["node"]: row for row in self.shared["overview"]["tree"]}
-        nothing = {"instances": None, "depth": None}
-        rows = [
-            {
-                "node": node,
-                "title": title,
-                "support": pictured.get(node, nothing)["instances"],
-                "depth": pictured.get(node, nothing)["depth"],
-            }
-            for node, title in self._titles.items()
-            if wanted in node.lower() or wanted in (title or "").lower()
-        ]
-        return span.of(sorted(rows, key=lambda row: row["node"].lower() != wanted))
-
-    def title(self, node: str) -> str:
-        """Title of a node of the shared view; empty for any other."""
-        return self._titles.get(node) or ""
-
-    def tables(self, part: str) -> Mapping[str, ExploredTable]:
-        """None: restricted tables are not shared."""
-        return {}
-
-    def metrics(self) -> Sequence[Row]:
-        """The metrics that are shared."""
-        return [
-            {**row, "title": self._titles.get(row["scope"]) or ""} for row in self.shared["metrics"]
-        ]
-
-    def instances(self, query: InstanceQuery, span: Span) -> Page:
-        """None: instances are not shared."""
-        return Page((), 0)
-
-    def instance(self, instance: str) -> Row | None:
-        """None: instances are not shared."""
-        return None
-
-    def neighbours(self, instance: str, query: InstanceQuery) -> tuple[str | None, str | None]:
-        """None: instances are not shared."""
-        return None, None
-
-
-class FullRun:
-    """A run with its restricted tables; every count is exact."""
-
-    in_full = True
-
-    def __init__(
-        self,
-        name: str,
-        folder: str,
-        shared: Mapping[str, Any],
-        result: AuditResult,
-        partners: Mapping[Source, Partners],
-        tables: Mapping[str, Mapping[str, ExploredTable]],
-        *,
-        day: date | None,
-        judged_with: Sequence[str] = (),
-        shows_instances: bool,
-        media: Media | None,
-    ) -> None:
-        self._partners, self._tables, self.day = partners, tables, day
-        self.name, self.folder, self.shared, self._result = name, folder, shared, result
-        self.judged_with = judged_with
-        self.shows_instances, self.media = shows_instances, media
-        self.has_model = result.model is not None
-
-    @property
-    def result(self) -> AuditResult:
-        """What was read of it."""
-        return self._result
-
-    @cached_property
-    def _hierarchy(self) -> Hierarchy:
-        return Hierarchy.build(
-            self._result.edges,
-            self._result.nodes.select("node", "title", "assignable"),
-            name=str(self._result.identity["hierarchy"]["name"]),
-        )
-
-    @cached_property
-    def _places(self) -> NodePlaces:
-        return NodePlaces(self._result, self._hierarchy)
-
-    @cached_property
-    def _pairs(self) -> PairRows:
-        return PairRows(self._result, self._hierarchy, self._partners)
-
-    @cached_property
-    def _instances(self) -> InstanceList:
-        return InstanceList(self._result, self._hierarchy)
-
-    @cached_property
-    def _findings(self) -> Sequence[Row]:
-        return full_findings(self._result)
-
-    @cached_property
-    def root(self) -> str:
-        """The root of the hierarchy; empty where no labels were counted on one."""
-        used = not self._result.nodes.is_empty()
-        return self._hierarchy.nodes[self._hierarchy.root] if used else ""
-
-    def findings(self) -> Sequence[Row]:
-        """All findings, folded ones included, with exact numbers."""
-        return self._findings
-
-    def cases(self, finding: str, span: Span) -> Page:
-        """Instances behind a finding; empty if the data were only counted."""
-        cases = self._result.cases
-        known = any(one["id"] == finding for one in self._findings)
-        if cases is None or not known:
-            return Page((), 0)
-        ids = cases.filter(pl.col("finding").cast(pl.String) == finding).select("instance")
-        rows = ids.collect()
-        return Page(rows.slice(span.offset, span.limit).to_dicts(), len(rows))
-
-    def has_node(self, node: str) -> bool:
-        """Whether the hierarchy has a node of this id."""
-        return node in self._hierarchy
-
-    def node(self, node: str) -> NodeView | None:
-        """A node in its place; None if the hierarchy lacks it."""
-        return self._places.view(node) if node in self._hierarchy else None
-
-    def top_branch(self, node: str) -> int | None:
-        """Number of the top branch that a node is in; None for none, or several."""
-        return self._places.top_branch(node) if node in self._hierarchy else None
-
-    def children(self, node: str) -> Sequence[Row]:
-        """The children of a node, the most frequent first; empty if the hierarchy lacks it."""
-        return self._places.children(node) if node in self._hierarchy else ()
-
-    def partners(
-        self, node: str, source: Source, relation: str | None, order: str, span: Span
-    ) -> Page:
-        """All pairs with a node at either end, seen from it."""
-        if node not in self._hierarchy or (source == "model" and not self.has_model):
-            return Page((), 0)
-        return self._pairs.partners(node, source, relation, order, span)
-
-    def pair(self, a: str, b: str) -> PairView | None:
-        """Two nodes beside each other; None if the hierarchy lacks one, or they are the same."""
-        if a == b or a not in self._hierarchy or b not in self._hierarchy:
-            return None
-        on_both = [one["id"] for one in self._findings if {a, b} <= _ids(one)]
-        return self._pairs.view(a, b, on_both)
-
-    def branches(self, node: str, source: Source) -> Sequence[Row]:
-        """Pairs of the most frequent children of a node."""
-        if node not in self._hierarchy or (source == "model" and not self.has_model):
-            return ()
-        return self._pairs.among(self._hierarchy.children(node), source)
-
-    def search(self, text: str, span: Span) -> Page:
-        """Nodes whose id or title holds a text, whatever its case."""
-        return self._places.search(text, span)
-
-    def title(self, node: str) -> str:
-        """Title of a node; empty if it has none, or is unknown."""
-        return self._places.title(node)
-
-    def tables(self, part: str) -> Mapping[str, ExploredTable]:
-        """Restricted tables of a part of the run by name; empty if the run lacks it."""
-        return self._tables.get(part, {})
-
-    def metrics(self) -> Sequence[Row]:
-        """All metrics of the model, with the titles of the nodes that they are about."""
-        return [{**row, "title": self._places.title(row["scope"])} for row in self._result.metrics]
-
-    def instances(self, query: InstanceQuery, span: Span) -> Page:
-        """Instances of a query; empty if they are not to be looked at."""
-        return self._instances.page(query, span) if self.shows_instances else Page((), 0)
-
-    def instance(self, instance: str) -> Row | None:
-        """The tree of an instance; None if there is none, or it is not to be looked at."""
-        return self._instances.view(instance) if self.shows_instances else None
-
-    def neighbours(self, instance: str, query: InstanceQuery) -> tuple[str | None, str | None]:
-        """The instances before and after one in the order of a query."""
-        return self._instances.neighbours(instance, query) if self.shows_instances else (None, None)
-
-
-def _ids(finding: Row) -> set[str]:
-    return {node["id"] for node in finding["nodes"]}

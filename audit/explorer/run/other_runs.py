@@ -1,22 +1,28 @@
-"""Open further runs beside the one that is looked at."""
+"""Open further runs beside the one that is looked at, and how often each uses a node."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from audit.explorer.run.differences import Differences
-from audit.explorer.run.opened_run import FullRun, open_run, open_shared
-from audit.explorer.run.vocabulary import ExploredRun, Row
+from audit.explorer.run.opened_run import OpenedRun, open_run, open_shared
+from audit.explorer.run.vocabulary import Row
+from audit.results.result import AuditResult
+from audit.runs.compare.causes import same_data
+from audit.runs.compare.edits import Release
+from audit.runs.compare.node_changes import judged_nodes
+from audit.runs.compare.roll_up import common_nodes
 from audit.runs.history import SharedRun, history_of, read_shared_runs
 
 
 def open_beside(
-    first: ExploredRun, folders: Sequence[Path], titles: Sequence[str], *, unsealed: bool = False
-) -> OpenedBeside:
+    first: OpenedRun, folders: Sequence[Path], titles: Sequence[str], *, unsealed: bool = False
+) -> RunsBeside:
     """Open runs beside the one that is looked at.
 
     Where of that one there is only what may be shared, nothing else is read of the others either.
@@ -40,7 +46,7 @@ def open_beside(
         for folder, name in zip(folders[1:], names[1:], strict=True)
     ]
     by_time = history["order"] == "time"
-    return OpenedBeside(
+    return RunsBeside(
         names,
         [first, *others],
         history,
@@ -70,50 +76,104 @@ def _earlier(run: SharedRun, other: SharedRun) -> bool:
     return run.started is not None and other.started is not None and run.started < other.started
 
 
-class OpenedBeside:
-    """Runs that are looked at beside each other, see `audit.explorer.run.vocabulary.RunsBeside`.
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Shares of a run less those of another, as ``audit compare OLD NEW`` computes them.
 
     Args:
-        names: Names of the runs, the one that the window is of first.
+        of: The run.
+        less: The run whose shares are taken away.
+        of_is_old: Whether the first is OLD, since it was made earlier; else it is NEW.
+    """
+
+    of: AuditResult
+    less: AuditResult
+    of_is_old: bool
+
+    def at(self, node: str) -> Row | None:
+        """How much larger the share of instances with a node is than in the other run.
+
+        Returns:
+            ``difference, low, high, q_value, changed`` as ``audit compare`` has them, null where
+            the hierarchy was edited so that shares cannot be compared, and ``q_value`` null too
+            where there is too little to test; ``same_data``, whether both runs counted the same
+            data; ``restated``, the instances of the earlier run under the later hierarchy where
+            these are others than were counted. None where a run does not have the node.
+        """
+        row = self._rows.get(node)
+        if row is None:
+            return None
+        bounds = row["low"], row["high"]
+        if self.of_is_old:
+            low, high = (_negative(bound) for bound in reversed(bounds))
+        else:
+            low, high = bounds
+        known = row["difference"] is not None
+        restated = known and row["restated_low"] != row["support_old"]
+        return {
+            "difference": _negative(row["difference"]) if self.of_is_old else row["difference"],
+            "low": low,
+            "high": high,
+            "q_value": row["q_value"],
+            "changed": row["changed"],
+            "same_data": same_data(self.of, self.less),
+            "restated": row["restated_low"] if restated else None,
+        }
+
+    @cached_property
+    def _rows(self) -> Mapping[str, Mapping[str, Any]]:
+        """A row for each node that both hierarchies have."""
+        runs = (self.of, self.less) if self.of_is_old else (self.less, self.of)
+        old, new = map(Release, runs)
+        same = same_data(self.of, self.less)
+        table, _ = judged_nodes(old, new, common_nodes(old, new), same_data=same)
+        return {row["node"]: row for row in table.iter_rows(named=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class RunsBeside:
+    """Several runs of one hierarchy that are looked at beside each other.
+
+    Args:
+        names: What each is called, the one that the window is of first.
         runs: The runs.
-        history: The history of them all.
+        history: The content of ``history.json`` of all of them.
         folders: Their folders as named.
         earlier: Whether each was made before the first.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        runs: Sequence[ExploredRun],
-        history: Mapping[str, Any],
-        folders: Sequence[Path],
-        earlier: Sequence[bool],
-    ) -> None:
-        self.names, self.runs, self.history = names, runs, history
-        self._folders, self._earlier = folders, earlier
-        first = runs[0]
-        self._differences = {
-            place: Differences(run.result, first.result, earlier[place])
-            for place, run in enumerate(runs)
-            if place and isinstance(run, FullRun) and isinstance(first, FullRun)
-        }
+    names: Sequence[str]
+    runs: Sequence[OpenedRun]
+    history: Mapping[str, Any]
+    folders: Sequence[Path]
+    earlier: Sequence[bool]
 
     @property
     def comparisons(self) -> Sequence[str]:
         """Commands that compare each other run with the first, the earlier run first."""
-        first, *others = self._folders
+        first, *others = self.folders
         pairs = (
             (other, first) if earlier else (first, other)
-            for other, earlier in zip(others, self._earlier[1:], strict=True)
+            for other, earlier in zip(others, self.earlier[1:], strict=True)
         )
         return [shlex.join(["audit", "compare", *map(str, pair)]) for pair in pairs]
 
     @property
     def history_command(self) -> str:
         """Command that writes the history as files."""
-        return shlex.join(["audit", "history", *map(str, self._folders)])
+        return shlex.join(["audit", "history", *map(str, self.folders)])
 
-    def difference(self, place: int, node: str) -> Row | None:
-        """How much larger the share of instances with a node is than in the first run."""
-        differences = self._differences.get(place)
-        return None if differences is None else differences.at(node)
+    @cached_property
+    def differences(self) -> Sequence[Differences | None]:
+        """Of each run and the first; None of that itself, and where exact counts are not here."""
+        first = self.runs[0].restricted
+        return [
+            Differences(run.restricted.result, first.result, earlier)
+            if first and run.restricted and run.restricted is not first
+            else None
+            for run, earlier in zip(self.runs, self.earlier, strict=True)
+        ]
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value

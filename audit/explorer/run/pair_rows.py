@@ -3,19 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import row
 from audit.explorer.run.partners import Partners
-from audit.explorer.run.vocabulary import APART, PARTNER_ORDERS, Page, PairView, Row, Source, Span
+from audit.explorer.run.vocabulary import Page, Row, Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import relate_two
 from audit.results.result import AuditResult
 
 MOST_CARRIERS = 50
 MOST_BRANCHES = 24
+APART = "apart"
+"""The relations of pairs of which neither node is above the other."""
+PARTNER_ORDERS: Mapping[str, tuple[str, bool]] = {
+    "together": ("joint", True),
+    "ratio": ("ratio", True),
+    "lift": ("lift", True),
+    "frequency": ("support", True),
+    "node": ("node", False),
+}
+"""Column that partners are ordered by, and whether the largest comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairView:
+    """Two nodes beside each other.
+
+    Args:
+        a, b: Rows of the table of nodes.
+        relation: How they are related.
+        lca: Row ``node, title`` of their lowest common ancestor.
+        data: What the table of pairs says of both: ``support_a, support_b, joint,
+            joint_entailed, confusion, expected, lift, expected_length, ratio, ratio_low,
+            ratio_high, explained, shrunk_ratio, q_value``; None if no instance carries both.
+        model: The same of the predictions; None without predictions, or if there is none.
+        drawn: Rows ``node, title, parents``: both nodes and what lies between them and their
+            lowest common ancestor, parents among these alone.
+        carriers: Rows ``a, b, title_a, title_b, joint``: labels at or below both, by frequency.
+    """
+
+    a: Row
+    b: Row
+    relation: str
+    lca: Row
+    data: Row | None
+    model: Row | None
+    drawn: Sequence[Row]
+    carriers: Sequence[Row]
 
 
 class PairRows:
@@ -39,7 +77,19 @@ class PairRows:
     def partners(
         self, node: str, source: Source, relation: str | None, order: str, span: Span
     ) -> Page:
-        """All pairs with a node at either end, as `ExploredRun.partners` says."""
+        """All rows of the table of pairs with a node at either end, seen from it.
+
+        Args:
+            node: Id of the node.
+            source: Labels or predictions.
+            relation: Only partners of this relation, or `APART`; None for all.
+            order: One of `PARTNER_ORDERS`; ties by id.
+            span: Which rows.
+
+        Returns:
+            Rows ``node, title, relation, support, joint, expected, lift, expected_length, ratio``;
+            ``node`` is the other end.
+        """
         rows = self._partners[source].beside(self._hierarchy.index(node))
         if relation == APART:
             rows = rows.filter(pl.col("relation") != "ancestor")
@@ -53,8 +103,10 @@ class PairRows:
         seen = self._named(ordered.slice(span.offset, span.limit), "other", "node", "title")
         return Page(seen.drop("other").to_dicts(), len(rows))
 
-    def view(self, a: str, b: str, findings: Sequence[str]) -> PairView:
-        """Two different nodes beside each other."""
+    def view(self, a: str, b: str) -> PairView | None:
+        """Two nodes beside each other; None if the hierarchy lacks one, or they are the same."""
+        if a == b or a not in self._hierarchy or b not in self._hierarchy:
+            return None
         relation, common = relate_two(
             self._hierarchy, self._hierarchy.index(a), self._hierarchy.index(b)
         )
@@ -68,12 +120,14 @@ class PairRows:
             model=None if self._result.model is None else self._row(a, b, "model"),
             drawn=self._nodes_between(a, b, lca),
             carriers=self._carriers(a, b),
-            findings=findings,
         )
 
-    def among(self, nodes: Sequence[str], source: Source) -> Sequence[Row]:
-        """Pairs of the most frequent of some nodes."""
-        numbers = [self._hierarchy.index(node) for node in nodes]
+    def below(self, node: str, source: Source) -> Sequence[Row]:
+        """Pairs of the most frequent children of a node.
+
+        Rows ``a, b, joint, expected, expected_length, ratio``.
+        """
+        numbers = [self._hierarchy.index(child) for child in self._hierarchy.children(node)]
         used = sorted((i for i in numbers if self._support[i]), key=lambda i: -self._support[i])
         if len(used) < 2:
             return []
@@ -101,14 +155,14 @@ class PairRows:
             for node in sorted(between, key=self._hierarchy.index)
         ]
 
-    def _carriers(self, a: str, b: str) -> Page:
+    def _carriers(self, a: str, b: str) -> Sequence[Row]:
         """Pairs of assignable nodes at or below the two, the most frequent first."""
         numbers = self._hierarchy.index(a), self._hierarchy.index(b)
         of_a, of_b = (self._assigned_below(number) for number in numbers)
         rows = self._partners["data"].between(*numbers, of_a, of_b, MOST_CARRIERS)
         for end in ("a", "b"):
             rows = self._named(rows, end, end, f"title_{end}")
-        return Page(rows.to_dicts(), len(rows))
+        return rows.to_dicts()
 
     def _assigned_below(self, node: int) -> np.ndarray:
         """Numbers of the nodes at or below one that instances are labelled with."""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from audit.base.files import parquet_schema
-from audit.explorer.run.explored_tables import ExploredTable, TableQuery, Values
 from audit.explorer.run.vocabulary import Page, Span
 from audit.results.parts.part import ResultPart
 from audit.runs.manifest import RESTRICTED
 
+Values: TypeAlias = Literal["text", "count", "number", "flag", "texts"]
+"""What a column holds: a text, a whole number, any other number, yes or no, or several texts."""
 MOST_CHOICES = 24
 """Different texts of a column that can be chosen from."""
 LOOKED_AT = 2_000
@@ -25,7 +28,27 @@ KEPT_QUERIES = 8
 _PLACE = "place in the table"
 
 
-def part_tables(folder: Path, part: ResultPart) -> Mapping[str, ExploredTable]:
+@dataclass(frozen=True, slots=True)
+class TableQuery:
+    """Which rows of a table, and in which order.
+
+    Columns that the table lacks, or that hold no text, restrict nothing.
+
+    Args:
+        equal: Texts that columns must be equal to, by column.
+        holding: A text that one of the columns of text must hold, whatever its case; empty for any.
+        order: Column of numbers to order by; empty for the order of the table.
+        rising: Whether the smallest come first. Ties keep their order, and rows without a number
+            come last.
+    """
+
+    equal: Mapping[str, str] = field(default_factory=dict)
+    holding: str = ""
+    order: str = ""
+    rising: bool = False
+
+
+def part_tables(folder: Path, part: ResultPart) -> Mapping[str, PartTable]:
     """The tables of a part of a run by their names there; its facts are none.
 
     Args:
@@ -39,10 +62,11 @@ def part_tables(folder: Path, part: ResultPart) -> Mapping[str, ExploredTable]:
 
 
 class PartTable:
-    """A Parquet file as an `ExploredTable`.
+    """A Parquet file that is read by pages.
 
     The rows of a query are found by the columns that it is about, and kept as numbers of rows; a
-    page reads those of its own.
+    page reads those of its own. ``columns`` says what each column holds, in order; those of nested
+    numbers are left out.
 
     Args:
         path: The file.
@@ -68,12 +92,10 @@ class PartTable:
             rows = self._table.slice(span.offset, span.limit)
             return Page(self._shown_rows(rows), self.rows)
         places = self._places(query)
-        end = None if span.limit is None else span.offset + span.limit
-        wanted = places[span.offset : end]
-        return Page(self._rows_at(wanted), len(places))
+        return Page(self._rows_at(places[span.rows]), len(places))
 
     def choices(self, column: str) -> Sequence[str]:
-        """The different texts of a column, if they are few."""
+        """The different texts of a column in code-point order; empty if they are many or none."""
         if self.columns.get(column) != "text":
             return ()
         if column not in self._choices:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from audit.counting.pair_table import observed_ratio
-from audit.explorer.run.row_ranges import RowRanges
 from audit.explorer.run.vocabulary import Row
 from audit.runs.pair_layout import KEPT, ends_of, twin_of
 
@@ -24,39 +25,37 @@ OF_PAIR = ("support_a", "support_b", "expected", "lift", *_READ_OF_PAIR)
 """Numbers that a pair is shown with alone."""
 
 
-class Partners(Protocol):
-    """The pairs of a table by their nodes, which are named by their numbers in node order."""
+class RowRanges:
+    """A Parquet file that is read by ranges of rows, from several threads at once.
 
-    def beside(self, node: int) -> pl.DataFrame:
-        """All pairs with a node: ``other`` (number of the other node), ``relation``, ``support``
-        (of the other) and `SHOWN`.
-        """
+    Args:
+        path: The file; its footer is read once.
+    """
 
-    def pair(self, a: int, b: int) -> Row | None:
-        """`OF_PAIR` of two nodes in any order; None if they are never together."""
+    def __init__(self, path: Path) -> None:
+        self._path, self._footer = path, pq.read_metadata(path)
+        groups = range(self._footer.num_row_groups)
+        sizes = [self._footer.row_group(group).num_rows for group in groups]
+        self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
-    def among(self, nodes: Sequence[int]) -> pl.DataFrame:
-        """All pairs of some nodes: ``a``, ``b`` (numbers) and `SHOWN`."""
-
-    def between(
-        self, a: int, b: int, of_a: np.ndarray, of_b: np.ndarray, most: int
-    ) -> pl.DataFrame:
-        """The most frequent pairs of one of some nodes with one of others.
-
-        Args:
-            a: Node that all of ``of_a`` are, or are below.
-            b: The same of ``of_b``.
-            of_a: Numbers of nodes.
-            of_b: Numbers of nodes.
-            most: How many pairs.
-
-        Returns:
-            ``a``, ``b`` (numbers, a pair once), ``joint``, ``expected_length``, ``ratio``.
-        """
+    def read(self, start: int, stop: int, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """The rows from ``start`` to before ``stop``; all columns if none are named."""
+        first = int(np.searchsorted(self._starts, start, side="right")) - 1
+        last = int(np.searchsorted(self._starts, stop, side="left"))
+        groups = range(first, last) if start < stop else range(0)
+        wanted = None if columns is None else list(columns)
+        with pq.ParquetFile(self._path, metadata=self._footer, memory_map=True) as file:
+            rows = file.read_row_groups(list(groups), columns=wanted, use_threads=False)
+        before = int(self._starts[first]) if start < stop else 0
+        read = pl.from_arrow(pa.table(rows).slice(start - before, stop - start))
+        assert isinstance(read, pl.DataFrame)
+        return read
 
 
-class RangedPartners:
+class Partners:
     """The pairs of a table that `audit.runs.pair_layout` has made ranges of.
+
+    Nodes are named by their numbers in node order.
 
     Args:
         table: The pair table.
@@ -75,7 +74,9 @@ class RangedPartners:
         self._instances = round(some["joint"][0] / some["rate"][0]) if len(some) else 1
 
     def beside(self, node: int) -> pl.DataFrame:
-        """All pairs with a node; see `Partners`."""
+        """All pairs with a node: ``other`` (number of the other node), ``relation``, ``support``
+        (of the other) and `SHOWN`.
+        """
         return self._partner_rows(node, self._read(node, KEPT))
 
     def pair(self, a: int, b: int) -> Row | None:
@@ -94,7 +95,7 @@ class RangedPartners:
         return {**numbers, "lift": lift, **row}
 
     def among(self, nodes: Sequence[int]) -> pl.DataFrame:
-        """All pairs of some nodes; see `Partners`."""
+        """All pairs of some nodes: ``a``, ``b`` (numbers) and `SHOWN`."""
         rows = []
         for node in sorted(nodes):
             seconds = self._seconds(node, KEPT)
@@ -107,11 +108,21 @@ class RangedPartners:
     def between(
         self, a: int, b: int, of_a: np.ndarray, of_b: np.ndarray, most: int
     ) -> pl.DataFrame:
-        """The most frequent pairs; see `Partners`.
+        """The most frequent pairs of one of some nodes with one of others.
 
         A pair is no more frequent than its first node with all that is below ``b``, so nodes are
         read by that until no further one can have a more frequent pair (the threshold algorithm
         of "Optimal aggregation algorithms for middleware", for one list).
+
+        Args:
+            a: Node that all of ``of_a`` are, or are below.
+            b: The same of ``of_b``.
+            of_a: Numbers of nodes.
+            of_b: Numbers of nodes.
+            most: How many pairs.
+
+        Returns:
+            ``a``, ``b`` (numbers, a pair once), ``joint``, ``expected_length``, ``ratio``.
         """
         if len(of_a) > len(of_b):
             a, b, of_a, of_b = b, a, of_b, of_a

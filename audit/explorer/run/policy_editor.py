@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from urllib.parse import unquote
 from audit.base.disk import alone_in, written_whole
 from audit.base.errors import AuditError, InputError, OutputError, first_cases
 from audit.checks.judging import judging_date, refuse_unknown_checks
-from audit.explorer.run.vocabulary import Decision, Row
+from audit.explorer.run.vocabulary import Row
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.policy.reading import load_policy, policy_of
@@ -27,6 +28,26 @@ _DECIDED: Mapping[str, Decided] = {"accept": "accepted", "waive": "waived", "fix
 _VERDICTS = {decided: verdict for verdict, decided in _DECIDED.items()}
 _MARK = "\ufeff"
 _FIRST_LINE = "# What this run is judged by: `audit judge RUN --policy` reads this file.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is decided on a finding in the window.
+
+    Args:
+        finding: Its id.
+        verdict: ``accept`` (right as it is, until the day), ``waive`` (not to be counted until the
+            day), ``fix`` (to be mended by the day) or ``open`` (earlier ones are taken back).
+        owner: Who answers for it.
+        reason: Why.
+        expires: ISO date.
+    """
+
+    finding: str
+    verdict: str
+    owner: str = ""
+    reason: str = ""
+    expires: str = ""
 
 
 class EditedPolicy:

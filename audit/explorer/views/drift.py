@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from audit.base.node_names import title_and_code
 from audit.explorer.pictures import Picture
-from audit.explorer.run.vocabulary import NodeView, Row
+from audit.explorer.run.node_places import NodeView
+from audit.explorer.run.vocabulary import Row
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import Site
 from reports.charts.share_chart import MOST_SHARES, Share, share_drawing
@@ -37,16 +37,16 @@ class ColumnDrift:
 
     Args:
         column: Its name.
-        picture: The shares drawn; None where there are none, a file where the address asks for it.
-        sheet: The shares as a table; a file where the address asks for it.
+        picture: The shares drawn; None where there are none.
+        sheet: The shares as a table.
         changes: Sentences on the values that differ.
         compared: Whether the run compares the node in any value.
         tests: Number of comparisons that are judged together.
     """
 
     column: str
-    picture: Picture | Response | None
-    sheet: Sheet | Response
+    picture: Picture | None
+    sheet: Sheet
     changes: tuple[str, ...]
     compared: bool
     tests: int
@@ -58,20 +58,13 @@ def drifts(site: Site, request: Request, view: NodeView) -> list[ColumnDrift]:
 
 
 def _drift(site: Site, request: Request, view: NodeView, number: int) -> ColumnDrift:
-    drift = view.drift[number - 1]
+    drift, id = view.drift[number - 1], f"drift-{number}"
     compared = [row for row in drift.values if row["share"] is not None]
-
     drawn = _picture(view, drift.column, drift.values) if compared else None
     return ColumnDrift(
         column=drift.column,
-        picture=drawn and site.picture(request, f"drift-{number}", drawn),
-        sheet=site.sheet(
-            request,
-            f"drift-{number}",
-            "Share of the node by value",
-            VALUES,
-            lambda rows: rows.of(drift.values),
-        ),
+        picture=drawn and site.picture(request, id, drawn),
+        sheet=site.sheet(request, id, "Share of the node by value", VALUES, drift.values),
         changes=tuple(_changes(drift.values)),
         compared=bool(compared),
         tests=drift.tests,

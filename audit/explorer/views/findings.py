@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from functools import partial
-
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from audit.explorer.chapter_files import led_to_files
+from audit.explorer.chapter_files import with_files
+from audit.explorer.links import finding_address, instance_address
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet
-from audit.explorer.site import Site, finding_address, instance_address, parameters
+from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views.judging import choice_of, decided_in
 from reports.chapters.cards import card, headline
 from reports.chapters.report import printable_view
@@ -24,6 +21,7 @@ FINDINGS = (
     Column("check", "Check"),
     Column("state", "Counts"),
 )
+RECORDS = Column("cases", "Records", "count")
 CASES = (Column("instance", "Instance", "instance"),)
 STATES = {
     "": "those that are not explained by others",
@@ -34,28 +32,18 @@ STATES = {
 }
 
 
-def routes(site: Site) -> list[Route]:
-    """Addresses of this file's pages."""
-    return [
-        Route("/findings", partial(show_list, site)),
-        Route("/finding", partial(show_one, site)),
-    ]
-
-
 def show_list(site: Site, request: Request) -> Response:
     """Findings, filtered."""
     asked = parameters(request)
-    every = site.run.findings()
+    every, decided = site.run.findings, decided_in(site)
     kept = sorted((one for one in every if _matches(one, asked)), key=_place)
-    sheet = site.sheet(
-        request,
-        "findings",
-        "Findings, the most important first",
-        columns(site),
-        of(kept, decided_in(site)),
-    )
-    if not isinstance(sheet, Sheet):
-        return sheet
+
+    def rows(span: Span) -> Page:
+        page = span.of(kept)
+        return Page([_listed(one, one["id"] in decided) for one in page.rows], page.total)
+
+    columns = (*FINDINGS, RECORDS) if site.run.in_full else FINDINGS
+    sheet = site.sheet(request, "findings", "Findings, the most important first", columns, rows)
     choices = {
         "check": sorted({finding["check"] for finding in every}),
         "branch": sorted({branch for finding in every for branch in finding["branches"]}),
@@ -75,10 +63,9 @@ def show_list(site: Site, request: Request) -> Response:
 def show_one(site: Site, request: Request) -> Response:
     """One finding, with its evidence and the records behind it."""
     wanted = parameters(request).get("id", "")
-    every = site.run.findings()
-    found = next((finding for finding in every if finding["id"] == wanted), None)
+    found = site.run.finding(wanted)
     if found is None:
-        return site.missing(request, f"The run has no finding {wanted}.")
+        raise NotThereError(f"The run has no finding {wanted}.")
     cases = site.sheet(
         request,
         "cases",
@@ -87,14 +74,11 @@ def show_one(site: Site, request: Request) -> Response:
         lambda span: _cases(site, wanted, span),
     )
     parts = _parts(site, request, found)
-    for sheet in (cases, parts):
-        if isinstance(sheet, Response):
-            return sheet
     thresholds = {one["name"]: one["value"] for one in site.run.shared["policy"]["thresholds"]}
     shown = printable_view(found)
     check = next(one for one in site.run.shared["checks"] if one["name"] == found["check"])
-    drawn, files = led_to_files(card(shown, check, "finding", thresholds), "/finding", id=wanted)
-    return files.answer(site, request, in_full=site.run.in_full) or site.page(
+    made = card(shown, check, "finding", thresholds)
+    return site.page(
         request,
         "finding",
         headline(shown["statement"]),
@@ -103,17 +87,17 @@ def show_one(site: Site, request: Request) -> Response:
             (check["title"], f"/findings?check={check['name']}"),
         ],
         finding=found,
-        card=drawn,
+        card=with_files(site, request, made, in_full=site.run.in_full, id=wanted),
         cases=cases,
         parts=parts,
-        explains=[one for one in every if wanted in one["folded"]],
-        explained_by=[one for one in every if one["id"] in found["folded"]],
+        explains=[one for one in site.run.findings if wanted in one["folded"]],
+        explained_by=[one for one in site.run.findings if one["id"] in found["folded"]],
         ticket=ticket(site, found),
         choice=choice_of(site, found),
     )
 
 
-def _parts(site: Site, request: Request, finding: Row) -> Sheet | Response:
+def _parts(site: Site, request: Request, finding: Row) -> Sheet:
     """The parts of a finding with their numbers as shown; for its file alone."""
     names = dict.fromkeys(name for part in finding["parts"] for name in part["evidence"])
     columns = [Column(name, words(name)) for name in ("nodes", "titles", *names)]
@@ -126,23 +110,7 @@ def _parts(site: Site, request: Request, finding: Row) -> Sheet | Response:
         }
         for part in finding["parts"]
     ]
-    return site.sheet(request, "parts", "Parts", tuple(columns), lambda span: span.of(rows))
-
-
-def columns(site: Site) -> tuple[Column, ...]:
-    """Columns of a list of findings; records only where they are known."""
-    known = site.run.in_full
-    return (*FINDINGS, Column("cases", "Records", "count")) if known else FINDINGS
-
-
-def of(findings: Sequence[Row], decided: Collection[str]) -> Callable[[Span], Page]:
-    """Rows of a list of findings, given those that the policy file decides on alone."""
-
-    def rows(span: Span) -> Page:
-        kept = span.of(findings)
-        return Page([_listed(one, one["id"] in decided) for one in kept.rows], kept.total)
-
-    return rows
+    return site.sheet(request, "parts", "Parts", tuple(columns), rows)
 
 
 def _cases(site: Site, finding: str, span: Span) -> Page:
@@ -214,3 +182,6 @@ def _matches(finding: Row, asked: dict[str, str]) -> bool:
         and asked.get("severity", "") in ("", finding["severity"])
         and (not asked.get("branch") or asked["branch"] in finding["branches"])
     )
+
+
+PAGES = {"/findings": show_list, "/finding": show_one}

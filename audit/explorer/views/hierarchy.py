@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from audit.base.node_names import title_and_code
+from audit.explorer.links import address
 from audit.explorer.opened_tree import tree
 from audit.explorer.pictures import Picture
-from audit.explorer.run.vocabulary import NodeView, Row
+from audit.explorer.run.node_places import NodePlaces, NodeView
+from audit.explorer.run.vocabulary import Row
 from audit.explorer.sheets import Column, Sheet
-from audit.explorer.site import Site, address, parameters
+from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages
 from audit.results.findings import OF_MODEL
 from reports.charts.icicle import icicle_drawing
@@ -45,34 +45,25 @@ ROLES = ("scale-1", "scale-none")
 """Shades of the two levels where a node is in no top branch, or in several."""
 
 
-def routes(site: Site) -> list[Route]:
-    """Addresses of this file's pages."""
-    return [Route("/hierarchy", partial(show, site)), Route("/model", partial(model, site))]
-
-
 def show(site: Site, request: Request) -> Response:
     """One level of the hierarchy."""
-    if not site.run.in_full:
+    if site.run.restricted is None:
         return shared_pages.show_hierarchy(site, request)
+    places = site.run.restricted.places
     node = parameters(request).get("id") or site.run.root
-    view = site.run.node(node)
+    view = places.view(node)
     if view is None:
-        return site.missing(request, f"The hierarchy has no node {node}.")
+        raise NotThereError(f"The hierarchy has no node {node}.")
     children = [row for row in view.children if row["support"] or row["direct"]]
     sheet = site.sheet(
         request,
         "level",
         "Nodes right below it, the most frequent first",
         LEVEL,
-        lambda span: span.of(view.children),
+        view.children,
     )
-    if not isinstance(sheet, Sheet):
-        return sheet
-    picture = _picture(site, view)
-    drawn = picture and site.picture(request, "hierarchy", picture)
-    if isinstance(drawn, Response):
-        return drawn
-    lines, cut = tree(node, request.query_params.getlist("open"), site.run.children)
+    picture = _picture(site, places, view)
+    lines, cut = tree(node, request.query_params.getlist("open"), places.children)
     return site.page(
         request,
         "hierarchy",
@@ -83,7 +74,7 @@ def show(site: Site, request: Request) -> Response:
         ],
         view=view,
         sheet=sheet,
-        drawn=drawn,
+        drawn=picture and site.picture(request, "hierarchy", picture),
         lines=lines,
         cut=cut,
         used=len(children),
@@ -104,9 +95,7 @@ def model(site: Site, request: Request) -> Response:
         sheet = _metrics(site, request, [row for row in every if wanted(row)])
     else:
         sheet = other_runs.metrics(site, request, site.beside, wanted)
-    if not isinstance(sheet, Sheet):
-        return sheet
-    found = [f for f in site.run.findings() if f["check"] in OF_MODEL]
+    found = [f for f in site.run.findings if f["check"] in OF_MODEL]
     return site.page(
         request,
         "model",
@@ -119,21 +108,19 @@ def model(site: Site, request: Request) -> Response:
     )
 
 
-def _metrics(site: Site, request: Request, rows: Sequence[Row]) -> Sheet | Response:
+def _metrics(site: Site, request: Request, rows: Sequence[Row]) -> Sheet:
     shown = [
         {**row, "metric": words(row["name"]), "parameters": metric_words.by(row)} for row in rows
     ]
-    return site.sheet(
-        request, "metrics", "Metrics of the model", METRICS, lambda span: span.of(shown)
-    )
+    return site.sheet(request, "metrics", "Metrics of the model", METRICS, shown)
 
 
-def _picture(site: Site, view: NodeView) -> Picture | None:
+def _picture(site: Site, places: NodePlaces, view: NodeView) -> Picture | None:
     """The most frequent nodes of the two levels below a node; None if none is in use."""
     rows = [_bar(view.node, None, 0)]
     for child in view.children[:MOST_BARS]:
         rows.append(_bar(child, view.node["node"], 1))
-        parts = site.run.children(child["node"]) if child["below"] and child["support"] else ()
+        parts = places.children(child["node"]) if child["below"] and child["support"] else ()
         rows += [_bar(part, child["node"], 2) for part in parts[:MOST_PARTS]]
     used = {row["node"]: row for row in reversed(rows) if row["instances"]}
     if len(used) < 2:
@@ -160,3 +147,6 @@ def _bar(row: Row, parent: str | None, depth: int) -> dict[str, Any]:
         "instances": row["support"],
         "residual_share": None,
     }
+
+
+PAGES = {"/hierarchy": show, "/model": model}

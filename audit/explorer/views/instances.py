@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from audit.explorer.links import address, finding_address, instance_address
 from audit.explorer.pictures import Picture
-from audit.explorer.run.vocabulary import InstanceQuery, Page, Row, Span
-from audit.explorer.sheets import Column, Sheet
-from audit.explorer.site import (
-    Crumb,
-    Site,
-    address,
-    finding_address,
-    instance_address,
-    parameters,
-)
-from audit.explorer.views.marks import marks
-from audit.explorer.views.media import shown_media
+from audit.explorer.run.instance_list import InstanceList, InstanceQuery
+from audit.explorer.run.vocabulary import Page, Row, Span
+from audit.explorer.sheets import Column
+from audit.explorer.site import Crumb, NotThereError, Site, parameters
+from audit.explorer.views.media import marks, shown_media
 from reports.chapters.cards import headline
 from reports.chapters.report import printable_view
 from reports.instance.instance import DEEPEST, TONES, branches
@@ -46,22 +37,12 @@ OUTCOMES = {
 ORDERS = {"id": "id", "labels": "most labels", "misaligned": "most mistakes"}
 
 
-def routes(site: Site) -> list[Route]:
-    """Addresses of this file's pages."""
-    return [
-        Route("/instances", partial(show_list, site)),
-        Route("/instance", partial(show_one, site)),
-    ]
-
-
 def show_list(site: Site, request: Request) -> Response:
     """The instances of a query."""
-    if not site.run.shows_instances:
-        return _not_shown(site, request)
-    query = query_of(parameters(request))
+    instances, query = _shown(site), query_of(parameters(request))
 
     def rows(span: Span) -> Page:
-        page = site.run.instances(query, span)
+        page = instances.page(query, span)
         return Page([_with_link(row, query_parameters(query)) for row in page.rows], page.total)
 
     columns = (*LABELLED, *(PREDICTED if site.run.has_model else ()))
@@ -74,8 +55,6 @@ def show_list(site: Site, request: Request) -> Response:
         ORDERS if site.run.has_model else {"id": "id", "labels": "most labels"},
         query.order,
     )
-    if not isinstance(sheet, Sheet):
-        return sheet
     return site.page(
         request,
         "instances",
@@ -89,28 +68,18 @@ def show_list(site: Site, request: Request) -> Response:
 
 def show_one(site: Site, request: Request) -> Response:
     """The tree of one instance."""
-    asked = parameters(request)
-    if not site.run.shows_instances:
-        return _not_shown(site, request)
+    instances, media, asked = _shown(site), site.run.media, parameters(request)
     wanted = asked.get("id", "")
-    found = site.run.instance(wanted)
+    found = instances.view(wanted)
     if found is None:
-        return site.missing(
-            request, f"The run keeps no labels and no predictions of an instance {wanted}."
-        )
-    media = site.run.media
+        raise NotThereError(f"The run keeps no labels and no predictions of an instance {wanted}.")
     explained = media.attributions(wanted) if media else ()
     marked = marks(site, request, explained) if explained else None
-    if isinstance(marked, Response):
-        return marked
     query = query_of(asked)
-    before, after = site.run.neighbours(wanted, query)
+    before, after = instances.neighbours(wanted, query)
     kept = query_parameters(query)
     view = printable_view(found)
-    tree = site.picture_file(request, "tree", lambda: _tree(wanted, view))
-    if isinstance(tree, Response):
-        return tree
-    findings = {finding["id"]: finding for finding in site.run.findings()}
+    findings = {finding["id"]: finding for finding in site.run.findings}
     return site.page(
         request,
         "instance",
@@ -120,7 +89,7 @@ def show_one(site: Site, request: Request) -> Response:
             ("Instances", address("/instances", **kept)),
         ],
         view=view,
-        tree_file=tree,
+        tree_file=site.picture_file(request, "tree", lambda: _tree(wanted, view)),
         branches=branches(view["lines"]),
         deeper=sum(line["level"] > DEEPEST for line in view["lines"]),
         deepest=DEEPEST,
@@ -184,9 +153,13 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(one.strip() for one in text.split(",") if one.strip())
 
 
-def _not_shown(site: Site, request: Request) -> Response:
-    return site.missing(
-        request,
-        "Single instances are shown only where the run was made with --keep-instances and audit "
-        "explore was started with --show-instances.",
-    )
+def _shown(site: Site) -> InstanceList:
+    if site.run.instances is None:
+        raise NotThereError(
+            "Single instances are shown only where the run was made with --keep-instances and "
+            "audit explore was started with --show-instances."
+        )
+    return site.run.instances
+
+
+PAGES = {"/instances": show_list, "/instance": show_one}

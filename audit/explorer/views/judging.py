@@ -13,19 +13,20 @@ from urllib.parse import parse_qsl
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
 
 from audit.base.errors import AuditError
 from audit.explorer.guard import LARGEST_FORM
-from audit.explorer.run.vocabulary import Decision, PolicyEditor, Row
-from audit.explorer.site import Site, address, finding_address, parameters
+from audit.explorer.links import address, finding_address
+from audit.explorer.run.policy_editor import Decision, EditedPolicy
+from audit.explorer.run.vocabulary import Row
+from audit.explorer.site import NotThereError, Site, parameters
 from audit.results.findings import OF_WAIVERS
 from reports.chapters.cards import headline
 
 _FIELDS = 20
 """Fields of a form at most."""
 
-_Answer: TypeAlias = Callable[[Request, PolicyEditor, Row, Mapping[str, str]], Response]
+_Answer: TypeAlias = Callable[[Site, Request, EditedPolicy, Row, Mapping[str, str]], Response]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +68,14 @@ def decided_in(site: Site) -> Collection[str]:
         return ()
 
 
-def routes(site: Site) -> list[Route]:
-    """Addresses of this file's pages."""
-
-    def show_written(request: Request) -> Response:
-        finding = _finding(site, parameters(request).get("id", ""))
-        choice = None if finding is None else choice_of(site, finding)
-        if finding is None or choice is None:
-            return site.missing(request, "There is no decision to show.")
-        return _page(
-            site,
-            request,
-            "judged",
-            finding,
-            choice=choice,
-            command=_command(site.run.folder, choice.path, site.run.judged_with),
-        )
-
-    return [
-        Route("/judging", _answering(site, partial(_propose, site)), methods=["POST"]),
-        Route("/judging/write", _answering(site, partial(_write, site)), methods=["POST"]),
-        Route("/judged", show_written),
-    ]
+def show_written(site: Site, request: Request) -> Response:
+    """What the policy file says of a finding now, and the command that judges the run by it."""
+    finding = site.run.finding(parameters(request).get("id", ""))
+    choice = None if finding is None else choice_of(site, finding)
+    if finding is None or choice is None:
+        raise NotThereError("There is no decision to show.")
+    command = _command(site.run.folder, choice.path, site.run.judged_with)
+    return _page(site, request, "judged", finding, choice=choice, command=command)
 
 
 def _command(run: str, policy: str, options: Sequence[str]) -> str:
@@ -97,14 +84,14 @@ def _command(run: str, policy: str, options: Sequence[str]) -> str:
     return shlex.join(["audit", "judge", folder, "--policy", policy, *options])
 
 
-def _answering(site: Site, answer: _Answer) -> Callable[[Request], Awaitable[Response]]:
+def _answering(answer: _Answer, site: Site) -> Callable[[Request], Awaitable[Response]]:
     """Answers a form that a page of this application sent; all others are refused."""
 
-    def answer_to(request: Request, policy: PolicyEditor, form: Mapping[str, str]) -> Response:
-        finding = _finding(site, form.get("finding", ""))
+    def answer_to(request: Request, policy: EditedPolicy, form: Mapping[str, str]) -> Response:
+        finding = site.run.finding(form.get("finding", ""))
         if finding is None:
-            return site.missing(request, "The run has no such finding.")
-        return answer(request, policy, finding, form)
+            raise NotThereError("The run has no such finding.")
+        return answer(site, request, policy, finding, form)
 
     async def answering(request: Request) -> Response:
         form = await _form(request)
@@ -134,7 +121,7 @@ async def _form(request: Request) -> dict[str, str] | None:
 
 
 def _propose(
-    site: Site, request: Request, policy: PolicyEditor, finding: Row, form: Mapping[str, str]
+    site: Site, request: Request, policy: EditedPolicy, finding: Row, form: Mapping[str, str]
 ) -> Response:
     decision = _decision(form)
     try:
@@ -155,7 +142,7 @@ def _propose(
 
 
 def _write(
-    site: Site, request: Request, policy: PolicyEditor, finding: Row, form: Mapping[str, str]
+    site: Site, request: Request, policy: EditedPolicy, finding: Row, form: Mapping[str, str]
 ) -> Response:
     decision = _decision(form)
     try:
@@ -198,13 +185,14 @@ def _page(
     )
 
 
-def _finding(site: Site, wanted: str) -> Row | None:
-    return next((one for one in site.run.findings() if one["id"] == wanted), None)
-
-
 def _decision(form: Mapping[str, str]) -> Decision:
     return Decision(**{field.name: form.get(field.name, "") for field in fields(Decision)})
 
 
 def _refused(text: str, status: int) -> Response:
     return PlainTextResponse(f"{text}\n", status)
+
+
+PAGES = {"/judged": show_written}
+FORMS = {"/judging": partial(_answering, _propose), "/judging/write": partial(_answering, _write)}
+"""What answers a form at each address, given the application's run."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
 from audit.base.node_names import title_and_code
+from audit.explorer.links import node_address
 from audit.explorer.pictures import Picture
-from audit.explorer.run.vocabulary import APART, PARTNER_ORDERS, NodeView, Page, Row, Source, Span
+from audit.explorer.run.node_places import NodeView
+from audit.explorer.run.pair_rows import APART, PARTNER_ORDERS, PairRows
+from audit.explorer.run.vocabulary import Page, Row, Source, Span
 from audit.explorer.sheets import Column, Sheet
-from audit.explorer.site import Site, node_address, parameters
+from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages
 from audit.explorer.views.drift import drifts
 from audit.explorer.views.parts import said_of
@@ -52,31 +52,16 @@ ORDERS = {
 RELATIONS = {APART: "neither above the other", "": "all", **RELATION}
 
 
-def routes(site: Site) -> list[Route]:
-    """Addresses of this file's pages."""
-    return [Route("/node", partial(show, site)), Route("/search", partial(search, site))]
-
-
 def show(site: Site, request: Request) -> Response:
     """A node in its place, with its partners."""
-    asked = parameters(request)
-    if not site.run.in_full:
+    asked, full = parameters(request), site.run.restricted
+    if full is None:
         return shared_pages.show_node(site, request)
-    view = site.run.node(asked.get("id", ""))
+    view = full.places.view(asked.get("id", ""))
     if view is None:
-        return site.missing(request, f"The hierarchy has no node {asked.get('id', '')}.")
-    sheets = [
-        _partners(site, request, view, "data"),
-        *([_partners(site, request, view, "model")] if site.run.has_model else []),
-        _children(site, request, view),
-    ]
+        raise NotThereError(f"The hierarchy has no node {asked.get('id', '')}.")
+    sources: tuple[Source, ...] = ("data", "model") if site.run.has_model else ("data",)
     node = view.node["node"]
-    in_runs, drifting = other_runs.on_node(site, request, node), drifts(site, request, view)
-    siblings = site.picture_file(request, "siblings", lambda: _siblings(view))
-    of_drift = [shown for one in drifting for shown in (one.sheet, one.picture)]
-    files = [one for one in (*sheets, *in_runs, *of_drift, siblings) if isinstance(one, Response)]
-    if files:
-        return files[0]
     return site.page(
         request,
         "node",
@@ -84,18 +69,17 @@ def show(site: Site, request: Request) -> Response:
         crumbs=[("Hierarchy", "/hierarchy"), *_crumbs(view)],
         view=view,
         residual=_residual(view),
-        sheets=sheets,
-        in_runs=in_runs,
+        sheets=[
+            *(_partners(site, request, full.pairs, node, source) for source in sources),
+            site.sheet(request, "children", "Right below it", CHILDREN, view.children),
+        ],
+        in_runs=other_runs.on_node(site, request, node),
         most_siblings=MOST_SIBLINGS,
-        siblings_file=siblings,
-        drifts=drifting,
+        siblings_file=site.picture_file(request, "siblings", lambda: _siblings(view)),
+        drifts=drifts(site, request, view),
         asked=asked,
         relations=RELATIONS,
-        findings=[
-            finding
-            for finding in site.run.findings()
-            if any(one["id"] == node for one in finding["nodes"])
-        ],
+        findings=site.run.findings_on(node),
         said=said_of(site, node),
         measures=[(words(row["name"]), _measured(row), row) for row in view.model],
     )
@@ -107,24 +91,21 @@ def search(site: Site, request: Request) -> Response:
     found = site.sheet(
         request, "found", f"Nodes for “{text}”", FOUND, lambda span: site.run.search(text, span)
     )
-    if not isinstance(found, Sheet):
-        return found
     rows = found.page.rows
     if len(rows) == 1 or (rows and rows[0]["node"].lower() == text.strip().lower()):
         return RedirectResponse(node_address(rows[0]["node"]), 303)
     return site.page(request, "search", "Search", sheet=found, text=text)
 
 
-def _partners(site: Site, request: Request, view: NodeView, source: Source) -> Sheet | Response:
+def _partners(site: Site, request: Request, pairs: PairRows, node: str, source: Source) -> Sheet:
     asked = parameters(request)
     order = asked.get("order", "together")
     order = order if order in PARTNER_ORDERS else "together"
     relation = asked.get("relation", APART)
     relation = relation if relation in RELATIONS else APART
-    node = view.node["node"]
 
     def rows(span: Span) -> Page:
-        page = site.run.partners(node, source, relation or None, order, span)
+        page = pairs.partners(node, source, relation or None, order, span)
         return Page([_seen(row) for row in page.rows], page.total)
 
     whose = "Labels" if source == "data" else "Predictions"
@@ -135,12 +116,6 @@ def _partners(site: Site, request: Request, view: NodeView, source: Source) -> S
 
 def _seen(row: Row) -> Row:
     return {**row, "relation": RELATION[row["relation"]]}
-
-
-def _children(site: Site, request: Request, view: NodeView) -> Sheet | Response:
-    return site.sheet(
-        request, "children", "Right below it", CHILDREN, lambda span: span.of(view.children)
-    )
 
 
 def _siblings(view: NodeView) -> Picture:
@@ -183,3 +158,6 @@ def _residual(view: NodeView) -> str:
         f"({percent(use['share'])}; 95% interval {percent(use['low'])} to {percent(use['high'])}) "
         "have labels there that are all “other” or “unspecified”."
     )
+
+
+PAGES = {"/node": show, "/search": search}

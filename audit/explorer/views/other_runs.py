@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from audit.explorer.chapter_files import led_to_files
-from audit.explorer.run.vocabulary import ExploredRun, Row, RunsBeside
+from audit.explorer.chapter_files import with_files
+from audit.explorer.run.opened_run import OpenedRun
+from audit.explorer.run.other_runs import Differences, RunsBeside
+from audit.explorer.run.vocabulary import Row
 from audit.explorer.sheets import Column, Sheet
-from audit.explorer.site import Site
-from reports.chapters.report import printable_view
+from audit.explorer.site import NotThereError, Site
 from reports.comparison.words import chance
-from reports.history.history import SECTIONS, HistoryReport, build
+from reports.history.history import SECTIONS
 from reports.words import metric_words
 from reports.words.words import counted, printable, words
 
@@ -37,48 +36,40 @@ NODE_METRIC = (METRIC[0], METRIC[2])
 SHARED = "shared view only: its counts of single nodes are not here, its findings as it lists them"
 
 
-def routes(site: Site) -> list[Route]:
-    """Addresses of this file's pages; none where the run is looked at alone."""
-    if site.beside is None:
-        return []
-    view = printable_view(site.beside.history)
-    return [Route("/history", partial(history, site, site.beside, cache(lambda: build(view))))]
-
-
-def history(
-    site: Site, beside: RunsBeside, report: Callable[[], HistoryReport], request: Request
-) -> Response:
+def history(site: Site, request: Request) -> Response:
     """What became of checks, metrics and findings over the runs."""
-    shown, files = led_to_files(report(), "/history")
-    return files.answer(site, request, in_full=False) or site.page(
+    if site.history is None:
+        raise NotThereError("There is no such page.")
+    return site.page(
         request,
         "history",
         "History",
-        report=shown,
+        report=with_files(site, request, site.history),
         sections=SECTIONS,
         paper=False,
-        beside=beside,
+        beside=site.beside,
     )
 
 
-def on_node(site: Site, request: Request, node: str) -> list[Sheet | Response]:
+def on_node(site: Site, request: Request, node: str) -> list[Sheet]:
     """A node in every run, and what the models make of it; nothing where a run is alone."""
     if site.beside is None:
         return []
+    beside = site.beside
     rows = [
-        _in_run(name, run, node, site.beside.difference(place, node))
-        for place, (name, run) in enumerate(zip(site.beside.names, site.beside.runs, strict=True))
+        _in_run(name, run, node, differences)
+        for name, run, differences in zip(
+            beside.names, beside.runs, beside.differences, strict=True
+        )
     ]
     rows[0] |= {"remark": "this run"}
-    sheets = [
-        site.sheet(request, "beside", "In this run and in others", NODE, lambda span: span.of(rows))
-    ]
+    sheets = [site.sheet(request, "beside", "In this run and in others", NODE, rows)]
 
     def of_node(row: Row) -> bool:
         return bool(row["scope"] == node)
 
-    if any(of_node(row) for run in site.beside.runs for row in run.metrics()):
-        sheets.append(metrics(site, request, site.beside, of_node, NODE_METRIC))
+    if any(of_node(row) for run in beside.runs for row in run.metrics()):
+        sheets.append(metrics(site, request, beside, of_node, NODE_METRIC))
     return sheets
 
 
@@ -88,7 +79,7 @@ def metrics(
     beside: RunsBeside,
     wanted: Callable[[Row], bool],
     described: tuple[Column, ...] = METRIC,
-) -> Sheet | Response:
+) -> Sheet:
     """Metrics of the models of all runs, a column a run; None where a run does not have one."""
     columns = [
         Column(f"{place}: {printable(name)}", name, "ranged")
@@ -110,24 +101,26 @@ def metrics(
             )
             values = (row[part] for part in ("value", "low", "high", "n"))
             shown_row.update(zip(column.names, values, strict=True))
-    made = list(rows.values())
     return site.sheet(
         request,
         "models",
         "Metrics of the models beside each other",
         (*described, *columns),
-        lambda span: span.of(made),
+        list(rows.values()),
     )
 
 
-def _in_run(name: str, run: ExploredRun, node: str, difference: Row | None) -> dict[str, Any]:
+def _in_run(
+    name: str, run: OpenedRun, node: str, differences: Differences | None
+) -> dict[str, Any]:
     """The row of a run; what it does not have is None."""
     row = {
         **dict.fromkeys(name for column in NODE for name in column.names),
         "run": name,
         "of": run.shared["ledger"]["instances"],
     }
-    view = run.node(node)
+    view = None if run.restricted is None else run.restricted.places.view(node)
+    difference = None if differences is None else differences.at(node)
     if view is None:
         row["remark"] = "its hierarchy lacks this node" if run.in_full else SHARED
     else:
@@ -140,9 +133,7 @@ def _in_run(name: str, run: ExploredRun, node: str, difference: Row | None) -> d
             "residual_n": use["n"],
         }
     if view is not None or not run.in_full:
-        row["findings"] = sum(
-            any(one["id"] == node for one in finding["nodes"]) for finding in run.findings()
-        )
+        row["findings"] = len(run.findings_on(node))
     if difference is not None:
         row |= {
             "difference": difference["difference"],
@@ -176,3 +167,6 @@ def _restated(difference: Mapping[str, Any]) -> str | None:
         f"compared with the earlier run’s {counted(difference['restated'], 'instance')} under the "
         "later hierarchy"
     )
+
+
+PAGES = {"/history": history}

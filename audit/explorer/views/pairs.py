@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from audit.base.node_names import title_and_code
+from audit.explorer.links import address, node_address, pair_address
 from audit.explorer.pictures import Picture
-from audit.explorer.run.vocabulary import NodeView, PairView, Row, Source
+from audit.explorer.run.node_places import NodeView
+from audit.explorer.run.pair_rows import PairView
+from audit.explorer.run.vocabulary import Row, Source
 from audit.explorer.sheets import Column, Sheet
-from audit.explorer.site import Site, address, node_address, pair_address, parameters
+from audit.explorer.site import WITHHELD, NotThereError, Site, parameters
 from audit.explorer.views import shared_pages
 from reports.charts.graph_picture import GraphEdge, draw_graph
 from reports.words.words import counted, printable
@@ -79,38 +80,22 @@ class Square:
     address: str
 
 
-def routes(site: Site) -> list[Route]:
-    """Addresses of this file's pages."""
-    return [
-        Route("/pair", partial(show_pair, site)),
-        Route("/branches", partial(show_branches, site)),
-    ]
-
-
 def show_pair(site: Site, request: Request) -> Response:
     """Two nodes beside each other."""
     asked = parameters(request)
-    if not site.run.in_full:
-        return site.withheld(request)
-    view = site.run.pair(asked.get("a", ""), asked.get("b", ""))
+    if site.run.restricted is None:
+        raise NotThereError(WITHHELD)
+    view = site.run.restricted.pairs.view(asked.get("a", ""), asked.get("b", ""))
     if view is None:
-        return site.missing(
-            request, "Two different nodes of the hierarchy are needed to show a pair."
-        )
+        raise NotThereError("Two different nodes of the hierarchy are needed to show a pair.")
     carriers = site.sheet(
         request,
         "carriers",
         "Pairs of labels that carry it",
         CARRIERS,
-        lambda span: span.of(view.carriers.rows),
+        view.carriers,
     )
-    if not isinstance(carriers, Sheet):
-        return carriers
     drawing = picture(view)
-    drawn = drawing and site.picture(request, "pair", drawing)
-    if isinstance(drawn, Response):
-        return drawn
-    findings = {finding["id"]: finding for finding in site.run.findings()}
     return site.page(
         request,
         "pair",
@@ -118,54 +103,48 @@ def show_pair(site: Site, request: Request) -> Response:
         crumbs=[(_name(node), node_address(node["node"])) for node in (view.a, view.b)],
         view=view,
         relation=RELATED[view.relation],
-        picture_of=drawn,
+        picture_of=drawing and site.picture(request, "pair", drawing),
         carriers=carriers,
-        findings=[findings[id] for id in view.findings],
+        findings=site.run.findings_on(view.a["node"], view.b["node"]),
     )
 
 
 def show_branches(site: Site, request: Request) -> Response:
     """The children of a node beside each other."""
-    asked = parameters(request)
-    if not site.run.in_full:
+    full = site.run.restricted
+    if full is None:
         return shared_pages.show_branches(site, request)
-    node = asked.get("id") or site.run.root
-    view = site.run.node(node)
+    node = parameters(request).get("id") or site.run.root
+    view = full.places.view(node)
     if view is None:
-        return site.missing(request, f"The hierarchy has no node {node}.")
+        raise NotThereError(f"The hierarchy has no node {node}.")
     sources: tuple[Source, ...] = ("data", "model") if site.run.has_model else ("data",)
-    pairs = {source: site.run.branches(node, source) for source in sources}
+    pairs = {source: full.pairs.below(node, source) for source in sources}
     sheets = {of: _matrix_sheet(site, request, view, of, rows) for of, rows in pairs.items()}
     there = {end for rows in pairs.values() for row in rows for end in (row["a"], row["b"])}
     children = [row for row in view.children if row["node"] in there]
-    matrices = list[Matrix]()
-    for of, sheet in sheets.items():
-        if not isinstance(sheet, Sheet):
-            return sheet
-        matrices.append(Matrix(*HEADINGS[of], squares(children, pairs[of]), sheet))
     return site.page(
         request,
         "branches",
         f"Branches below {_name(view.node)}",
-        crumbs=[
-            *((_name(row), address("/branches", id=row["node"])) for row in view.paths),
-        ],
+        crumbs=[(_name(row), address("/branches", id=row["node"])) for row in view.paths],
         view=view,
         children=children,
-        matrices=matrices,
+        matrices=[
+            Matrix(*HEADINGS[of], squares(children, pairs[of]), sheet)
+            for of, sheet in sheets.items()
+        ],
         unused=len(view.children) - len(children),
     )
 
 
 def _matrix_sheet(
     site: Site, request: Request, view: NodeView, source: Source, pairs: Sequence[Row]
-) -> Sheet | Response:
+) -> Sheet:
     """The numbers of the matrix, a row for every two nodes that occur together."""
     titles = {row["node"]: row["title"] for row in view.children}
     rows = [{**row, "title_a": titles[row["a"]], "title_b": titles[row["b"]]} for row in pairs]
-    return site.sheet(
-        request, f"{source}-branches", "Two nodes together", MATRIX, lambda span: span.of(rows)
-    )
+    return site.sheet(request, f"{source}-branches", "Two nodes together", MATRIX, rows)
 
 
 def squares(children: Sequence[Row], pairs: Sequence[Row]) -> list[list[Square | None]]:
@@ -217,3 +196,6 @@ def picture(view: PairView) -> Picture | None:
 
 def _name(node: Row) -> str:
     return title_and_code(node["node"], node["title"])
+
+
+PAGES = {"/pair": show_pair, "/branches": show_branches}

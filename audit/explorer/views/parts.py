@@ -7,20 +7,13 @@ from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from audit.explorer.chapter_files import led_to_files
-from audit.explorer.run.explored_tables import ExploredTable, TableQuery, Values
+from audit.explorer.chapter_files import ChapterFiles
+from audit.explorer.links import address, finding_address, instance_address
+from audit.explorer.run.part_tables import PartTable, TableQuery, Values
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Kind, Sheet
-from audit.explorer.site import (
-    PARTS,
-    Site,
-    address,
-    finding_address,
-    instance_address,
-    parameters,
-)
+from audit.explorer.site import PARTS, WITHHELD, FileAsked, NotThereError, Site, View, parameters
 from reports.chapters.sections import sections
 from reports.words.part_tables import CONCEPTS, ENTAILMENT, EXPLANATIONS, Described, heading
 
@@ -46,21 +39,12 @@ RISING = ":rising"
 """What the name of an order ends with if the smallest come first."""
 
 
-def routes(site: Site) -> list[Route]:
-    """Addresses of this file's pages."""
-    return [
-        Route("/entailment/tuple", partial(show_tuple, site)),
-        *(Route(f"/{part}", partial(show, site, part)) for part in PARTS),
-        *(Route(f"/{part}/{{table}}", partial(show_table, site, part)) for part in PARTS),
-    ]
-
-
-def show(site: Site, part: str, request: Request) -> Response:
+def show(part: str, site: Site, request: Request) -> Response:
     """The chapters on a part, and the tables behind them."""
     if part not in site.run.shared:
-        return site.missing(request, f"This run has no {part}.")
+        raise NotThereError(f"This run has no {part}.")
     tables = site.run.tables(part)
-    report, _ = led_to_files(site.report, "/report")
+    report = ChapterFiles("/report", {}).led(site.report)
     return site.page(
         request,
         "part",
@@ -75,19 +59,17 @@ def show(site: Site, part: str, request: Request) -> Response:
     )
 
 
-def show_table(site: Site, part: str, request: Request) -> Response:
+def show_table(part: str, site: Site, request: Request) -> Response:
     """One table of a part, by pages."""
     if part in site.run.shared and not site.run.in_full:
-        return site.withheld(request)
+        raise NotThereError(WITHHELD)
     name = request.path_params["table"]
     table = site.run.tables(part).get(name)
     if table is None:
-        return site.missing(request, f"This run has no table {name} of {part}.")
+        raise NotThereError(f"This run has no table {name} of {part}.")
     asked, described = parameters(request), _described(part, name)
     query, columns = query_of(asked, table), columns_of(site, part, name)
     sheet = _sheet(site, request, part, name, query)
-    if not isinstance(sheet, Sheet):
-        return sheet
     choices = {column.name: table.choices(column.name) for column in columns}
     return site.page(
         request,
@@ -108,7 +90,7 @@ def show_table(site: Site, part: str, request: Request) -> Response:
 def show_tuple(site: Site, request: Request) -> Response:
     """All that the tables say of one tuple."""
     if "entailment" in site.run.shared and not site.run.in_full:
-        return site.withheld(request)
+        raise NotThereError(WITHHELD)
     wanted = parameters(request).get("id", "")
     tables = site.run.tables("entailment")
     query = TableQuery({"id": wanted})
@@ -117,11 +99,8 @@ def show_tuple(site: Site, request: Request) -> Response:
         for name, table in tables.items()
         if "id" in table.columns and table.page(query, Span(0, 0)).total
     ]
-    files = [sheet for sheet in sheets if not isinstance(sheet, Sheet)]
-    if files:
-        return files[0]
     if not sheets:
-        return site.missing(request, f"No table says anything of a tuple {wanted}.")
+        raise NotThereError(f"No table says anything of a tuple {wanted}.")
     return site.page(
         request,
         "tuple",
@@ -148,7 +127,7 @@ def said_of(site: Site, node: str) -> Sequence[Row]:
     ]
 
 
-def query_of(asked: Mapping[str, str], table: ExploredTable) -> TableQuery:
+def query_of(asked: Mapping[str, str], table: PartTable) -> TableQuery:
     """The query that an address states; what the table does not have restricts nothing."""
     texts = [name for name, values in table.columns.items() if values == "text"]
     order = asked.get("order", "")
@@ -179,11 +158,9 @@ def _column(part: str, name: str, values: Values) -> Column:
     return Column(name, called, KINDS[values])
 
 
-def _sheet(
-    site: Site, request: Request, part: str, name: str, query: TableQuery
-) -> Sheet | Response:
+def _sheet(site: Site, request: Request, part: str, name: str, query: TableQuery) -> Sheet:
     table, columns = site.run.tables(part)[name], columns_of(site, part, name)
-    findings = {finding["id"] for finding in site.run.findings()}
+    findings = {finding["id"] for finding in site.run.findings}
 
     def rows(span: Span) -> Page:
         page = table.page(query, span)
@@ -192,7 +169,7 @@ def _sheet(
         )
 
     if parameters(request).get("csv") == name:
-        return site.long_file(name, columns, rows)
+        raise FileAsked(site.long_file(name, columns, rows))
     described = _described(part, name)
     return site.sheet(request, name, f"{described.title}: a row is {described.row}", columns, rows)
 
@@ -221,7 +198,8 @@ def _with_links(
 
 def _instance_address(site: Site, instance: str) -> str:
     """Address of the page of an instance; empty if it cannot be looked at."""
-    return instance_address(instance) if site.run.instance(instance) is not None else ""
+    shown = site.run.instances is not None and site.run.instances.view(instance) is not None
+    return instance_address(instance) if shown else ""
 
 
 def _described(part: str, name: str) -> Described:
@@ -231,7 +209,7 @@ def _described(part: str, name: str) -> Described:
     return Described(heading(name), "as the run has it")
 
 
-def _groups(part: str, tables: Mapping[str, ExploredTable]) -> dict[str, list[Row]]:
+def _groups(part: str, tables: Mapping[str, PartTable]) -> dict[str, list[Row]]:
     """The tables that have rows, by what they are about; those without words come last."""
     filled = {name: table for name, table in tables.items() if table.rows}
     worded = [name for names in TABLES[part].values() for name in names]
@@ -254,9 +232,16 @@ def _groups(part: str, tables: Mapping[str, ExploredTable]) -> dict[str, list[Ro
     }
 
 
-def _orders(table: ExploredTable, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
+def _orders(table: PartTable, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
     """Names of orders and their words: by each number, the largest or the smallest first."""
     for column in columns:
         if table.columns[column.name] in ("count", "number"):
             yield column.name, f"{column.heading}, largest first"
             yield f"{column.name}{RISING}", f"{column.heading}, smallest first"
+
+
+PAGES: Mapping[str, View] = {
+    "/entailment/tuple": show_tuple,
+    **{f"/{part}": partial(show, part) for part in PARTS},
+    **{f"/{part}/{{table}}": partial(show_table, part) for part in PARTS},
+}

@@ -8,10 +8,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit.explorer.chapter_files import led_to_files
+from audit.explorer.chapter_files import with_files
+from audit.explorer.links import node_address
 from audit.explorer.run.vocabulary import Row
-from audit.explorer.sheets import Column, Sheet
-from audit.explorer.site import Site, node_address, parameters
+from audit.explorer.sheets import Column
+from audit.explorer.site import NotThereError, Site, parameters
 from audit.results.shared_nodes import SharedNode, shared_node, shared_titles
 from reports.words.parts import Figure
 from reports.words.words import RELATION, words
@@ -71,8 +72,14 @@ def show_hierarchy(site: Site, request: Request) -> Response:
         {"node": node, "title": title, **pictured.get(node, nothing)}
         for node, title in shared_titles(site.run.shared).items()
     ]
-    sheet = _sheet(site, request, "told", "Nodes in the audit's findings and numbers", NODES, rows)
-    return _page_with_figures(site, request, "shared_hierarchy", "Hierarchy", "hierarchy", [sheet])
+    caption = "Nodes in the audit's findings and numbers"
+    return site.page(
+        request,
+        "shared_hierarchy",
+        "Hierarchy",
+        sheets=[site.sheet(request, "told", caption, NODES, rows)],
+        figures=_figures(site, request, "hierarchy"),
+    )
 
 
 def show_branches(site: Site, request: Request) -> Response:
@@ -84,10 +91,11 @@ def show_branches(site: Site, request: Request) -> Response:
         for row in overview["branch_pairs"]
     ]
     sheets = [
-        _sheet(site, request, "branches", "Each branch", BRANCHES, overview["branches"]),
-        _sheet(site, request, "branch-pairs", "Two branches together", TWO_BRANCHES, pairs),
+        site.sheet(request, "branches", "Each branch", BRANCHES, overview["branches"]),
+        site.sheet(request, "branch-pairs", "Two branches together", TWO_BRANCHES, pairs),
     ]
-    return _page_with_figures(site, request, "shared_branches", "Branches", "branches", sheets)
+    figures = _figures(site, request, "branches")
+    return site.page(request, "shared_branches", "Branches", sheets=sheets, figures=figures)
 
 
 def show_node(site: Site, request: Request) -> Response:
@@ -95,20 +103,17 @@ def show_node(site: Site, request: Request) -> Response:
     wanted = parameters(request).get("id", "")
     view = shared_node(site.run.shared, wanted)
     if view is None:
-        return site.missing(request, f"What may be shared of this run says nothing about {wanted}.")
+        raise NotThereError(f"What may be shared of this run says nothing about {wanted}.")
     parts: Mapping[str, tuple[str, tuple[Column, ...], Sequence[Row]]] = {
         "below": ("Right below it, in the picture of the hierarchy", NODES, view.below),
         "pairs": ("Pairs with it", PAIRS, [_related(row) for row in view.pairs]),
         "model": ("Pairs beside the model", PREDICTED, [_related(r) for r in view.beside_model]),
     }
     sheets = [
-        _sheet(site, request, id, caption, columns, rows)
+        site.sheet(request, id, caption, columns, rows)
         for id, (caption, columns, rows) in parts.items()
         if rows
     ]
-    file = next((sheet for sheet in sheets if isinstance(sheet, Response)), None)
-    if file is not None:
-        return file
     return site.page(
         request,
         "shared_node",
@@ -120,42 +125,15 @@ def show_node(site: Site, request: Request) -> Response:
         view=view,
         instances=_instances(view),
         sheets=sheets,
-        findings=[one for one in site.run.findings() if wanted in _nodes_named(one)],
+        findings=[one for one in site.run.findings if wanted in _nodes_named(one)],
         measures=[(words(row["name"]), row) for row in view.metrics],
     )
 
 
-def _page_with_figures(
-    site: Site,
-    request: Request,
-    template: str,
-    title: str,
-    figure: str,
-    sheets: list[Sheet | Response],
-) -> Response:
-    """A page of tables below one of the report's figures; or the file that is asked for."""
-    file = next((sheet for sheet in sheets if isinstance(sheet, Response)), None)
-    if file is not None:
-        return file
-    figures, files = led_to_files(_figure(site, figure), request.url.path)
-    return files.answer(site, request, in_full=False) or site.page(
-        request, template, title, figures=figures, sheets=sheets
-    )
-
-
-def _figure(site: Site, wanted: str) -> tuple[Figure, ...]:
-    return tuple(figure for figure in site.report.figures if figure.id == wanted)
-
-
-def _sheet(
-    site: Site,
-    request: Request,
-    id: str,
-    caption: str,
-    columns: tuple[Column, ...],
-    rows: Sequence[Row],
-) -> Sheet | Response:
-    return site.sheet(request, id, caption, columns, lambda span: span.of(rows))
+def _figures(site: Site, request: Request, wanted: str) -> tuple[Figure, ...]:
+    """The figure of the report of a name, if it has it."""
+    figures = tuple(figure for figure in site.report.figures if figure.id == wanted)
+    return with_files(site, request, figures)
 
 
 def _instances(view: SharedNode) -> Any:

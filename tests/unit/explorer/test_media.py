@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from audit.explorer.guard import HEADERS
-from audit.explorer.views import marks, media
+from audit.explorer.views import media
 from fixtures.explored import Visitor, entered
 from fixtures.shown_media import HOSTILE, PNG, SCORES, TOKENS, write_notes
 from reports.words.words import printable
@@ -164,7 +164,7 @@ def test_long_texts_are_cut_and_it_is_said(
     reader: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(media, "LONGEST", 5)
-    monkeypatch.setattr(marks, "MOST", 2)
+    monkeypatch.setattr(media, "MOST", 2)
     text = page_of(reader, "both")
 
     assert passage(text, "Text of") == "Heart"

@@ -16,9 +16,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from audit.explorer.links import node_address
 from audit.explorer.plain_files import write_plain_files
 from audit.explorer.run.opened_run import open_run, open_shared
-from audit.explorer.site import Site, node_address
+from audit.explorer.site import Site
 from audit.explorer.views.parts import CHAPTERS, TABLES
 from audit.results.parts.concept_part import SHARED as OF_CONCEPTS
 from audit.results.parts.entailment_part import SHARED as OF_TUPLES

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import polars as pl
 import pytest
 
-from audit.explorer.run.top_branches import top_branches
+from audit.explorer.run.node_places import top_branches
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.folder import write_run
 from fixtures.drifting import YEARS, drifting

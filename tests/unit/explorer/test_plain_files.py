@@ -15,7 +15,7 @@ import pytest
 
 from audit.base.errors import OutputError
 from audit.explorer.plain_files import write_plain_files
-from audit.explorer.run.opened_run import SharedRun, open_run, open_shared
+from audit.explorer.run.opened_run import OpenedRun, open_run, open_shared
 from audit.results.shared_nodes import shared_titles
 
 DAY = date(2026, 3, 1)
@@ -41,7 +41,7 @@ def test_every_link_leads_to_a_file_beside_it(written: Path) -> None:
 
 
 def test_each_finding_that_is_shared_has_a_page(written: Path, folder: Path) -> None:
-    shared = open_shared(folder, "run").findings()
+    shared = open_shared(folder, "run").findings
 
     texts = [page.read_text("utf-8") for page in written.glob("finding-*.html")]
     assert len(texts) == len(shared)
@@ -87,7 +87,7 @@ def test_a_page_is_called_the_same_whatever_else_a_run_holds(
 ) -> None:
     shared = dict(open_shared(folder, "run").shared)
     shared["checks"] = [{**check, "findings": [], "total": 0} for check in shared["checks"]]
-    write_plain_files(SharedRun("run", "run", shared, DAY), tmp_path / "fewer")
+    write_plain_files(OpenedRun("run", "run", shared, DAY), tmp_path / "fewer")
 
     fewer = {path.name for path in (tmp_path / "fewer").iterdir()}
     assert fewer < {path.name for path in written.iterdir()}

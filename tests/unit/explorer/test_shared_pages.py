@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from audit.base.spreadsheets import defused_text
-from audit.explorer.run.opened_run import SharedRun
+from audit.explorer.run.opened_run import OpenedRun
 from audit.results.shared_nodes import shared_titles
 from fixtures import results
 from fixtures.explored import Visitor, served
@@ -45,7 +45,7 @@ def _told_apart(value: Any, numbers: Iterator[int]) -> Any:
 @pytest.fixture(scope="module")
 def reader(shared: dict[str, Any]) -> Iterator[Visitor]:
     """Somebody who sees what may be shared."""
-    with served(SharedRun("audited", "audited", shared, None)) as visitor:
+    with served(OpenedRun("audited", "audited", shared)) as visitor:
         visitor.enter()
         yield visitor
 

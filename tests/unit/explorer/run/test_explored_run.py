@@ -14,16 +14,11 @@ from hypothesis import strategies as st
 from audit.base.errors import InputError
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
-from audit.explorer.run.opened_run import open_run
+from audit.explorer.run.instance_list import InstanceList, InstanceQuery
+from audit.explorer.run.opened_run import OpenedRun, RestrictedTables, open_run
+from audit.explorer.run.pair_rows import APART, PARTNER_ORDERS
 from audit.explorer.run.partners import OF_PAIR
-from audit.explorer.run.vocabulary import (
-    APART,
-    PARTNER_ORDERS,
-    ExploredRun,
-    InstanceQuery,
-    Source,
-    Span,
-)
+from audit.explorer.run.vocabulary import Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
@@ -55,8 +50,20 @@ def folder(toy_hierarchy: Hierarchy, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="module")
-def run(folder: Path) -> ExploredRun:
+def run(folder: Path) -> OpenedRun:
     return open_run(folder, "toy", show_instances=True)
+
+
+@pytest.fixture(scope="module")
+def tables(run: OpenedRun) -> RestrictedTables:
+    assert run.restricted is not None
+    return run.restricted
+
+
+@pytest.fixture(scope="module")
+def instances(run: OpenedRun) -> InstanceList:
+    assert run.instances is not None
+    return run.instances
 
 
 def table(folder: Path, name: str) -> pl.DataFrame:
@@ -69,7 +76,7 @@ def table(folder: Path, name: str) -> pl.DataFrame:
     [*((None, order) for order in PARTNER_ORDERS), (APART, "ratio"), ("ancestor", "together")],
 )
 def test_partners_are_the_rows_of_the_pair_table_with_that_end(
-    run: ExploredRun, folder: Path, source: Source, relation: str | None, order: str
+    tables: RestrictedTables, folder: Path, source: Source, relation: str | None, order: str
 ) -> None:
     pairs = table(folder, "pairs" if source == "data" else "model_pairs").to_dicts()
     for node in table(folder, "nodes")["node"]:
@@ -80,7 +87,7 @@ def test_partners_are_the_rows_of_the_pair_table_with_that_end(
             if relation in (None, row["relation"])
             or (relation == APART and row["relation"] != "ancestor")
         ]
-        page = run.partners(node, source, relation, order, Span())
+        page = tables.pairs.partners(node, source, relation, order, Span())
 
         shown = [(row["node"], row["joint"], row["relation"]) for row in page.rows]
         assert sorted(shown) == sorted(wanted)
@@ -88,15 +95,16 @@ def test_partners_are_the_rows_of_the_pair_table_with_that_end(
         column, descending = PARTNER_ORDERS[order]
         keys = [row[column] for row in page.rows if row[column] is not None]
         assert keys == sorted(keys, reverse=descending)
-        parts = [run.partners(node, source, relation, order, Span(at, 2)).rows for at in (0, 2, 4)]
+        spans = [Span(at, 2) for at in (0, 2, 4)]
+        parts = [tables.pairs.partners(node, source, relation, order, one).rows for one in spans]
         assert [row for part in parts for row in part] == list(page.rows)[:6]
 
 
 def test_a_node_stands_between_its_parents_and_children(
-    run: ExploredRun, toy_hierarchy: Hierarchy
+    tables: RestrictedTables, toy_hierarchy: Hierarchy
 ) -> None:
     for node in toy_hierarchy.nodes:
-        view = run.node(node)
+        view = tables.places.view(node)
         assert view is not None
         assert {row["node"] for row in view.parents} == set(toy_hierarchy.parents(node))
         assert {row["node"] for row in view.children} == set(toy_hierarchy.children(node))
@@ -105,30 +113,31 @@ def test_a_node_stands_between_its_parents_and_children(
         assert {row["node"] for row in view.siblings} == (beside or {node})
         supports = [row["support"] for row in view.siblings]
         assert supports == sorted(supports, reverse=True)
-    assert run.node("unicorn") is None
+    assert tables.places.view("unicorn") is None
+    assert [*tables.places.children("unicorn")] == []
 
 
-def test_a_pair_has_its_rows_and_what_carries_it(run: ExploredRun, folder: Path) -> None:
-    view = run.pair("tool", "animal")
+def test_a_pair_has_its_rows_and_what_carries_it(tables: RestrictedTables, folder: Path) -> None:
+    view = tables.pairs.view("tool", "animal")
     assert view is not None
     rows = table(folder, "pairs").filter((pl.col("a") == "animal") & (pl.col("b") == "tool"))
     assert view.data == rows.select(OF_PAIR).row(0, named=True)
     assert view.lca["node"] == "object"
-    carriers = {(row["a"], row["b"]): row["joint"] for row in view.carriers.rows}
+    carriers = {(row["a"], row["b"]): row["joint"] for row in view.carriers}
     assert carriers == {("dog", "tool"): 2, ("cow", "tool"): 1, ("bird", "tool"): 1}
     assert {row["node"] for row in view.drawn} == {"tool", "animal", "object"}
-    assert run.pair("tool", "tool") is None
-    assert run.pair("tool", "unicorn") is None
+    assert tables.pairs.view("tool", "tool") is None
+    assert tables.pairs.view("tool", "unicorn") is None
 
 
-def test_a_search_finds_ids_and_titles_whatever_their_case(run: ExploredRun) -> None:
+def test_a_search_finds_ids_and_titles_whatever_their_case(run: OpenedRun) -> None:
     assert [row["node"] for row in run.search(" DO ", Span()).rows] == ["dog"]
     assert run.search("o", Span()).total == sum("o" in node for node in at_all(run))
     assert run.search("", Span()).total == 0
     assert run.search("o", Span(1, 2)).rows == run.search("o", Span()).rows[1:3]
 
 
-def at_all(run: ExploredRun) -> list[str]:
+def at_all(run: OpenedRun) -> list[str]:
     return ["animal", "bird", "cow", "dog", "mammal", "object", "pet", "tool"]
 
 
@@ -143,7 +152,7 @@ def answers(instance: str) -> set[str]:
     order=st.sampled_from(["id", "labels", "misaligned"]),
 )
 def test_a_query_is_a_loop_over_the_instances(
-    run: ExploredRun,
+    instances: InstanceList,
     toy_hierarchy: Hierarchy,
     nodes: set[str],
     predicted_nodes: set[str],
@@ -173,32 +182,30 @@ def test_a_query_is_a_loop_over_the_instances(
             weight = {"id": 0, "labels": len(labels), "misaligned": len(missed) + len(false)}
             wanted.append((-weight[order], instance))
     query = InstanceQuery("", tuple(nodes), tuple(predicted_nodes), outcome, order)
-    page = run.instances(query, Span())
+    page = instances.page(query, Span())
 
     shown = [row["instance"] for row in page.rows]
     assert shown == [instance for _, instance in sorted(wanted)]
     for at, instance in enumerate(shown):
         before = shown[at - 1] if at else None
         after = shown[at + 1] if at + 1 < len(shown) else None
-        assert run.neighbours(instance, query) == (before, after)
+        assert instances.neighbours(instance, query) == (before, after)
 
 
-def test_the_right_branch_and_the_wrong_node(run: ExploredRun) -> None:
-    page = run.instances(InstanceQuery(outcome="right_branch"), Span())
+def test_the_right_branch_and_the_wrong_node(instances: InstanceList) -> None:
+    page = instances.page(InstanceQuery(outcome="right_branch"), Span())
 
     assert [row["instance"] for row in page.rows] == ["c", "g"]
 
 
-def test_findings_have_their_branches_cases_and_exact_numbers(
-    run: ExploredRun, folder: Path
-) -> None:
+def test_findings_have_their_branches_cases_and_exact_numbers(run: OpenedRun, folder: Path) -> None:
     cases = table(folder, "cases")
-    for finding in run.findings():
+    for finding in run.findings:
         behind = cases.filter(pl.col("finding").cast(pl.String) == finding["id"])
         assert finding["cases"] == len(behind)
         page = run.cases(finding["id"], Span(0, 3))
         assert [row["instance"] for row in page.rows] == behind["instance"].head(3).to_list()
-    assert {finding["id"] for finding in run.findings()} == set(table(folder, "findings")["id"])
+    assert {finding["id"] for finding in run.findings} == set(table(folder, "findings")["id"])
     assert run.cases("no such", Span()).total == 0
 
 
@@ -212,10 +219,10 @@ def test_without_its_restricted_folder_a_run_is_its_shared_view(
     assert not run.in_full
     told = json.loads((folder / "result.json").read_bytes())
     every = [finding["id"] for check in told["checks"] for finding in check["findings"]]
-    assert [finding["id"] for finding in run.findings()] == every
-    assert run.node("dog") is None
-    assert run.partners("dog", "data", None, "ratio", Span()).total == 0
-    assert run.instances(InstanceQuery(), Span()).total == 0
+    assert [finding["id"] for finding in run.findings] == every
+    assert run.instances is None
+    assert run.cases(every[0], Span()).total == 0
+    assert not run.tables("drift")
     with pytest.raises(InputError, match="keeps its instances"):
         open_run(tmp_path / "shared", "toy", show_instances=True)
 
@@ -228,11 +235,8 @@ def test_a_changed_run_is_refused(folder: Path, tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="as it was sealed"):
         open_run(tmp_path / "changed", "toy")
-    assert open_run(tmp_path / "changed", "toy", unsealed=True).findings() is not None
+    assert open_run(tmp_path / "changed", "toy", unsealed=True).findings is not None
 
 
 def test_instances_are_not_shown_unasked(folder: Path) -> None:
-    run = open_run(folder, "toy")
-
-    assert run.instances(InstanceQuery(), Span()).total == 0
-    assert run.instance("b") is None
+    assert open_run(folder, "toy").instances is None

@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError, OutputError
-from audit.explorer.run import attribution_shelf, pictures
+from audit.explorer.run import attribution_shelf
+from audit.explorer.run import media as media_files
 from audit.explorer.run.media import MediaFile, _entries
 from audit.explorer.run.opened_run import open_run
 from audit.explorer.run.shelf import Shelf
-from audit.explorer.run.vocabulary import Media
 from audit.runs.read import read_run
 from fixtures.full_disk import full_disk
 from fixtures.shown_media import (
@@ -49,7 +49,7 @@ def notes(folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(folder, tmp_path / "notes"))
 
 
-def media_of(folder: Path, *rows: object, name: str = "media.jsonl") -> Media:
+def media_of(folder: Path, *rows: object, name: str = "media.jsonl") -> MediaFile:
     path = write_lines(folder / name, *rows) if rows else folder / name
     return MediaFile(path, read_run(folder / "run"))
 
@@ -223,7 +223,7 @@ def test_what_is_no_picture_of_the_folder_is_refused(notes: Path, name: str, sai
 def test_a_picture_that_is_too_large_is_refused(
     notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pictures, "LARGEST", len(PNG) - 1)
+    monkeypatch.setattr(media_files, "LARGEST", len(PNG) - 1)
     with pytest.raises(InputError, match="at most"):
         media_of(notes).picture("both")
 

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 from audit.engine.statistics.intervals import wilson
-from audit.explorer.run.drift_view import DriftView
-from audit.explorer.run.node_drift import NodeDrift
+from audit.explorer.run.node_drift import DriftView, NodeDrift
 from audit.explorer.run.opened_run import open_run
 from audit.results.parts.drift_part import DriftPart
 from audit.runs.audit import run_audit
@@ -25,7 +24,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def drift(folder: Path, node: str) -> Mapping[str, DriftView]:
-    view = open_run(folder, "drifting").node(node)
+    tables = open_run(folder, "drifting").restricted
+    assert tables is not None
+    view = tables.places.view(node)
     assert view is not None
     return {one.column: one for one in view.drift}
 

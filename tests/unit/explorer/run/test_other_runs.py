@@ -10,7 +10,8 @@ import pytest
 
 from audit.base.errors import InputError
 from audit.explorer.run.opened_run import open_run
-from audit.explorer.run.other_runs import OpenedBeside, distinct_titles, open_beside
+from audit.explorer.run.other_runs import RunsBeside, distinct_titles, open_beside
+from audit.explorer.run.vocabulary import Row
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs
@@ -47,9 +48,15 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(folder, NEW, (40, "dog"), (40, "cow"), (20, "fork"), day=2)
 
 
-def beside(*folders: Path) -> OpenedBeside:
+def beside(*folders: Path) -> RunsBeside:
     names = [folder.name for folder in folders]
     return open_beside(open_run(folders[0], names[0]), folders, names)
+
+
+def difference(runs: RunsBeside, node: str) -> Row | None:
+    """That of the second run and the first."""
+    differences = runs.differences[1]
+    return None if differences is None else differences.at(node)
 
 
 def test_a_difference_is_that_of_the_comparison_seen_from_the_window(old: Path, new: Path) -> None:
@@ -57,8 +64,8 @@ def test_a_difference_is_that_of_the_comparison_seen_from_the_window(old: Path, 
     from_new, from_old = beside(new, old), beside(old, new)
 
     for row in told.iter_rows(named=True):
-        forward = from_old.difference(1, row["node"])
-        backward = from_new.difference(1, row["node"])
+        forward = difference(from_old, row["node"])
+        backward = difference(from_new, row["node"])
         assert forward is not None
         assert backward is not None
         for name in ("difference", "low", "high", "q_value", "changed"):
@@ -67,7 +74,7 @@ def test_a_difference_is_that_of_the_comparison_seen_from_the_window(old: Path, 
         if row["difference"] is not None:
             assert backward["difference"] == -row["difference"]
             assert (backward["low"], backward["high"]) == (-row["high"], -row["low"])
-    dog = from_new.difference(1, "dog")
+    dog = difference(from_new, "dog")
     assert dog is not None
     assert dog["difference"] == pytest.approx(120 / 200 - 40 / 100)
     assert dog["low"] < dog["difference"] < dog["high"]
@@ -75,8 +82,8 @@ def test_a_difference_is_that_of_the_comparison_seen_from_the_window(old: Path, 
 
 
 def test_a_count_that_the_later_hierarchy_restates_is_told(old: Path, new: Path) -> None:
-    animal = beside(new, old).difference(1, "animal")
-    dog = beside(new, old).difference(1, "dog")
+    animal = difference(beside(new, old), "animal")
+    dog = difference(beside(new, old), "dog")
 
     assert animal is not None
     assert dog is not None
@@ -86,14 +93,14 @@ def test_a_count_that_the_later_hierarchy_restates_is_told(old: Path, new: Path)
 
 
 def test_a_node_that_one_hierarchy_lacks_has_no_difference(old: Path, new: Path) -> None:
-    assert beside(new, old).difference(1, "fork") is None
-    assert beside(new, old).difference(1, "no such node") is None
-    assert beside(new, old).difference(0, "dog") is None
+    assert difference(beside(new, old), "fork") is None
+    assert difference(beside(new, old), "no such node") is None
+    assert beside(new, old).differences[0] is None
 
 
 def test_of_the_same_data_a_difference_is_not_tested(new: Path, tmp_path: Path) -> None:
     again = made(tmp_path / "again", NEW, (40, "dog"), (40, "cow"), (20, "fork"), day=3)
-    dog = beside(new, again).difference(1, "dog")
+    dog = difference(beside(new, again), "dog")
 
     assert dog is not None
     assert dog["same_data"]
@@ -118,7 +125,7 @@ def test_a_run_without_restricted_tables_gives_what_it_shares(
     runs = beside(new, shared)
 
     assert [run.in_full for run in runs.runs] == [True, False]
-    assert runs.difference(1, "dog") is None
+    assert difference(runs, "dog") is None
 
 
 def test_beside_a_shared_view_nothing_else_is_shown_of_other_runs(
@@ -129,7 +136,7 @@ def test_beside_a_shared_view_nothing_else_is_shown_of_other_runs(
     runs = beside(shared, old)
 
     assert not any(run.in_full for run in runs.runs)
-    assert runs.difference(1, "dog") is None
+    assert difference(runs, "dog") is None
 
 
 def test_runs_of_other_hierarchies_and_the_same_run_are_refused(

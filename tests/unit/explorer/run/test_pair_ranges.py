@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from audit.base.errors import InputError
 from audit.explorer.run import pair_rows
-from audit.explorer.run.opened_run import open_run
-from audit.explorer.run.vocabulary import APART, PARTNER_ORDERS, ExploredRun, Source, Span
+from audit.explorer.run.opened_run import OpenedRun, open_run
+from audit.explorer.run.pair_rows import APART, PARTNER_ORDERS, PairRows
+from audit.explorer.run.vocabulary import Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs import folder as run_folder
 from audit.runs import pair_layout
@@ -100,6 +101,11 @@ def related(row: dict[str, Any], relation: str | None) -> bool:
     return relation in (None, row["relation"])
 
 
+def pairs_of(run: OpenedRun) -> PairRows:
+    assert run.restricted is not None
+    return run.restricted.pairs
+
+
 @pytest.mark.slow
 @settings(max_examples=6)
 @given(
@@ -122,7 +128,7 @@ def test_partners_are_the_rows_with_a_node_at_either_end(
                 whole = seen_from(run, table, node)
                 for relation, order in itertools.product(RELATIONS, PARTNER_ORDERS):
                     rows = [row for row in whole if related(row, relation)]
-                    page = opened.partners(node, source, relation, order, span)
+                    page = pairs_of(opened).partners(node, source, relation, order, span)
                     assert page.total == len(rows)
                     assert list(page.rows) == ordered(rows, order)[span.offset : end]
 
@@ -135,13 +141,13 @@ def test_what_ranges_tell_is_what_a_search_of_the_table_tells(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = written(release, Path(folder) / "run")
-        ranged, searched = open_run(run, "drawn"), open_scanned(run)
+        ranged, searched = pairs_of(open_run(run, "drawn")), pairs_of(open_scanned(run))
         nodes = release[0].nodes
         assert_lies_in_ranges(run)
         for one in nodes:
-            assert ranged.branches(one, "data") == searched.branches(one, "data")
+            assert ranged.below(one, "data") == searched.below(one, "data")
             for other in nodes:
-                assert ranged.pair(one, other) == searched.pair(one, other)
+                assert ranged.view(one, other) == searched.view(one, other)
 
 
 def assert_lies_in_ranges(run: Path) -> None:
@@ -212,10 +218,9 @@ def test_progress_ends_at_all_pairs(zoo: Path, tmp_path: Path) -> None:
 def test_carriers_are_the_most_frequent_label_pairs(
     zoo: Path,
 ) -> None:
-    opened: ExploredRun = open_run(zoo, "zoo")
-    view = opened.pair("bird", "mammal")
+    view = pairs_of(open_run(zoo, "zoo")).view("bird", "mammal")
     assert view is not None
-    carried = [({row["a"], row["b"]}, row["joint"]) for row in view.carriers.rows]
+    carried = [({row["a"], row["b"]}, row["joint"]) for row in view.carriers]
     assert carried == [({"cow", "owl"}, 30), ({"dog", "owl"}, 2)]
 
 

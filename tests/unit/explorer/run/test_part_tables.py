@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from audit.base.errors import InputError
 from audit.explorer.run import part_tables
-from audit.explorer.run.explored_tables import TableQuery
-from audit.explorer.run.part_tables import PartTable
+from audit.explorer.run.part_tables import PartTable, TableQuery
 from audit.explorer.run.vocabulary import Page, Span
 
 SCHEMA = {"node": pl.String, "kind": pl.String, "n": pl.Int64, "value": pl.Float64}

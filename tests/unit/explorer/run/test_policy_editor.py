@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError, OutputError, PolicyError
-from audit.explorer.run.policy_editor import EditedPolicy
-from audit.explorer.run.vocabulary import Decision
+from audit.explorer.run.policy_editor import Decision, EditedPolicy
 from audit.policy.reading import load_policy
 from audit.policy.statements import Decision as Decided
 from audit.policy.statements import Waiver

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from audit.explorer.run.top_branches import top_branches
+from audit.explorer.run.node_places import top_branches
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import tree
 from fixtures.strategies import hierarchies
