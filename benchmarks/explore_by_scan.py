@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from audit.explorer.application import serve
+from audit.explorer.site import Site
 from fixtures.scanned_partners import open_scanned
 
 if __name__ == "__main__":
-    serve(
-        open_scanned(Path(sys.argv[1])), None, 0, lambda address: print("Open", address, flush=True)
-    )
+    site = Site(open_scanned(Path(sys.argv[1])))
+    serve(site, 0, lambda address: print("Open", address, flush=True))

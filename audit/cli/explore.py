@@ -81,6 +81,7 @@ def explore(
         from audit.explorer.run.opened_run import open_run
         from audit.explorer.run.other_runs import open_beside
         from audit.explorer.run.policy_editor import EditedPolicy
+        from audit.explorer.site import Site
 
         _refuse_unshown(media, show_instances and static is None)
         folders = [run, *(beside or ())]
@@ -102,7 +103,7 @@ def explore(
         edited = None if policy is None else EditedPolicy(policy)
         if edited is not None:
             edited.decided()  # refused now rather than at the first decision
-        serve(opened, edited, port, _print_address, others)
+        serve(Site(opened, edited, others), port, _print_address)
 
 
 def _refuse_several(runs: list[Path]) -> None:

@@ -18,9 +18,6 @@ from starlette.types import ASGIApp
 from audit.base.cores import cores
 from audit.base.errors import InputError
 from audit.explorer.guard import Guard
-from audit.explorer.run.opened_run import OpenedRun
-from audit.explorer.run.other_runs import RunsBeside
-from audit.explorer.run.policy_editor import EditedPolicy
 from audit.explorer.site import FileAsked, NotThereError, Site, View, result_json, static_file
 from audit.explorer.views import (
     findings,
@@ -53,23 +50,14 @@ PAGES: Mapping[str, View] = {
 """What answers at each address, given the application's run and the request."""
 
 
-def application(
-    run: OpenedRun,
-    policy: EditedPolicy | None,
-    port: int,
-    token: str,
-    beside: RunsBeside | None = None,
-) -> Guard:
+def application(site: Site, port: int, token: str) -> Guard:
     """The guarded application.
 
     Args:
-        run: The run that is looked at.
-        policy: The policy file that decisions go to; None where none is named.
+        site: The run that is looked at, and what is beside it.
         port: Port that it is served at.
         token: Secret of the address that opens it.
-        beside: The run and others beside it; None where it is looked at alone.
     """
-    site = Site(run, policy, beside)
     site.guard = Guard(pages_of(site), port, token)
     return site.guard
 
@@ -90,21 +78,13 @@ def pages_of(site: Site) -> ASGIApp:
     )
 
 
-def serve(
-    run: OpenedRun,
-    policy: EditedPolicy | None,
-    port: int,
-    opened: Callable[[str], None],
-    beside: RunsBeside | None = None,
-) -> None:
+def serve(site: Site, port: int, opened: Callable[[str], None]) -> None:
     """Serve the application on this machine alone, until it is interrupted.
 
     Args:
-        run: The run that is looked at.
-        policy: The policy file that decisions go to; None where none is named.
+        site: The run that is looked at, and what is beside it.
         port: Port to serve at; 0 for any that is free.
         opened: Called with the address that opens it, once it answers.
-        beside: The run and others beside it; None where it is looked at alone.
 
     Raises:
         InputError: If the port is in use.
@@ -112,9 +92,8 @@ def serve(
     with listening_at(port) as listening:
         taken = listening.getsockname()[1]
         token = secrets.token_urlsafe(32)
-        made = application(run, policy, taken, token, beside)
         settings = uvicorn.Config(
-            made,
+            application(site, taken, token),
             log_level="error",
             access_log=False,
             server_header=False,

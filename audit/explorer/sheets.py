@@ -7,9 +7,9 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
-from urllib.parse import urlencode
 
 from audit.base.spreadsheets import defused_text
+from audit.explorer.links import address
 from audit.explorer.run.vocabulary import Page, Row, Span
 
 ROWS = 25
@@ -105,7 +105,7 @@ class Sheet:
     def before(self) -> str:
         """Address of the page before this; empty if this is the first."""
         before = max(min(self.span.offset, self.page.total) - ROWS, 0)
-        start = str(before) if before else None
+        start = str(before) if before else ""
         return self._address(start=start, sheet=start and self.id) if self.span.offset else ""
 
     @property
@@ -117,15 +117,14 @@ class Sheet:
     @property
     def csv(self) -> str:
         """Address of the whole table as CSV."""
-        return self._address(csv=self.id, start=None, sheet=None)
+        return self._address(csv=self.id, start="", sheet="")
 
     def ordered_by(self, order: str) -> str:
         """Address of the same table in another order."""
-        return self._address(order=order, start=None, sheet=None)
+        return self._address(order=order, start="", sheet="")
 
-    def _address(self, **changed: str | None) -> str:
-        asked = {name: value for name, value in {**self.asked, **changed}.items() if value}
-        return f"{self.path}?{urlencode(asked)}" if asked else self.path
+    def _address(self, **changed: str) -> str:
+        return address(self.path, **{**self.asked, **changed})
 
 
 def csv_text(columns: Sequence[Column], rows: Sequence[Row], *, in_full: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +18,10 @@ class Page:
 
     rows: Sequence[Row] = ()
     total: int = 0
+
+    def each(self, change: Callable[[Row], Row]) -> Page:
+        """The same page with each row changed."""
+        return Page([change(row) for row in self.rows], self.total)
 
 
 @dataclass(frozen=True, slots=True)

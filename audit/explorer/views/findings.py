@@ -37,13 +37,13 @@ def show_list(site: Site, request: Request) -> Response:
     asked = parameters(request)
     every, decided = site.run.findings, decided_in(site)
     kept = sorted((one for one in every if _matches(one, asked)), key=_place)
-
-    def rows(span: Span) -> Page:
-        page = span.of(kept)
-        return Page([_listed(one, one["id"] in decided) for one in page.rows], page.total)
-
-    columns = (*FINDINGS, RECORDS) if site.run.in_full else FINDINGS
-    sheet = site.sheet(request, "findings", "Findings, the most important first", columns, rows)
+    sheet = site.sheet(
+        request,
+        "findings",
+        "Findings, the most important first",
+        (*FINDINGS, RECORDS) if site.run.in_full else FINDINGS,
+        lambda span: span.of(kept).each(lambda one: _listed(one, one["id"] in decided)),
+    )
     choices = {
         "check": sorted({finding["check"] for finding in every}),
         "branch": sorted({branch for finding in every for branch in finding["branches"]}),
@@ -118,10 +118,9 @@ def _cases(site: Site, finding: str, span: Span) -> Page:
     page = site.run.cases(finding, span)
     if not site.run.shows_instances:
         return page
-    rows = [
-        {**row, "address": instance_address(row["instance"], finding=finding)} for row in page.rows
-    ]
-    return Page(rows, page.total)
+    return page.each(
+        lambda row: {**row, "address": instance_address(row["instance"], finding=finding)}
+    )
 
 
 def ticket(site: Site, finding: Row) -> str:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from audit.explorer.links import address, finding_address, instance_address
 from audit.explorer.pictures import Picture
 from audit.explorer.run.instance_list import InstanceList, InstanceQuery
-from audit.explorer.run.vocabulary import Page, Row, Span
+from audit.explorer.run.vocabulary import Row
 from audit.explorer.sheets import Column
 from audit.explorer.site import Crumb, NotThereError, Site, parameters
 from audit.explorer.views.media import marks, shown_media
@@ -40,18 +40,14 @@ ORDERS = {"id": "id", "labels": "most labels", "misaligned": "most mistakes"}
 def show_list(site: Site, request: Request) -> Response:
     """The instances of a query."""
     instances, query = _shown(site), query_of(parameters(request))
-
-    def rows(span: Span) -> Page:
-        page = instances.page(query, span)
-        return Page([_with_link(row, query_parameters(query)) for row in page.rows], page.total)
-
+    asked = query_parameters(query)
     columns = (*LABELLED, *(PREDICTED if site.run.has_model else ()))
     sheet = site.sheet(
         request,
         "instances",
         "Instances",
         columns,
-        rows,
+        lambda span: instances.page(query, span).each(lambda row: _with_link(row, asked)),
         ORDERS if site.run.has_model else {"id": "id", "labels": "most labels"},
         query.order,
     )
@@ -61,7 +57,7 @@ def show_list(site: Site, request: Request) -> Response:
         "Instances",
         sheet=sheet,
         query=query,
-        asked=query_parameters(query),
+        asked=asked,
         outcomes=OUTCOMES,
     )
 

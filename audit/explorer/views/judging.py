@@ -123,22 +123,12 @@ async def _form(request: Request) -> dict[str, str] | None:
 def _propose(
     site: Site, request: Request, policy: EditedPolicy, finding: Row, form: Mapping[str, str]
 ) -> Response:
-    decision = _decision(form)
+    decision, problem = _decision(form), ""
     try:
-        difference, digest = policy.propose(decision)
+        change = policy.propose(decision)
     except AuditError as error:
-        return _not_possible(site, request, finding, decision, error)
-    return _page(
-        site,
-        request,
-        "judging",
-        finding,
-        choice=choice_of(site, finding),
-        decision=decision,
-        difference=difference,
-        digest=digest,
-        problem="",
-    )
+        change, problem = ("", ""), str(error)
+    return _form_page(site, request, finding, decision, change, problem)
 
 
 def _write(
@@ -148,25 +138,30 @@ def _write(
     try:
         policy.write(decision, form.get("digest", ""))
     except AuditError as error:
-        return _not_possible(site, request, finding, decision, error)
+        return _form_page(site, request, finding, decision, ("", ""), str(error))
     return RedirectResponse(address("/judged", id=decision.finding), HTTPStatus.SEE_OTHER)
 
 
-def _not_possible(
-    site: Site, request: Request, finding: Row, decision: Decision, error: AuditError
+def _form_page(
+    site: Site,
+    request: Request,
+    finding: Row,
+    decision: Decision,
+    change: tuple[str, str],
+    problem: str,
 ) -> Response:
-    """The form again, as it was filled in, with what was wrong."""
+    """The proposed change; or the form again, as it was filled in, with what was wrong."""
     return _page(
         site,
         request,
         "judging",
         finding,
-        HTTPStatus.CONFLICT,
+        HTTPStatus.CONFLICT if problem else HTTPStatus.OK,
         choice=choice_of(site, finding),
         decision=decision,
-        difference="",
-        digest="",
-        problem=str(error),
+        difference=change[0],
+        digest=change[1],
+        problem=problem,
     )
 
 

@@ -1,6 +1,9 @@
-"""A node in its place, and the search for one."""
+"""A node in its place, with its use by the values of columns, and the search for one."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -10,15 +13,15 @@ from audit.explorer.links import node_address
 from audit.explorer.pictures import Picture
 from audit.explorer.run.node_places import NodeView
 from audit.explorer.run.pair_rows import APART, PARTNER_ORDERS, PairRows
-from audit.explorer.run.vocabulary import Page, Row, Source, Span
+from audit.explorer.run.vocabulary import Row, Source
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages
-from audit.explorer.views.drift import drifts
 from audit.explorer.views.parts import said_of
 from reports.charts.count_bars import count_bars
+from reports.charts.share_chart import MOST_SHARES, Share, share_drawing
 from reports.words import metric_words
-from reports.words.words import RELATION, counted, number, percent, printable, words
+from reports.words.words import RELATION, counted, number, percent, points, printable, span, words
 
 PARTNERS = (
     Column("node", "Together with", "node"),
@@ -35,8 +38,21 @@ CHILDREN = (
     Column("direct", "Labelled itself", "count"),
     Column("below", "Nodes right below", "count"),
 )
+VALUES = (
+    Column("value", "Value", "named"),
+    Column("of", "Instances", "count"),
+    Column("instances", "With the node", "count"),
+    Column("share", "Share", "share"),
+    Column("low", "Share from", "share"),
+    Column("high", "Share to", "share"),
+    Column("difference", "Points against all others", "points"),
+    Column("q_value", "q", "precise"),
+    Column("differs", "Differs", "flag"),
+)
 MOST_SIBLINGS = 12
 """Siblings that are drawn at most."""
+MOST_TOLD = 5
+"""Largest number of changes that are described in sentences."""
 FOUND = (
     Column("node", "Node", "node"),
     Column("support", "Instances", "count"),
@@ -50,6 +66,27 @@ ORDERS = {
     "node": "code",
 }
 RELATIONS = {APART: "neither above the other", "": "all", **RELATION}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDrift:
+    """The part of the page on one column.
+
+    Args:
+        column: Its name.
+        picture: The shares drawn; None where there are none.
+        sheet: The shares as a table.
+        changes: Sentences on the values that differ.
+        compared: Whether the run compares the node in any value.
+        tests: Number of comparisons that are judged together.
+    """
+
+    column: str
+    picture: Picture | None
+    sheet: Sheet
+    changes: tuple[str, ...]
+    compared: bool
+    tests: int
 
 
 def show(site: Site, request: Request) -> Response:
@@ -76,7 +113,7 @@ def show(site: Site, request: Request) -> Response:
         in_runs=other_runs.on_node(site, request, node),
         most_siblings=MOST_SIBLINGS,
         siblings_file=site.picture_file(request, "siblings", lambda: _siblings(view)),
-        drifts=drifts(site, request, view),
+        drifts=[_drift(site, request, view, at) for at, _ in enumerate(view.drift)],
         asked=asked,
         relations=RELATIONS,
         findings=site.run.findings_on(node),
@@ -103,14 +140,15 @@ def _partners(site: Site, request: Request, pairs: PairRows, node: str, source: 
     order = order if order in PARTNER_ORDERS else "together"
     relation = asked.get("relation", APART)
     relation = relation if relation in RELATIONS else APART
-
-    def rows(span: Span) -> Page:
-        page = pairs.partners(node, source, relation or None, order, span)
-        return Page([_seen(row) for row in page.rows], page.total)
-
     whose = "Labels" if source == "data" else "Predictions"
     return site.sheet(
-        request, f"{source}-partners", f"{whose} beside it", PARTNERS, rows, ORDERS, order
+        request,
+        f"{source}-partners",
+        f"{whose} beside it",
+        PARTNERS,
+        lambda span: pairs.partners(node, source, relation or None, order, span).each(_seen),
+        ORDERS,
+        order,
     )
 
 
@@ -158,6 +196,53 @@ def _residual(view: NodeView) -> str:
         f"({percent(use['share'])}; 95% interval {percent(use['low'])} to {percent(use['high'])}) "
         "have labels there that are all “other” or “unspecified”."
     )
+
+
+def _drift(site: Site, request: Request, view: NodeView, place: int) -> ColumnDrift:
+    drift, id = view.drift[place], f"drift-{place + 1}"
+    compared = [row for row in drift.values if row["share"] is not None]
+    drawn = _shares(view, drift.column, drift.values) if compared else None
+    return ColumnDrift(
+        column=drift.column,
+        picture=drawn and site.picture(request, id, drawn),
+        sheet=site.sheet(request, id, "Share of the node by value", VALUES, drift.values),
+        changes=tuple(_changes(drift.values)),
+        compared=bool(compared),
+        tests=drift.tests,
+    )
+
+
+def _shares(view: NodeView, column: str, values: Sequence[Row]) -> Picture | None:
+    if len(values) > MOST_SHARES:
+        return None
+    drawing = share_drawing(
+        [
+            Share(row["value"], row["share"], row["low"], row["high"], bool(row["differs"]))
+            for row in values
+        ]
+    )
+    name = title_and_code(view.node["node"], view.node["title"])
+    return Picture(
+        title=f"{name}: share of the instances by {column}",
+        in_words=f"Share of the instances with the node, by {printable(column)}; the table has the "
+        "numbers.",
+        drawing=drawing,
+    )
+
+
+def _changes(values: Sequence[Row]) -> Iterator[str]:
+    """What differs, the largest difference first."""
+    differing = [row for row in values if row["differs"]]
+    ordered = sorted(differing, key=lambda row: -abs(row["difference"]))
+    for row in ordered[:MOST_TOLD]:
+        interval = span(points(row["difference_low"]), points(row["difference_high"]))
+        yield (
+            f"{row['value']}: {percent(row['share'])} of the instances, "
+            f"{points(row['difference'])} percentage points against all others "
+            f"(95% interval {interval}, q = {row['q_value']:.2g})."
+        )
+    if len(ordered) > MOST_TOLD:
+        yield f"{len(ordered) - MOST_TOLD:,} more values differ, by less."
 
 
 PAGES = {"/node": show, "/search": search}

@@ -163,9 +163,8 @@ def _sheet(site: Site, request: Request, part: str, name: str, query: TableQuery
     findings = {finding["id"] for finding in site.run.findings}
 
     def rows(span: Span) -> Page:
-        page = table.page(query, span)
-        return Page(
-            [_with_links(site, part, findings, columns, row) for row in page.rows], page.total
+        return table.page(query, span).each(
+            lambda row: _with_links(site, part, findings, columns, row)
         )
 
     if parameters(request).get("csv") == name:
