@@ -27,6 +27,7 @@ from audit.explorer.run.policy_editor import EditedPolicy
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
 from audit.results.result import to_json_bytes
+from reports.chapters.cards import headline
 from reports.chapters.report import Report, build, printable_view
 from reports.charts.hues import HUES, HUES_DARK, HUES_LIGHT
 from reports.charts.palette import variables_css
@@ -261,6 +262,12 @@ class Site:
         source = f"{self.run.name} · {tool['name']} {tool['version']}"
         text = svg_file(picture, source, in_full=in_full)
         return _file(f"{id}{_kind(in_full)}.svg", text, "image/svg+xml")
+
+
+def way_to(finding: Row) -> Sequence[Crumb]:
+    """The steps back from what is about a finding."""
+    said = headline(finding["statement"])
+    return [("Findings", "/findings"), (said, finding_address(finding["id"]))]
 
 
 def csv_file(id: str, text: str, *, in_full: bool) -> Response:

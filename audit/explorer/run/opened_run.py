@@ -13,7 +13,6 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import read_json
-from audit.explorer.run.findings import full_findings, shared_findings
 from audit.explorer.run.instance_list import InstanceList
 from audit.explorer.run.media import MediaFile
 from audit.explorer.run.node_places import NodePlaces
@@ -22,7 +21,9 @@ from audit.explorer.run.part_tables import PartTable, part_tables
 from audit.explorer.run.partners import Partners
 from audit.explorer.run.vocabulary import Page, Row, Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.findings import CheckResult, Finding
 from audit.results.result import AuditResult
+from audit.results.shared_findings import shared_finding
 from audit.results.shared_nodes import shared_titles
 from audit.runs.folder import INSTANCES, refuse_no_run
 from audit.runs.manifest import RESTRICTED, RESULT
@@ -118,12 +119,12 @@ class OpenedRun:
         behind it, None if unknown). In full, numbers are exact.
         """
         if self.restricted is None:
-            return shared_findings(self.shared)
-        return full_findings(self.restricted.result)
+            return _shared_findings(self.shared)
+        return _full_findings(self.restricted.result)
 
     def finding(self, id: str) -> Row | None:
         """The finding of an id; None if there is none."""
-        return next((finding for finding in self.findings if finding["id"] == id), None)
+        return self._by_id.get(id)
 
     def findings_on(self, *nodes: str) -> list[Row]:
         """The findings that name all of some nodes."""
@@ -140,12 +141,12 @@ class OpenedRun:
 
     def has_node(self, node: str) -> bool:
         """Whether a node of this id has a page; labels that are refused have none."""
-        return node in (self._titles if self.restricted is None else self.restricted.hierarchy)
+        return node in (self.spoken_of if self.restricted is None else self.restricted.hierarchy)
 
     def title(self, node: str) -> str:
         """Title of a node; empty if it has none, or cannot be looked at."""
         if self.restricted is None:
-            return self._titles.get(node) or ""
+            return self.spoken_of.get(node, {}).get("title") or ""
         return self.restricted.places.title(node)
 
     def search(self, text: str, span: Span) -> Page:
@@ -153,17 +154,10 @@ class OpenedRun:
         if self.restricted is not None:
             return self.restricted.places.search(text, span)
         wanted = text.strip().lower()
-        pictured = {row["node"]: row for row in self.shared["overview"]["tree"]}
-        nothing = {"instances": None, "depth": None}
         rows = [
-            {
-                "node": node,
-                "title": title,
-                "support": pictured.get(node, nothing)["instances"],
-                "depth": pictured.get(node, nothing)["depth"],
-            }
-            for node, title in self._titles.items()
-            if wanted in node.lower() or wanted in (title or "").lower()
+            {**row, "support": row["instances"]}
+            for row in self.spoken_of.values()
+            if wanted in row["node"].lower() or wanted in (row["title"] or "").lower()
         ]
         return span.of(sorted(rows, key=lambda row: row["node"].lower() != wanted))
 
@@ -185,9 +179,18 @@ class OpenedRun:
         return InstanceList(self.restricted.result, self.restricted.hierarchy)
 
     @cached_property
-    def _titles(self) -> Mapping[str, str | None]:
-        """Titles of the nodes that the shared view speaks of."""
-        return shared_titles(self.shared)
+    def _by_id(self) -> Mapping[str, Row]:
+        return {finding["id"]: finding for finding in self.findings}
+
+    @cached_property
+    def spoken_of(self) -> Mapping[str, Row]:
+        """Rows ``node, title, depth, instances, residual_share`` of the shared view by node."""
+        pictured = {row["node"]: row for row in self.shared["overview"]["tree"]}
+        nothing = dict.fromkeys(("depth", "instances", "residual_share"))
+        return {
+            node: {"node": node, "title": title, **pictured.get(node, nothing)}
+            for node, title in shared_titles(self.shared).items()
+        }
 
 
 def open_run(
@@ -280,3 +283,58 @@ def _judged_with(folder: Path) -> Sequence[str]:
     read = [str(one.path.parent) for one in run.inputs if one.role == "reference"]
     beside = ["--reference", *read[:1]] if read else []
     return [*beside, "--seal-key", "FILE"] if run.keyed else beside
+
+
+def _shared_findings(shared: Mapping[str, Any]) -> Sequence[Row]:
+    """Findings as they are shared, in report order."""
+    above = {line["node"]: line["above"] for line in shared["overview"]["lineage"]}
+    return [
+        {
+            **finding,
+            "check": check["name"],
+            "folded": (),
+            "branches": _branches_above(finding, above),
+            "cases": None,
+        }
+        for check in shared["checks"]
+        for finding in check["findings"]
+    ]
+
+
+def _branches_above(finding: Row, above: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The topmost node that the picture of the hierarchy has above each node of a finding."""
+    tops = (above[node["id"]][:1] for node in finding["nodes"] if node["id"] in above)
+    return tuple(dict.fromkeys(top for tops_ in tops for top in tops_))
+
+
+def _full_findings(result: AuditResult) -> Sequence[Row]:
+    """All findings that a policy did not drop, folded ones included, with exact numbers."""
+    titles = dict(result.nodes.select("node", "title").iter_rows())
+    branches = dict(result.nodes.select("node", "branches").iter_rows())
+    cases = _cases(result)
+    return [
+        {
+            **shared_finding(finding, 1, titles),
+            "check": check.name,
+            "folded": finding.folded_into,
+            "branches": _branches(finding, branches),
+            "cases": None if cases is None else cases.get(finding.id, 0),
+        }
+        for check in result.checks
+        for finding in _in_order(check)
+    ]
+
+
+def _in_order(check: CheckResult) -> list[Finding]:
+    return [finding for finding in check.in_order() if not finding.judgement.dropped]
+
+
+def _branches(finding: Finding, branches: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(b for node in finding.nodes for b in branches.get(node) or ()))
+
+
+def _cases(result: AuditResult) -> dict[str, int] | None:
+    if result.cases is None:
+        return None
+    counted = result.cases.group_by(pl.col("finding").cast(pl.String)).len().collect()
+    return dict(counted.iter_rows())

@@ -103,15 +103,14 @@ class Differences:
         row = self._rows.get(node)
         if row is None:
             return None
-        bounds = row["low"], row["high"]
+        difference, low, high = row["difference"], row["low"], row["high"]
         if self.of_is_old:
-            low, high = (_negative(bound) for bound in reversed(bounds))
-        else:
-            low, high = bounds
+            turned = (None if one is None else -one for one in (difference, high, low))
+            difference, low, high = turned
         known = row["difference"] is not None
         restated = known and row["restated_low"] != row["support_old"]
         return {
-            "difference": _negative(row["difference"]) if self.of_is_old else row["difference"],
+            "difference": difference,
             "low": low,
             "high": high,
             "q_value": row["q_value"],
@@ -173,7 +172,3 @@ class RunsBeside:
             else None
             for run, earlier in zip(self.runs, self.earlier, strict=True)
         ]
-
-
-def _negative(value: float | None) -> float | None:
-    return None if value is None else -value

@@ -50,6 +50,7 @@ class Decision:
     expires: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class EditedPolicy:
     """A policy file that is edited one decision at a time.
 
@@ -58,13 +59,8 @@ class EditedPolicy:
         today: The day of a decision; None for `judging_date`.
     """
 
-    def __init__(self, path: Path, today: date | None = None) -> None:
-        self._path, self._today = path, today
-
-    @property
-    def path(self) -> str:
-        """Where it lies, as named by the user."""
-        return str(self._path)
+    path: Path
+    today: date | None = None
 
     def propose(self, decision: Decision) -> tuple[str, str]:
         """The changed file as a unified diff, and the digest of the file that was read.
@@ -73,8 +69,8 @@ class EditedPolicy:
             InputError: If the decision lacks something, or the file is no policy.
         """
         content = self._content()
-        text = _text(content, self._path)
-        return _difference(text, self._edited(text, decision), self.path), _digest(content)
+        text = _text(content, self.path)
+        return _difference(text, self._edited(text, decision), str(self.path)), _digest(content)
 
     def write(self, decision: Decision, digest: str) -> None:
         """Write a proposed change, only if the file is still the one that was read.
@@ -85,17 +81,17 @@ class EditedPolicy:
             InputError: As `propose`, or if the file has changed since.
             OutputError: If it cannot be written.
         """
-        file = self._path.resolve()
+        file = self.path.resolve()
         with alone_in(file.parent):
             content = self._content()
             if _digest(content) != digest:
                 raise InputError(
                     "the policy file must still be the one that was shown",
                     found="a file that has been changed since, or in another window",
-                    where=self._path,
+                    where=self.path,
                     hint="look at the change again, and confirm it then",
                 )
-            text = _text(content, self._path)
+            text = _text(content, self.path)
             _replace(file, self._edited(text, decision).encode())
 
     def decided(self) -> Mapping[str, Row]:
@@ -104,7 +100,7 @@ class EditedPolicy:
         Raises:
             InputError: If the file is no policy.
         """
-        text = _text(self._content(), self._path)
+        text = _text(self._content(), self.path)
         return {
             waiver.finding: {
                 "verdict": _VERDICTS[waiver.decision],
@@ -112,7 +108,7 @@ class EditedPolicy:
                 "reason": waiver.reason,
                 "expires": waiver.expires.isoformat(),
             }
-            for waiver in policy_of(text.removeprefix(_MARK), self._path).waivers
+            for waiver in policy_of(text.removeprefix(_MARK), self.path).waivers
             if waiver.finding is not None
         }
 
@@ -122,7 +118,7 @@ class EditedPolicy:
         A file that is not there states nothing, and one that cannot be judged by has judged none.
         """
         try:
-            stated = load_policy(self._path) if self._path.exists() else None
+            stated = load_policy(self.path) if self.path.exists() else None
         except AuditError:
             return False
         policy = policy_for(identity["hierarchy"]["name"], stated)
@@ -131,25 +127,25 @@ class EditedPolicy:
     def _content(self) -> bytes:
         """The file's bytes; none where there is no file."""
         try:
-            return self._path.read_bytes()
+            return self.path.read_bytes()
         except FileNotFoundError:
             return b""
         except OSError as error:
             raise InputError(
                 "a policy file that can be read is required",
                 found=error.strerror or str(error),
-                where=self._path,
+                where=self.path,
             ) from None
 
     def _edited(self, text: str, decision: Decision) -> str:
         mark, said = text[: text.startswith(_MARK)], text.removeprefix(_MARK)
-        policy = policy_of(said, self._path)
+        policy = policy_of(said, self.path)
         if decision.verdict == "open":
-            _refuse_without_waiver(policy, decision.finding, self._path)
+            _refuse_without_waiver(policy, decision.finding, self.path)
             return mark + text_without(said, decision.finding)
         waiver = self._waiver(decision)
         edited = text_with(said if said.strip() else said + _FIRST_LINE, waiver)
-        refuse_unknown_checks(policy_of(edited, self._path))
+        refuse_unknown_checks(policy_of(edited, self.path))
         return mark + edited
 
     def _waiver(self, decision: Decision) -> Waiver:
@@ -159,7 +155,7 @@ class EditedPolicy:
             )
         for text in (decision.finding, decision.owner, decision.reason):
             _refuse_half_characters(text)
-        today = self._today or judging_date()
+        today = self.today or judging_date()
         return Waiver(
             check=decision.finding.split(":")[0],
             finding=decision.finding,

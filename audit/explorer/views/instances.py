@@ -5,14 +5,13 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit.explorer.links import address, finding_address, instance_address
+from audit.explorer.links import address, instance_address
 from audit.explorer.pictures import Picture
 from audit.explorer.run.instance_list import InstanceList, InstanceQuery
 from audit.explorer.run.vocabulary import Row
 from audit.explorer.sheets import Column
-from audit.explorer.site import Crumb, NotThereError, Site, parameters
+from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.explorer.views.media import marks, shown_media
-from reports.chapters.cards import headline
 from reports.chapters.report import printable_view
 from reports.instance.instance import DEEPEST, TONES, branches
 from reports.instance.tree_drawing import tree_drawing
@@ -75,13 +74,13 @@ def show_one(site: Site, request: Request) -> Response:
     before, after = instances.neighbours(wanted, query)
     kept = query_parameters(query)
     view = printable_view(found)
-    findings = {finding["id"]: finding for finding in site.run.findings}
+    behind = site.run.finding(query.finding)
     return site.page(
         request,
         "instance",
         f"Instance {wanted}",
         crumbs=[
-            *_crumbs(findings.get(query.finding)),
+            *(way_to(behind) if behind else []),
             ("Instances", address("/instances", **kept)),
         ],
         view=view,
@@ -94,7 +93,7 @@ def show_one(site: Site, request: Request) -> Response:
         after=instance_address(after, **kept) if after is not None else "",
         shown=shown_media(media, wanted) if media else None,
         marked=marked,
-        findings=[findings[id] for id in found["findings"] if id in findings],
+        findings=[finding for id in found["findings"] if (finding := site.run.finding(id))],
     )
 
 
@@ -105,16 +104,6 @@ def _tree(instance: str, view: Row) -> Picture:
         "node above.",
         drawing=tree_drawing(view, view["lines"]),
     )
-
-
-def _crumbs(finding: Row | None) -> list[Crumb]:
-    """The way to the finding whose instances are walked through; empty without one."""
-    if finding is None:
-        return []
-    return [
-        ("Findings", "/findings"),
-        (headline(finding["statement"]), finding_address(finding["id"])),
-    ]
 
 
 def query_of(asked: dict[str, str]) -> InstanceQuery:

@@ -16,12 +16,11 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from audit.base.errors import AuditError
 from audit.explorer.guard import LARGEST_FORM
-from audit.explorer.links import address, finding_address
+from audit.explorer.links import address
 from audit.explorer.run.policy_editor import Decision, EditedPolicy
 from audit.explorer.run.vocabulary import Row
-from audit.explorer.site import NotThereError, Site, parameters
+from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.results.findings import OF_WAIVERS
-from reports.chapters.cards import headline
 
 _FIELDS = 20
 """Fields of a form at most."""
@@ -55,9 +54,9 @@ def choice_of(site: Site, finding: Row) -> Choice | None:
     try:
         decided = site.policy.decided().get(finding["id"])
     except AuditError as error:
-        return Choice(finding["id"], site.policy.path, problem=str(error))
+        return Choice(finding["id"], str(site.policy.path), problem=str(error))
     judged = site.policy.judged(site.run.shared["identity"])
-    return Choice(finding["id"], site.policy.path, decided, judged=judged)
+    return Choice(finding["id"], str(site.policy.path), decided, judged=judged)
 
 
 def decided_in(site: Site) -> Collection[str]:
@@ -168,12 +167,11 @@ def _form_page(
 def _page(
     site: Site, request: Request, template: str, finding: Row, status: int = 200, **shown: object
 ) -> Response:
-    said = headline(finding["statement"])
     return site.page(
         request,
         template,
         "Decision",
-        crumbs=[("Findings", "/findings"), (said, finding_address(finding["id"]))],
+        crumbs=way_to(finding),
         status=status,
         finding=finding,
         **shown,

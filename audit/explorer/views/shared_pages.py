@@ -13,7 +13,7 @@ from audit.explorer.links import node_address
 from audit.explorer.run.vocabulary import Row
 from audit.explorer.sheets import Column
 from audit.explorer.site import NotThereError, Site, parameters
-from audit.results.shared_nodes import SharedNode, shared_node, shared_titles
+from audit.results.shared_nodes import SharedNode, shared_node
 from reports.words.parts import Figure
 from reports.words.words import RELATION, words
 
@@ -66,13 +66,7 @@ PREDICTED = (
 
 def show_hierarchy(site: Site, request: Request) -> Response:
     """The upper hierarchy, and all nodes that the shared view speaks of."""
-    pictured = {row["node"]: row for row in site.run.shared["overview"]["tree"]}
-    nothing = dict.fromkeys(("depth", "instances", "residual_share"))
-    rows = [
-        {"node": node, "title": title, **pictured.get(node, nothing)}
-        for node, title in shared_titles(site.run.shared).items()
-    ]
-    caption = "Nodes in the audit's findings and numbers"
+    caption, rows = "Nodes in the audit's findings and numbers", [*site.run.spoken_of.values()]
     return site.page(
         request,
         "shared_hierarchy",
@@ -84,10 +78,9 @@ def show_hierarchy(site: Site, request: Request) -> Response:
 
 def show_branches(site: Site, request: Request) -> Response:
     """The map of branches, and what was found in and between them."""
-    overview = site.run.shared["overview"]
-    titles = shared_titles(site.run.shared)
+    overview, title = site.run.shared["overview"], site.run.title
     pairs = [
-        {**row, "title_a": titles.get(row["a"]), "title_b": titles.get(row["b"])}
+        {**row, "title_a": title(row["a"]), "title_b": title(row["b"])}
         for row in overview["branch_pairs"]
     ]
     sheets = [

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from audit.engine.statistics.intervals import wilson
-from audit.explorer.run.node_drift import DriftView, NodeDrift
+from audit.explorer.run.node_places import DriftView, NodeDrift
 from audit.explorer.run.opened_run import open_run
 from audit.results.parts.drift_part import DriftPart
 from audit.runs.audit import run_audit
