@@ -16,12 +16,13 @@ from audit.alignment.functions.inputs import (
     outputs_from,
     refuse_other_length,
 )
-from audit.alignment.metrics import accuracy as by_answer
-from audit.alignment.metrics import confusion, preference, uncertainty
-from audit.alignment.metrics.hierarchical import Average, hierarchical_scores
-from audit.alignment.metrics.preference import On
-from audit.alignment.metrics.severity import mistake_severity as severity
-from audit.alignment.metrics.streaming import Estimate
+from audit.alignment.metrics import confusion
+from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment
+from audit.alignment.metrics.hierarchical import Average, HierarchicalScores
+from audit.alignment.metrics.preference import On, SubgraphPreference
+from audit.alignment.metrics.severity import MistakeSeverity
+from audit.alignment.metrics.streaming import Estimate, whole
+from audit.alignment.metrics.uncertainty import UncertaintyAlignment
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.scores.cuts import Cut, depth_cut
@@ -116,7 +117,7 @@ def accuracy(
         SchemaError: As `hierarchical_precision`; or if sets of labels are predicted.
     """
     world = _World(y_true, y_score, hierarchy, classes)
-    return value_of(by_answer.accuracy(*world.pair, world.cut(depth))["accuracy"])
+    return value_of(whole(Accuracy(world.cut(depth)), *world.pair)["accuracy"])
 
 
 def accuracy_alignment(
@@ -238,7 +239,7 @@ def mistake_severity(
     without mistakes.
     """
     world = _World(y_true, y_score, hierarchy, classes)
-    return value_of(severity(*world.pair)["mistake_severity"])
+    return value_of(whole(MistakeSeverity(), *world.pair)["mistake_severity"])
 
 
 def subgraph_preference(
@@ -279,7 +280,7 @@ def subgraph_preference(
         for side in sides
     ]
     scores = _scores(y_score, graph, classes)
-    found = preference.subgraph_preference(graph, scores, parts[0], parts[1], on=on)
+    found = whole(SubgraphPreference(parts[0], parts[1], on), graph, None, scores)
     return value_of(found["subgraph_preference"])
 
 
@@ -352,7 +353,7 @@ def _sets(
     gold, outputs = labels_from(y_true, graph, classes), outputs_from(y_pred, graph, classes)
     refuse_other_length(gold, outputs)
     least = None if outputs.single_label else threshold
-    found = hierarchical_scores(graph, gold, outputs.scores, average=average, threshold=least)
+    found = whole(HierarchicalScores(average, least), graph, gold, outputs.scores)
     return value_of(found[f"hierarchical_{name}"])
 
 
@@ -366,8 +367,8 @@ def _moved(
     coarse: int,
 ) -> float:
     world = _World(y_true, y_score, hierarchy, classes)
-    cuts = world.cut(fine), world.cut(coarse)
-    return value_of(by_answer.accuracy_alignment(*world.pair, *cuts)[name])
+    moved = AccuracyAlignment(world.cut(fine), world.cut(coarse))
+    return value_of(whole(moved, *world.pair)[name])
 
 
 def _uncertain(
@@ -379,9 +380,8 @@ def _uncertain(
     coarse: int,
 ) -> float:
     graph = hierarchy_from(hierarchy)
-    cuts = _cut(graph, fine), _cut(graph, coarse)
-    scores = _scores(y_score, graph, classes)
-    return value_of(uncertainty.uncertainty_alignment(graph, scores, *cuts)[name])
+    moved = UncertaintyAlignment(_cut(graph, fine), _cut(graph, coarse))
+    return value_of(whole(moved, graph, None, _scores(y_score, graph, classes))[name])
 
 
 def _scores(y_score: Any, hierarchy: Hierarchy, classes: Sequence[str] | None) -> Sparse:

@@ -11,11 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.alignment.metrics import METRICS
+from audit.alignment.metrics import METRICS, Needs
 from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.hierarchical import HierarchicalScores
-from audit.alignment.metrics.metric import Needs
 from audit.alignment.metrics.moves import Moves, moves_of
 from audit.alignment.metrics.preference import SubgraphPreference
 from audit.alignment.metrics.severity import MistakeSeverity
