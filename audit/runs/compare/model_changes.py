@@ -225,11 +225,10 @@ def _bounds(was: _Metric | None, now: _Metric | None, *, exact: bool) -> dict[st
     sides = [side for side in (was, now) if side is not None]
     if len(sides) < 2 or any(side[of] is None for side in sides for of in ("value", "low", "high")):
         return {"low": None, "high": None}
-    first, second = sides
+    old, new = ((side["value"], side["low"], side["high"]) for side in sides)
     if exact:
-        return dict.fromkeys(("low", "high"), second["value"] - first["value"])
-    of = ("value", "low", "high")
-    low, high = difference_interval(*(tuple(side[name] for name in of) for side in (second, first)))
+        return dict.fromkeys(("low", "high"), new[0] - old[0])
+    low, high = difference_interval(new, old)
     return {"low": float(low), "high": float(high)}
 
 
