@@ -15,9 +15,8 @@ from audit.alignment.preference.result import (
     PreferenceRow,
     share,
 )
-from audit.alignment.preference.scores import TokenScores
+from audit.alignment.preference.scores import TokenScores, Vocabulary
 from audit.alignment.preference.sides import Sides, TaskWords
-from audit.alignment.preference.vocabulary import Vocabulary
 from audit.base.dag import BoolArray, FloatArray, IntArray
 
 COMPARED = (SPECIFIC_OR_GENERAL, BELOW_OR_ABOVE, RELATED_OR_TASK)

@@ -30,8 +30,7 @@ from audit.alignment.preference.result import (
     PreferenceRow,
     share,
 )
-from audit.alignment.preference.scores import TokenScores
-from audit.alignment.preference.vocabulary import Vocabulary
+from audit.alignment.preference.scores import TokenScores, Vocabulary
 from audit.base.dag import IntArray
 from audit.hierarchies.formats.wordnet import WordNet
 
