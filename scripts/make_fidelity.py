@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import audit
 from audit.alignment.metrics.preference import SubgraphPreference
-from audit.alignment.metrics.stated_queries import Stated
+from audit.alignment.metrics.queries import Stated
 from audit.alignment.metrics.streaming import whole
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions

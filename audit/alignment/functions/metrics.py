@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
 
 from audit.alignment.functions.inputs import (
     HierarchyLike,
@@ -19,6 +17,7 @@ from audit.alignment.functions.inputs import (
 from audit.alignment.metrics import confusion
 from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment
 from audit.alignment.metrics.hierarchical import Average, HierarchicalScores
+from audit.alignment.metrics.measure import nodes_of
 from audit.alignment.metrics.preference import On, SubgraphPreference
 from audit.alignment.metrics.severity import MistakeSeverity
 from audit.alignment.metrics.streaming import Estimate, whole
@@ -274,13 +273,9 @@ def subgraph_preference(
             if a node of one part is above one of the other.
     """
     graph = hierarchy_from(hierarchy)
-    sides = (np.array([graph.index(node) for node in nodes], np.int64) for nodes in (first, second))
-    parts = [
-        np.unique(csr_array(graph.below[side]).indices).astype(np.int64) if below else side
-        for side in sides
-    ]
+    left, right = (nodes_of(nodes, below, graph) for nodes in (first, second))
     scores = _scores(y_score, graph, classes)
-    found = whole(SubgraphPreference(parts[0], parts[1], on), graph, None, scores)
+    found = whole(SubgraphPreference(left, right, on), graph, None, scores)
     return value_of(found["subgraph_preference"])
 
 

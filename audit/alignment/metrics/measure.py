@@ -206,21 +206,21 @@ def _preferences(
     hierarchy: Hierarchy, subgraphs: Sequence[Subgraph]
 ) -> Iterator[SubgraphPreference]:
     """Equation 3 for each two subgraphs, in either order; the values of nodes are compared."""
-    nodes = {part.name: nodes_of(part, hierarchy) for part in subgraphs}
+    nodes = {part.name: nodes_of(part.nodes, part.below, hierarchy) for part in subgraphs}
     for first, second in permutations(nodes, 2):
         yield SubgraphPreference(
             nodes[first], nodes[second], parameters={"subgraphs": [[first], [second]]}
         )
 
 
-def nodes_of(subgraph: Subgraph, hierarchy: Hierarchy) -> IntArray:
-    """Indices of a subgraph's nodes, ascending, with all below them where it says so.
+def nodes_of(nodes: Sequence[str], below: bool, hierarchy: Hierarchy) -> IntArray:
+    """Indices of the nodes of a part of the hierarchy, ascending, with all below them if asked for.
 
     Raises:
-        SchemaError: If the hierarchy lacks one of its nodes.
+        SchemaError: If the hierarchy lacks one of the nodes.
     """
-    named = np.array([hierarchy.index(node) for node in subgraph.nodes], np.int64)
-    if not subgraph.below:
+    named = np.array([hierarchy.index(node) for node in nodes], np.int64)
+    if not below:
         return np.unique(named)
     return np.unique(csr_array(hierarchy.below[named]).indices).astype(np.int64)
 
