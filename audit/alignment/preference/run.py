@@ -15,13 +15,12 @@ from audit.alignment.preference.lexicon import (
     read_senses,
     refuse_unknown_senses,
 )
-from audit.alignment.preference.measure import Measured
+from audit.alignment.preference.measure import Measured, TaskWords
 from audit.alignment.preference.questions import TASKS, Question, Task, read_questions
 from audit.alignment.preference.released import RELATIONS as RELEASED_RELATIONS
 from audit.alignment.preference.released import TOPS, ReleasedMeasure, related_words
 from audit.alignment.preference.result import PreferenceResult
 from audit.alignment.preference.scores import read_scores
-from audit.alignment.preference.sides import TaskWords
 from audit.base.errors import InputError
 from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats import wordnet
