@@ -89,20 +89,12 @@ def model_metrics(
     Raises:
         SchemaError: If shapes do not match, or a scope is not a node of the hierarchy.
     """
-    stream = metric_stream(
-        hierarchy,
-        moves_of(hierarchy, levels, aggregation),
-        subgraphs,
-        single_label=single_label,
-        set_valued=set_valued,
-        decision_threshold=decision_threshold,
-        scopes=default_scopes(hierarchy, gold) if scopes is None else scopes,
-        seed=seed,
-    )
+    kind, moves = (single_label, set_valued), moves_of(hierarchy, levels, aggregation)
+    measures = measures_of(hierarchy, moves, subgraphs, *kind, decision_threshold)
+    chosen = default_scopes(hierarchy, gold) if scopes is None else scopes
+    stream = Stream(hierarchy, measures, (ALL, *chosen), seed=seed)
     add_all(stream, gold, scores, units, aggregation, progress)
-    return _in_order(
-        stream.compute(), partial(_why_absent, single_label, set_valued, len(subgraphs))
-    )
+    return _in_order(stream.compute(), partial(_why_absent, *kind, len(subgraphs)))
 
 
 def _in_order(found: Sequence[Estimate], why_absent: Callable[[Needs], str]) -> ModelMetrics:
@@ -118,27 +110,6 @@ def _in_order(found: Sequence[Estimate], why_absent: Callable[[Needs], str]) -> 
         ],
         beside=[_as_row(estimate) for estimate in found if estimate.name not in order],
     )
-
-
-def metric_stream(
-    hierarchy: Hierarchy,
-    moves: Moves,
-    subgraphs: Sequence[Subgraph],
-    *,
-    single_label: bool,
-    set_valued: bool,
-    decision_threshold: float,
-    scopes: Sequence[str],
-    seed: int = 0,
-) -> Stream:
-    """A stream of every metric that such predictions allow, of all instances and of the scopes.
-
-    Arguments are those of `model_metrics`.
-    """
-    measures = list(
-        measures_of(hierarchy, moves, subgraphs, single_label, set_valued, decision_threshold)
-    )
-    return Stream(hierarchy, measures, (ALL, *scopes), seed=seed)
 
 
 def add_all(

@@ -7,7 +7,7 @@ and a bootstrap replicate is the same sum with other weights.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -146,7 +146,7 @@ class Stream:
     def __init__(
         self,
         hierarchy: Hierarchy,
-        measures: Sequence[Measure],
+        measures: Iterable[Measure],
         scopes: Sequence[str] = (ALL,),
         *,
         seed: int = 0,
