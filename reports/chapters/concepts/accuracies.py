@@ -6,19 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.chapters.concepts.tests import KEYS, of_the_paper
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Chapter,
-    Row,
-    Rows,
-    bounds,
-    chance,
-    chapter,
-    count,
-    line_label,
-    plain,
-    with_interval,
-)
 from reports.charts.concept_charts import accuracies_spec
 from reports.charts.svg import draw
 from reports.words.concept_words import (
@@ -34,7 +21,18 @@ from reports.words.concept_words import (
     TOKEN,
     VERDICTS,
 )
-from reports.words.parts import Cell, Figure, Key, Table, column
+from reports.words.parts import Cell, Chapter, Figure, Key, Table, chapter, column
+from reports.words.shown_numbers import (
+    UNDEFINED,
+    Row,
+    Rows,
+    bounds,
+    chance,
+    count,
+    line_label,
+    plain,
+    with_interval,
+)
 from reports.words.words import counted, number
 
 DRAWN = 32

@@ -12,9 +12,9 @@ from reports.chapters.concepts.curves import ablation, layers
 from reports.chapters.concepts.nodes import Nodes, nodes
 from reports.chapters.concepts.tests import Matrix, matrix
 from reports.chapters.labels_alone import Facts
-from reports.chapters.shown_numbers import UNDEFINED, Chapter, Row, Rows, count, names, plain
 from reports.words.concept_words import FACETS_FROM, LEFT_OUT
-from reports.words.parts import Figure, Named, Table, column
+from reports.words.parts import Chapter, Figure, Named, Table, column
+from reports.words.shown_numbers import UNDEFINED, Row, Rows, count, names, plain
 from reports.words.words import counted, number, percent, words
 
 LISTED = 200

@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Chapter,
-    Row,
-    Rows,
-    chapter,
-    line_label,
-    plain,
-    signed,
-)
 from reports.charts.concept_charts import DOT, Mark, accuracies_spec
 from reports.charts.svg import draw
-from reports.words.parts import Figure, Key, Table, column
+from reports.words.parts import Chapter, Figure, Key, Table, chapter, column
+from reports.words.shown_numbers import UNDEFINED, Row, Rows, line_label, plain, signed
 from reports.words.words import counted, number
 
 JUDGED = {"seen": "classes seen", "unseen": "classes unseen"}

@@ -6,21 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reports.chapters.concepts.controls import mean
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Chapter,
-    Row,
-    Rows,
-    bounds,
-    chapter,
-    count,
-    plain,
-    with_interval,
-)
 from reports.charts.concept_charts import CURVES, steps_spec
 from reports.charts.svg import draw
 from reports.words.concept_words import ABLATIONS, PROBES
-from reports.words.parts import Cell, Figure, Key, Table, column
+from reports.words.parts import Cell, Chapter, Figure, Key, Table, chapter, column
+from reports.words.shown_numbers import UNDEFINED, Row, Rows, bounds, count, plain, with_interval
 from reports.words.words import counted, number, percent
 
 MEASURES: Mapping[str, str] = {

@@ -6,7 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from reports.chapters.shown_numbers import (
+from reports.charts.concept_charts import DOT, Mark, accuracies_spec
+from reports.charts.svg import draw
+from reports.words.concept_words import STATES, UNTESTED
+from reports.words.labels import node_label
+from reports.words.parts import Badge, Cell, Figure, Key, Node, Table, column
+from reports.words.shown_numbers import (
     UNDEFINED,
     Row,
     Rows,
@@ -17,11 +22,6 @@ from reports.chapters.shown_numbers import (
     signed,
     with_interval,
 )
-from reports.charts.concept_charts import DOT, Mark, accuracies_spec
-from reports.charts.svg import draw
-from reports.words.concept_words import STATES, UNTESTED
-from reports.words.labels import node_label
-from reports.words.parts import Badge, Cell, Figure, Key, Node, Table, column
 from reports.words.words import counted, number, shortened
 
 DRAWN = 20

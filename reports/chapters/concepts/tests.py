@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from reports.chapters.shown_numbers import UNDEFINED, Row, Rows, missing, plain, with_interval
 from reports.words.concept_words import (
     CAUSAL,
     GROUNDED,
@@ -18,6 +17,7 @@ from reports.words.concept_words import (
     VERDICTS,
 )
 from reports.words.parts import Badge, Cell, Judged, Named, Table, column
+from reports.words.shown_numbers import UNDEFINED, Row, Rows, missing, plain, with_interval
 from reports.words.words import counted, listed, number
 
 KEYS = ("test", "dimension", "seen", "ablation", "probe")

@@ -7,22 +7,12 @@ from typing import Any
 
 from reports.chapters.explanations.parts import PEOPLE
 from reports.chapters.explanations.tables import chosen, gains, lengths, runs
-from reports.chapters.shown_numbers import (
-    Chapter,
-    Row,
-    Rows,
-    chapter,
-    count,
-    line_label,
-    plain,
-    signed,
-    with_interval,
-)
 from reports.charts.charts import matrix_spec
 from reports.charts.explanation_charts import PEAKS, SERIES, curves_spec
 from reports.charts.palette import SCALE
 from reports.charts.svg import draw
-from reports.words.parts import Cell, Figure, Key, Table, column
+from reports.words.parts import Cell, Chapter, Figure, Key, Table, chapter, column
+from reports.words.shown_numbers import Row, Rows, count, line_label, plain, signed, with_interval
 from reports.words.words import counted
 
 MODELS_DRAWN = 6

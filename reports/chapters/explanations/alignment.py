@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reports.chapters.explanations.parts import dots, in_order, named, several_models
-from reports.chapters.shown_numbers import (
+from reports.charts.explanation_charts import means_spec
+from reports.charts.svg import draw
+from reports.words.explanation_words import ORACLES, SUBSETS
+from reports.words.parts import Cell, Chapter, Figure, Key, Table, chapter, column
+from reports.words.shown_numbers import (
     UNDEFINED,
-    Chapter,
     Row,
     Rows,
     chance,
-    chapter,
     count,
     interval,
     missing,
@@ -19,10 +21,6 @@ from reports.chapters.shown_numbers import (
     signed,
     with_interval,
 )
-from reports.charts.explanation_charts import means_spec
-from reports.charts.svg import draw
-from reports.words.explanation_words import ORACLES, SUBSETS
-from reports.words.parts import Cell, Figure, Key, Table, column
 from reports.words.words import counted, percent
 
 

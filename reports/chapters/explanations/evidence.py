@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reports.chapters.explanations.parts import dots, in_order, named, several_models
-from reports.chapters.shown_numbers import (
+from reports.charts.explanation_charts import means_spec
+from reports.charts.svg import draw
+from reports.words.explanation_words import FAITHFUL, ORACLES, RANKINGS, RULES, SETS, SUBSETS
+from reports.words.parts import Cell, Chapter, Column, Figure, Key, Table, chapter, column
+from reports.words.shown_numbers import (
     UNDEFINED,
-    Chapter,
     Row,
     Rows,
     chance,
-    chapter,
     count,
     interval,
     plain,
     signed,
     with_interval,
 )
-from reports.charts.explanation_charts import means_spec
-from reports.charts.svg import draw
-from reports.words.explanation_words import FAITHFUL, ORACLES, RANKINGS, RULES, SETS, SUBSETS
-from reports.words.parts import Cell, Column, Figure, Key, Table, column
 from reports.words.words import counted, number
 
 DRAWN = 40

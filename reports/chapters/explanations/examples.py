@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import tanh
 
-from reports.chapters.shown_numbers import Row, Rows, minus
 from reports.words.parts import Node, Table, column
+from reports.words.shown_numbers import Row, Rows, minus
 from reports.words.words import decimal
 
 MOST_TOKENS = 160

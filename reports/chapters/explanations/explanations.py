@@ -12,9 +12,9 @@ from reports.chapters.explanations.evidence import against_evidence
 from reports.chapters.explanations.examples import Examples, examples
 from reports.chapters.explanations.nodes import where
 from reports.chapters.labels_alone import Facts
-from reports.chapters.shown_numbers import Chapter, names
 from reports.words.explanation_words import EVIDENCE, LEFT_OUT, SUBSETS
-from reports.words.parts import Figure, Named, Table, column
+from reports.words.parts import Chapter, Figure, Named, Table, column
+from reports.words.shown_numbers import names
 from reports.words.words import number, words
 
 FALSE_DISCOVERIES = "false_discovery_rate"

@@ -6,25 +6,23 @@ from collections.abc import Mapping, Sequence
 from math import tanh
 
 from reports.chapters.explanations.parts import several_models
-from reports.chapters.shown_numbers import (
+from reports.charts.explanation_charts import means_spec
+from reports.charts.svg import draw
+from reports.words.explanation_words import MEASURES
+from reports.words.labels import node_label
+from reports.words.parts import Cell, Chapter, Figure, Key, Node, Table, chapter, column
+from reports.words.shown_numbers import (
     UNDEFINED,
-    Chapter,
     Row,
     Rows,
     bounds,
     chance,
-    chapter,
     count,
     line_label,
     plain,
     signed,
     with_interval,
 )
-from reports.charts.explanation_charts import means_spec
-from reports.charts.svg import draw
-from reports.words.explanation_words import MEASURES
-from reports.words.labels import node_label
-from reports.words.parts import Cell, Figure, Key, Node, Table, column
 from reports.words.words import counted, number
 
 DRAWN = 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from reports.chapters.shown_numbers import Row, bounds, count, line_label, plain, signed
+from reports.words.shown_numbers import Row, bounds, count, line_label, plain, signed
 
 PEOPLE = "human"
 """Name that the shared view has for people's marks in place of a method."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reports.chapters.explanations.parts import in_order, named, several_models
-from reports.chapters.shown_numbers import Row, Rows, count, missing, plain, signed, with_interval
 from reports.words.parts import Cell, Table, column
+from reports.words.shown_numbers import Row, Rows, count, missing, plain, signed, with_interval
 from reports.words.words import number, percent
 
 
