@@ -287,9 +287,10 @@ class Chapter:
 
 
 def chapter(figures: Iterable[Figure | None], tables: Iterable[Table | None]) -> Chapter | None:
-    """A chapter of what there is; None if there is nothing."""
+    """A chapter of what there is, without tables that stand behind a figure; None if empty."""
     drawn = tuple(figure for figure in figures if figure is not None)
-    shown = tuple(table for table in tables if table is not None)
+    behind = [figure.table for figure in drawn]
+    shown = tuple(table for table in tables if table is not None and table not in behind)
     return Chapter(drawn, shown) if drawn or shown else None
 
 
