@@ -20,7 +20,8 @@ from audit.base.errors import InputError
 from audit.base.files import sha256_of
 from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, blocks, silent
-from audit.checks import CHECKS, ON_CONCEPTS, ON_ENTAILMENT, ON_EXPLANATIONS
+from audit.checks import CHECKS
+from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check
 from audit.checks.judging import (
     judged,
@@ -45,9 +46,8 @@ from audit.results.parts.drift_part import DriftPart
 from audit.results.parts.model_part import ModelPart
 from audit.results.parts.part import ResultPart
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
-from audit.runs.analysis import Analysis
+from audit.runs.analyses import ANALYSES, CHECK_NAMES
 from audit.runs.cases import CaseNumbers, case_table
-from audit.runs.labels_alone import LABELS_ALONE
 from audit.runs.policy_refusals import refuse_columns, refuse_dropped_edges, refuse_other_placing
 from audit.runs.protected_with import protected_beside, refuse_other_data
 
@@ -59,7 +59,7 @@ def run_audit(
     policy: Policy | None = None,
     *,
     predictions: Predictions | None = None,
-    analyses: Sequence[Analysis] = (),
+    analyses: Sequence[Analysis[Any]] = (),
     seed: int = 0,
     sources: Sequence[Path] = (),
     added_to: str = "",
@@ -78,7 +78,7 @@ def run_audit(
         data: Labels mapped to a hierarchy, or their counts from a `count_pairs`.
         policy: The policy; the hierarchy's built-in policy supplies what it does not state.
         predictions: A model's predictions for the dataset's instances.
-        analyses: Explanations or representations of a model for the dataset's instances.
+        analyses: What else is to be measured of the dataset's instances, with checks of its own.
         seed: Seed of the bootstrap behind the intervals of the model's metrics.
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
@@ -96,11 +96,14 @@ def run_audit(
             itself, asks for a ratchet without a reference, or uses future dates as true days.
         InputError: If the reference is of another hierarchy, a run to protect with of other data,
             ``policy`` or ``predictions`` of another type, a day or an age cannot be parsed, the
-            device is not available, or data that were only counted come with an analysis.
+            device is not available, or data that were only counted come with an analysis; or if
+            analyses cannot be told apart by their names.
     """
     _require_kinds(policy, predictions)
+    _refuse_names(analyses)
     data = _placed(data, predictions, analyses)
-    policy, today = _policy_of(data.hierarchy, policy, reference), today or judging_date()
+    own = tuple(check for analysis in analyses for check in analysis.checks)
+    policy, today = _policy_of(data.hierarchy, policy, reference, own), today or judging_date()
     refuse_columns(policy, data, today)
     origin = _origin_of(data, predictions, sources, added_to)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
@@ -109,8 +112,11 @@ def run_audit(
         data, policy, predictions, reference=before, seed=seed, device=device, progress=progress
     )
     for analysis in analyses:
-        measured = analysis.measured(measured, seed, progress)
-    checks, cases = _applied_to(measured, progress)
+        found = analysis.measure(measured, seed, progress)
+        measured = replace(measured, analyses=(*measured.analyses, found))
+    labels_alone = {one.format for one in analyses if isinstance(one, FileAnalysis)}
+    of_data = () if origin.format in labels_alone else CHECKS
+    checks, cases = _applied_to(measured, (*own, *of_data), progress)
     result = _result(measured, origin, checks, _parts(measured, analyses))
     result = protected_beside(result, protected_with)
     return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
@@ -130,8 +136,22 @@ def _require_kinds(policy: object, predictions: object) -> None:
             )
 
 
+def _refuse_names(analyses: Sequence[Analysis[Any]]) -> None:
+    """Refuse analyses whose entries and tables could not be told apart."""
+    names, known = [analysis.name for analysis in analyses], {kind.name for kind in ANALYSES}
+    for analysis in analyses:
+        name = analysis.name
+        free = names.count(name) == 1 and (isinstance(analysis, ANALYSES) or name not in known)
+        if not (free and name.isascii() and name.isalpha() and name.islower()):
+            raise InputError(
+                "each analysis needs a name of its own, of letters a to z alone", found=name
+            )
+
+
 def _placed(
-    data: LabelDataset | PairCount, predictions: Predictions | None, analyses: Sequence[Analysis]
+    data: LabelDataset | PairCount,
+    predictions: Predictions | None,
+    analyses: Sequence[Analysis[Any]],
 ) -> LabelDataset | PairCount:
     """The data, in the hierarchy of the predictions where there are any."""
     if not isinstance(data, LabelDataset):
@@ -187,11 +207,15 @@ def _origin_of(
 
 
 def _policy_of(
-    hierarchy: Hierarchy, policy: Policy | None, reference: AuditResult | None
+    hierarchy: Hierarchy,
+    policy: Policy | None,
+    reference: AuditResult | None,
+    own: Sequence[Check],
 ) -> Policy:
     """The policy with what the hierarchy's own decides, if it can be applied."""
     policy = policy_for(hierarchy.name, policy)
-    refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name)
+    named = CHECK_NAMES | {check.name for check in own}
+    refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name, named)
     refuse_reference(hierarchy.name, policy, reference)
     refuse_other_placing(policy, hierarchy)
     refuse_dropped_edges(policy, hierarchy)
@@ -237,13 +261,15 @@ def _branch_pairs(measured: Measurements) -> pl.DataFrame:
     return measured.excess.branches.with_columns(ends).select(*BRANCH_PAIRS)
 
 
-def _parts(measured: Measurements, analyses: Sequence[Analysis]) -> tuple[ResultPart, ...]:
+def _parts(measured: Measurements, analyses: Sequence[Analysis[Any]]) -> tuple[ResultPart, ...]:
     parts: list[ResultPart] = []
     if measured.model is not None:
         parts.append(_model_part(measured.model))
     if measured.policy.drift:
         parts.append(DriftPart(*drift_tables(measured)))
-    parts += [analysis.part(measured) for analysis in analyses]
+    for analysis, found in zip(analyses, measured.analyses, strict=True):
+        part = analysis.kept(found, measured)
+        parts.append(replace(part, listed=isinstance(analysis, ANALYSES)))
     return tuple(parts)
 
 
@@ -281,25 +307,13 @@ def with_inputs(result: AuditResult, files: Iterable[tuple[str, Path | None]]) -
 
 
 def _applied_to(
-    measured: Measurements, progress: Progress
+    measured: Measurements, checks: Sequence[Check], progress: Progress
 ) -> tuple[tuple[CheckResult, ...], dict[str, CaseNumbers]]:
     """What every check finds, and the instances behind each finding by its id."""
     give_back_freed_memory()
     cases: dict[str, CaseNumbers] = {}
-    checks = _checks_for(measured)
     each = blocks(progress, "applying checks", range(len(checks)), "checks")
     return tuple(_applied(checks[place], measured, cases) for place in each), cases
-
-
-def _checks_for(measured: Measurements) -> tuple[Check, ...]:
-    """Those of analyses where there are any; those of the data unless labels are all that is
-    known of them.
-    """
-    alone = measured.instances is not None and measured.instances.dataset.format in LABELS_ALONE
-    of_explanations = () if measured.explanations is None else ON_EXPLANATIONS
-    of_concepts = () if measured.concepts is None else ON_CONCEPTS
-    of_entailment = () if measured.entailment is None else ON_ENTAILMENT
-    return (*of_explanations, *of_concepts, *of_entailment, *(() if alone else CHECKS))
 
 
 def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]) -> CheckResult:

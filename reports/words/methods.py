@@ -182,14 +182,14 @@ OF_EXPLANATIONS = (
           "audit.explanations.agreement.agreement_tables.LENGTH_GROUPS"),
     Fixed("methods_disagree", 0.05, "agreement above chance, below which there is hardly any",
           "The upper bound of the interval must be below it.",
-          "audit.checks.explanations.methods_disagree.MARGIN"),
+          "audit.explanations.checks.methods_disagree.MARGIN"),
     Fixed("evidence_ignored", 0.2, "difference on the scale of Fisher’s transform, at least",
           "Labels differ by less for other reasons, such as the words that name them.",
-          "audit.checks.explanations.evidence_ignored.LEAST_GAP"),
+          "audit.explanations.checks.evidence_ignored.LEAST_GAP"),
     Fixed("unfaithful", 0.01, "comprehensiveness above random tokens, below which it counts as "
     "none",
           "The upper bound of the interval must be below it.",
-          "audit.checks.explanations.unfaithful.MARGIN"),
+          "audit.explanations.checks.unfaithful.MARGIN"),
 )  # fmt: skip
 """Thresholds used only by the chapters on explanations."""
 

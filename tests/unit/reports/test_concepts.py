@@ -15,8 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from audit.results.parts.concept_part import SHARED
-from audit.runs.labels_alone import LABELS_ALONE
+from audit.concepts.analysis import SHARED
+from audit.runs.analyses import ANALYSES
 from fixtures import concept_results, results
 from reports.chapters.concepts.concepts import Concepts, concepts
 from reports.chapters.concepts.controls import NUMBERS, mean
@@ -311,7 +311,7 @@ def test_without_concepts_nothing_is_said_of_them() -> None:
 
 
 def test_the_formats_of_labels_alone_are_those_of_runs() -> None:
-    assert tuple(OF_FORMAT) == LABELS_ALONE
+    assert tuple(OF_FORMAT) == tuple(kind.format for kind in ANALYSES)
 
 
 @pytest.mark.slow

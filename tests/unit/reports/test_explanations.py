@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from audit.results.parts.explanation_part import SHARED
+from audit.explanations.analysis import SHARED
 from fixtures import explanation_results, results
 from reports.chapters.explanations.agreement import agreement
 from reports.chapters.explanations.examples import MOST_TOKENS, examples

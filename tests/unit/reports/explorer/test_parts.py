@@ -16,9 +16,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from audit.results.parts.concept_part import SHARED as OF_CONCEPTS
-from audit.results.parts.entailment_part import SHARED as OF_TUPLES
-from audit.results.parts.explanation_part import SHARED as OF_EXPLANATIONS
+from audit.concepts.analysis import SHARED as OF_CONCEPTS
+from audit.entailment.analysis import SHARED as OF_TUPLES
+from audit.explanations.analysis import SHARED as OF_EXPLANATIONS
 from audit.runs.exploring.opened_run import open_run, open_shared
 from fixtures.explored import Visitor, entered
 from fixtures.once import filled_once
