@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reports.words.parts import Table, column
@@ -260,29 +261,18 @@ OF_ENTAILMENT = (
 """Thresholds used only by the chapters on an entailment graph."""
 
 
-def fixed_table(
-    *,
-    model: bool,
-    release: bool = True,
-    explanations: bool = False,
-    concepts: bool = False,
-    entailment: bool = False,
-) -> Table:
+def fixed_table(*, model: bool, release: bool = True, further: Iterable[Fixed] = ()) -> Table:
     """Table of all fixed thresholds that the report relies on.
 
     Args:
         model: Whether it has chapters on a model.
         release: Whether it has chapters on a release; intervals are in every report.
-        explanations: Whether it has chapters on explanations.
-        concepts: Whether it has chapters on concepts.
-        entailment: Whether it has chapters on an entailment graph.
+        further: Those of the analyses that it has chapters on.
     """
     relied_on = (
         *(FIXED if release else FIXED[:1]),
         *(OF_MODELS if model else ()),
-        *(OF_EXPLANATIONS if explanations else ()),
-        *(OF_CONCEPTS if concepts else ()),
-        *(OF_ENTAILMENT if entailment else ()),
+        *further,
     )
     return Table(
         id="fixed-table",

@@ -70,8 +70,7 @@ def bare() -> Report:
 
 
 def of(report: Report) -> Entailment:
-    assert report.entailment is not None
-    return report.entailment
+    return report.of("entailment")
 
 
 def table_of(report: Report, id_: str) -> Table:
