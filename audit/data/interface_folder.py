@@ -13,7 +13,7 @@ from typing import Any
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import read_json
 from audit.data.sources import File, Folder, Source
-from audit.hierarchies.formats.interface import GRAPH, Concept, read_concepts
+from audit.hierarchies.formats.interface import GRAPH, GraphNode, read_nodes
 
 LABELS, SCORES, CONFUSION, INSTANCES = (
     "labels.json",
@@ -50,9 +50,9 @@ class InterfaceFolder:
         names = (GRAPH, name, INSTANCES)
         return tuple(self.file(one) for one in sorted(names) if self.file(one).is_file())
 
-    def concepts(self) -> tuple[Concept, ...]:
+    def nodes(self) -> tuple[GraphNode, ...]:
         """The nodes of the graph."""
-        return read_concepts(self.file(GRAPH))
+        return read_nodes(self.file(GRAPH))
 
     def entries(self, name: str, kind: type) -> list[Any]:
         """A list of the folder whose entries are of a kind; raises SchemaError if it is not so."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -13,6 +14,7 @@ from pydantic import (
     PlainSerializer,
     SerializeAsAny,
     field_serializer,
+    field_validator,
 )
 
 from audit.base.dag import Aggregation
@@ -113,6 +115,16 @@ class Settings(BaseModel):
     subgraphs: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
     analyses: dict[str, SerializeAsAny[BaseModel]] = {}
+
+    @field_validator("analyses", mode="before")
+    @classmethod
+    def _read_back(cls, stated: Mapping[str, Any]) -> dict[str, BaseModel]:
+        from audit.runs.analyses import ANALYSES
+
+        kinds = {kind.name: kind.stated_by for kind in ANALYSES}
+        if unknown := [name for name in stated if name not in kinds]:
+            raise ValueError(f"there is no analysis {unknown[0]}")
+        return {name: kinds[name].model_validate(one) for name, one in stated.items()}
 
     @property
     def source(self) -> Source:

@@ -38,7 +38,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
         raise SchemaError(
             "every label must be a text", found=first_cases(map(str, wrong)), where=source
         )
-    nodes = {concept.name: concept.node for concept in folder.concepts()}
+    nodes = {one.name: one.node for one in folder.nodes()}
     at = [row for row, entry in enumerate(entries) for _ in entry]
     rows = pl.DataFrame(
         {"instance": ids.gather(at), "label": [nodes.get(name, name) for name in names]},

@@ -29,8 +29,8 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
     numbers = [number for entry in entries for number in entry]
     values = [value for entry in entries for value in entry.values()]
     _refuse_others(values, source)
-    concepts = {str(concept.number): concept.node for concept in folder.concepts()}
-    strangers = [number for number in dict.fromkeys(numbers) if number not in concepts]
+    nodes = {str(one.number): one.node for one in folder.nodes()}
+    strangers = [number for number in dict.fromkeys(numbers) if number not in nodes]
     if strangers:
         raise SchemaError(
             "every score must be of a node of the graph",
@@ -41,7 +41,7 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
     frame = pl.DataFrame(
         {
             "instance": instances.gather(at),
-            "node": pl.Series([concepts[number] for number in numbers], dtype=pl.String),
+            "node": pl.Series([nodes[number] for number in numbers], dtype=pl.String),
             "score": pl.Series(values, dtype=pl.Float64, strict=False),
         }
     )

@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError
+from audit.data.attribution_columns import REQUIRED
 from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
 from audit.explanations.lists import Lists
 from audit.explanations.reading.human_evidence import (
@@ -22,7 +23,7 @@ from audit.explanations.reading.human_evidence import (
 )
 from audit.explanations.reading.list_columns import laid_out, lists_in
 from audit.explanations.reading.row_files import read_rows
-from audit.explanations.reading.sound_rows import NO_TOKENS, REQUIRED, rows_in_order, sound_rows
+from audit.explanations.reading.sound_rows import NO_TOKENS, rows_in_order, sound_rows
 from audit.explanations.reading.texts import Texts, texts_of
 from audit.explanations.reading.word_pieces import Merging, merging_named
 from audit.explanations.reading.words import ALL_SPECIAL, special_tokens, words_of

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import SchemaError
+from audit.data.attribution_columns import DEFAULTS, REQUIRED
 from audit.explanations.attributions import ROWS
 from audit.explanations.reading.list_columns import laid_out
 from audit.explanations.reading.row_files import FLAG, FLAGS, NUMBER
 
-REQUIRED = ("id", "target", "tokens", "scores")
-"""Columns that attributions must have."""
-DEFAULTS: Mapping[str, Any] = {"method": "attribution", "model": "model", "seed": 0}
-"""Defaults for columns or values that are missing."""
 KEY = ("id", "target", "method", "model", "seed", "borrowed")
 """What a row is known by, and the order of rows."""
 

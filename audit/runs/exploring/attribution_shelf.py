@@ -9,7 +9,7 @@ from typing import Any
 
 from audit.base.files import sha256_of
 from audit.base.plurals import counted
-from audit.explanations.reading.sound_rows import DEFAULTS, REQUIRED
+from audit.data.attribution_columns import DEFAULTS, REQUIRED
 from audit.results.parts.analysis_part import AnalysisPart
 from audit.results.result import AuditResult
 from audit.runs.exploring.row_stream import plain_text, streamed_rows
