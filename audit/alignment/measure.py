@@ -29,7 +29,7 @@ from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
-from audit.results.confused_pairs import most_confused
+from audit.results.model_overview import most_confused
 
 EXAMPLES = 5
 """Number of instances listed as examples of a behaviour."""

@@ -237,5 +237,18 @@ def on_disk(folder: Path) -> Iterator[None]:
         ) from None
 
 
+@contextmanager
+def writing_file(path: Path) -> Iterator[None]:
+    """Raise OutputError where a file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            "a file that can be written is required",
+            found=error.strerror or str(error),
+            where=path,
+        ) from None
+
+
 def _is_full(error: OSError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

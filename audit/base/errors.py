@@ -79,6 +79,24 @@ class RenderError(AuditError):
     exit_status = 3
 
 
+def refuse_unknown(name: str, known: Iterable[str], what: str, names: str) -> None:
+    """Raise InputError if a name is none of those that are known.
+
+    Args:
+        name: The name.
+        known: All names.
+        what: What is named, with its article, for the message.
+        names: What the names are of, in the plural.
+    """
+    known = list(known)
+    if name not in known:
+        raise InputError(
+            f"{what} is required",
+            found=repr(name),
+            hint=f"the {names} are {', '.join(known)}",
+        )
+
+
 def printable(text: str) -> str:
     r"""Escape characters that are not printable, so that a terminal shows them and runs none.
 

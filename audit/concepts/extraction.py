@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
 from audit.base.packages import require_package, torch_device
 from audit.base.progress import Progress, silent
 from audit.concepts.reading.arrays import representations_of
@@ -251,12 +251,7 @@ def _known_layers(module: torch.nn.Module, names: Sequence[str]) -> list[str]:
 
 
 def _require_choice(pooling: str, classes: Sequence[str]) -> None:
-    if pooling not in get_args(Pooling):
-        raise InputError(
-            "a pooling is required",
-            found=repr(pooling),
-            hint=f"the poolings are {', '.join(get_args(Pooling))}",
-        )
+    refuse_unknown(pooling, get_args(Pooling), "a pooling", "poolings")
     if len(set(classes)) != len(classes):
         raise InputError("each output needs a label of its own", found=first_cases(classes))
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from audit.data.columns import is_blank, pick
 from audit.data.formats import batches_of
 from audit.data.mapping import label_counts
+from audit.data.records import is_blank, pick
 from audit.data.sources import Source
 
 

@@ -16,10 +16,10 @@ from audit.base.errors import InputError, SchemaError
 from audit.base.limits import LABELS
 from audit.base.plurals import counted
 from audit.data.class_names import classes_of
-from audit.data.columns import pick, raw_labels
 from audit.data.formats import read_labels
-from audit.data.label_format import INSTANCES, Columns, RawLabels
+from audit.data.label_format import INSTANCES, Columns, RawLabels, raw_labels
 from audit.data.mapping import Ledger, placed_labels, refused_rows
+from audit.data.records import pick
 from audit.data.sources import Source, source_of
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy

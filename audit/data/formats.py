@@ -1,73 +1,123 @@
-"""Readers of labels and predictions, one format a file."""
+"""All formats of labels and predictions, and which of them a source is of."""
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import replace
 
 from audit.base.errors import AuditError, FormatError, InputError, first_cases
 from audit.base.files import whole_characters
+from audit.data import interface_folder
 from audit.data.class_names import Classes
-from audit.data.columns import column_for
-from audit.data.joined_cells import cells_of, hold_several
 from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
 from audit.data.label_formats import (
     caml,
-    grouped,
-    interface,
+    id_lines,
     joined,
     jsonl,
     long,
-    mimic3,
-    mimic4,
+    mimic,
     npy,
-    psv,
     several,
     wide,
 )
-from audit.data.nearest_command import nearest_command
-from audit.data.numbered_columns import is_pattern
+from audit.data.label_formats.joined import cells_of, hold_several
+from audit.data.label_formats.several import families, is_pattern
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats import (
-    scores_answers,
-    scores_interface,
+    scores_arrays,
     scores_jsonl,
     scores_long,
-    scores_npy,
-    scores_npz,
-    scores_pt,
-    scores_safetensors,
     scores_sets,
     scores_wide,
 )
+from audit.data.records import ID_NAMES, column_for
 from audit.data.sources import File, Folder, Frame, Source, source_of
 
+_ID = re.compile(r"(^|_|\b)(id|key|no|nr)$|^(patient|subject|record|case|stay|admission|instance)")
+_PERSON = re.compile(r"patient|subject|person")
+_LABEL = re.compile(r"label|code|diag|dx|icd|class|term|concept|tag|categor")
+
+
+def nearest_command(source: Source) -> str:
+    """Options that name the columns of ids and labels, as the names and cells suggest them.
+
+    Returns:
+        A hint; empty where the source is not a table with two columns.
+    """
+    names = [name for name in source.schema if name.strip()]
+    if len(names) < 2:
+        return ""
+    pattern, numbered = next(iter(families(names).items()), (None, []))
+    id_ = _best(names, _ID, but=numbered) or names[0]
+    others = [name for name in names if name != id_]
+    label = pattern or _best(others, _LABEL) or _coded(source, others) or others[0]
+    free = [name for name in others if name != label and name not in numbered]
+    finer = _finer(source, id_, free, label) if _PERSON.search(id_.strip().lower()) else None
+    ids = f"{_quoted(finer)} --group {_quoted(id_)}" if finer else _quoted(id_)
+    return (
+        f"name the columns of ids and labels, perhaps: --id {ids} --label {_quoted(label)}"
+        "; audit list formats lists what is read without that"
+    )
+
+
+def _finer(source: Source, person: str, names: list[str], label: str) -> str | None:
+    """The first column with more values than that of the persons, as of their stays.
+
+    Where labels stand one a row, a column with another value in each row numbers the rows.
+    """
+    persons, rows = set(cells_of(source, person)), len(cells_of(source, person))
+    most = rows if hold_several(cells_of(source, label)) else rows - 1
+    return next(
+        (name for name in names if len(persons) < len(set(cells_of(source, name))) <= most), None
+    )
+
+
+def _best(names: list[str], pattern: re.Pattern[str], but: list[str] | None = None) -> str | None:
+    free = [name for name in names if name not in (but or [])]
+    usual = [name for name in free if name.strip().lower() in ID_NAMES] if pattern is _ID else []
+    fitting = [name for name in free if pattern.search(name.strip().lower())]
+    return next(iter(usual or fitting), None)
+
+
+def _coded(source: Source, names: list[str]) -> str | None:
+    """The first column most of whose first cells have a digit and a letter or a dot."""
+    for name in names:
+        cells = [cell for cell in cells_of(source, name) if cell.strip()]
+        coded = [cell for cell in cells if re.search(r"\d", cell) and re.search(r"[A-Za-z.]", cell)]
+        if 2 * len(coded) > len(cells):
+            return name
+    return None
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"[\w.-]+", name) else "'" + name.replace("'", "'\\''") + "'"
+
+
 FORMATS: tuple[LabelFormat, ...] = (
-    mimic3.FORMAT,
-    mimic4.FORMAT,
+    mimic.MIMIC_III,
+    mimic.MIMIC_IV,
     caml.FORMAT,
     long.FORMAT,
     joined.FORMAT,
     several.FORMAT,
     jsonl.FORMAT,
     wide.FORMAT,
-    grouped.FORMAT,
-    psv.FORMAT,
+    id_lines.GROUPED,
+    id_lines.PSV,
     npy.FORMAT,
-    interface.FORMAT,
+    interface_folder.FORMAT,
 )
 """All formats of label files."""
 
 PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
-    scores_npy.FORMAT,
-    scores_npz.FORMAT,
+    *scores_arrays.NUMPY,
     scores_long.FORMAT,
     scores_wide.FORMAT,
     scores_jsonl.FORMAT,
-    scores_pt.FORMAT,
-    scores_safetensors.FORMAT,
-    scores_interface.FORMAT,
-    scores_answers.FORMAT,
+    *scores_arrays.TENSORS,
+    interface_folder.OF_SCORES,
     *scores_sets.FORMATS,
 )
 """All formats of prediction files."""

@@ -6,12 +6,18 @@ which ``audit export`` adds, holds their ids, else they are numbered from 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import read_json
+from audit.data.class_names import Classes
+from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels, refuse_named
+from audit.data.prediction_format import PredictionFormat, RawPredictions, listed
 from audit.data.sources import File, Folder, Source
 from audit.hierarchies.formats.interface import GRAPH, GraphNode, read_nodes
 
@@ -58,9 +64,8 @@ class InterfaceFolder:
         """A list of the folder whose entries are of a kind; raises SchemaError if it is not so."""
         path = self.file(name)
         stated = read_json(path)
-        wrong = (
-            [one for one in stated if not isinstance(one, kind)] if _filled(stated) else [stated]
-        )
+        listed = isinstance(stated, list) and stated
+        wrong = [one for one in stated if not isinstance(one, kind)] if listed else [stated]
         if wrong:
             raise SchemaError(
                 f"a list with {_KINDS[kind]} for each instance is required",
@@ -69,11 +74,14 @@ class InterfaceFolder:
             )
         return list(stated)
 
-    def instances(self, n: int) -> tuple[str, ...]:
+    def instances(self, n: int) -> pl.Series:
         """The ids of n instances; raises SchemaError if the folder holds others."""
+        return pl.Series("instance", self._ids(n), dtype=pl.String)
+
+    def _ids(self, n: int) -> Sequence[str]:
         path = self.file(INSTANCES)
         if not path.is_file():
-            return tuple(map(str, range(n)))
+            return [*map(str, range(n))]
         ids = self.entries(INSTANCES, str)
         if len(ids) != n or len(set(ids)) != n:
             raise SchemaError(
@@ -81,7 +89,7 @@ class InterfaceFolder:
                 found=f"{len(ids):,} ids, {len(set(ids)):,} of them different",
                 where=path,
             )
-        return tuple(ids)
+        return ids
 
 
 _KINDS: Mapping[type, str] = {list: "a list", dict: "an object", str: "a text"}
@@ -111,5 +119,91 @@ def _instead(source: Source) -> str:
     )
 
 
-def _filled(stated: Any) -> bool:
-    return isinstance(stated, list) and bool(stated)
+def read_labels(source: Source, columns: Columns) -> RawLabels:
+    """Read ``labels.json``: for each instance the names of its nodes, as the graph spells them.
+
+    A name that the graph lacks is a label as it is written.
+
+    Raises:
+        InputError: If the graph is not beside it, or a file cannot be read.
+        SchemaError: If an entry is not a list of texts, or the user named a column.
+    """
+    refuse_named(columns, source, "id", "label", "group", "split", "strata")
+    folder = InterfaceFolder(source)
+    entries = folder.entries(LABELS, list)
+    ids = folder.instances(len(entries))
+    names = [name for entry in entries for name in entry]
+    wrong = [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise SchemaError(
+            "every label must be a text", found=first_cases(map(str, wrong)), where=source
+        )
+    nodes = {one.name: one.node for one in folder.nodes()}
+    labels = pl.Series([nodes.get(name, name) for name in names], dtype=pl.String)
+    rows = pl.DataFrame({"instance": _repeated(ids, entries), "label": labels})
+    return raw_labels(rows, ids.to_frame(), source, files=folder.sources(LABELS))
+
+
+def read_scores(source: Source, classes: Classes | None) -> RawPredictions:
+    """Read ``scores.json``: for each instance the score of each node, by the node's number.
+
+    A node that is not listed has score 0.
+
+    Raises:
+        InputError: If the graph is not beside it, or a file cannot be read.
+        SchemaError: If an entry is not an object of numbers, or names a number that is not a node.
+    """
+    folder = InterfaceFolder(source)
+    entries = folder.entries(SCORES, dict)
+    ids = folder.instances(len(entries))
+    numbers = [number for entry in entries for number in entry]
+    values = [value for entry in entries for value in entry.values()]
+    _refuse_others(values, source)
+    nodes = {str(one.number): one.node for one in folder.nodes()}
+    strangers = [number for number in dict.fromkeys(numbers) if number not in nodes]
+    if strangers:
+        raise SchemaError(
+            "every score must be of a node of the graph",
+            found=f"the numbers {first_cases(strangers)}",
+            where=folder.file(SCORES),
+        )
+    frame = pl.DataFrame(
+        {
+            "instance": _repeated(ids, entries),
+            "node": pl.Series([nodes[number] for number in numbers], dtype=pl.String),
+            "score": pl.Series(values, dtype=pl.Float64, strict=False),
+        }
+    )
+    return replace(listed(frame, ids, source), sources=folder.sources(SCORES))
+
+
+def _repeated(ids: pl.Series, entries: Iterable[Any]) -> pl.Series:
+    """The id of each instance once for each value of its entry."""
+    return ids.gather([row for row, entry in enumerate(entries) for _ in entry])
+
+
+def _refuse_others(values: list[object], source: Source) -> None:
+    wrong = [v for v in values if isinstance(v, bool) or not isinstance(v, int | float)]
+    if wrong or not values:
+        raise SchemaError(
+            "every score must be a number",
+            found=first_cases(map(str, wrong)) or "no score",
+            where=source,
+        )
+
+
+FORMAT = LabelFormat(
+    name="interface",
+    title="a folder of the paper's interface: abstraction_graph.json and labels.json",
+    matches=lambda source: holds(source, LABELS),
+    read=read_labels,
+    of_folders=True,
+    own_files=(GRAPH, LABELS, SCORES, CONFUSION, INSTANCES),
+)
+OF_SCORES = PredictionFormat(
+    name="interface",
+    title="a folder of the paper's interface: abstraction_graph.json and scores.json",
+    matches=lambda source: holds(source, SCORES),
+    read=read_scores,
+    of_folders=True,
+)

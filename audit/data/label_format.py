@@ -1,16 +1,17 @@
-"""The record that registers a format of label files, and the raw labels that loaders return."""
+"""The record that registers a format of label files, and the raw labels that its reader makes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.data.class_names import Classes
+from audit.data.records import STRATUM, column_for, id_among
 from audit.data.sources import Source
 
 ROWS = {
@@ -39,9 +40,6 @@ PLACES: dict[str, Any] = {"instance": pl.String, "split": pl.String, "labels": p
 A place is a record if the format has one record per instance, else a split. ``labels`` are the
 labels found there as written, sorted, with repetitions.
 """
-
-STRATUM = "stratum:"
-"""Prefix that marks the name of a stratum among the names of roles."""
 
 
 @dataclass(frozen=True)
@@ -151,3 +149,155 @@ class LabelFormat:
     batches: Batches | None = None
     of_folders: bool = False
     own_files: tuple[str, ...] = ()
+
+
+def id_beside(
+    frame: pl.DataFrame, columns: Columns, labels: Sequence[str], source: Source
+) -> tuple[str, set[str]]:
+    """The column of the instance's id, and those that hold labels or have a role.
+
+    Args:
+        frame: The table.
+        columns: What the user named.
+        labels: Columns of labels.
+        source: The dataset.
+
+    Raises:
+        SchemaError: If a column does not exist, it is not clear which one holds the id, or codes
+            were read as numbers.
+    """
+    named = {role: name for role, name in columns.beside.items() if name}
+    roles = (column_for(role, name, frame.columns, source) for role, name in named.items())
+    taken = {*labels, *roles}
+    instance = id_among(frame.columns, columns.id, taken, source)
+    for label in labels:
+        source.refuse_numbers(instance, label)
+    return instance, taken
+
+
+def exploded(listed: pl.DataFrame) -> pl.DataFrame:
+    """Turn one row per instance, with its list of ``labels``, into one row per label.
+
+    An instance without labels gives no row; a row without an instance gives at least one, so that
+    it is counted.
+    """
+    filled = pl.when(pl.col("labels").list.len() > 0).then(pl.col("labels"))
+    rows = listed.with_columns(labels=filled)
+    counted = pl.col("labels").is_not_null() | pl.col("instance").is_null()
+    return rows.filter(counted).explode("labels").rename({"labels": "label"})
+
+
+def raw_labels(
+    rows: pl.DataFrame,
+    mentions: pl.DataFrame,
+    source: Source,
+    *,
+    files: Sequence[Path] = (),
+    titles: Sequence[Path] = (),
+    persons: bool = False,
+) -> RawLabels:
+    """Build the raw labels of a loader from tables that may lack columns.
+
+    Args:
+        rows: Columns of `ROWS`; a row without an instance is refused as ``bad_row``.
+        mentions: Columns of `INSTANCES` and the strata by role, one row each time an instance
+            occurs; with ``labels`` if each row is a record.
+        source: The dataset.
+        files: The files that were read; those of the source where none are given.
+        titles: Title dictionaries beside them.
+        persons: Whether the format holds persons' records.
+
+    Raises:
+        InputError: If there is no instance at all.
+        SchemaError: If an instance has two groups, or two values of a stratum.
+    """
+    if mentions.is_empty():
+        raise InputError("a dataset with rows is required", found="none", where=source)
+    return RawLabels(
+        rows=_rows(rows),
+        instances=_instances(mentions, source),
+        places=_places(rows, mentions),
+        sources=tuple(files) or source.files,
+        titles=tuple(titles),
+        persons=persons,
+    )
+
+
+def refuse_named(columns: Columns, source: Source, *options: str) -> None:
+    """Refuse options that name columns (``id``, ``strata`` ...) for a format without columns.
+
+    Raises:
+        SchemaError: If the user gave one of the options.
+    """
+    given = [
+        "the policy's columns" if option == "strata" else f"--{option}"
+        for option in options
+        if getattr(columns, option) not in (None, ())
+    ]
+    if given:
+        raise SchemaError(
+            "columns can be named only where the format has them",
+            found=", ".join(given),
+            where=source,
+        )
+
+
+def _rows(rows: pl.DataFrame) -> pl.DataFrame:
+    homeless = pl.when(pl.col("instance").is_null()).then(pl.lit("bad_row"))
+    return _completed(rows, ROWS).with_columns(refused=pl.coalesce("refused", homeless))
+
+
+def _instances(mentions: pl.DataFrame, source: Source) -> pl.DataFrame:
+    further = [name for name in mentions.columns if name.startswith(STRATUM)]
+    distinct = _completed(mentions, INSTANCES | dict.fromkeys(further, pl.String))
+    distinct = distinct.drop_nulls("instance").unique(maintain_order=True)
+    by_instance = distinct.group_by("instance", maintain_order=True)
+    for role in ("group", *further):
+        values = by_instance.agg(pl.col(role).drop_nulls().unique(maintain_order=True))
+        torn = values.filter(pl.col(role).list.len() > 1)
+        if not torn.is_empty():
+            name = role.removeprefix(STRATUM)
+            raise SchemaError(
+                f"an instance must be in one {name}",
+                found=f"in several: {_several_values(torn, role)}",
+                where=source,
+                hint="name the column that holds the group with --group, or the id with --id"
+                if role == "group"
+                else f"leave {name!r} out of the policy, or name the id with --id",
+            )
+    firsts = pl.col("group", *further).drop_nulls().first()
+    instances = by_instance.agg(firsts, pl.col("split").min())
+    names = {role: role.removeprefix(STRATUM) for role in further}
+    return instances.select(*INSTANCES, *further).rename(names)
+
+
+def _places(rows: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFrame:
+    """Places of instances met in several records, or else in several splits."""
+    if "labels" in mentions.columns:
+        met = mentions.drop_nulls("instance").filter(pl.col("instance").is_duplicated())
+        listed = met.with_columns(pl.col("labels").fill_null([]).list.drop_nulls().list.sort())
+    elif {"split", "label"} <= set(rows.columns):
+        named = rows.drop_nulls(["instance", "split"])
+        several = pl.col("split").n_unique().over("instance") > 1
+        labels = pl.col("label").drop_nulls().sort().alias("labels")
+        listed = named.filter(several).group_by("instance", "split").agg(labels)
+    else:
+        return pl.DataFrame(schema=PLACES)
+    places = _completed(listed, PLACES)
+    return places.sort("instance", "split", pl.col("labels").list.join("\0"))
+
+
+def _several_values(torn: pl.DataFrame, role: str) -> str:
+    cases = torn.head(5).select(pl.format("{} in {}", "instance", pl.col(role).list.join(", ")))
+    return first_cases(cases.to_series(), torn.height)
+
+
+def _completed(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
+    missing = [
+        pl.lit(None, dtype).alias(name)
+        for name, dtype in schema.items()
+        if name not in frame.columns
+    ]
+    return frame.with_columns(missing).select(
+        pl.col(name).cast(dtype) for name, dtype in schema.items()
+    )

@@ -81,18 +81,11 @@ def placed_labels(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Hierarchy
 
 def place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
     """The placement of a label as written, given how the hierarchy treats labels that it lacks."""
-    found = place_by_digits(label, table, hierarchy)
+    found = hierarchy.place(label, table)
     lacked = found.parent is not None or found.reason == "no_place"
     if lacked and hierarchy.unlisted == "refuse":
         return Placement(reason="unknown_code")
     return found
-
-
-def place_by_digits(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-    """The placement of a label that may be added; without coding rules, labels are node ids."""
-    if hierarchy.coding is not None:
-        return hierarchy.coding.place(label, table, hierarchy)
-    return Placement(label) if label in hierarchy else Placement(reason="unknown_code")
 
 
 def grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:

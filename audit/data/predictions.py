@@ -17,9 +17,8 @@ from audit.data.class_names import classes_of
 from audit.data.dataset import LabelDataset
 from audit.data.formats import read_predictions
 from audit.data.mapping import grown, place
-from audit.data.placed_scores import have_score, placed_scores
 from audit.data.prediction_format import RawPredictions
-from audit.data.prediction_formats.transforms import Transform, as_scores
+from audit.data.scores import Transform, as_scores, have_score, placed_scores
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 import polars as pl
 
-from audit.data.columns import pick
-from audit.data.label_format import INSTANCES, STRATUM
+from audit.data.label_format import INSTANCES
+from audit.data.records import STRATUM, pick
 from audit.data.sources import Source
 
 MOST_VALUES = 20

@@ -14,6 +14,7 @@ from audit.base.progress import Progress
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
+from audit.data.records import Records
 from audit.entailment.checks import (
     annotator_outlier,
     catch_all,
@@ -37,7 +38,7 @@ from audit.entailment.generation.generations import read_generations
 from audit.entailment.generation.ratings import read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
 from audit.entailment.prompting.answers import answer_texts, read_answers
-from audit.entailment.reading.answer_columns import AnswerRows, refuse_foreign
+from audit.entailment.reading.answer_columns import refuse_foreign
 from audit.entailment.reading.columns import ELEMENTS
 from audit.entailment.reading.reading import read_entailment
 from audit.entailment.settings import Entailing
@@ -305,7 +306,7 @@ def _positives(settings: Entailing) -> EntailmentDataset | None:
     return read_entailment(settings.positives, settings.kind, columns, labelled=False)
 
 
-def _predictions(settings: Entailing) -> AnswerRows:
+def _predictions(settings: Entailing) -> Records:
     """Predicted validity, and answers to prompts."""
     read = []
     if settings.predictions:

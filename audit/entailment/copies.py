@@ -15,9 +15,9 @@ import polars as pl
 
 from audit.base.disk import on_disk, working_beside
 from audit.base.errors import InputError, OutputError, first_cases
+from audit.data.records import is_json
 from audit.data.sources import File
-from audit.entailment.reading.columns import Kind, roles_among
-from audit.entailment.reading.tables import has_header, is_json, records_in
+from audit.entailment.reading.columns import Kind, has_header, records_in, roles_among
 from audit.entailment.reading.values import splits, truths
 
 Edit = tuple[int, str, Any]

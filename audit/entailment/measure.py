@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audit.base.progress import Progress, silent
+from audit.data.records import Records
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.detection.measure import measure_detection
 from audit.entailment.detection.measurements import DetectionMeasurements
@@ -15,7 +16,6 @@ from audit.entailment.generation.measurements import GenerationMeasurements
 from audit.entailment.graph.measure import measure_graph
 from audit.entailment.graph.measurements import GraphMeasurements
 from audit.entailment.quality import QualityMeasurements, measure_quality
-from audit.entailment.reading.answer_columns import AnswerRows
 from audit.hierarchies.formats.wordnet import WordNet
 
 
@@ -33,9 +33,9 @@ class Beside:
     """
 
     positives: EntailmentDataset | None = None
-    predictions: AnswerRows | None = None
-    generations: AnswerRows | None = None
-    ratings: AnswerRows | None = None
+    predictions: Records | None = None
+    generations: Records | None = None
+    ratings: Records | None = None
     wordnet: WordNet | None = None
     meteor: Path | None = None
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, refuse_pickle
-from audit.data.label_formats.jsonl import objects_on
+from audit.data.json_lines import objects_on
 from audit.data.sources import source_of
 from audit.explanations.agreement.instance_means import clusters_by, instance_means
 from audit.explanations.attributions import Attributions

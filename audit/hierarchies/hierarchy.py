@@ -24,13 +24,15 @@ from audit.base.plurals import counted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
     NODE_SCHEMA,
+    Dangling,
+    DroppedEdges,
     declared_nodes,
     end_indices,
     refuse_cycle,
     rooted,
+    without_dangling,
 )
-from audit.hierarchies.coding import Coding, Unlisted
-from audit.hierarchies.dangling import Dangling, DroppedEdges, without_dangling
+from audit.hierarchies.coding import Coding, Placement, Unlisted
 from audit.hierarchies.notes import Companions, Exclusions
 
 if TYPE_CHECKING:
@@ -213,6 +215,12 @@ class Hierarchy:
     def descendants(self, node: str, *, with_self: bool = False) -> tuple[str, ...]:
         """Nodes below, in node order; strict unless ``with_self``."""
         return self._without(node, dag.row(self.below, self.index(node)), with_self)
+
+    def place(self, label: str, table: str | None) -> Placement:
+        """The placement of a label that may be added; without coding rules, labels are ids."""
+        if self.coding is not None:
+            return self.coding.place(label, table, self)
+        return Placement(label) if label in self else Placement(reason="unknown_code")
 
     def describe(self, index: int) -> str:
         """A node as sentences name it: its title, then its code.

@@ -13,8 +13,8 @@ import polars as pl
 
 from audit.base.errors import FormatError, InputError
 from audit.base.files import first_bytes, refuse_pickle
+from audit.hierarchies.building import EDGE_SCHEMA, Dangling
 from audit.hierarchies.coding import Unlisted
-from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.formats import (
     audioset,
     caml,
@@ -109,7 +109,7 @@ def _of_parents(given: Mapping[str, str | Sequence[str] | None]) -> Hierarchy:
         for child, parents in given.items()
         for parent in ([parents] if isinstance(parents, str) else parents or [])
     ]
-    frame = pl.DataFrame(edges, schema={"child": pl.String, "parent": pl.String}, orient="row")
+    frame = pl.DataFrame(edges, schema=EDGE_SCHEMA, orient="row")
     return Hierarchy.build(frame, name="given")
 
 

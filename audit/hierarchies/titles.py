@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.files import column_named, first_bytes, read_bytes, read_table, refuse_pickle
-from audit.hierarchies.building import NODE_SCHEMA
+from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9
@@ -157,11 +157,8 @@ def _table_of(path: Path) -> str | None:
 
 
 def _place(hierarchy: Hierarchy, titles: TitleList) -> dict[str, Placement]:
-    coding, codes = hierarchy.coding, titles.titles["code"].to_list()
-    if coding is not None:
-        return {code: coding.place(code, titles.table, hierarchy) for code in codes}
-    unknown = Placement(reason="unknown_code")
-    return {code: Placement(code) if code in hierarchy else unknown for code in codes}
+    codes = titles.titles["code"].to_list()
+    return {code: hierarchy.place(code, titles.table) for code in codes}
 
 
 def _titles_by_node(hierarchy: Hierarchy, titles: TitleList) -> pl.DataFrame:
@@ -186,7 +183,7 @@ def _new_edges(hierarchy: Hierarchy, nodes: pl.Series) -> pl.DataFrame:
     }
     return pl.DataFrame(
         [(node, _parent(node, hierarchy, added)) for node in sorted(added)],
-        {"child": pl.String, "parent": pl.String},
+        EDGE_SCHEMA,
         orient="row",
     )
 
@@ -194,9 +191,7 @@ def _new_edges(hierarchy: Hierarchy, nodes: pl.Series) -> pl.DataFrame:
 def _parent(node: str, hierarchy: Hierarchy, added: set[str]) -> str | None:
     known = (code for code in icd9.prefixes(node) if code in added or code in hierarchy)
     prefix = next(known, None)
-    if prefix is not None or hierarchy.coding is None:
-        return prefix
-    return hierarchy.coding.place(node, None, hierarchy).parent
+    return hierarchy.place(node, None).parent if prefix is None else prefix
 
 
 def _titled(hierarchy: Hierarchy, listed: pl.DataFrame) -> Hierarchy:

@@ -8,7 +8,6 @@ import polars as pl
 
 from audit.base.errors import PolicyError, SchemaError, first_cases
 from audit.data.dataset import LabelDataset
-from audit.data.mapping import place_by_digits
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.code_dates import as_days
 from audit.policy.statements import CodeDates
@@ -97,7 +96,7 @@ _NO_VALIDITY = pl.DataFrame(schema={"node": _NODE, "valid": pl.String})
 
 def _spells_by_node(dates: CodeDates, hierarchy: Hierarchy) -> pl.DataFrame:
     """`_SPELLS` of codes that have a place in the hierarchy; no label can carry the others."""
-    placed = {spell.code: place_by_digits(spell.code, None, hierarchy) for spell in dates.spells}
+    placed = {spell.code: hierarchy.place(spell.code, None) for spell in dates.spells}
     rows = [
         (hierarchy.index(at.parent or at.node), at.parent is None, spell.first, spell.last)
         for spell in dates.spells

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.results.disclosure import is_small, shown_parts
+from audit.disclosure import is_small, shown_parts
 from audit.results.parts.drift_part import DriftPart
 
 Coverage: TypeAlias = dict[str, Any]

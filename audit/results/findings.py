@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Literal, TypeAlias, TypeVar
 from urllib.parse import quote
 
-from audit.results.changes_since import Ids
-from audit.results.disclosure import (
+from audit.disclosure import (
     Quantity,
     Shown,
     least,
 )
+from audit.results.reference_changes import Ids
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]

@@ -2,73 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import polars as pl
 
-from audit.results.confused_pairs import most_confused
-from audit.results.disclosure import Cell, carried, is_small, shown_count, shown_parts, together
+from audit.disclosure import (
+    Cell,
+    carried,
+    is_small,
+    shown_count,
+    shown_parts,
+    together,
+    withheld_last,
+)
 from audit.results.overview import Overview, Published
-from audit.results.parts.model_part import ModelPart
+from audit.results.record import Record
+
+MOST_CONFUSED = 15
+"""Number of most confused pairs that get an interval and are shown in reports."""
 
 
 def model_overview(
-    nodes: pl.DataFrame,
+    run: Record,
     beside: Sequence[Mapping[str, Any]],
-    model: ModelPart | None,
     counts: Published,
-    *,
     exchanged: Mapping[tuple[str, str], int],
-    instances: int,
-    predicted: int,
-    min_cell: int,
 ) -> Overview:
     """Metric scopes, behaviours, exchanges, and pairs of data and model side by side.
 
     Args:
-        nodes: The run's node table.
+        run: The run; without predictions all lists are empty.
         beside: The pairs that the model confuses most, from `confused`.
-        model: What was measured of the model; None without predictions.
         counts: The data's counts as they may be shown, by cell.
         exchanged: Number of exchanges of each pair of labels that a finding reports.
-        instances: Number of instances.
-        predicted: Number of instances with predictions.
-        min_cell: Smallest count that may be shown. Examples are shown only if it is 1.
 
     Returns:
-        Lists of rows by figure; all empty without predictions.
+        Lists of rows by figure. Examples are shown only if all counts are.
     """
-    titles = dict(nodes.select("node", "title").iter_rows())
-    depths = dict(nodes.select("node", "depth").iter_rows())
+    model, titles = run.model, run.titles
+    depths = dict(run.nodes.select("node", "depth").iter_rows())
     behaviours, exchanges = ((), ()) if model is None else (model.behaviours, model.exchanges)
     scopes = () if model is None else sorted(model.scopes)
     return {
         "scopes": [
             {"node": node, "title": titles.get(node), "depth": depths[node]} for node in scopes
         ],
-        "behaviours": [_behaviour(behaviour, min_cell) for behaviour in behaviours],
-        "exchanges": _exchange_kinds(exchanges, min_cell),
-        "branch_exchanges": _branch_exchanges(nodes, exchanges, exchanged, min_cell),
-        "data_beside_model": _withheld_last(
-            {
-                **_beside(row, counts, instances, predicted, min_cell),
-                "title_a": titles[row["a"]],
-                "title_b": titles[row["b"]],
-            }
-            for row in beside
+        "behaviours": [_behaviour(behaviour, run.min_cell) for behaviour in behaviours],
+        "exchanges": _exchange_kinds(exchanges, run.min_cell),
+        "branch_exchanges": _branch_exchanges(run, exchanges, exchanged),
+        "data_beside_model": withheld_last(
+            (_beside(row, run, counts) for row in beside), "confusion", "a", "b"
         ),
     }
-
-
-def _withheld_last(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Pairs in the order of their confusion; where it is withheld, at the end by their nodes."""
-    told = list(rows)
-    withheld = [row for row in told if row["confusion"] is None]
-    return [row for row in told if row["confusion"] is not None] + sorted(
-        withheld, key=lambda row: (row["a"], row["b"])
-    )
 
 
 def _behaviour(behaviour: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
@@ -95,21 +82,18 @@ def _exchange_kinds(exchanges: Sequence[Mapping[str, Any]], min_cell: int) -> li
 
 
 def _branch_exchanges(
-    nodes: pl.DataFrame,
+    run: Record,
     exchanges: Sequence[Mapping[str, Any]],
     exchanged: Mapping[tuple[str, str], int],
-    min_cell: int,
 ) -> list[dict[str, Any]]:
     """Exchanges of two branches, the largest shown excess first, then those withheld."""
-    titles = dict(nodes.select("node", "title").iter_rows())
     rows = [row for row in exchanges if row["kind"] == "branches"]
-    counts = _shown_lines(nodes, rows, exchanged, min_cell)
+    counts = _shown_lines(run.nodes, rows, exchanged, run.min_cell)
     lines = [
         {
             "a": row["a"],
             "b": row["b"],
-            "title_a": titles[row["a"]],
-            "title_b": titles[row["b"]],
+            **_titles(row, run),
             "observed": count,
             "expected": row["expected"] if isinstance(count, int) else None,
             "excess": count - row["expected"] if isinstance(count, int) else None,
@@ -120,6 +104,10 @@ def _branch_exchanges(
         lines,
         key=lambda line: (line["excess"] is None, -(line["excess"] or 0), line["a"], line["b"]),
     )
+
+
+def _titles(row: Mapping[str, Any], run: Record) -> dict[str, str | None]:
+    return {f"title_{end}": run.titles[row[end]] for end in ("a", "b")}
 
 
 def _shown_lines(
@@ -134,13 +122,13 @@ def _shown_lines(
     """
     counts = [row["observed"] for row in rows]
     shown = shown_parts(counts, min_cell)
-    told = _reported_exchanges(nodes, exchanged) if min_cell > 1 else {}
+    reported = _reported_exchanges(nodes, exchanged) if min_cell > 1 else {}
     torn = [
         place
         for place, row in enumerate(rows)
         if isinstance(shown[place], int)
-        and (row["a"], row["b"]) in told
-        and is_small(counts[place] - told[row["a"], row["b"]], min_cell)
+        and (row["a"], row["b"]) in reported
+        and is_small(counts[place] - reported[row["a"], row["b"]], min_cell)
     ]
     for place in torn:
         shown[place] = f">{min_cell - 1}"
@@ -156,34 +144,26 @@ def _reported_exchanges(
 ) -> dict[tuple[str, str], int]:
     """Exchanges that findings tell, by the two branches of their labels."""
     branches = dict(nodes.select("node", "branches").iter_rows())
-    told: dict[tuple[str, str], int] = {}
+    reported: dict[tuple[str, str], int] = {}
     for labels, count in exchanged.items():
         sides = [branches[label] for label in labels]
         if set(sides[0]).isdisjoint(sides[1]):
             for one, other in product(*sides):
                 line = (min(one, other), max(one, other))
-                told[line] = told.get(line, 0) + count
-    return told
+                reported[line] = reported.get(line, 0) + count
+    return reported
 
 
-def confused(
-    nodes: pl.DataFrame, pairs: pl.LazyFrame, model: ModelPart | None
-) -> list[dict[str, Any]]:
+def confused(run: Record) -> list[dict[str, Any]]:
     """The unrelated pairs of labels that the model confuses most, with their counts in the data.
 
-    Args:
-        nodes: The run's node table.
-        pairs: The run's pair table.
-        model: What was measured of the model; None without predictions.
-
-    Returns:
-        Rows of the model's pair table with ``joint_data``; empty without predictions.
+    These are rows of the model's pair table with ``joint_data``; none without predictions.
     """
-    if model is None:
+    if run.model is None:
         return []
-    labelled = nodes.filter(pl.col("direct") > 0)["node"]
-    top = most_confused(model.pairs, labelled)
-    data = pairs.select("a", "b", pl.col("joint").alias("joint_data"))
+    labelled = run.nodes.filter(pl.col("direct") > 0)["node"]
+    top = most_confused(run.model.pairs, labelled)
+    data = run.pairs.select("a", "b", pl.col("joint").alias("joint_data"))
     joined = top.join(data, on=["a", "b"], how="left", maintain_order="left")
     return joined.with_columns(pl.col("joint_data").fill_null(0)).collect().to_dicts()
 
@@ -194,22 +174,41 @@ def confused_counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Cell, i
         yield together(carried(row["a"]), carried(row["b"])), row["joint_data"]
 
 
-def _beside(
-    row: Mapping[str, Any], counts: Published, instances: int, predicted: int, min_cell: int
-) -> dict[str, Any]:
+def _beside(row: Mapping[str, Any], run: Record, counts: Published) -> dict[str, Any]:
     joint, decided = row["joint_data"], row["co_predicted"]
+    predicted = int(run.ledger["predictions"]["instances_matched"])
     shown_joint = counts[together(carried(row["a"]), carried(row["b"]))]
-    shown_decided = shown_count(decided, [predicted], min_cell)
+    shown_decided = shown_count(decided, [predicted], run.min_cell)
     withheld = isinstance(shown_joint, str) or isinstance(shown_decided, str)
+    confusions = ("confusion", "confusion_low", "confusion_high")
     return {
         "a": row["a"],
         "b": row["b"],
         "relation": row["relation"],
         "joint": shown_joint,
-        "rate": None if isinstance(shown_joint, str) else joint / instances,
+        "rate": None if isinstance(shown_joint, str) else joint / run.size,
         "co_predicted": shown_decided,
         "co_predicted_rate": None if isinstance(shown_decided, str) else decided / predicted,
-        "confusion": None if withheld else row["confusion"],
-        "confusion_low": None if withheld else row["confusion_low"],
-        "confusion_high": None if withheld else row["confusion_high"],
+        **{name: None if withheld else row[name] for name in confusions},
+        **_titles(row, run),
     }
+
+
+def most_confused(pairs: pl.LazyFrame, labelled: pl.Series) -> pl.LazyFrame:
+    """The `MOST_CONFUSED` unrelated pairs of labels with the highest confusion, highest first.
+
+    Args:
+        pairs: The pair table of the predictions; further columns are kept.
+        labelled: Ids of the nodes that are labels.
+
+    Ties are resolved by node order.
+    """
+    return (
+        pairs.filter(
+            ~pl.col("relation").is_in(["ancestor", "overlap"])
+            & pl.col("a").is_in(labelled.implode())
+            & pl.col("b").is_in(labelled.implode())
+        )
+        .sort(["confusion", "a", "b"], descending=[True, False, False])
+        .head(MOST_CONFUSED)
+    )

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
     carried,
     labelled_below,
@@ -18,6 +18,7 @@ from audit.results.disclosure import (
     only_residual_below,
     together,
 )
+from audit.results.record import Record
 
 Overview: TypeAlias = dict[str, list[dict[str, Any]]]
 Published: TypeAlias = Mapping[Cell, int | str]
@@ -90,36 +91,20 @@ def _pair_counts(row: Mapping[str, Any]) -> Iterator[tuple[Cell, int]]:
     yield together(*sides), row["joint"]
 
 
-def pictured(
-    nodes: pl.DataFrame,
-    pairs: pl.LazyFrame,
-    residuals: pl.DataFrame,
-    branch_map: pl.DataFrame,
-    *,
-    instances: int,
-    min_cell: int,
-) -> Pictured:
-    """Select the rows of a run that the figures show.
-
-    Args:
-        nodes: The run's node table.
-        pairs: The run's pair table.
-        residuals: The run's residual table, all groups together.
-        branch_map: The run's map of branches.
-        instances: Number of instances.
-        min_cell: Smallest count that may be shown.
-    """
+def pictured(run: Record) -> Pictured:
+    """Select the rows of a run that the figures show."""
+    nodes, pairs, min_cell = run.nodes, run.pairs, run.min_cell
     branches = nodes.filter((pl.col("depth") == 1) & (pl.col("support") > 0))
     branches = branches.sort(["support", "node"], descending=[True, False])
-    floor = max(min_cell, TREE_SHARE * instances)
+    floor = max(min_cell, TREE_SHARE * run.size)
     tree = nodes.filter(pl.col("support") >= floor).sort(
         ["depth", "support", "node"], descending=[False, True, False]
     )
-    tree, throughout = tree.head(TREE_NODES), residuals.filter(pl.col("residual") == "all")
+    tree, throughout = tree.head(TREE_NODES), run.residuals.filter(pl.col("residual") == "all")
     return Pictured(
         branches=branches.head(2 * TOP),
         branch_pairs=_within(pairs, branches.head(TOP)).sort("a", "b").collect(),
-        branch_map=branch_map,
+        branch_map=run.branch_pairs,
         tree=tree,
         pairs=_strongest(pairs, min_cell),
         residuals=throughout.filter(pl.col("parent").is_in(tree["node"].implode())),
@@ -147,12 +132,7 @@ def _strongest(pairs: pl.LazyFrame, min_cell: int) -> pl.DataFrame:
 
 
 def overview(
-    shown: Pictured,
-    nodes: pl.DataFrame,
-    edges: pl.DataFrame,
-    counts: Published,
-    instances: int,
-    explained: Set[Pair] | None,
+    shown: Pictured, run: Record, counts: Published, explained: Set[Pair] | None
 ) -> Overview:
     """Data of the figures, by figure, ranked and suppressed.
 
@@ -162,26 +142,22 @@ def overview(
 
     Args:
         shown: The rows that the figures show.
-        nodes: The run's node table.
-        edges: The run's edges.
+        run: The run that they are of.
         counts: Their counts as they may be shown, by cell.
-        instances: Number of instances.
         explained: Reported pairs whose explanation by other finds may be shown; None for all.
 
     Returns:
         Lists of rows by figure; a list is empty if there is nothing to show.
     """
-    titles, branch_of = (
-        dict(nodes.select("node", name).iter_rows()) for name in ("title", "branch")
-    )
+    branch_of = dict(run.nodes.select("node", "branch").iter_rows())
     between = None if explained is None else _by_branches(explained, branch_of)
     return {
-        "branches": _branches(shown, counts, instances, between),
-        "branch_pairs": list(_branch_pairs(shown, counts, instances, between)),
-        "tree": _tree(shown, edges, counts),
-        "pairs": _withheld_last(_strong_pairs(shown.pairs, titles, counts, instances, explained)),
+        "branches": _branches(shown, counts, run.size, between),
+        "branch_pairs": list(_branch_pairs(shown, counts, run.size, between)),
+        "tree": _tree(shown, run.edges, counts),
+        "pairs": _withheld_last(_strong_pairs(shown.pairs, run, counts, explained)),
         "residuals": _ranked(
-            _residual_row(row, titles, counts) for row in shown.ranked.iter_rows(named=True)
+            _residual_row(row, run.titles, counts) for row in shown.ranked.iter_rows(named=True)
         ),
     }
 
@@ -197,9 +173,9 @@ def _withheld_last(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Pairs by their strength, those across branches first; where it is withheld, by instances."""
 
     def place(row: dict[str, Any]) -> tuple[bool, bool, int, Pair]:
-        told = row["explained"] is not None
-        size = 0 if told else -int(row["instances"])
-        return row["relation"] != "cross_branch", not told, size, ("", "") if told else _ends(row)
+        withheld = row["explained"] is None
+        size, ends = (-int(row["instances"]), _ends(row)) if withheld else (0, ("", ""))
+        return row["relation"] != "cross_branch", withheld, size, ends
 
     return sorted(rows, key=place)
 
@@ -239,7 +215,7 @@ def _excess_between(
     """What the scan of pairs found between two branches, or within one.
 
     How many pairs were reported says no more than that they were. Their instances in excess are
-    told where the numbers of each of them may be. The ratio of label pairs is withheld beside a
+    shown where the numbers of each of them may be. The ratio of label pairs is withheld beside a
     withheld count, and where its digits would tell ``min_cell`` pairs of labels more or fewer.
     """
     ends = pl.col("a").is_in([a, b]) & pl.col("b").is_in([a, b])
@@ -260,8 +236,8 @@ def _steady_ratio(observed: float | None, expected: float | None, few: int) -> f
     """Label pairs over those expected, where a few more or fewer leave its digits as they are."""
     if observed is None or not expected or observed < few:
         return None
-    told = {float(f"{(observed + change) / expected:.2g}") for change in (-few, 0, few)}
-    return told.pop() if len(told) == 1 else None
+    ratios = {float(f"{(observed + change) / expected:.2g}") for change in (-few, 0, few)}
+    return ratios.pop() if len(ratios) == 1 else None
 
 
 def _branch_pairs(
@@ -289,17 +265,13 @@ def _pair(row: Mapping[str, Any], counts: Published, instances: int) -> dict[str
 
 
 def _strong_pairs(
-    pairs: pl.DataFrame,
-    titles: Mapping[str, str | None],
-    counts: Published,
-    instances: int,
-    explained: Set[Pair] | None,
+    pairs: pl.DataFrame, run: Record, counts: Published, explained: Set[Pair] | None
 ) -> Iterator[dict[str, Any]]:
     """Pairs of nodes whose number of instances may be shown, beside what is expected of them."""
     for row in pairs.iter_rows(named=True):
-        pair = _pair(row, counts, instances)
+        pair = _pair(row, counts, run.size)
         if isinstance(pair["instances"], int):
-            ends = {"title_a": titles[row["a"]], "title_b": titles[row["b"]]}
+            ends = {f"title_{end}": run.titles[row[end]] for end in ("a", "b")}
             yield {**pair, **ends, **_judged(row, pair, explained)}
 
 
@@ -316,10 +288,10 @@ def _judged(
     """
     hidden = pair["expected"] is None or (row["joint_entailed"] and explained is not None)
     alone = row["explained"] == row["expected_length"]
-    told = not hidden and (alone or explained is None or (row["a"], row["b"]) in explained)
+    open_ = not hidden and (alone or explained is None or (row["a"], row["b"]) in explained)
     return {
         "expected_length": None if hidden else row["expected_length"],
-        **{name: row[name] if told else None for name in _JUDGED},
+        **{name: row[name] if open_ else None for name in _JUDGED},
     }
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
     Release,
     carried,
@@ -23,7 +23,7 @@ from audit.results.disclosure import (
     together,
 )
 from audit.results.overview import Published
-from audit.results.parts.model_part import ModelPart
+from audit.results.record import Record
 
 _FROM_REFERENCE = ("reference", "")
 """Rest of the key, after the parent, of a residual share that differs from the reference."""
@@ -34,28 +34,6 @@ _PAIRS = ("cross_branch",)
 """Checks whose findings count the instances of two nodes, unless they have a key."""
 _KEYED_PAIRS = ("redundant_nodes", UNEXPECTED_PAIR)
 """Checks whose findings always count the instances of two nodes, with or without a key."""
-
-
-def release_of(nodes: pl.DataFrame, edges: pl.DataFrame, ledger: Mapping[str, Any]) -> Release:
-    """What readers know from the totals of a run and its hierarchy.
-
-    Args:
-        nodes: The run's node table.
-        edges: The run's edges.
-        ledger: The run's ledger.
-    """
-    parents = edges.group_by("child").agg(pl.col("parent").sort())
-    labels = nodes.filter(pl.col("direct") > 0)
-    carried_ = nodes.filter(pl.col("support") > 0)
-    return Release(
-        labelled=int(ledger["instances"]) - int(ledger["instances_without_labels"]),
-        assertions=int(nodes["direct"].sum()),
-        parents={child: tuple(above) for child, above in parents.iter_rows()},
-        supports=dict(carried_.select("node", "support").iter_rows()),
-        labels=dict(labels.select("node", "depth").iter_rows()),
-        residual=frozenset(nodes.filter(pl.col("residual").is_not_null())["node"]),
-        direct=dict(labels.select("node", "direct").iter_rows()),
-    )
 
 
 def evidence_cells(
@@ -128,32 +106,24 @@ def part_cells(
     return {"instances": _met(release, part[0], nodes[1])}
 
 
-def known_counts(
-    nodes: pl.DataFrame, pairs: pl.LazyFrame, residuals: pl.DataFrame, release: Release
-) -> Iterator[tuple[Cell, int]]:
-    """All counts that readers might infer, by cell.
+def known_counts(run: Record) -> Iterator[tuple[Cell, int]]:
+    """All counts of a run that readers might infer, by cell.
 
     These are the counts of every node in use, those below every parent with residual nodes and, if
     the programs distinguish all labels, those of every pair of nodes in use.
-
-    Args:
-        nodes: The run's node table.
-        pairs: The run's pair table.
-        residuals: The run's residual table.
-        release: What readers know from the totals.
     """
-    for node, support, direct in nodes.select("node", "support", "direct").iter_rows():
+    for node, support, direct in run.nodes.select("node", "support", "direct").iter_rows():
         if support:
             yield carried(node), support
             yield labelled(node), direct
-    throughout = residuals.filter(pl.col("residual") == "all")
+    throughout = run.residuals.filter(pl.col("residual") == "all")
     for parent, k, n in throughout.select("parent", "k", "n").iter_rows():
         yield only_residual_below(parent), k
         yield labelled_below(parent), n
-    if not seen_whole(release):
+    if not seen_whole(run.release):
         return
-    joints = {(a, b): n for a, b, n in pairs.select("a", "b", "joint").collect().iter_rows()}
-    for a, b in combinations(release.supports, 2):
+    joints = {(a, b): n for a, b, n in run.pairs.select("a", "b", "joint").collect().iter_rows()}
+    for a, b in combinations(run.release.supports, 2):
         yield (
             together(carried(a), carried(b)),
             joints.get((a, b), joints.get((b, a), 0)),
@@ -177,15 +147,15 @@ def depths_shown(rows: list[dict[str, Any]], counts: Published) -> list[dict[str
     """Rows of the depths, with counts and bounds withheld that other counts make unsafe."""
     return [
         {**row, "labels": None, "share": None}
-        if str(told := counts[labels_at(row["depth"])]).startswith(">") and told != row["labels"]
+        if str(own := counts[labels_at(row["depth"])]).startswith(">") and own != row["labels"]
         else row
         for row in rows
     ]
 
 
-def scope_counts(model: ModelPart | None, nodes: pl.DataFrame) -> Iterator[tuple[Cell, int]]:
+def scope_counts(run: Record) -> Iterator[tuple[Cell, int]]:
     """Instances that carry each node that a model is measured in, by cell."""
-    scopes = () if model is None else sorted(model.scopes)
-    within = nodes.filter(pl.col("node").is_in(scopes) & (pl.col("support") > 0))
+    scopes = () if run.model is None else sorted(run.model.scopes)
+    within = run.nodes.filter(pl.col("node").is_in(scopes) & (pl.col("support") > 0))
     for node, support in within.select("node", "support").iter_rows():
         yield carried(node), support

@@ -1,140 +1,22 @@
-"""The result of an audit: findings, checks, and all tables."""
+"""The result of an audit: its record, with the view that may be shared."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
-
-import polars as pl
+from typing import Any
 
 from audit.base.plurals import counted
-from audit.results.changes_since import Remembered
-from audit.results.disclosure import Earlier, Quantity
-from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Status
-from audit.results.other_views import OtherViews
-from audit.results.parts.analysis_part import AnalysisPart
-from audit.results.parts.model_part import ModelPart
-from audit.results.parts.part import ResultPart
+from audit.results.record import Record
 from audit.results.shared_view import SharedView
 
-COUNTED = "counted"
-"""Format of data that were counted in batches, so that individual instances are not available."""
-Kind = TypeVar("Kind", bound=ResultPart)
-STRATA = {"most_labels": pl.Int64}
-BRANCH_PAIRS: dict[str, Any] = {
-    "a": pl.String,
-    "b": pl.String,
-    "found": pl.Int64,
-    "excess": pl.Float64,
-    "label_pairs": pl.Float64,
-    "label_pairs_expected": pl.Float64,
-}
 
-
-@dataclass(frozen=True, repr=False, eq=False)
-class AuditResult:
+class AuditResult(Record):
     """Everything one audit measured and found.
 
     ``shared()`` returns the view that may be published; the tables themselves are not suppressed.
     """
-
-    identity: Mapping[str, Any]
-    ledger: Mapping[str, Any]
-    policy: Mapping[str, Any]
-    """The policy as applied, with ``min_cell``, ``max_findings``, thresholds and branch rules."""
-    checks: tuple[CheckResult, ...]
-    nodes: pl.DataFrame
-    edges: pl.DataFrame
-    pairs: pl.LazyFrame
-    residuals: pl.DataFrame
-    parts: tuple[ResultPart, ...] = ()
-    """What else was measured: of a model, of drift, and by analyses."""
-    cases: pl.LazyFrame | None = None
-    """``finding`` (id) and ``instance``: one row per instance behind each finding, in report order;
-        never shared. None if the data were only counted."""
-    instances: pl.LazyFrame | None = None
-    """``instance, node, label, score, group``: the values of each instance before aggregation;
-        never shared. None unless the run was read from a folder that keeps them."""
-    strata: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=STRATA))
-    """``most_labels``: greatest number of labels in each length stratum of the pair scan, except
-    the
-        last."""
-    branch_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=BRANCH_PAIRS))
-    """The map of branches: reported pairs between two branches (within one if ``a = b``), their
-        instances in excess, and the observed and expected label pairs."""
-    earlier: Earlier | None = None
-    """What readers know from the shared view of the reference run; None without one."""
-    others: OtherViews | None = None
-    """What readers know from other shared views of the same data that this one is protected with;
-    None without any."""
-    waivers: tuple[Mapping[str, Any], ...] = ()
-    counted_with: Mapping[str, Any] = field(default_factory=dict)
-    """The complete policy that the run was counted with, as JSON; empty for the default policy."""
-    inputs: tuple[Mapping[str, str], ...] = field(default=())
-    """``role, path, sha256`` of each file read; used for the manifests only."""
-    data_sha256: str = ""
-    """Digest of the data; never shared, since it would allow testing guesses of unknown counts."""
-    reference: Remembered | None = None
-    """The part of the reference run that is kept; None without a reference."""
-    held: object = None
-    """Keeps the temporary files of the pair table alive until it is in a run folder; None if
-    none.
-    """
-    sha256: str | None = None
-    """Digest of the ``result.json`` that it was read from; None if it was not read from a run."""
-
-    @property
-    def model(self) -> ModelPart | None:
-        """What was measured of a model; None without predictions."""
-        return self.part(ModelPart)
-
-    @property
-    def metrics(self) -> tuple[Mapping[str, Any], ...]:
-        """``name, scope, value, low, high, n, parameters`` of the model's metrics, if any."""
-        return () if self.model is None else self.model.metrics
-
-    def part(self, kind: type[Kind]) -> Kind | None:
-        """The part of a kind; None if the result has none."""
-        return next((part for part in self.parts if isinstance(part, kind)), None)
-
-    @property
-    def analyses(self) -> tuple[AnalysisPart, ...]:
-        """What analyses measured, in their order."""
-        return tuple(part for part in self.parts if isinstance(part, AnalysisPart))
-
-    def analysis(self, name: str) -> AnalysisPart | None:
-        """What an analysis of a name measured; None if the result has none."""
-        return next((part for part in self.analyses if part.name == name), None)
-
-    @property
-    def called(self) -> str:
-        """What its instances are called."""
-        return next((part.called for part in self.analyses), "instances")
-
-    @cached_property
-    def findings(self) -> pl.DataFrame:
-        """All findings, folded ones included, unsuppressed, in report order: one row per finding.
-
-        Columns ``check, id, severity, nodes, statement, touched, strength, evidence, parts,
-        curator, data_user, key, folded_into, judgement, beside``; ``evidence``, ``parts`` and
-        ``judgement`` are JSON.
-        """
-        rows = [_finding_row(finding) for check in self.checks for finding in check.in_order()]
-        return pl.DataFrame(rows, schema=_FINDINGS)
-
-    @property
-    def status(self) -> Status:
-        """The worst status of all applicable checks; not_applicable if nothing could be judged.
-
-        A passing check of the data or a model counts only if its denominator is above 0.
-        """
-        order: tuple[Status, ...] = ("error", "fail", "warn", "note", "pass")
-        judged = (c for c in self.checks if c.denominator and c.name not in OF_WAIVERS)
-        found = {check.status for check in self.checks} - {"pass"} | {c.status for c in judged}
-        return next((status for status in order if status in found), "not_applicable")
 
     def shared(self) -> dict[str, Any]:
         """The view that may be published: the content of ``result.json``, HTML and PDF.
@@ -160,7 +42,7 @@ class AuditResult:
         return (
             f"AuditResult({self.status}: {counted(total, 'findings')} in "
             f"{counted(len(self.checks), 'checks')}, "
-            f"{counted(int(self.ledger['instances']), 'instances')})"
+            f"{counted(self.size, 'instances')})"
         )
 
     def _repr_markdown_(self) -> str:
@@ -171,58 +53,6 @@ class AuditResult:
         )
         heading = "| check | status | findings | looked at |\n|---|---|---:|---|"
         return f"**{self!r}**\n\n{heading}\n{rows}\n"
-
-
-_FINDINGS: dict[str, Any] = {
-    "check": pl.String,
-    "id": pl.String,
-    "severity": pl.String,
-    "nodes": pl.List(pl.String),
-    "statement": pl.String,
-    "touched": pl.Int64,
-    "strength": pl.Float64,
-    "evidence": pl.String,
-    "parts": pl.String,
-    "curator": pl.String,
-    "data_user": pl.String,
-    "key": pl.List(pl.String),
-    "folded_into": pl.List(pl.String),
-    "judgement": pl.String,
-    "beside": pl.List(pl.List(pl.String)),
-}
-
-
-def _finding_row(finding: Finding) -> dict[str, Any]:
-    return {
-        "check": finding.check,
-        "id": finding.id,
-        "severity": finding.severity,
-        "nodes": list(finding.nodes),
-        "statement": finding.statement,
-        "touched": finding.touched,
-        "strength": finding.strength,
-        "evidence": _evidence_json(finding.evidence),
-        "parts": json.dumps(
-            [
-                {
-                    "nodes": part.nodes,
-                    "evidence": json.loads(_evidence_json(part.evidence)),
-                }
-                for part in finding.parts
-            ],
-            ensure_ascii=False,
-        ),
-        "curator": finding.curator,
-        "data_user": finding.data_user,
-        "key": list(finding.key),
-        "folded_into": list(finding.folded_into),
-        "judgement": json.dumps(asdict(finding.judgement), ensure_ascii=False),
-        "beside": [list(pair) for pair in finding.beside],
-    }
-
-
-def _evidence_json(evidence: Mapping[str, Quantity]) -> str:
-    return json.dumps({name: asdict(quantity) for name, quantity in evidence.items()})
 
 
 def _copied(value: Any) -> Any:

@@ -6,21 +6,23 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from audit.results.disclosure import (
+from audit.disclosure import (
     AT_MOST,
+    DENOMINATOR,
     WHOLE,
     Cell,
+    Known,
+    NumberId,
     Quantity,
     Release,
     Shown,
     least,
-    opened_parts,
     shown,
     shown_count,
-    tightened,
+    suppress_breakdown,
+    with_tight_bounds,
 )
 from audit.results.findings import OF_MODEL, CheckResult, Finding, Part, Waived
-from audit.results.other_views import DENOMINATOR, NumberId, OtherViews
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     evidence_cells,
@@ -76,12 +78,12 @@ def numbers_of(
         shared: The same in the shared view.
         cells: Names of its evidence that are counts of nodes and pairs, which programs protect.
     """
-    told = {tuple(node["id"] for node in part["nodes"]): part for part in shared["parts"]}
+    parts = {tuple(node["id"] for node in part["nodes"]): part for part in shared["parts"]}
     own = {name: one for name, one in finding.evidence.items() if name not in cells}
     lines: list[tuple[tuple[str, ...], Mapping[str, Quantity], Mapping[str, Shown]]]
     lines = [((), own, shared["evidence"])]
     if finding.check in OF_MODEL or finding.check not in _SEEN_TOGETHER:
-        lines += [(p.nodes, p.evidence, told[p.nodes]["evidence"]) for p in finding.parts]
+        lines += [(p.nodes, p.evidence, parts[p.nodes]["evidence"]) for p in finding.parts]
     for nodes, evidence, numbers in lines:
         for name, quantity in evidence.items():
             if quantity.kind == "count":
@@ -90,26 +92,26 @@ def numbers_of(
 
 def shared_denominator(
     check: CheckResult,
-    told: Sequence[tuple[Finding, Mapping[str, Any]]],
+    published: Sequence[tuple[Finding, Mapping[str, Any]]],
     totals: Sequence[int],
     min_cell: int,
-    others: OtherViews | None,
+    known: Known,
 ) -> Shown:
     """What a check looked at: a bound where it is a small cell, or a count that is withheld.
 
     Args:
         check: The check.
-        told: Its findings that are shown, each with what the shared view says of it.
+        published: Its findings that are shown, each with what the shared view says of it.
         totals: Numbers of instances, and of those with labels, which are printed too.
         min_cell: Smallest count that may be shown.
-        others: What other views tell, so that it is told no finer than there.
+        known: What readers know already: it is shown no finer than there.
     """
     value = check.denominator
     if min_cell <= 1 or value in totals:
         return value
     withheld = (
         quantity.value == value and shared["evidence"][name] != value
-        for finding, shared in told
+        for finding, shared in published
         for name, quantity in finding.evidence.items()
         if quantity.kind == "count"
     )
@@ -117,16 +119,16 @@ def shared_denominator(
     alone = shown_count(value, totals, min_cell) if of_instances else value
     hidden = isinstance(alone, int) and any(withheld) and value >= min_cell
     own = f">{min_cell - 1}" if hidden else alone
-    return own if others is None else others.no_finer((check.name, (), DENOMINATOR), value, own)
+    return known.no_finer((check.name, (), DENOMINATOR), value, own)
 
 
 def shared_finding(
     finding: Finding,
     min_cell: int,
     titles: Mapping[str, str | None],
-    told: Sequence[Mapping[str, Shown]] = (),
+    elsewhere: Sequence[Mapping[str, Shown]] = (),
     totals: Sequence[int] = (),
-    others: OtherViews | None = None,
+    known: Known | None = None,
 ) -> dict[str, Any]:
     """Make a finding for the shared view: suppressed evidence, and the statement filled in with it.
 
@@ -134,20 +136,19 @@ def shared_finding(
         finding: The finding.
         min_cell: Smallest count that may be shown.
         titles: Title of each node.
-        told: Counts as they are shown elsewhere, by name of evidence: those of the finding, then
-            of each part; empty if none is.
+        elsewhere: Counts as they are shown elsewhere, by name of evidence: those of the finding,
+            then of each part; empty if none is.
         totals: Numbers of instances, and of those with labels, which are printed too.
-        others: What other views tell, so that no count is told finer than there.
+        known: What readers know already: no count is shown finer than there.
 
     Parts are ranked by published values, ties by their nodes.
     """
-    known, *of_parts = told or [{}] * (1 + len(finding.parts))
+    own, *of_parts = elsewhere or [{}] * (1 + len(finding.parts))
     if min_cell > 1:
-        known, *of_parts = _beside_each_other(finding, min_cell, known, of_parts)
-        if others is not None:
-            known, *of_parts = _no_finer(finding, min_cell, [known, *of_parts], others)
-    evidence = tightened(
-        finding.evidence, shown(finding.evidence, min_cell, known), min_cell, *totals
+        lines = _beside_each_other(finding, min_cell, own, of_parts)
+        own, *of_parts = _no_finer(finding, min_cell, lines, known or Known())
+    evidence = with_tight_bounds(
+        finding.evidence, shown(finding.evidence, min_cell, own), min_cell, *totals
     )
     of_parts = [{WHOLE: evidence.get("instances", 0), **part} for part in of_parts]
     parts = _ranked_parts(finding, min_cell, of_parts)
@@ -179,20 +180,20 @@ def _answered_for(waiver: Waived | None) -> dict[str, dict[str, str] | None]:
 
 
 def _no_finer(
-    finding: Finding, min_cell: int, told: Sequence[Mapping[str, Shown]], others: OtherViews
+    finding: Finding, min_cell: int, elsewhere: Sequence[Mapping[str, Shown]], known: Known
 ) -> list[Mapping[str, Shown]]:
-    """Counts as they are shown, those told in other views no finer than there."""
+    """Counts as they are shown, no finer than readers know them from other views."""
     lines = [((), finding.evidence), *((part.nodes, part.evidence) for part in finding.parts)]
     return [
         {
-            **known,
+            **own,
             **{
-                name: others.no_finer((finding.id, nodes, name), evidence[name].value, one)
-                for name, one in shown(evidence, min_cell, known).items()
+                name: known.no_finer((finding.id, nodes, name), evidence[name].value, one)
+                for name, one in shown(evidence, min_cell, own).items()
                 if evidence[name].kind == "count"
             },
         }
-        for (nodes, evidence), known in zip(lines, told, strict=True)
+        for (nodes, evidence), own in zip(lines, elsewhere, strict=True)
     ]
 
 
@@ -225,19 +226,19 @@ def _beside_each_other(
         return [known, *of_parts]
     evidence = shown(finding.evidence, min_cell, known)
     alone = [
-        shown(part.evidence, min_cell, told)["instances"]
-        for part, told in zip(finding.parts, of_parts, strict=True)
+        shown(part.evidence, min_cell, line)["instances"]
+        for part, line in zip(finding.parts, of_parts, strict=True)
     ]
     sums = [name for name in _SUMS if name in evidence and _is_sum(finding, name)]
     lines = next((evidence[n] for n in _LINES if n in evidence and n not in sums), None)
     always = [name for name in sums if finding.evidence[name].kind == "exempt"]
     hidden = [name for name in sums if name not in always]
-    cells = [told["instances"] for told in of_parts if "instances" in told]
+    cells = [line["instances"] for line in of_parts if "instances" in line]
     withheld: dict[str, Shown] = {}
     for open_ in ((), hidden, ["instances"])[any(map(_is_more, cells)) :]:
         for name in (name for name in open_ if name in evidence):
             withheld[name] = f">{min_cell - 1}" if least(evidence[name]) >= min_cell else ">0"
-        opened, narrow = opened_parts(
+        opened, narrow = suppress_breakdown(
             [int(one.value or 0) for one in counts if one],
             alone,
             min_cell,
@@ -245,17 +246,17 @@ def _beside_each_other(
             made_up=withheld.get("instances", evidence.get("instances")),
             summed=[withheld.get(name, evidence[name]) for name in hidden],
             exempt=[int(n) for name in always if isinstance(n := evidence[name], int)],
-            at_most=[told.get(AT_MOST) for told in of_parts],
+            at_most=[line.get(AT_MOST) for line in of_parts],
         )
         if not narrow and (open_ or not cells or opened == alone):
             break
-    parts = [{**told, "instances": one} for told, one in zip(of_parts, opened, strict=True)]
+    parts = [{**line, "instances": one} for line, one in zip(of_parts, opened, strict=True)]
     return [{**known, **withheld}, *parts]
 
 
-def _is_more(told: Shown) -> bool:
+def _is_more(shown: Shown) -> bool:
     """Whether a count is withheld although it is not small, since others would tell by it."""
-    return told is None or (isinstance(told, str) and told.startswith(">"))
+    return shown is None or (isinstance(shown, str) and shown.startswith(">"))
 
 
 def _is_sum(finding: Finding, name: str) -> bool:
@@ -264,11 +265,11 @@ def _is_sum(finding: Finding, name: str) -> bool:
 
 
 def _ranked_parts(
-    finding: Finding, min_cell: int, told: Sequence[Mapping[str, Shown]]
+    finding: Finding, min_cell: int, elsewhere: Sequence[Mapping[str, Shown]]
 ) -> list[tuple[Part, dict[str, Shown]]]:
     parts = [
-        (part, tightened(part.evidence, shown(part.evidence, min_cell, known), min_cell))
-        for part, known in zip(finding.parts, told, strict=True)
+        (part, with_tight_bounds(part.evidence, shown(part.evidence, min_cell, known), min_cell))
+        for part, known in zip(finding.parts, elsewhere, strict=True)
     ]
     return sorted(parts, key=lambda part: (-least(part[1].get("instances")), part[0].nodes))
 

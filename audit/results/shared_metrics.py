@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from audit.results.disclosure import is_small, shown_count
+from audit.disclosure import is_small, shown_count
 
 SHARES = ("accuracy", "accuracy_alignment", "recovered", "lost")
 """Metrics that are a count divided by n, so that the value discloses a count."""
@@ -21,7 +21,7 @@ _OVER_CUTS = ("hierarchical_precision", "hierarchical_recall", "hierarchical_f1"
 """Metrics that sum what is right over all cuts, where each instance has one answer."""
 
 Family: TypeAlias = tuple[str, ...]
-"""Counts that are told together or not at all: a word, and what it is of."""
+"""Counts that are shown together or not at all: a word, and what it is of."""
 _SIZE: Family = ("size",)
 _ALL = "all"
 """The scope of all instances."""
@@ -49,24 +49,25 @@ def shared_metrics(
     """Metrics as published: withheld if n, or a count that values disclose, is small.
 
     A count is one of a scope, or of what remains of a scope beside those within it. The finest cut
-    at which counts may be told is told first, then each coarser one that differs by none or enough.
+    at which counts may be shown is first, then each coarser one that differs by none or enough.
     """
     if min_cell <= 1:
         return [dict(metric) for metric in metrics]
-    told = _Told(metrics, min_cell, scopes or Scopes())
-    return [_shown(metric, told) for metric in metrics]
+    published = _Published(metrics, min_cell, scopes or Scopes())
+    return [_shown(metric, published) for metric in metrics]
 
 
-def _shown(metric: Mapping[str, Any], told: _Told) -> dict[str, Any]:
-    m, n = told.min_cell, metric["n"]
-    if not (is_small(n, m) or _bounds_few(metric, m)) and told.all_of(metric, told.needs(metric)):
+def _shown(metric: Mapping[str, Any], published: _Published) -> dict[str, Any]:
+    m, n = published.min_cell, metric["n"]
+    small = is_small(n, m) or _bounds_few(metric, m)
+    if not small and published.all_of(metric, published.needs(metric)):
         return dict(metric)
     hidden = {**metric, **dict.fromkeys(("value", "low", "high"))}
-    if told.all_of(metric, told.needs_of_n(metric)):
+    if published.all_of(metric, published.needs_of_n(metric)):
         return {**hidden, "n": shown_count(n, [], m)}
     if metric["name"] in _OF_MISTAKES or not n:
         return {**hidden, "n": None}  # bounds of parts would tell much of a sum
-    bound = shown_count(n, told.known_sizes(metric["scope"]), m)
+    bound = shown_count(n, published.known_sizes(metric["scope"]), m)
     return {**hidden, "n": bound if isinstance(bound, str) else f">{m - 1}"}
 
 
@@ -77,8 +78,8 @@ def _bounds_few(metric: Mapping[str, Any], min_cell: int) -> bool:
     return any(0 < part < min_cell for part in sums)
 
 
-class _Told:
-    """The families of counts that may be told of each scope."""
+class _Published:
+    """The families of counts that may be shown of each scope."""
 
     def __init__(self, metrics: Sequence[Mapping[str, Any]], min_cell: int, scopes: Scopes) -> None:
         self.min_cell, self._scopes = min_cell, scopes
@@ -98,11 +99,11 @@ class _Told:
                     self._of[family] = self._accepted(family, able)
 
     def all_of(self, metric: Mapping[str, Any], families: Collection[Family]) -> bool:
-        """Whether these counts are told of a metric's scope."""
+        """Whether these counts are shown of a metric's scope."""
         return all(metric["scope"] in self._of.get(family, ()) for family in families)
 
     def known_sizes(self, scope: str) -> list[int]:
-        """The number of instances of a scope, where it is told."""
+        """The number of instances of a scope, where it is published."""
         return [self._size(scope)] if scope in self._of[_SIZE] else []
 
     def needs(self, metric: Mapping[str, Any]) -> list[Family]:
@@ -151,7 +152,7 @@ class _Told:
         return all(scope in self._of.get(one, ()) for one in needed)
 
     def _tell_cuts(self, candidates: Sequence[str]) -> None:
-        """From the finest cut on; a coarser one is told of scopes where the last one is."""
+        """From the finest cut on; a coarser one is shown of scopes where the last one is."""
         able = [scope for scope in candidates if scope in self._of[_SIZE]]
         for cut in self._cuts:
             accepted = self._accepted(("cut", cut), able)
@@ -160,7 +161,7 @@ class _Told:
                 able = [scope for scope in able if scope in accepted]
 
     def _accepted(self, family: Family, candidates: Sequence[str]) -> set[str]:
-        """Scopes of which counts may be told, and with them what remains of those above."""
+        """Scopes of which counts may be shown, and with them what remains of those above."""
         counts, rest = dict[str, list[int]](), dict[str, list[int]]()
         for scope in candidates:
             own = list(self._counts(scope, family))
@@ -209,7 +210,7 @@ class _Told:
             yield abs(wrong - n)
 
     def _right(self, scope: str, cut: str) -> Iterator[int]:
-        """Right and wrong answers at a cut, and by how many a finer one that is told differs."""
+        """Right and wrong answers at a cut, and by how many a finer one that is shown differs."""
         rows = [row for row in self._rows[scope].values() if row["name"] == "accuracy"]
         right = {_cut(row): (abs(_counted(row)), _n(row)) for row in rows}
         own = right.get(cut, (0, 0))

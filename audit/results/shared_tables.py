@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from audit.results.disclosure import DIGITS, Shown, shown_in_steps
+from audit.disclosure import DIGITS, Shown, shown_in_steps
 
 CHANCES = frozenset(("p", "q", "p_t", "p_permutation", "p_value", "q_value"))
 """Names of p-values and q-values, as are those that end in ``_p`` and ``_q``."""

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from audit.results.changes_since import bounds_since, since_reference
-from audit.results.coverage import coverage
-from audit.results.depths_since import SHALLOWER, told_loss
-from audit.results.disclosure import (
+from audit.disclosure import (
     AT_MOST,
     BESIDE,
+    DENOMINATOR,
     Cell,
-    Earlier,
+    Known,
+    NumberId,
     Quantity,
-    Release,
     Shown,
     carried,
     left_possible,
@@ -24,10 +22,9 @@ from audit.results.disclosure import (
     protected,
     shown,
 )
+from audit.results.coverage import coverage
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Place, shown_place
-from audit.results.lineage import lineage
 from audit.results.model_overview import confused, confused_counts, model_overview
-from audit.results.other_views import DENOMINATOR, NumberId, OtherViews
 from audit.results.overview import Pictured, Published, overview, pictured
 from audit.results.parts.analysis_part import OTHERS
 from audit.results.parts.drift_part import DriftPart
@@ -40,10 +37,11 @@ from audit.results.published_cells import (
     known_counts,
     pair_cells,
     reference_cells,
-    release_of,
     scope_counts,
     whole_cells,
 )
+from audit.results.record import Record
+from audit.results.reference_changes import SHALLOWER, bounds_since, depth_loss, since_reference
 from audit.results.shared_findings import (
     cells_of,
     counts_of,
@@ -54,99 +52,87 @@ from audit.results.shared_findings import (
     withhold_ranks,
 )
 from audit.results.shared_metrics import Scopes
-
-if TYPE_CHECKING:
-    from audit.results.result import AuditResult
+from audit.results.shared_nodes import lineage
 
 SCHEMA_VERSION = "3.0"
 
 
 class SharedView:
-    """Builder of the shared view of a result, and of what its readers can infer from it.
+    """Builder of the shared view of a run, and of what its readers can infer from it."""
 
-    Args:
-        result: The result.
-    """
-
-    def __init__(self, result: AuditResult) -> None:
-        self.result = result
+    def __init__(self, run: Record) -> None:
+        self.run = run
 
     def as_dict(self) -> dict[str, Any]:
         """The view as plain data, the content of ``result.json``; see `AuditResult.shared`."""
-        titles = dict(self.result.nodes.select("node", "title").iter_rows())
-        checks = [self._shared_check(check, titles) for check in self.result.checks]
+        checks = [self._shared_check(check) for check in self.run.checks]
         overview = self._overview
         return {
             "schema_version": SCHEMA_VERSION,
-            "identity": dict(self.result.identity),
-            "ledger": dict(self.result.ledger),
-            "policy": dict(self.result.policy),
-            "status": self.result.status,
+            "identity": dict(self.run.identity),
+            "ledger": dict(self.run.ledger),
+            "policy": dict(self.run.policy),
+            "status": self.run.status,
             "checks": checks,
             "since_reference": self._since_reference(checks),
             **self._of_parts,
-            "waivers": [dict(waiver) for waiver in self.result.waivers],
+            "waivers": [dict(waiver) for waiver in self.run.waivers],
             "overview": {
                 **overview,
-                "lineage": lineage(checks, overview["tree"], self.result.edges, titles),
+                "lineage": lineage(checks, overview["tree"], self.run.edges, self.run.titles),
             },
         }
 
-    def as_earlier_of(self, later: SharedView) -> Earlier | None:
+    def as_earlier_of(self, later: SharedView) -> Known | None:
         """What readers of a later release know of this one; None if the hierarchy differs.
 
         If the residual nodes differ, counts of residual use have another meaning and are left out.
         """
-        if (
-            self.result.identity["hierarchy"]["sha256"]
-            != later.result.identity["hierarchy"]["sha256"]
-        ):
+        hierarchies = {view.run.identity["hierarchy"]["sha256"] for view in (self, later)}
+        if len(hierarchies) > 1:
             return None
-        told = self._read
-        if self.result.others is not None:
-            told = told.beside(self.result.others.counts)
-        if self._release.residual == later._release.residual:
-            return told
-        counts = {cell: count for cell, count in told.counts.items() if not of_residual(cell)}
-        ranges = {cell: ends for cell, ends in told.ranges.items() if not of_residual(cell)}
-        return replace(told, counts=counts, ranges=ranges)
+        known = replace(self._read.beside(self.run.known), numbers={})
+        if self.run.release.residual == later.run.release.residual:
+            return known
+        counts = {cell: count for cell, count in known.counts.items() if not of_residual(cell)}
+        ranges = {cell: ends for cell, ends in known.ranges.items() if not of_residual(cell)}
+        return replace(known, counts=counts, ranges=ranges)
 
-    def as_other_view(self) -> OtherViews:
+    def as_other_view(self) -> Known:
         """What readers of another view of the same data know of it from this one.
 
         That is also what they know from the views that this one is protected with.
         """
         numbers = dict[NumberId, tuple[int, Shown]]()
-        checks = zip(self.result.checks, self.as_dict()["checks"], strict=True)
-        for check, told in checks:
-            numbers[check.name, (), DENOMINATOR] = check.denominator, told["denominator"]
+        checks = zip(self.run.checks, self.as_dict()["checks"], strict=True)
+        for check, shared in checks:
+            numbers[check.name, (), DENOMINATOR] = check.denominator, shared["denominator"]
             findings = {finding.id: finding for finding in check.standing}
-            for one in told["findings"]:
+            for one in shared["findings"]:
                 finding = findings[one["id"]]
-                numbers |= numbers_of(finding, one, cells_of(self._release, finding)[0])
-        own = OtherViews(self._read.renamed(self._release), numbers)
-        return own if self.result.others is None else self.result.others.beside(own)
+                numbers |= numbers_of(finding, one, cells_of(self.run.release, finding)[0])
+        own = replace(self._read.renamed(self.run.release), numbers=numbers)
+        return replace(self.run.known, earlier=None).beside(own)
 
     @cached_property
-    def _read(self) -> Earlier:
+    def _read(self) -> Known:
         """The counts of nodes and pairs, with what the published ones leave possible."""
-        release = self._release
-        known = known_counts(self.result.nodes, self.result.pairs, self.result.residuals, release)
-        told = self._published if self._min_cell > 1 else self._counts
-        ranges = left_possible(told, release, self._min_cell, self._shares)
-        counts = dict(known) | self._counts
-        return Earlier(release.labelled, release.assertions, counts, ranges)
+        release = self.run.release
+        published = self._published if self.run.min_cell > 1 else self._counts
+        ranges = left_possible(published, release, self.run.min_cell, self._shares)
+        counts = dict(known_counts(self.run)) | self._counts
+        return Known(release.labelled, release.assertions, counts, ranges)
 
     def _since_reference(self, checks: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-        if self.result.reference is None:
+        if self.run.reference is None:
             return None
-        ids = {check.name: check.ids for check in self.result.checks}
-        return since_reference(self.result.reference, checks, ids, self._depths[1])
+        ids = {check.name: check.ids for check in self.run.checks}
+        return since_reference(self.run.reference, checks, ids, self._depths[1])
 
     @property
     def _depths(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Labels by depth, kept of the reference and now; empty without one of this hierarchy."""
-        before, identity = self.result.reference, self.result.identity
+        before, identity = self.run.reference, self.run.identity
         if before is None or before["hierarchy"] != identity["hierarchy"]["sha256"]:
             return [], []
         return before["depths"], self._overview["coverage"]["depths"]
@@ -154,16 +140,16 @@ class SharedView:
     def _loss(self, finding: Finding) -> dict[str, Shown]:
         """What is shown otherwise than it is of a loss of depth since the reference."""
         found = (finding.check, finding.key) == SHALLOWER
-        return told_loss(finding.evidence, *self._depths) if found else {}
+        return depth_loss(finding.evidence, *self._depths) if found else {}
 
     @property
     def _of_parts(self) -> dict[str, Any]:
-        model, min_cell = self.result.model, self._min_cell
+        model, min_cell = self.run.model, self.run.min_cell
         entries = dict(
             ModelPart.absent() if model is None else model.shared(min_cell, self._scopes_of(model))
         )
         others: dict[str, Any] = {}
-        for part in self.result.analyses:
+        for part in self.run.analyses:
             own = part.shared(min_cell)
             entries["metrics"] = [*entries["metrics"], *part.metrics(own)]
             (entries if part.listed else others)[part.name] = own
@@ -171,7 +157,7 @@ class SharedView:
 
     def _scopes_of(self, model: ModelPart) -> Scopes:
         """How the scopes of a model's metrics lie, with the supports that are shown."""
-        release, named = self._release, model.scopes
+        release, named = self.run.release, model.scopes
         return Scopes(
             above={one: (release.at_or_above(one) & named) - {one} for one in named},
             apart=release.assertions == release.labelled
@@ -185,75 +171,44 @@ class SharedView:
 
     @cached_property
     def _overview(self) -> dict[str, Any]:
-        instances = int(self.result.ledger["instances"])
-        explained = self._explained if self._min_cell > 1 else None
-        data = overview(
-            self._pictured,
-            self.result.nodes,
-            self.result.edges,
-            self._published,
-            instances,
-            explained,
-        )
-        of_model = model_overview(
-            self.result.nodes,
-            self._confused,
-            self.result.model,
-            self._published,
-            exchanged=self._exchanged,
-            instances=instances,
-            predicted=int(
-                (self.result.ledger.get("predictions") or {}).get("instances_matched", 0)
-            ),
-            min_cell=self._min_cell,
-        )
-        use = coverage(self.result.nodes, self.result.part(DriftPart), min_cell=self._min_cell)
-        depths = depths_shown(use["depths"], self._published)
-        return {**data, **of_model, "coverage": {**use, "depths": depths}}
+        explained = self._explained if self.run.min_cell > 1 else None
+        use = coverage(self.run.nodes, self.run.part(DriftPart), min_cell=self.run.min_cell)
+        return {
+            **overview(self._pictured, self.run, self._published, explained),
+            **model_overview(self.run, self._confused, self._published, self._exchanged),
+            "coverage": {**use, "depths": depths_shown(use["depths"], self._published)},
+        }
 
     @cached_property
     def _pictured(self) -> Pictured:
-        return pictured(
-            self.result.nodes,
-            self.result.pairs,
-            self.result.residuals,
-            self.result.branch_pairs,
-            instances=int(self.result.ledger["instances"]),
-            min_cell=self._min_cell,
-        )
+        return pictured(self.run)
 
     @cached_property
     def _confused(self) -> list[dict[str, Any]]:
-        return confused(self.result.nodes, self.result.pairs, self.result.model)
+        return confused(self.run)
 
     @property
     def _exchanged(self) -> dict[tuple[str, str], int]:
         """Exchanges of each two labels that a shown finding tells."""
-        kept = (
-            f for check in self.result.checks if check.name == EXCHANGES for f in self._kept(check)
-        )
+        checks = (check for check in self.run.checks if check.name == EXCHANGES)
+        kept = (finding for check in checks for finding in self._kept(check))
         return {(f.nodes[0], f.nodes[1]): f.touched for f in kept}
-
-    @cached_property
-    def _release(self) -> Release:
-        return release_of(self.result.nodes, self.result.edges, self.result.ledger)
 
     @cached_property
     def _published(self) -> Published:
         """Every published count of nodes and pairs, as it may be shown beside all the others."""
-        if self._min_cell <= 1:
+        if self.run.min_cell <= 1:
             return self._drawn_counts
         beside: dict[Cell, set[int]] = {}
         for cell, quantity in self._of_findings:
             beside.setdefault(cell, set()).update(quantity.totals)
         return protected(
             self._counts,
-            self._release,
-            self._min_cell,
-            self._shares,
-            beside,
-            self.result.earlier,
-            None if self.result.others is None else self.result.others.counts,
+            self.run.release,
+            self.run.min_cell,
+            self.run.known,
+            shares=self._shares,
+            beside=beside,
         )
 
     @cached_property
@@ -268,8 +223,8 @@ class SharedView:
         return {
             **dict(self._pictured.counts()),
             **dict(confused_counts(self._confused)),
-            **dict(depth_counts(self.result.nodes)),
-            **dict(scope_counts(self.result.model, self.result.nodes)),
+            **dict(depth_counts(self.run.nodes)),
+            **dict(scope_counts(self.run)),
         }
 
     @property
@@ -278,9 +233,9 @@ class SharedView:
 
         Where labels are normalised, the check may read lists of codes instead, and tell nothing.
         """
-        root = self._release.root
-        if root is not None and self.result.identity["normaliser"] is None:
-            for check in self.result.checks:
+        root = self.run.release.root
+        if root is not None and self.run.identity["normaliser"] is None:
+            for check in self.run.checks:
                 if check.name == UNINFORMATIVE[0] and not check.crashed:
                     found = (f for f in check.standing if f.key == UNINFORMATIVE[1])
                     yield only_uninformative(root), sum(f.touched for f in found)
@@ -293,12 +248,12 @@ class SharedView:
 
     @cached_property
     def _of_findings(self) -> list[tuple[Cell, Quantity]]:
-        kept = (finding for check in self.result.checks for finding in self._kept(check))
-        return [pair for finding in kept for pair in counts_of(self._release, finding)]
+        kept = (finding for check in self.run.checks for finding in self._kept(check))
+        return [pair for finding in kept for pair in counts_of(self.run.release, finding)]
 
     def _kept(self, check: CheckResult) -> tuple[Finding, ...]:
         """The findings that are shown, chosen by what each tells alone."""
-        most, min_cell = int(self.result.policy["max_findings"]), self._min_cell
+        most, min_cell = int(self.run.policy["max_findings"]), self.run.min_cell
 
         def alone(finding: Finding) -> Place:
             return shown_place(finding, shown(finding.evidence, min_cell))
@@ -307,27 +262,27 @@ class SharedView:
 
     def _published_evidence(self, finding: Finding) -> Sequence[Mapping[str, Shown]]:
         known: list[dict[str, Shown]] = [{} for _ in (finding, *finding.parts)]
-        if self._min_cell > 1:
+        if self.run.min_cell > 1:
             beside: Shown = 0 if all(self._tells(pair) for pair in finding.beside) else None
             known = [
                 {BESIDE: beside, **{name: self._published[cell] for name, cell in cells.items()}}
-                for cells in cells_of(self._release, finding)
+                for cells in cells_of(self.run.release, finding)
             ]
             for part, line in zip(finding.parts, known[1:], strict=True):
                 line[AT_MOST] = self._most(whole_cells(finding.check, part.nodes))
         known[0] |= self._of_reference(finding)
         now = {name: quantity.value for name, quantity in finding.evidence.items()}
-        since = bounds_since(self._before.get(finding.id), now, self._min_cell)
+        since = bounds_since(self._before.get(finding.id), now, self.run.min_cell)
         return [{**since, **known[0], **self._loss(finding)}, *known[1:]]
 
     def _most(self, cells: Sequence[Cell]) -> Shown:
         """The least of those counts that are shown as they are."""
-        told = (self._published.get(cell) for cell in cells)
-        return min((count for count in told if isinstance(count, int)), default=None)
+        published = (self._published.get(cell) for cell in cells)
+        return min((count for count in published if isinstance(count, int)), default=None)
 
     def _of_reference(self, finding: Finding) -> dict[str, Shown]:
         """Counts of the reference, where it shows them itself and is the one that was compared."""
-        cells, given = reference_cells(finding.check, finding.key), self.result.earlier
+        cells, given = reference_cells(finding.check, finding.key), self.run.known.earlier
         if given is None or any(
             given.counted(cell) != finding.evidence[name].value for name, cell in cells.items()
         ):
@@ -336,14 +291,14 @@ class SharedView:
 
     def _tells(self, pair: tuple[str, str]) -> bool:
         """Whether both supports of a pair, and its instances, are shown as they are."""
-        cells = pair_cells(self._release, *pair).values()
+        cells = pair_cells(self.run.release, *pair).values()
         return all(isinstance(self._published.get(cell), int) for cell in cells)
 
     @cached_property
     def _explained(self) -> frozenset[tuple[str, str]]:
-        """Reported pairs of which it may be told what other finds explain."""
+        """Reported pairs of which it may be shown what other finds explain."""
         pairs = set[tuple[str, ...]]()
-        for check in self.result.checks:
+        for check in self.run.checks:
             for finding in self._kept(check) if check.name == UNEXPECTED_PAIR else ():
                 own = {part.nodes for part in finding.parts} if finding.key else {finding.nodes}
                 if all(self._tells((a, b)) for a, b in (*own, *finding.beside)):
@@ -353,32 +308,15 @@ class SharedView:
     @cached_property
     def _before(self) -> dict[str, Mapping[str, Any]]:
         """What is kept of the reference's findings, by their ids."""
-        checks = () if self.result.reference is None else self.result.reference["checks"]
+        checks = () if self.run.reference is None else self.run.reference["checks"]
         return {finding["id"]: finding for check in checks for finding in check["findings"]}
 
-    @property
-    def _min_cell(self) -> int:
-        return int(self.result.policy["min_cell"])
-
-    def _shared_check(self, check: CheckResult, titles: Mapping[str, str | None]) -> dict[str, Any]:
-        findings, kept = check.standing, self._kept(check)
-        told = [
-            (
-                finding,
-                shared_finding(
-                    finding,
-                    self._min_cell,
-                    titles,
-                    self._published_evidence(finding),
-                    self._totals,
-                    self.result.others,
-                ),
-            )
-            for finding in kept
-        ]
-        told.sort(key=lambda one: shown_place(one[0], one[1]["evidence"]))
-        total = shared_denominator(check, told, self._totals, self._min_cell, self.result.others)
-        shared = withhold_ranks([finding for _, finding in told])
+    def _shared_check(self, check: CheckResult) -> dict[str, Any]:
+        findings, kept, run = check.standing, self._kept(check), self.run
+        published = [(finding, self._shared_finding(finding)) for finding in kept]
+        published.sort(key=lambda one: shown_place(one[0], one[1]["evidence"]))
+        total = shared_denominator(check, published, self._totals, run.min_cell, run.known)
+        shared = withhold_ranks([finding for _, finding in published])
         return {
             "name": check.name,
             "title": check.title,
@@ -392,9 +330,18 @@ class SharedView:
             "findings": shared,
         }
 
+    def _shared_finding(self, finding: Finding) -> dict[str, Any]:
+        return shared_finding(
+            finding,
+            self.run.min_cell,
+            self.run.titles,
+            self._published_evidence(finding),
+            self._totals,
+            self.run.known,
+        )
+
     @property
     def _totals(self) -> tuple[int, int]:
         """Numbers of all instances, and of those with labels, which the ledger tells."""
-        ledger = self.result.ledger
-        instances = int(ledger["instances"])
-        return instances, instances - int(ledger.get("instances_without_labels", 0))
+        without = int(self.run.ledger.get("instances_without_labels", 0))
+        return self.run.size, self.run.size - without

@@ -9,7 +9,7 @@ from typing import Any
 
 from audit.base.percentages import percentage
 from audit.base.plurals import bound, of_one
-from audit.results.disclosure import (
+from audit.disclosure import (
     Shown,
     least,
 )

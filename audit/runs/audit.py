@@ -45,7 +45,8 @@ from audit.results.findings import CheckResult
 from audit.results.parts.drift_part import DriftPart
 from audit.results.parts.model_part import ModelPart
 from audit.results.parts.part import ResultPart
-from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
+from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
+from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES
 from audit.runs.cases import CaseNumbers, case_table
 from audit.runs.policy_refusals import refuse_columns, refuse_dropped_edges, refuse_other_placing

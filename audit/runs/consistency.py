@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from audit.base.errors import first_cases
-from audit.results.disclosure import Cell, carried, labelled, labelled_below, only_residual_below
-from audit.results.published_cells import evidence_cells, pair_cells, release_of
+from audit.disclosure import Cell, carried, labelled, labelled_below, only_residual_below
+from audit.results.published_cells import evidence_cells, pair_cells
 from audit.results.result import AuditResult
 
 
@@ -87,7 +87,7 @@ def _beyond_parents(result: AuditResult) -> Iterator[str]:
 
 def _other_findings(result: AuditResult) -> Iterator[str]:
     """Findings whose counts of nodes, pairs and residual use are not those of the tables."""
-    release = release_of(result.nodes, result.edges, result.ledger)
+    release = result.release
     counts_of = {
         finding.id: (evidence_cells(release, check.name, finding.nodes, finding.key), finding)
         for check in result.checks
@@ -112,7 +112,7 @@ def _counts(result: AuditResult, pairs: set[tuple[str, ...]]) -> dict[Cell, int]
 
 
 def _joints(result: AuditResult, pairs: set[tuple[str, ...]]) -> dict[Cell, int]:
-    release = release_of(result.nodes, result.edges, result.ledger)
+    release = result.release
     wanted = pl.LazyFrame(
         [(min(pair), max(pair)) for pair in sorted(pairs)],
         schema={"a": pl.String, "b": pl.String},

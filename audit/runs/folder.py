@@ -19,7 +19,7 @@ from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
 from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, silent
-from audit.results.disclosure.earlier_table import earlier_frame
+from audit.disclosure import known_frame
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.manifest import (
     MANIFEST,
@@ -296,9 +296,9 @@ def write_tables(
     _write_judged(result, restricted)
     if result.cases is not None:
         result.cases.sink_parquet(restricted / "cases.parquet")
-    if result.others is not None:
-        earlier_frame(result.others.counts).write_parquet(restricted / OTHERS)
-        (restricted / NUMBERS).write_bytes(to_json_bytes(result.others.numbers_as_json()))
+    if result.known.numbers:
+        known_frame(result.known).write_parquet(restricted / OTHERS)
+        (restricted / NUMBERS).write_bytes(to_json_bytes(result.known.numbers_as_json()))
     for part in result.parts:
         for name, table in part.tables().items():
             _write_table(table, restricted / f"{name}.parquet")
@@ -322,4 +322,4 @@ def _write_judged(result: AuditResult, restricted: Path) -> None:
     (restricted / DENOMINATORS).write_bytes(to_json_bytes(looked_at))
     if result.reference is not None:
         (restricted / REFERENCE).write_bytes(to_json_bytes(result.reference))
-        earlier_frame(result.earlier).write_parquet(restricted / EARLIER)
+        known_frame(result.known.earlier).write_parquet(restricted / EARLIER)

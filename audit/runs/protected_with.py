@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import reduce
 
 from audit.base.errors import InputError, first_cases
-from audit.results.other_views import OtherViews
+from audit.disclosure import Known
 from audit.results.result import AuditResult
 
 _READ_ALIKE = ("instances", "instances_without_labels", "groups")
@@ -47,7 +47,8 @@ def protected_beside(result: AuditResult, runs: Sequence[AuditResult]) -> AuditR
         return result
     for run in runs:
         _refuse_other_reading(result, run)
-    return replace(result, others=reduce(OtherViews.beside, (r.view.as_other_view() for r in runs)))
+    views = (run.view.as_other_view() for run in runs)
+    return replace(result, known=reduce(Known.beside, views, result.known))
 
 
 def _refuse_other_reading(result: AuditResult, run: AuditResult) -> None:

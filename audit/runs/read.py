@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,14 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import parquet_schema, read_json, read_table, sha256_of
-from audit.results.disclosure import Earlier, Quantity
-from audit.results.disclosure.earlier_table import earlier_of
+from audit.disclosure import Known, Quantity
 from audit.results.findings import CheckResult, Finding, Judgement, Part, Waived
-from audit.results.other_views import OtherViews
 from audit.results.parts.analysis_part import read_analyses
 from audit.results.parts.drift_part import DriftPart
 from audit.results.parts.model_part import ModelPart
 from audit.results.parts.part import ResultPart
-from audit.results.result import COUNTED, AuditResult
+from audit.results.record import COUNTED
+from audit.results.result import AuditResult
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.folder import (
     DENOMINATORS,
@@ -120,8 +120,7 @@ def _read(folder: Path, shared: Mapping[str, Any]) -> AuditResult:
         waivers=tuple(shared["waivers"]),
         counted_with=_counted_with(folder),
         reference=_read_reference(folder, shared),
-        earlier=_read_earlier(folder, shared),
-        others=_read_others(folder),
+        known=_read_known(folder, shared),
         inputs=tuple(listed["inputs"]),
         data_sha256=listed["data_sha256"],
         sha256=sha256_of(folder / RESULT),
@@ -164,20 +163,16 @@ def _read_reference(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any] |
     return kept
 
 
-def _read_earlier(folder: Path, shared: Mapping[str, Any]) -> Earlier | None:
-    """What the readers have of a reference; None for a run without one of its hierarchy."""
+def _read_known(folder: Path, shared: Mapping[str, Any]) -> Known:
+    """What readers know from views that the run is protected with, and from its reference."""
+    known: Known | None = Known()
+    if (folder / RESTRICTED / OTHERS).is_file():
+        counts = read_table(_restricted_file(folder, OTHERS))
+        known = Known.of(counts, read_json(_restricted_file(folder, NUMBERS)))
+    assert known is not None, "the table has its totals"
     if shared["since_reference"] is None:
-        return None
-    return earlier_of(read_table(_restricted_file(folder, EARLIER)))
-
-
-def _read_others(folder: Path) -> OtherViews | None:
-    """What the run is protected with; None for a run that is protected by itself."""
-    if not (folder / RESTRICTED / OTHERS).is_file():
-        return None
-    counts = earlier_of(read_table(_restricted_file(folder, OTHERS)))
-    assert counts is not None, "the table has its totals"
-    return OtherViews.of(counts, read_json(_restricted_file(folder, NUMBERS)))
+        return known
+    return replace(known, earlier=Known.of(read_table(_restricted_file(folder, EARLIER))))
 
 
 def _lazy_table(path: Path) -> pl.LazyFrame:
@@ -224,20 +219,13 @@ def _read_checks(
 
 
 def _read_finding(row: dict[str, Any]) -> Finding:
+    texts = ("check", "severity", "statement", "curator", "data_user", "touched", "strength")
+    parts = json.loads(row["parts"])
     return Finding(
-        check=row["check"],
-        severity=row["severity"],
+        **{name: row[name] for name in texts},
         nodes=tuple(row["nodes"]),
-        statement=row["statement"],
         evidence=_read_evidence(json.loads(row["evidence"])),
-        curator=row["curator"],
-        data_user=row["data_user"],
-        touched=row["touched"],
-        strength=row["strength"],
-        parts=tuple(
-            Part(tuple(part["nodes"]), _read_evidence(part["evidence"]))
-            for part in json.loads(row["parts"])
-        ),
+        parts=tuple(Part(tuple(one["nodes"]), _read_evidence(one["evidence"])) for one in parts),
         key=tuple(row["key"]),
         folded_into=tuple(row["folded_into"]),
         judgement=_read_judgement(json.loads(row["judgement"])),

@@ -19,10 +19,10 @@ from pydantic import (
 
 from audit.base.dag import Aggregation
 from audit.base.stored_path import StoredPath
-from audit.data.prediction_formats.transforms import Transform
+from audit.data.scores import Transform
 from audit.data.sources import Source, source_of
+from audit.hierarchies.building import Dangling
 from audit.hierarchies.coding import Unlisted
-from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.reading import built_in_named
 from audit.measure.labels_alone import FLAT
 from audit.policy.model_questions import Levels

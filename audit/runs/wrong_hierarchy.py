@@ -12,7 +12,7 @@ from audit.base.plurals import counted
 from audit.data.mapping import Ledger
 from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd import icd9_shapes, icd10
+from audit.hierarchies.icd import icd9, icd10
 
 MOSTLY = 0.5
 """Share of refused rows, or classes, above which the hierarchy is assumed to be the wrong one."""
@@ -93,7 +93,7 @@ def _guess(rows: Mapping[str, int], hierarchy: Hierarchy) -> str:
             _plain(label) in plain
         ),
         "the labels look like ICD-10: --hierarchy icd10cm may be meant": (
-            icd9_shapes.has_shape_of_icd10_alone
+            icd9.has_shape_of_icd10_alone
         ),
         "the labels look like ICD-9-CM: --hierarchy icd9cm may be meant": (
             icd10.has_shape_of_icd9_alone

@@ -9,7 +9,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from audit.results.result import COUNTED, AuditResult, to_json_bytes
+from audit.results.record import COUNTED
+from audit.results.result import AuditResult, to_json_bytes
 from reports.chapters import tables
 from reports.chapters.analyses import Analysed, analysed, labels_alone, shown
 from reports.chapters.blocks import blocks, by_result, rest_of

@@ -21,6 +21,7 @@ from audit.base.plurals import counted
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse
 from audit.data.dataset import LabelDataset
+from audit.disclosure import BESIDE, WHOLE
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Measurements, measure
@@ -29,9 +30,8 @@ from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Exclusive, Person, PersonRule
 from audit.policy.statements import BranchRule, Threshold, Waiver
-from audit.results.depths_since import SHALLOWER
-from audit.results.disclosure import BESIDE, WHOLE
 from audit.results.findings import CheckResult, Finding
+from audit.results.reference_changes import SHALLOWER
 from audit.results.wording import filled
 from audit.runs.analyses import ALL_CHECKS, ANALYSES
 from fixtures.coded import icd9cm

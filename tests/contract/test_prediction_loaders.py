@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from audit.base.errors import AuditError, FormatError, InputError
 from audit.data.formats import PREDICTION_FORMATS, read_predictions
 from audit.data.prediction_format import PredictionFormat, RawPredictions
-from audit.data.prediction_formats.transforms import as_scores
+from audit.data.scores import as_scores
 from audit.data.sources import source_of
 from fixtures.broken import BrokenFile
 from fixtures.broken_predictions import BROKEN

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from audit.cli.app import app
+from audit.disclosure import Known
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.read import read_run
 from fixtures.reader import told_together
@@ -114,10 +115,10 @@ def test_a_run_keeps_what_it_is_protected_with(made: Desk) -> None:
     listed = json.loads((run / "manifest.json").read_text())
 
     assert to_json_bytes(result.shared()) == (run / "result.json").read_bytes()
-    assert result.others == made.read("first").view.as_other_view()
+    assert result.known == made.read("first").view.as_other_view()
     assert listed["settings"]["protected_with"] == [str(made.folder / "first")]
     assert "protected_with" in [one["role"] for one in listed["inputs"]]
-    assert made.read("alone").others is None
+    assert made.read("alone").known == Known()
 
 
 def test_it_is_made_again_from_its_inputs(made: Desk) -> None:
@@ -136,7 +137,7 @@ def test_a_judged_run_is_still_protected(desk: Desk) -> None:
     desk.write("few.toml", "max_findings = 1\n" + POLICY % (9, 9))
     judged = audit("judge", run, "--policy", desk.folder / "few.toml", "--no-pdf")
     assert judged.exit_code == 0, judged.output
-    assert desk.read("second").others is not None
+    assert desk.read("second").known != Known()
     assert told_together(desk.read("first"), desk.read("second")) == []
     assert verdicts(run, "--recompute")["recomputation"] == "holds"
 
@@ -167,8 +168,8 @@ def test_it_stands_beside_a_reference(made: Desk, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     result = read_run(out)
 
-    assert result.earlier is not None
-    assert result.others is not None
+    assert result.known.earlier is not None
+    assert result.known.numbers
     assert told_together(made.read("first"), result) == []
     assert verdicts(out, "--recompute")["recomputation"] == "holds"
 

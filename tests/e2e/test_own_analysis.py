@@ -22,10 +22,10 @@ from audit.checks.analysis import Analysis
 from audit.checks.check import Check, Limit, Outcome
 from audit.checks.judging import rejudged
 from audit.cli.app import app
+from audit.disclosure import coarse, derived
 from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.disclosure import coarse, derived
 from audit.results.findings import Finding
 from audit.results.parts.analysis_part import AnalysisPart, Headline
 from audit.results.result import AuditResult

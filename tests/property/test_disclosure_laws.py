@@ -8,9 +8,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from audit.disclosure import protection, shown_change
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.disclosure import protection, shown_change
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, Row, attack
 from fixtures.examples import examples

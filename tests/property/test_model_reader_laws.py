@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from audit.policy.policy import Policy
-from audit.results.shared_metrics import Family, Scopes, _Told
+from audit.results.shared_metrics import Family, Scopes, _Published
 from audit.results.shared_view import SharedView
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
@@ -39,11 +39,11 @@ def test_no_withheld_support_is_narrowed_by_metrics(seed: int) -> None:
 def test_the_reader_finds_scopes_that_are_each_protected_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def alone(counts: _Told, family: Family, scopes: Sequence[str]) -> set[str]:
+    def alone(counts: _Published, family: Family, scopes: Sequence[str]) -> set[str]:
         return {one for one in scopes if all(map(counts._safe, counts._counts(one, family)))}
 
     monkeypatch.setattr(SharedView, "_scopes_of", lambda *_: Scopes())
-    monkeypatch.setattr(_Told, "_accepted", alone)
+    monkeypatch.setattr(_Published, "_accepted", alone)
 
     assert "wrong" in {key[0] for seed in RELEASES for key in told(seed)}
 

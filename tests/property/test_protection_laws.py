@@ -11,7 +11,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
     Release,
     carried,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from audit.disclosure import Quantity, Shown, count, suppress_breakdown, with_tight_bounds
 from audit.policy.policy import Policy
 from audit.results import shared_findings as results
-from audit.results.disclosure import Quantity, Shown, count, opened_parts, tightened
 from audit.results.findings import Finding
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.wording import filled
@@ -121,7 +121,7 @@ def test_lines_beside_their_sum_leave_each_small_one_possible(
     unseen = min(unseen, len(parts) - 1)
     listed = parts[: len(parts) - unseen]
     alone: list[Shown] = [f"<{m}" if part < m else part for part in listed]
-    shown, narrow = opened_parts(listed, alone, m, unseen=unseen, summed=[sum(parts)])
+    shown, narrow = suppress_breakdown(listed, alone, m, unseen=unseen, summed=[sum(parts)])
     known: list[int | None] = [None if narrow else sum(parts)]
     left_out = [(1.0, min(high for _, high in map(bounds, shown)))] * unseen
     for place, part in enumerate(listed):
@@ -180,7 +180,7 @@ def test_no_line_is_loosened_in_vain(
     else:
         small = True
 
-    shown, narrow = opened_parts(listed, told, m, unseen=unseen, **{kind: whole})
+    shown, narrow = suppress_breakdown(listed, told, m, unseen=unseen, **{kind: whole})
     assert narrow == small
     assert narrow or shown == expected
 
@@ -210,8 +210,8 @@ def test_a_total_reads_as_no_less_than_what_is_shown_of_it(
     shown: dict[str, Shown] = {"instances": n, "of": f">{m - 1}"}
     raised = next(low for low in range(n, 0, -1) if low - 1 + m != labelled_) if n > m else m
 
-    assert tightened(evidence, shown, m, labelled_)["of"] == f">{max(raised, m) - 1}"
-    assert tightened(evidence, shown | {"of": of}, m, labelled_)["of"] == of
+    assert with_tight_bounds(evidence, shown, m, labelled_)["of"] == f">{max(raised, m) - 1}"
+    assert with_tight_bounds(evidence, shown | {"of": of}, m, labelled_)["of"] == of
 
 
 @given(st.integers(1, 60), st.integers(0, 60), st.integers(2, 12))
@@ -219,7 +219,7 @@ def test_a_bound_is_true_and_within_the_total_beside_it(n: int, more: int, m: in
     of = n + more
     evidence = {"rows": count(n, of), "of": Quantity(of)}
     alone: dict[str, Shown] = {"rows": f"<{m}" if n < m else n, "of": of}
-    told = tightened(evidence, alone, m)["rows"]
+    told = with_tight_bounds(evidence, alone, m)["rows"]
     low, high = bounds(told)
 
     assert low <= n <= high <= of
@@ -234,7 +234,7 @@ def test_no_total_reads_as_all_but_few_of_those_it_is_part_of(
     evidence = {"instances": count(n, labelled_), "of": count(of, labelled_)}
     floor: Shown = f">{m - 1}"
     alone: dict[str, Shown] = {"instances": f">{labelled_ - m}", "of": floor}
-    told = tightened(evidence, alone, m, labelled_)["of"]
+    told = with_tight_bounds(evidence, alone, m, labelled_)["of"]
 
     assert told != f">{labelled_ - m}" or told == floor
 
@@ -242,14 +242,14 @@ def test_no_total_reads_as_all_but_few_of_those_it_is_part_of(
 def test_a_bound_is_within_a_total_printed_elsewhere_if_it_is_part_of_it() -> None:
     part, apart = ({"rows": count(3, *totals)} for totals in ((5,), ()))
 
-    assert tightened(part, {"rows": "<11"}, 11, 5) == {"rows": "<6"}
-    assert tightened(apart, {"rows": "<11"}, 11, 5) == {"rows": "<11"}
+    assert with_tight_bounds(part, {"rows": "<11"}, 11, 5) == {"rows": "<6"}
+    assert with_tight_bounds(apart, {"rows": "<11"}, 11, 5) == {"rows": "<11"}
 
 
 def test_a_headline_of_few_rows_never_passes_them() -> None:
     evidence = {"rows": count(3, 5), "of": Quantity(5)}
 
-    told = tightened(evidence, {"rows": "<11", "of": 5}, 11)
+    told = with_tight_bounds(evidence, {"rows": "<11", "of": 5}, 11)
     assert filled("{rows} of {of} rows", told) == "<6 of 5 rows"
 
 

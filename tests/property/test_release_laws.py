@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from audit.disclosure import Known
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from audit.results.result import AuditResult
@@ -162,7 +163,7 @@ def narrowed(
     first = audited(name, old, min_cell)
     second = audited(name, new, min_cell, first, model=model)
     if not guarded:
-        second = replace(second, earlier=None)
+        second = replace(second, known=Known())
     before, after = (
         attack(hierarchy, truth(counted, sets), run)
         for counted, run in ((old, first), (new, second))
@@ -235,6 +236,6 @@ def test_a_loss_of_depth_leaves_them_possible_too(found: Releases) -> None:
 def test_means_told_as_they_are_tell_small_cells(
     found: Releases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("audit.results.shared_view.told_loss", lambda *_: {})
+    monkeypatch.setattr("audit.results.shared_view.depth_loss", lambda *_: {})
 
     assert narrowed(*found) != []

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from audit.data.dataset import LabelDataset
+from audit.disclosure.quantity import less_precise
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.disclosure import looser
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, attack, of_one_release
@@ -164,9 +164,9 @@ def test_the_looser_form_leaves_what_either_leaves(
     first: int | str | None, second: int | str | None
 ) -> None:
     if possible(first) & possible(second):
-        assert possible(looser(first, second)) >= possible(first) | possible(second)
+        assert possible(less_precise(first, second)) >= possible(first) | possible(second)
     if isinstance(first, str) and isinstance(second, str) and first[0] == second[0]:
-        assert looser(first, second) in (first, second)
+        assert less_precise(first, second) in (first, second)
 
 
 @pytest.mark.slow

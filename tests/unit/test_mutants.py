@@ -13,7 +13,7 @@ from fixtures.mutants import Mutant, mutant, mutants
 from fixtures.warm_tests import can_exchange
 
 ROOT = Path(__file__).parents[2]
-MODULES = [ROOT / "audit/results/disclosure" / name for name in ("parts.py", "change.py")]
+MODULES = [ROOT / "audit/disclosure" / name for name in ("breakdowns.py", "known.py")]
 SMALL = '''
 """Text that stays."""
 from typing import TYPE_CHECKING

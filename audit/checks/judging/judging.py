@@ -187,7 +187,10 @@ def _judged(
     return replace(
         result,
         identity=_identity(result, policy, reference),
-        earlier=None if reference is None else reference.view.as_earlier_of(result.view),
+        known=replace(
+            result.known,
+            earlier=None if reference is None else reference.view.as_earlier_of(result.view),
+        ),
         policy=policy_as_applied(
             policy,
             min_cell=min_cell,

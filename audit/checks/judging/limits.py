@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from audit.checks import ON_WAIVERS
 from audit.checks.check import Check, Limit
 from audit.checks.judging.ratchet import number
+from audit.disclosure import Quantity
 from audit.policy.policy import Policy
-from audit.results.disclosure import Quantity
 from audit.results.findings import Finding
 from audit.results.result import AuditResult
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from audit.engine.statistics.intervals import wilson
-from audit.results.depths_since import SHALLOWER
 from audit.results.findings import SEVERITIES, Finding
+from audit.results.reference_changes import SHALLOWER
 from audit.results.result import AuditResult
 
 

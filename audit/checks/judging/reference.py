@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from audit.results.changes_since import Remembered, effect
-from audit.results.depths_since import kept_depths
-from audit.results.disclosure import Shown
+from audit.disclosure import Shown
 from audit.results.findings import CheckResult, Finding
+from audit.results.reference_changes import Remembered, effect, kept_depths
 from audit.results.result import AuditResult
 
 

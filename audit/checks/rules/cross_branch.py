@@ -19,9 +19,9 @@ from audit.checks.shared.branch_meetings import (
     parts_of_instances,
 )
 from audit.checks.shared.carriers import carrying_both, labelled_below_both
+from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
 from audit.policy.statements import BranchRule
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "cross_branch"

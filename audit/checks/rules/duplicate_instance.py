@@ -11,8 +11,8 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import distinct
+from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding
 
 _NAME = "duplicate_instance"

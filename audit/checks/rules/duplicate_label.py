@@ -11,8 +11,8 @@ from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.rules.duplicate_instance import met_twice
 from audit.checks.shared.carriers import distinct
+from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "duplicate_label"

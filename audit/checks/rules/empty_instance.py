@@ -10,8 +10,8 @@ from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import distinct
 from audit.data.mapping import REASONS
+from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "empty_instance"

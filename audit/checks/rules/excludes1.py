@@ -12,10 +12,10 @@ from scipy.sparse import csr_array
 from audit.base.dag import IntArray, Sparse
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
+from audit.disclosure import count, derived
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Measurements
-from audit.results.disclosure import count, derived
 from audit.results.findings import Finding, Part, finding_id
 
 _NAME = "excludes1"

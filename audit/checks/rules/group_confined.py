@@ -12,10 +12,10 @@ from scipy.special import gammaln
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying
+from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding
 
 _NAME = "group_confined"

@@ -17,9 +17,9 @@ from audit.checks.shared.labels_as_written import (
     lines,
     read_again,
 )
-from audit.hierarchies.integrity import Integrity
+from audit.disclosure import Quantity, count
+from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count
 from audit.results.findings import Finding
 
 _NAME = "lost_zero"

@@ -12,11 +12,11 @@ import polars as pl
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.rule_carriers import carrying_any, named, parts_of
+from audit.disclosure import count, derived
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules
 from audit.measure.validity import days_of
 from audit.policy.rules import Companion, Severity
-from audit.results.disclosure import count, derived
 from audit.results.findings import Finding
 
 _NAME = "missing_companion"

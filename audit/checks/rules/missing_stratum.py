@@ -10,8 +10,8 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
+from audit.disclosure import Quantity, count
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count
 from audit.results.findings import Finding
 
 _NAME = "missing_stratum"

@@ -18,11 +18,11 @@ from audit.checks.shared.exchanged_pairs import (
     why_no_exchange,
 )
 from audit.checks.shared.leanings import LEAST_LABELS, Leaning, leanings
+from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs.pair_counts import support
 from audit.engine.scores.exchanges import mistakes
 from audit.hierarchies.relations import RELATIONS
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "model_confuses"

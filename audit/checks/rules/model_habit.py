@@ -11,13 +11,13 @@ from audit.alignment.measure import ModelMeasurements
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
 from audit.checks.rules.residual_overuse import standing_parents
+from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs.amplified import Together
 from audit.engine.pairs.phenomena import representatives
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import residual_share
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part, finding_id
 
 _NAME = "model_habit"

@@ -25,11 +25,11 @@ from audit.checks.shared.uninformative_labels import (
     cases_uninformative,
     finding_of_instances,
 )
-from audit.hierarchies.integrity import Integrity
+from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING
-from audit.results.depths_since import SHALLOWER
 from audit.results.findings import Finding
+from audit.results.reference_changes import SHALLOWER
 
 _NAME = "not_specific"
 

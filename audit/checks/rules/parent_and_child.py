@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
+from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "parent_and_child"

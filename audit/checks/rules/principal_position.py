@@ -10,9 +10,9 @@ from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import distinct
 from audit.checks.shared.labels_as_written import integrity_of
-from audit.hierarchies.integrity import Integrity
+from audit.disclosure import Quantity, count, derived
+from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "principal_position"

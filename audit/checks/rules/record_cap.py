@@ -12,10 +12,10 @@ from scipy.special import betainc
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import distinct
+from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding
 
 _NAME = "record_cap"

@@ -11,6 +11,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
 from audit.checks.shared.damaged_nodes import with_damage_named
+from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs.disjoint import count_disjoint_pairs, overlapping_pairs
 from audit.engine.pairs.redundancy import (
     ALWAYS,
@@ -23,7 +24,6 @@ from audit.engine.pairs.redundancy import (
 from audit.engine.pairs.rows import stored
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding
 
 _NAME = "redundant_nodes"

@@ -11,13 +11,13 @@ import polars as pl
 from audit.base.dag import IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome, first_unmet
 from audit.checks.shared.residual_gaps import differing, instances_compared
+from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.engine.statistics.shrinkage import SharePrior
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import Share, alone, residual_share
 from audit.policy.policy import Policy
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import CheckResult, Finding, Part, finding_id
 
 _NAME = "residual_overuse"

@@ -20,9 +20,9 @@ from audit.checks.shared.dated_codes import (
 )
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import explained, integrity_of, unexplained, written
+from audit.disclosure import Quantity
 from audit.measure.measure import Measurements
 from audit.measure.validity import INVALID
-from audit.results.disclosure import Quantity
 from audit.results.findings import Finding
 
 _NAME = "retired_code"

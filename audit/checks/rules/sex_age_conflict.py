@@ -10,10 +10,10 @@ import numpy as np
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.rule_carriers import carrying_any, named, parts_of
+from audit.disclosure import count, derived
 from audit.measure.measure import Measurements
 from audit.measure.people import GREATEST_AGE, fitting, known
 from audit.policy.rules import Person, PersonRule, Severity
-from audit.results.disclosure import count, derived
 from audit.results.findings import Finding
 
 _NAME = "sex_age_conflict"

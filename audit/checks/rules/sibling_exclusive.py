@@ -9,9 +9,9 @@ from scipy.sparse import csr_array, triu
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
+from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
 from audit.policy.rules import Exclusive
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "sibling_exclusive"

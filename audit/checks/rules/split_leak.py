@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import distinct
+from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs.pair_counts import support
 from audit.engine.statistics.random_split import chance_of_unseen, unseen_by_chance
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "split_leak"

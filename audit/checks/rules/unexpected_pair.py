@@ -10,8 +10,8 @@ from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import carrying_both, labelled_below_both
 from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.checks.shared.label_pairs import LabelPairs, label_pairs_below
+from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.measure.measure import Measurements
-from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "unexpected_pair"

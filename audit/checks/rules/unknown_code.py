@@ -10,8 +10,8 @@ from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import looked_at, refused_for, unexplained
+from audit.disclosure import Quantity, count
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count
 from audit.results.findings import Finding, Part
 
 _NAME = "unknown_code"

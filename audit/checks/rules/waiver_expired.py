@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from audit.checks.check import Outcome, WaiverCheck, WaiverUse
-from audit.results.disclosure import Quantity
+from audit.disclosure import Quantity
 from audit.results.findings import Finding
 
 _NAME = "waiver_expired"

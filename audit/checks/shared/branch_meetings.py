@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS
+from audit.disclosure import count
 from audit.measure.measure import Measurements
 from audit.policy.statements import BranchRule
-from audit.results.disclosure import count
 from audit.results.findings import Part
 
 

@@ -9,9 +9,9 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.shared.carriers import distinct, written_with
 from audit.checks.shared.label_findings import finding_of_labels
+from audit.disclosure import Quantity, count
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING, INVALID, rows_on_their_day
-from audit.results.disclosure import Quantity, count
 from audit.results.findings import Finding
 
 ON_THEIR_DAY = "on their day"

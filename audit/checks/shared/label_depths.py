@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from audit.base.dag import FloatArray, IntArray
+from audit.disclosure import BESIDE, Quantity, derived
 from audit.engine.statistics.mean_loss import MeanLoss, mean_loss
 from audit.measure.measure import Measurements
-from audit.results.depths_since import SHALLOWER
-from audit.results.disclosure import BESIDE, Quantity, derived
 from audit.results.findings import Finding
+from audit.results.reference_changes import SHALLOWER
 
 
 def shallower(measured: Measurements) -> tuple[Finding, ...]:

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from audit.checks.check import TOP_PARTS
+from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part, Severity
 
 _NOTHING: Mapping[str, Quantity] = MappingProxyType({})

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import polars as pl
 
 from audit.checks.shared.read_as_numbers import all_with_decimals, as_written, restored, with_dots
-from audit.hierarchies.integrity import Integrity
+from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 
 _OF_TEXT = ("unknown_code", "retired_code", "malformed_code", "no_place")

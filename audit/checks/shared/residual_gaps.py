@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray
+from audit.disclosure import count, derived
 from audit.hierarchies.relations import relate_two
 from audit.measure.measure import Measurements
 from audit.measure.residual_differences import REFERENCE, difference_without, residual_differences
-from audit.results.disclosure import count, derived
 from audit.results.findings import Finding, finding_id
 
 _NAME = "residual_overuse"

@@ -9,10 +9,10 @@ import numpy as np
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS
 from audit.checks.shared.carriers import carrying
+from audit.disclosure import count
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
-from audit.results.disclosure import count
 from audit.results.findings import Part
 
 MOST_NAMED = 3

@@ -6,9 +6,9 @@ import numpy as np
 
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS
+from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs.record_counts import only_among
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 UNINFORMATIVE = "uninformative"

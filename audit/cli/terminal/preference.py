@@ -8,7 +8,7 @@ from rich.text import Text
 from audit.alignment.preference import PreferenceResult
 from audit.base.plurals import counted
 from audit.cli.terminal.tables import filled, table
-from audit.hierarchies.dangling import dropped_sentence
+from audit.hierarchies.building import dropped_sentence
 
 
 def preference_summary(result: PreferenceResult) -> Group:

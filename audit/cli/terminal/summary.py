@@ -16,7 +16,7 @@ from audit.base.plurals import counted
 from audit.cli.terminal.concept_tests import concept_tests
 from audit.cli.terminal.detected import detected
 from audit.cli.terminal.tables import LONGEST, STYLE, one_line, status_word, table
-from audit.hierarchies.dangling import dropped_sentence
+from audit.hierarchies.building import dropped_sentence
 from audit.results.findings import worst_first
 from audit.results.wording import promise
 

@@ -13,8 +13,8 @@ from audit.concepts.checks.node_states import cases, described, outcome, rows_in
 from audit.concepts.measurements import ConceptMeasurements
 from audit.concepts.mistakes import MISTAKES
 from audit.concepts.model_answers import AnswersFrom
+from audit.disclosure import Quantity, coarse, rounded
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import EXCHANGES, Finding, finding_id
 
 Pair: TypeAlias = tuple[str, str]

@@ -8,8 +8,8 @@ from typing import Any
 from audit.checks.check import Check, Limit, Outcome
 from audit.concepts.checks.node_states import cases, described, findings_in_state, outcome
 from audit.concepts.measurements import ConceptMeasurements
+from audit.disclosure import Quantity, coarse, rounded
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import Finding
 
 _NAME = "concept_unused"

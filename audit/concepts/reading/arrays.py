@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from audit.base.errors import SchemaError, first_cases
 from audit.concepts.representations import INSTANCES, LinearHead, Representations
-from audit.data.label_formats.arrays import AnyArray, first_of
-from audit.data.label_formats.classes import distinct
+from audit.data.arrays import AnyArray, first_of
+from audit.data.class_names import distinct
 
 
 def representations_of(

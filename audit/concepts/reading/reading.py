@@ -1,17 +1,261 @@
-"""Representations from a file, by its suffix."""
+"""Representations from NumPy archives, safetensors and Parquet, by the suffix of the file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from audit.base.errors import FormatError
+import numpy as np
+import polars as pl
+
+from audit.base.errors import FormatError, SchemaError, first_cases
 from audit.base.files import refuse_pickle
-from audit.concepts.reading.archives import read_archive, read_safetensors
-from audit.concepts.reading.tables import read_parquet
-from audit.concepts.representations import Representations
+from audit.concepts.reading.arrays import representations_of
+from audit.concepts.representations import LinearHead, Representations
+from audit.data.arrays import AnyArray, read_npz, read_tensors, texts_of
+from audit.data.records import pick
 from audit.data.sources import File, Source
+
+LAYER = "layer:"
+"""What the name of a layer begins with in a file."""
+LAYERS = "layers"
+"""The names of the layers in the order in which a model computes them, if not that of the file."""
+COLUMNS = ("id", "labels", "prediction", "pair")
+HEAD = ("head_weight", "head_bias", "head_classes")
+
+
+def layer_names(
+    names: Iterable[str], others: Iterable[str], what: str, where: object
+) -> dict[str, str]:
+    """The layers of a file: the name of each, and that of its array or column, in file order.
+
+    Args:
+        names: Names of all arrays or columns.
+        others: Those that may be there besides layers.
+        what: What they are, for messages.
+        where: The file.
+
+    Raises:
+        SchemaError: If a name is none of these, or no layer is among them.
+    """
+    names, others = list(names), list(others)
+    layers = {name.removeprefix(LAYER): name for name in names if name.startswith(LAYER)}
+    unknown = [name for name in names if not name.startswith(LAYER) and name not in others]
+    if unknown or not layers:
+        raise SchemaError(
+            f"the {what} must be a {LAYER}NAME for each layer and, beside them,"
+            f" {', '.join(others)}",
+            found=first_cases(unknown or names) if names else f"no {what}",
+            where=where,
+            hint="rename or drop the others" if layers else f"begin the name with {LAYER}",
+        )
+    return layers
+
+
+def in_order(layers: dict[str, str], order: Iterable[str] | None, where: object) -> dict[str, str]:
+    """The layers in a stated order, each once; SchemaError if it does not name just them."""
+    if order is None:
+        return layers
+    stated = [name.removeprefix(LAYER) for name in order]
+    if sorted(stated) != sorted(layers):
+        raise SchemaError(
+            f"{LAYERS} must name each layer once",
+            found=f"{first_cases(stated)} for {first_cases(layers)}",
+            where=where,
+        )
+    return {name: layers[name] for name in stated}
+
+
+def read_archive(source: Source) -> Representations:
+    """Read an ``.npz`` file: text is in arrays of text or of whole numbers.
+
+    ``labels`` has a label per instance, or a row of them, where blanks fill the row.
+
+    Raises:
+        InputError: As `audit.data.arrays.read_npz`.
+        SchemaError: As `audit.concepts.reading.arrays.representations_of`, or if an array has
+            another name or shape.
+    """
+    return _representations(_Archive(read_npz(source), {}, source))
+
+
+def read_safetensors(source: Source) -> Representations:
+    """Read a ``.safetensors`` file: text is in its metadata, as lists in JSON.
+
+    A tensor of whole numbers may stand for such a list. ``labels`` is a list of labels, or of
+    lists of them.
+
+    Raises:
+        InputError: As `audit.data.arrays.read_tensors`.
+        SchemaError: As `read_archive`, or if a tensor has a type that is not read.
+    """
+    tensors = read_tensors(source)
+    if tensors.unread:
+        raise SchemaError(
+            "tensors must be of a type that is read: F64, F32, F16, BF16, I64, I32, U8 or BOOL",
+            found=first_cases(tensors.unread),
+            where=source,
+        )
+    known = (*COLUMNS, LAYERS, "head_classes")
+    lists = {
+        name: _list(name, text, source) for name, text in tensors.metadata.items() if name in known
+    }
+    return _representations(_Archive(tensors.arrays, lists, source))
+
+
+@dataclass(frozen=True, eq=False)
+class _Archive:
+    """Named arrays, and lists that stand for some of them."""
+
+    arrays: Mapping[str, AnyArray]
+    lists: Mapping[str, list[Any]]
+    source: Source
+
+    def texts(self, name: str) -> list[str | None] | None:
+        """A text or whole number per instance, None where it is blank; None if not there."""
+        if name in self.lists:
+            return [self._text(name, value) for value in self.lists[name]]
+        if name in self.arrays:
+            return [text or None for text in texts_of(self.arrays[name], name, self.source)]
+        return None
+
+    def labels(self) -> list[list[str]]:
+        """The labels of each instance."""
+        array = self.arrays.get("labels")
+        if "labels" in self.lists or (array is not None and array.ndim != 2):
+            values = self.lists.get("labels") or self.texts("labels") or []
+            rows = [value if isinstance(value, list) else [value] for value in values]
+            texts = [[self._text("labels", label) for label in row] for row in rows]
+        elif array is not None:
+            flat = texts_of(array.reshape(-1), "labels", self.source)
+            texts = np.array(flat, dtype=object).reshape(array.shape).tolist()
+        else:
+            raise SchemaError(
+                "the labels of the instances are required as labels",
+                found=f"the arrays {first_cases(self.arrays)}",
+                where=self.source,
+            )
+        return [[text for text in row if text] for row in texts]
+
+    def head(self) -> LinearHead | None:
+        """The linear head; None if nothing of it is there."""
+        classes = self.texts("head_classes")
+        weight, bias = (self.arrays.get(name) for name in HEAD[:2])
+        if classes is None and weight is None and bias is None:
+            return None
+        numbers = [part for part in (weight, bias) if part is not None and part.dtype.kind == "f"]
+        if classes is None or None in classes or len(numbers) < 2:
+            raise SchemaError(
+                f"a head must have {', '.join(HEAD)}, of floating-point numbers and of names",
+                found="one that is missing, blank or of another type",
+                where=self.source,
+            )
+        names = tuple(name for name in classes if name is not None)
+        return LinearHead(names, *(np.asarray(part, np.float64) for part in numbers))
+
+    def _text(self, name: str, value: Any) -> str | None:
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            raise SchemaError(
+                f"{name} must be a list of texts or whole numbers",
+                found=f"{value!r:.40}",
+                where=self.source,
+            )
+        text = str(value).strip()
+        if not text.isascii() and any("\ud800" <= one <= "\udfff" for one in text):
+            raise SchemaError(f"{name} must be Unicode", found=f"{text!r:.40}", where=self.source)
+        return text or None
+
+
+def _representations(archive: _Archive) -> Representations:
+    source = archive.source
+    layers = layer_names(archive.arrays, (*COLUMNS, LAYERS, *HEAD), "arrays", source)
+    order: Sequence[str | None] | None = archive.texts(LAYERS)
+    ordered = in_order(layers, None if order is None else [one or "" for one in order], source)
+    return representations_of(
+        {name: archive.arrays[key] for name, key in ordered.items()},
+        archive.labels(),
+        ids=archive.texts("id"),
+        predictions=archive.texts("prediction"),
+        pairs=archive.texts("pair"),
+        head=archive.head(),
+        where=source,
+    )
+
+
+def _list(name: str, text: str, source: Source) -> list[Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, list):
+        raise SchemaError(
+            f"{name} among the metadata must be a list in JSON", found=f"{text!r:.40}", where=source
+        )
+    return value
+
+
+def read_parquet(source: Source) -> Representations:
+    """Read the columns ``id, labels, prediction, pair`` and a column ``layer:NAME`` per layer.
+
+    ``labels`` holds a label or a list of them. There is no place for a linear head.
+
+    Raises:
+        InputError: If it is not a Parquet file.
+        SchemaError: As `audit.concepts.reading.arrays.representations_of`, or if a column has
+            another name or type, or the lists of a layer have not one length.
+    """
+    table = source.table()
+    layers = layer_names(table.columns, COLUMNS, "columns", source)
+    if "labels" not in table.columns:
+        raise SchemaError(
+            "a column labels is required",
+            found=f"the columns {first_cases(table.columns)}",
+            where=source,
+        )
+    own = [name for name in COLUMNS if name in table.columns]
+    texts = pick(table, source, **{name: name for name in own})
+    return representations_of(
+        {name: _matrix(table[column], source) for name, column in layers.items()},
+        _labels(texts["labels"]),
+        ids=texts["id"].to_list() if "id" in own else None,
+        predictions=texts["prediction"].to_list() if "prediction" in own else None,
+        pairs=texts["pair"].to_list() if "pair" in own else None,
+        where=source,
+    )
+
+
+def _labels(column: pl.Series) -> list[str | list[str] | None]:
+    if isinstance(column.dtype, pl.List):
+        return column.list.drop_nulls().to_list()
+    return column.to_list()
+
+
+def _matrix(column: pl.Series, source: Source) -> AnyArray:
+    """A column of lists of numbers as a matrix; a null in a list is NaN."""
+    dtype = column.dtype
+    inner = dtype.inner if isinstance(dtype, (pl.List, pl.Array)) else None
+    if inner is None or not inner.is_numeric():
+        raise SchemaError(
+            f"the column {column.name!r} must hold lists of numbers", found=str(dtype), where=source
+        )
+    wanted = pl.Float32 if inner == pl.Float32 else pl.Float64
+    lists = column.cast(pl.List(wanted), strict=False)
+    lengths = lists.list.len().fill_null(0).to_numpy()
+    if len(set(lengths.tolist())) > 1:
+        raise SchemaError(
+            f"every row must have as many numbers in the column {column.name!r}",
+            found=f"lists of {lengths.min():,} to {lengths.max():,} numbers",
+            where=source,
+        )
+    values = lists.explode(empty_as_null=False, keep_nulls=False)
+    return values.to_numpy().reshape(len(column), -1 if len(values) else 0)
+
 
 READERS: Mapping[str, Callable[[Source], Representations]] = MappingProxyType(
     {".npz": read_archive, ".safetensors": read_safetensors, ".parquet": read_parquet}

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.base.errors import InputError, OutputError
-from audit.concepts.reading.names import HEAD, LAYER, LAYERS
+from audit.base.disk import writing_file
+from audit.base.errors import InputError
+from audit.concepts.reading.reading import HEAD, LAYER, LAYERS
 from audit.concepts.representations import Representations
-from audit.data.label_formats.arrays import AnyArray
+from audit.data.arrays import AnyArray
 
 
 def write_representations(representations: Representations, path: Path | str) -> None:
@@ -36,14 +37,8 @@ def write_representations(representations: Representations, path: Path | str) ->
             found=f"the suffix {path.suffix!r}",
             where=path,
         )
-    try:
+    with writing_file(path):
         _WRITERS[path.suffix.lower()](representations, path)
-    except OSError as error:
-        raise OutputError(
-            "a file that can be written is required",
-            found=error.strerror or str(error),
-            where=path,
-        ) from None
 
 
 def _write_npz(representations: Representations, path: Path) -> None:

@@ -26,8 +26,8 @@ from audit.counting.plan import Plan, carried_about
 from audit.counting.storage.spill import LAST
 from audit.counting.storage.sums_file import packed_sums, unpacked_sums
 from audit.data.batches import batched, counts_of, labels_of
-from audit.data.columns import pick
 from audit.data.mapping import LabelNodes, summed_counts
+from audit.data.records import pick
 from audit.data.sources import Source
 from audit.engine.pairs.record_counts import KINDS, RecordCounts
 from audit.engine.pairs.sums import SortedTail, Sums, counts_by_place, summed

@@ -1,1 +1,1 @@
-"""Readers of label files, one format a file."""
+"""Readers of label files."""

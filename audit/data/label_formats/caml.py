@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from audit.data.columns import column_for, exploded, parts, pick, raw_labels
-from audit.data.label_format import Columns, LabelFormat, RawLabels
+from audit.data.label_format import Columns, LabelFormat, RawLabels, exploded, raw_labels
+from audit.data.records import column_for, parts, pick
 from audit.data.sources import Source
 
 

@@ -8,10 +8,18 @@ from dataclasses import replace
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.data.columns import column_for, exploded, id_among, id_beside, pick, raw_labels
-from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
+from audit.data.label_format import (
+    Batches,
+    Columns,
+    LabelFormat,
+    RawLabels,
+    exploded,
+    id_beside,
+    raw_labels,
+)
 from audit.data.label_formats import joined
-from audit.data.numbered_columns import refuse_one_of_several
+from audit.data.label_formats.several import refuse_one_of_several
+from audit.data.records import column_for, id_among, pick
 from audit.data.sources import Source
 from audit.data.unnamed_columns import unnamed_columns
 

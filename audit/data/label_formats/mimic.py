@@ -1,26 +1,120 @@
-"""Helpers shared by MIMIC-III and MIMIC-IV: tables of codes, recognised by their names."""
+"""MIMIC-III and MIMIC-IV: codes of hospital admissions, and the tables beside them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from audit.base.errors import InputError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in
-from audit.data.columns import pick, present, raw_labels
-from audit.data.label_format import Columns, RawLabels
-from audit.data.label_formats.mimic_admissions import (
-    KEYS,
-    columns_beside,
-    folders_of,
-    unnamed_beside,
-)
+from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels
+from audit.data.records import STRATUM, pick, present
 from audit.data.sources import File, Folder, Source
 from audit.data.unnamed_columns import candidates, together, unnamed_columns
+
+KEYS = ("hadm_id", "subject_id")
+"""Keys by which the other tables are joined to the tables of codes, the narrower key first."""
+
+_TABLES = {
+    "hadm_id": re.compile(r"admissions\.(?:csv|csv\.gz|parquet)", re.IGNORECASE),
+    "subject_id": re.compile(r"patients\.(?:csv|csv\.gz|parquet)", re.IGNORECASE),
+}
+
+
+def columns_beside(
+    rows: pl.DataFrame, wanted: Mapping[str, str | None], tables: Sequence[Source]
+) -> tuple[list[pl.DataFrame], list[File]]:
+    """Look up columns of the instances in the tables beside the tables of codes.
+
+    Args:
+        rows: ``instance`` and those of `KEYS` that the tables of codes have.
+        wanted: Name of the wanted column by role.
+        tables: The tables of codes.
+
+    Returns:
+        For each wanted column a frame of ``instance`` and the role; and the files that were read.
+
+    Raises:
+        SchemaError: If no table beside the codes has a wanted column.
+    """
+    found = {role: _place_of(str(name), tables, rows.columns) for role, name in wanted.items()}
+    frames = [_joined(rows, role, str(wanted[role]), *place) for role, place in found.items()]
+    return frames, list(dict.fromkeys(file for _, file in found.values()))
+
+
+def unnamed_beside(
+    rows: pl.DataFrame, taken: Collection[str], tables: Sequence[Source]
+) -> tuple[list[pl.DataFrame], list[File]]:
+    """Possible strata, from the tables beside the tables of codes, that the user did not name.
+
+    Args:
+        rows: ``instance`` and those of `KEYS` that the tables of codes have.
+        taken: Columns that have a role.
+        tables: The tables of codes.
+
+    Returns:
+        For each table with one of the keys a frame of ``instance`` and such columns; and the files
+        that were read.
+    """
+    keyed = [(key, file) for key, file in _admission_tables(tables) if key in rows.columns]
+    read = [(key, file) for key, file in keyed if _has(key, file)]
+    return [_unnamed_in(file, key, rows, taken) for key, file in read], [file for _, file in read]
+
+
+def _unnamed_in(file: File, key: str, rows: pl.DataFrame, taken: Collection[str]) -> pl.DataFrame:
+    table = file.table()
+    few = candidates(table, (*KEYS, *taken))
+    values = pick(table, file, key=key, **{f"{STRATUM}{name}": name for name in few})
+    joined = rows.select("instance", key).unique().join(values, left_on=key, right_on="key")
+    named = {f"{STRATUM}{name}": name for name in few}
+    return unnamed_columns(joined.drop(key).rename(named), "instance", (), file)
+
+
+def _has(name: str, file: File) -> bool:
+    return name.lower() in file.columns
+
+
+def _place_of(name: str, tables: Sequence[Source], keys: Sequence[str]) -> tuple[str, File]:
+    """Key and file of the first table beside the codes that has a column of that name."""
+    beside = _admission_tables(tables)
+    for key, file in beside:
+        if key in keys and _has(name, file):
+            return key, file
+    read = (*tables, *(file for _, file in beside))
+    searched = first_cases(Path(source.name).name for source in read)
+    raise SchemaError(
+        f"a column named {name!r} is required",
+        found=f"none in {searched}",
+        where=next(iter(folders_of(tables)), tables[0]),
+        hint="strata, drift, code_dates and person of the policy name columns of the tables of "
+        "codes, of ADMISSIONS or of PATIENTS",
+    )
+
+
+def folders_of(tables: Iterable[Source]) -> list[Path]:
+    """The folders that tables are in, sorted; none for tables that are in no file."""
+    paths = (table.path for table in tables if isinstance(table, (File, Folder)))
+    return sorted({path.parent for path in paths})
+
+
+def _admission_tables(tables: Sequence[Source]) -> list[tuple[str, File]]:
+    return [
+        (key, File(entry))
+        for key in KEYS
+        for folder in folders_of(tables)
+        for entry in files_in(folder)
+        if _TABLES[key].fullmatch(entry.name) and entry.is_file()
+    ]
+
+
+def _joined(rows: pl.DataFrame, role: str, name: str, key: str, file: File) -> pl.DataFrame:
+    values = pick(file.table(), file, **{key: key, role: name})
+    return rows.select("instance", key).unique().join(values, on=key, how="inner").drop(key)
+
 
 _SUFFIX = r"\.(?:csv|csv\.gz|parquet)"
 _TABLE = re.compile(rf"(diagnoses|procedures)_icd{_SUFFIX}", re.IGNORECASE)
@@ -171,3 +265,56 @@ def _named_tables(folder: Folder, subfolders: Collection[str]) -> list[File]:
 
 def _named(entry: Path, name: re.Pattern[str]) -> bool:
     return name.fullmatch(entry.name) is not None and entry.is_file()
+
+
+def read_third(source: Source, columns: Columns) -> RawLabels:
+    """Read MIMIC-III: the tables of a folder, or one table; the group is the patient by default."""
+    tables = tables_of(source)
+    return labels_of([_third(table, columns) for table in tables], source, tables, columns)
+
+
+def read_fourth(source: Source, columns: Columns) -> RawLabels:
+    """Read MIMIC-IV: the tables of a folder or its ``hosp`` subfolder, or one table.
+
+    ``table`` is ``diagnoses`` or ``procedures`` for ICD-9, ``diagnoses-10`` or ``procedures-10``
+    for ICD-10; a row of any other version is refused as ``bad_row``. Groups are patients.
+    """
+    tables = tables_of(source, "hosp")
+    return labels_of([_fourth(table, columns) for table in tables], source, tables, columns)
+
+
+def _third(table: Source, columns: Columns) -> pl.DataFrame:
+    rows = coded_rows(table.table(), table, columns, "icd9_code")
+    return rows.with_columns(table=pl.lit(kind_of(table), pl.String))
+
+
+def _fourth(table: Source, columns: Columns) -> pl.DataFrame:
+    frame = table.table()
+    rows = coded_rows(frame, table, columns, "icd_code", version="icd_version")
+    kind = kind_of(table) or ("procedures" if present(frame, "chartdate") else "diagnoses")
+    return _versioned(rows, kind)
+
+
+def _versioned(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
+    version = pl.col("version").cast(pl.Float64, strict=False)
+    unknown = pl.when(~version.is_in([9.0, 10.0]).fill_null(False)).then(pl.lit("bad_row"))
+    refused = pl.coalesce("refused", unknown) if "refused" in rows.columns else unknown
+    tenth = pl.when(version == 10).then(pl.lit(f"{kind}-10"))
+    return rows.with_columns(table=tenth.otherwise(pl.lit(kind)), refused=refused).drop("version")
+
+
+MIMIC_III = LabelFormat(
+    name="mimic3",
+    title="a folder with DIAGNOSES_ICD or PROCEDURES_ICD, or such a table with HADM_ID, ICD9_CODE",
+    matches=matcher({"hadm_id", "icd9_code"}),
+    read=read_third,
+    of_folders=True,
+)
+MIMIC_IV = LabelFormat(
+    name="mimic4",
+    title="a folder with diagnoses_icd or procedures_icd, or such a table with hadm_id, icd_code,"
+    " icd_version",
+    matches=matcher({"hadm_id", "icd_code", "icd_version"}, "hosp"),
+    read=read_fourth,
+    of_folders=True,
+)

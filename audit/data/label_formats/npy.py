@@ -9,11 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.errors import SchemaError
-from audit.data.class_names import Classes, file_of
-from audit.data.columns import raw_labels, refuse_named
-from audit.data.label_format import Columns, LabelFormat, RawLabels
-from audit.data.label_formats.arrays import NPY_MAGIC, AnyArray, first_of, read_npy
-from audit.data.label_formats.classes import classes_for, read_classes
+from audit.data.arrays import NPY_MAGIC, AnyArray, first_of, read_npy
+from audit.data.class_names import Classes, classes_for, file_of, read_classes
+from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels, refuse_named
 from audit.data.sources import Source
 
 

@@ -10,17 +10,15 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import REPEATED
 from audit.base.separated import stream_of
-from audit.data.columns import (
-    ID_NAMES,
-    column_for,
+from audit.data.label_format import (
+    Columns,
+    LabelFormat,
+    RawLabels,
     exploded,
-    id_among,
-    pick,
     raw_labels,
     refuse_named,
-    tidy,
 )
-from audit.data.label_format import Columns, LabelFormat, RawLabels
+from audit.data.records import ID_NAMES, column_for, id_among, pick, tidy
 from audit.data.sources import Source
 
 _REPEATED = re.compile(rf"{REPEATED}\d+$")

@@ -1,1 +1,1 @@
-"""Readers of prediction files, one format a file."""
+"""Readers of prediction files."""

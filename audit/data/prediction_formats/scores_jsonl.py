@@ -8,14 +8,12 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from audit.base.errors import SchemaError
-from audit.data.class_names import Classes
-from audit.data.columns import id_among
+from audit.data.class_names import Classes, distinct
+from audit.data.json_lines import Line, keys_of, nested, objects, plain
 from audit.data.label_format import Columns
 from audit.data.label_formats import jsonl
-from audit.data.label_formats.classes import distinct
-from audit.data.label_formats.jsonl import Line
-from audit.data.prediction_format import PredictionFormat, RawPredictions
-from audit.data.prediction_formats.scores import listed, predicted_sets
+from audit.data.prediction_format import PredictionFormat, RawPredictions, listed, predicted_sets
+from audit.data.records import id_among
 from audit.data.sources import Source
 
 
@@ -31,13 +29,13 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
         SchemaError: If a line has another form than the first, a score is not a number, or an id
             is missing or occurs twice.
     """
-    lines = list(jsonl.objects(source))
+    lines = list(objects(source))
     first = lines[0][1]
     if "labels" in first and "scores" not in first:
         return predicted_sets(jsonl.read(source, Columns()), source)
-    nested = "scores" in first
-    ids = _ids(lines, source) if nested else _row_numbers(lines)
-    return _listed(ids, [_scores(line, nested, where) for where, line in lines], source)
+    named = "scores" in first
+    ids = _ids(lines, source) if named else _row_numbers(lines)
+    return _listed(ids, [_scores(line, named, where) for where, line in lines], source)
 
 
 Scores: TypeAlias = list[tuple[str, float]]
@@ -62,8 +60,8 @@ def _row_numbers(lines: list[Line]) -> tuple[str, ...]:
 
 
 def _ids(lines: list[Line], source: Source) -> tuple[str, ...]:
-    names = list(dict.fromkeys(key for _, line in lines for key in line))
-    beside = {"scores", *jsonl.nested(lines)}
+    names = keys_of(lines)
+    beside = {"scores", *nested(lines)}
     if not set(names) - beside:
         return _row_numbers(lines)
     key = id_among(names, None, beside, source)
@@ -71,14 +69,14 @@ def _ids(lines: list[Line], source: Source) -> tuple[str, ...]:
 
 
 def _id(line: dict[str, Any], key: str, where: str) -> str:
-    instance = (jsonl.plain(line.get(key), key, where) or "").strip()
+    instance = (plain(line.get(key), key, where) or "").strip()
     if not instance:
         raise SchemaError(f"every line must have an id in the key {key!r}", where=where)
     return instance
 
 
-def _scores(line: dict[str, Any], nested: bool, where: str) -> Scores:
-    scores = line.get("scores") if nested else line
+def _scores(line: dict[str, Any], named: bool, where: str) -> Scores:
+    scores = line.get("scores") if named else line
     if not isinstance(scores, dict):
         raise SchemaError(
             "the key 'scores' must hold an object {node: score}, as on the first line",

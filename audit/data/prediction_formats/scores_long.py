@@ -7,9 +7,8 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named
 from audit.data.class_names import Classes
-from audit.data.columns import id_among, pick
-from audit.data.prediction_format import PredictionFormat, RawPredictions
-from audit.data.prediction_formats.scores import listed
+from audit.data.prediction_format import PredictionFormat, RawPredictions, listed
+from audit.data.records import id_among, pick
 from audit.data.sources import Source
 
 

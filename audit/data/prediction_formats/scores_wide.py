@@ -6,13 +6,12 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
+from audit.data.arrays import AnyArray
 from audit.data.class_names import Classes
-from audit.data.columns import ID_NAMES, tidy
-from audit.data.label_formats import grouped, psv
-from audit.data.label_formats.arrays import AnyArray
+from audit.data.label_formats import id_lines
 from audit.data.label_formats.wide import refuse_repeated
-from audit.data.prediction_format import PredictionFormat, RawPredictions
-from audit.data.prediction_formats.scores import matrix
+from audit.data.prediction_format import PredictionFormat, RawPredictions, matrix
+from audit.data.records import ID_NAMES, tidy
 from audit.data.sources import Source
 
 _OTHER_SHAPES = {"label", "labels", "node", "score", "parent", "prediction", "predicted"}
@@ -54,7 +53,7 @@ def matches(source: Source) -> bool:
     kinds = list(source.schema.values())
     if len(kinds) < 2 or _OTHER_SHAPES & source.columns.keys():
         return False
-    if grouped.matches(source) or psv.matches(source):
+    if id_lines.is_grouped(source) or id_lines.is_piped(source):
         return False
     if 2 * sum(kind == pl.Boolean or kind.is_numeric() for kind in kinds) > len(kinds):
         return True

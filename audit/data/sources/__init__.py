@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from audit.data.sources.array import Array
 from audit.data.sources.file import File
 from audit.data.sources.folder import Folder
-from audit.data.sources.frame import Frame, frame_of
-from audit.data.sources.saved_dataset import SavedDataset, is_saved_dataset
-from audit.data.sources.sheet import SUFFIXES, Sheet
+from audit.data.sources.in_memory import Array, Frame, frame_of
 from audit.data.sources.source import Source
+from audit.data.sources.stored_frames import SUFFIXES, SavedDataset, Sheet, is_saved_dataset
 
 __all__ = ["File", "Folder", "Frame", "Source", "source_of"]
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.data.columns import id_among
 from audit.data.label_formats.long import label_column
+from audit.data.records import id_among
 from audit.data.sources import File, Source, source_of
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Limit, Outcome
+from audit.disclosure import Quantity, coarse, count, derived
 from audit.entailment.checks.edges import QUOTED, arrows, cases_of, quoted
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, coarse, count, derived
 from audit.results.findings import Finding
 
 _NAME = "annotator_outlier"

@@ -9,11 +9,11 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
+from audit.disclosure import Quantity, coarse, derived
 from audit.entailment.checks.edges import cases_of, edges_of, quoted
 from audit.entailment.graph.concepts import EXCESS, LEAST_EDGES, SHARE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, coarse, derived
 from audit.results.findings import Finding
 
 _NAME = "catch_all"

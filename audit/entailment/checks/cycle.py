@@ -9,10 +9,10 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
+from audit.disclosure import coarse
 from audit.entailment.checks.edges import arrows, cases_of, quoted, under, where_judged
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.disclosure import coarse
 from audit.results.findings import Finding
 
 _NAME = "cycle"

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.intervals import wilson
 from audit.entailment.graph.neighbourhoods import ONE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
 
 EDGE = ("relation", "instance", "concept")
 LONGEST = 60

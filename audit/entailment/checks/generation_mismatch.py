@@ -9,13 +9,13 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
+from audit.disclosure import coarse, count, derived
 from audit.engine.statistics.intervals import wilson
 from audit.entailment.checks.edges import arrows, cases_of, quoted
 from audit.entailment.content.references import beyond, wrongly_generated, wrongly_left_out
 from audit.entailment.content.totals import ALL
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.disclosure import coarse, count, derived
 from audit.results.findings import Finding
 
 _NAME = "generation_mismatch"

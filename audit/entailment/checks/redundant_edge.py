@@ -6,10 +6,10 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
+from audit.disclosure import coarse
 from audit.entailment.checks.edges import QUOTED, arrows, cases_of, edges_of, quoted, tuples_of
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.disclosure import coarse
 from audit.results.findings import Finding
 
 _NAME = "redundant_edge"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from audit.results.disclosure import Quantity, count, derived
+from audit.disclosure import Quantity, count, derived
 
 
 def share_of(name: str, k: int, n: int, row: Mapping[str, Any]) -> dict[str, Quantity]:

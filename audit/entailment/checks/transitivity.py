@@ -9,6 +9,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
+from audit.disclosure import coarse
 from audit.entailment.checks.edges import (
     EDGE,
     QUOTED,
@@ -23,7 +24,6 @@ from audit.entailment.checks.edges import (
 from audit.entailment.graph.neighbourhoods import ACROSS, ONE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.disclosure import coarse
 from audit.results.findings import Finding
 
 _NAME = "transitivity"

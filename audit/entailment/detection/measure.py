@@ -10,6 +10,7 @@ import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.progress import Progress, silent
+from audit.data.records import Records
 from audit.engine.scores.two_classes import majority_macro_f1, random_macro_f1
 from audit.engine.statistics.group_bootstrap import with_interval
 from audit.engine.statistics.intervals import grouped_wilson
@@ -34,7 +35,6 @@ from audit.entailment.detection.measurements import (
 )
 from audit.entailment.detection.reliability import bins, calibration_error
 from audit.entailment.questions import Questions, questions_of
-from audit.entailment.reading.answer_columns import AnswerRows
 from audit.hierarchies.formats.wordnet import WordNet
 
 IN_DOMAIN = "in_domain"
@@ -50,7 +50,7 @@ tuple that it answers; or the measure needs valid and invalid tuples, and there 
 
 def measure_detection(
     dataset: EntailmentDataset,
-    predictions: AnswerRows,
+    predictions: Records,
     *,
     wordnet: WordNet | None = None,
     progress: Progress = silent,
@@ -90,7 +90,7 @@ def measure_detection(
 
 
 def _ledger(
-    dataset: EntailmentDataset, questions: Questions, predictions: AnswerRows
+    dataset: EntailmentDataset, questions: Questions, predictions: Records
 ) -> tuple[Mapping[str, int], pl.DataFrame]:
     """What became of the rows, and the predictions of tuples of the data set."""
     known = predictions.frame.join(dataset.tuples.select("id"), on="id", how="semi")
@@ -101,7 +101,7 @@ def _ledger(
         "other_split": known.height - used,
         "unknown_id": predictions.frame.height - known.height,
     }
-    return counts | dict(predictions.refused), known
+    return counts | dict(predictions.ledger), known
 
 
 class _Scored:

@@ -11,11 +11,11 @@ import polars as pl
 from scipy.special import expit
 
 from audit.base.errors import SchemaError, first_cases
+from audit.data.records import Records, records
+from audit.data.sources import File
 from audit.entailment.reading.answer_columns import (
-    AnswerRows,
     refuse_repeated,
     sound_rows,
-    text_columns,
     with_every_role,
 )
 from audit.entailment.reading.values import truths
@@ -52,7 +52,7 @@ _NUMBERS = ("score", "logit_valid", "logit_invalid")
 
 def read_validity_predictions(
     paths: Sequence[Path], columns: Mapping[str, str] | None = None
-) -> AnswerRows:
+) -> Records:
     """Read predictions of validity, columns `PREDICTIONS`, from CSV, TSV, JSON lines or Parquet.
 
     A file has an ``id`` and a ``score`` of valid in [0, 1], or a ``prediction`` (1 or 0, true or
@@ -73,7 +73,7 @@ def read_validity_predictions(
     return predictions_of(parts, paths)
 
 
-def predictions_of(parts: Sequence[pl.DataFrame], paths: Sequence[Path]) -> AnswerRows:
+def predictions_of(parts: Sequence[pl.DataFrame], paths: Sequence[Path]) -> Records:
     """Predictions, columns `PREDICTIONS`, from tables with these and ``refused``, one per file.
 
     Raises:
@@ -82,7 +82,7 @@ def predictions_of(parts: Sequence[pl.DataFrame], paths: Sequence[Path]) -> Answ
     return sound_rows(parts, PREDICTIONS, "predictions of tuples", paths, _KEYS)
 
 
-def together(several: Sequence[AnswerRows]) -> AnswerRows:
+def together(several: Sequence[Records]) -> Records:
     """Predictions of all models of several readings, none for none.
 
     Raises:
@@ -91,13 +91,12 @@ def together(several: Sequence[AnswerRows]) -> AnswerRows:
     frame = pl.concat([pl.DataFrame(schema=PREDICTIONS), *(one.frame for one in several)])
     sources = tuple(path for one in several for path in one.sources)
     refuse_repeated(frame, _KEYS, sources)
-    refused = sum((Counter(one.refused) for one in several), Counter[str]())
-    return AnswerRows(frame, sum(one.rows_read for one in several), refused, sources)
+    return Records(frame, sum((Counter(one.ledger) for one in several), Counter[str]()), sources)
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
     """The rows of a file with why they are refused, null if they are not."""
-    table = text_columns(path, ROLES, columns, required=("id",))
+    table = records(File(path), ROLES, columns, ("id",)).frame
     _refuse_ambiguous(table, path)
     whole = with_every_role(table, ROLES, path)
     score, bad = _scores(table, path)

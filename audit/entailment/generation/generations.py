@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
+from audit.data.records import Records, records
+from audit.data.sources import File
 from audit.entailment.reading.answer_columns import (
-    AnswerRows,
     sound_rows,
-    text_columns,
     with_every_role,
 )
 from audit.entailment.reading.values import relations
@@ -43,7 +43,7 @@ ROLES = {
 """Names of columns by role."""
 
 
-def read_generations(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> AnswerRows:
+def read_generations(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> Records:
     """Read generated concepts, columns `GENERATIONS`, from CSV, TSV, JSON lines or Parquet.
 
     A file has a ``text`` (or ``generation``, or ``answer``), and the ``id`` of a tuple whose
@@ -64,7 +64,7 @@ def read_generations(paths: Sequence[Path], columns: Mapping[str, str] | None = 
 
 def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
     """The rows of a file with why they are refused, null if they are not."""
-    table = text_columns(path, ROLES, columns, required=("text",))
+    table = records(File(path), ROLES, columns, ("text",)).frame
     if "id" not in table.columns and not {"head", "relation"} <= set(table.columns):
         raise SchemaError(
             "the id of a tuple, or head, relation and instance, are required",

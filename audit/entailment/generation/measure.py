@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.dag import FloatArray
 from audit.base.progress import Progress, silent
+from audit.data.records import Records
 from audit.engine.statistics.group_bootstrap import with_interval
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.generation.bleu import COUNTS, bleu_counts, bleu_measures
@@ -19,7 +20,7 @@ from audit.entailment.generation.meteor import Meteor, meteor_by
 from audit.entailment.generation.ratings import rating_tables
 from audit.entailment.generation.rouge import rouge
 from audit.entailment.questions import Questions, parts_by_relation, questions_of
-from audit.entailment.reading.answer_columns import AnswerRows, refuse_repeated
+from audit.entailment.reading.answer_columns import refuse_repeated
 
 KEY = ("head", "relation", "instance")
 """What a text is generated for."""
@@ -29,9 +30,9 @@ SCORES = ("rouge_2_recall", "rouge_l_f1", "exact_match", "meteor")
 
 def measure_generation(
     dataset: EntailmentDataset,
-    generations: AnswerRows,
+    generations: Records,
     *,
-    ratings: AnswerRows | None = None,
+    ratings: Records | None = None,
     meteor: Path | None = None,
     progress: Progress = silent,
 ) -> GenerationMeasurements:
@@ -82,7 +83,7 @@ def _ledger(
     dataset: EntailmentDataset,
     measured: pl.DataFrame,
     instances: Questions,
-    generations: AnswerRows,
+    generations: Records,
 ) -> tuple[Mapping[str, int], pl.DataFrame]:
     """What became of the rows, and texts as ``model, row, text`` by the row of their instance."""
     frame = generations.frame
@@ -107,7 +108,7 @@ def _ledger(
         "other_split": single.height - here.height,
         "without_reference": here.height - texts.height,
     }
-    return counts | dict(generations.refused), texts.select("model", "row", "text")
+    return counts | dict(generations.ledger), texts.select("model", "row", "text")
 
 
 def _measured(

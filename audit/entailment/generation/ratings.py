@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.data.records import Records, records
+from audit.data.sources import File
 from audit.engine.statistics.group_bootstrap import group_bootstrap, with_interval
 from audit.engine.statistics.intervals import grouped_wilson
 from audit.engine.statistics.rater_agreement import (
@@ -21,9 +23,7 @@ from audit.engine.statistics.rater_agreement import (
 from audit.entailment.generation.measurements import AGREEMENT, RATINGS
 from audit.entailment.questions import parts_by_relation
 from audit.entailment.reading.answer_columns import (
-    AnswerRows,
     sound_rows,
-    text_columns,
     with_every_role,
 )
 from audit.entailment.reading.values import truths
@@ -47,7 +47,7 @@ MISSING_ID, MISSING_RATING = "missing_id", "missing_rating"
 _LEVELS = {True: "valid", False: "invalid"}
 
 
-def read_ratings(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> AnswerRows:
+def read_ratings(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> Records:
     """Read ratings of generated texts, columns `RATED`, from CSV, TSV, JSON lines or Parquet.
 
     A file has the ``id`` of a tuple whose instance a text is for, and a ``rating``: 1 or 0, valid
@@ -73,7 +73,7 @@ def read_ratings(paths: Sequence[Path], columns: Mapping[str, str] | None = None
 
 
 def rating_tables(
-    ratings: AnswerRows | None, tuples: pl.DataFrame
+    ratings: Records | None, tuples: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame, Mapping[str, int]]:
     """Columns `RATINGS`, columns `AGREEMENT`, and what became of the rows.
 
@@ -96,7 +96,7 @@ def rating_tables(
         "rows_read": ratings.rows_read,
         "used": known.height,
         "unknown_id": ratings.frame.height - known.height,
-        **ratings.refused,
+        **ratings.ledger,
     }
     return (
         pl.DataFrame(shares, schema=RATINGS),
@@ -106,7 +106,7 @@ def rating_tables(
 
 
 def _read(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
-    table = text_columns(path, ROLES, columns, required=("id", "rating"))
+    table = records(File(path), ROLES, columns, ("id", "rating")).frame
     return with_every_role(table, ROLES, path).with_columns(
         rater=pl.col("rater").fill_null(""),
         level="rating",

@@ -8,11 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from audit.data.records import Records, records
+from audit.data.sources import File
 from audit.entailment.detection.predictions import (
     MISSING_ID,
     predictions_of,
 )
-from audit.entailment.reading.answer_columns import AnswerRows, text_columns, with_every_role
+from audit.entailment.reading.answer_columns import with_every_role
 
 ROLES = {
     "id": ("id",),
@@ -31,7 +33,7 @@ ANSWERS: dict[str, Any] = {
 """One row per answer, as it was given; ``valid`` is what it says, null if it says neither."""
 
 
-def read_answers(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> AnswerRows:
+def read_answers(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> Records:
     """Read answers to `detection_prompts` as predictions without scores.
 
     A file (JSON lines, CSV, TSV or Parquet) has an ``id`` and an ``answer``; `said_valid` says what
@@ -86,6 +88,6 @@ def _read(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
 
 
 def _given(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
-    table = text_columns(path, ROLES, columns, required=("id", "answer"))
+    table = records(File(path), ROLES, columns, ("id", "answer")).frame
     whole = with_every_role(table, ROLES, path)
     return whole.with_columns(valid=said_valid(pl.col("answer")))

@@ -1,20 +1,29 @@
-"""Which column of a file holds which part of a tuple."""
+"""Files of tuples as tables, and which of their columns holds which part of a tuple."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from types import MappingProxyType
 
+import polars as pl
+
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import name_among
+from audit.base.files import files_in, name_among, read_table
+from audit.data.records import is_json, table_of
+from audit.data.sources import File
 from audit.entailment.dataset import ENTAILS, HYPERNYM
 
 ELEMENTS = ("head", "relation", "tail", "instance", "concept")
 """The parts of a tuple, which are also the usual names of their columns."""
 FURTHER = ("label", "split", "id", "votes_valid", "votes")
 """What may be there besides them, likewise."""
+
+
+SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet")
+"""Suffixes of the files that are read of a folder."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,55 @@ def kind_named(name: str) -> Kind:
     if name not in KINDS:
         raise InputError(f"a kind of file is one of {', '.join(KINDS)}", found=repr(name))
     return KINDS[name]
+
+
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """The files, in place of each folder those in it that have one of `SUFFIXES`, by name.
+
+    Raises:
+        InputError: If there is none.
+    """
+    files = []
+    for path in paths:
+        within = files_in(path) if path.is_dir() else [path]
+        files += [one for one in within if one is path or File(one).suffix in SUFFIXES]
+    if not files:
+        raise InputError(
+            f"a file or a folder with files is required, of {', '.join(SUFFIXES)}",
+            found="none",
+            where=", ".join(map(str, paths)),
+        )
+    return files
+
+
+def records_in(source: File, kind: Kind) -> pl.DataFrame:
+    """All records of a file under the names of its columns, as `table_of` gives them.
+
+    A file of two columns has a header if its first row has one of their names.
+
+    Raises:
+        InputError: As `table_of`.
+        SchemaError: As `table_of`, or if rows without a header have too many fields.
+    """
+    if is_json(source) or has_header(source, kind):
+        return table_of(source)
+    source.refuse_pickle()
+    table = read_table(source.path, separator=source.separator, header=False)
+    if not 2 <= table.width <= len(kind.order):
+        raise SchemaError(
+            f"rows without a header must be {', '.join(kind.order)}",
+            found=f"{table.width} columns, and no header with their names",
+            where=source,
+        )
+    return table.rename(dict(zip(table.columns, kind.order, strict=False)))
+
+
+def has_header(source: File, kind: Kind) -> bool:
+    """Whether the first row names columns; a file of tuples, or of types, always does so."""
+    if not kind.order or not source.is_text:
+        return True
+    first = {cell.strip().lower() for row in source.head_rows[:1] for cell in row}
+    return bool(first & set(kind.columns.values()))
 
 
 def roles_among(

@@ -11,13 +11,26 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.plurals import counted
-from audit.data.columns import tidy
+from audit.data.records import pick, sound_records
 from audit.data.sources import File
 from audit.entailment.dataset import TUPLES, EntailmentDataset
-from audit.entailment.reading.columns import ELEMENTS, Kind, kind_named, roles_among
-from audit.entailment.reading.tables import files_of, records_in
-from audit.entailment.reading.values import relations, split_named, splits, truths
-from audit.entailment.reading.votes import BY, votes_of, with_parsed_votes
+from audit.entailment.reading.columns import (
+    ELEMENTS,
+    Kind,
+    files_of,
+    kind_named,
+    records_in,
+    roles_among,
+)
+from audit.entailment.reading.values import (
+    BY,
+    relations,
+    split_named,
+    splits,
+    truths,
+    votes_of,
+    with_parsed_votes,
+)
 
 REASONS = (
     *(f"empty_{name}" for name in ELEMENTS),
@@ -91,11 +104,8 @@ def _records(
     """The records of one file as text, columns by their roles."""
     table = records_in(source, kind)
     roles = roles_among(table.columns, kind, columns, source)
-    text = tidy(table.select({*roles.named.values(), *roles.annotators}), source)
-    records = text.select(
-        *(pl.col(column).alias(role) for role, column in roles.named.items()),
-        *(pl.col(column).alias(BY + column) for column in roles.annotators),
-    )
+    votes = {BY + column: column for column in roles.annotators}
+    records = pick(table, source, **roles.named, **votes)
     if kind.relation:
         first, second = pl.col("instance"), pl.col("concept")
         records = records.with_columns(head=first, tail=second, relation=pl.lit(kind.relation))
@@ -121,18 +131,16 @@ def _dataset(records: pl.DataFrame, sources: tuple[Path, ...]) -> EntailmentData
     read = numbered.with_columns(
         valid=truths(numbered["label"]), known=relations(numbered["relation"])
     ).with_columns(refused=_reason())
-    sound = read.filter(pl.col("refused").is_null())
-    kept = sound.filter(sound["id"].is_first_distinct())
-    refused = dict(read.drop_nulls("refused")["refused"].value_counts().iter_rows())
-    repeated = {"repeated_id": sound.height - kept.height}
-    counts = {name: (refused | repeated).get(name, 0) for name in REASONS}
+    found = sound_records(read, REASONS)
+    kept = found.frame.filter(found.frame["id"].is_first_distinct())
     if kept.is_empty():
-        _refuse_all(read, counts, sources)
+        _refuse_all(read, found.ledger, sources)
+    repeats = found.frame.height - kept.height
     return EntailmentDataset(
         tuples=kept.with_columns(relation="known").select(*TUPLES).cast(pl.Schema(TUPLES)),
         votes=votes_of(kept),
         rows_read=read.height,
-        refused={name: count for name, count in counts.items() if count},
+        refused={**found.ledger, "repeated_id": repeats} if repeats else found.ledger,
         sources=sources,
     )
 
@@ -162,7 +170,7 @@ _HINTS = {
 
 def _refuse_all(read: pl.DataFrame, counts: Mapping[str, int], sources: Sequence[Path]) -> NoReturn:
     """Raise InputError, naming the first values that could not be read."""
-    parts = [f"{count:,} {reason}" for reason, count in counts.items() if count]
+    parts = [f"{count:,} {reason}" for reason, count in counts.items()]
     for reason, column in _WRONG.items():
         values = read.filter(refused=reason)[column].unique(maintain_order=True)
         parts += [f"{column} {first_cases(values)}"] if len(values) else []
@@ -173,7 +181,7 @@ def _refuse_all(read: pl.DataFrame, counts: Mapping[str, int], sources: Sequence
         else "no records",
         where=", ".join(map(str, sources)),
         hint=_HINTS.get(
-            max(counts, key=lambda reason: counts[reason]),
+            max(counts, key=lambda reason: counts[reason], default=""),
             "name columns that are called otherwise, for example label=is_valid",
         ),
     )

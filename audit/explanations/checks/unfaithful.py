@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 
 from audit.checks.check import Check, Outcome
+from audit.disclosure import Quantity, coarse, rounded
 from audit.engine.statistics.cluster_means import smallest_difference
 from audit.explanations.branches import LEAST_INSTANCES
 from audit.explanations.faithful_rows import HIGHER
 from audit.explanations.measure import ExplanationMeasurements
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import Finding
 
 _NAME = "unfaithful"

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from audit.base.dag import IntArray
 from audit.explanations.attributions import ITEMS, Evidence, EvidenceKind
-from audit.explanations.lists import Lists
-from audit.explanations.reading.list_columns import laid_out, list_column, lists_in, starts_of
+from audit.explanations.lists import Lists, laid_out, list_column, lists_in, starts_of
 from audit.explanations.reading.spans import lists_with_crossing, marked_tokens, spans_in
 from audit.explanations.reading.texts import Texts, marked_words
 from audit.explanations.reading.words import words_in, words_of

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.errors import InputError, SchemaError
+from audit.base.errors import InputError, SchemaError, refuse_unknown
 from audit.data.attribution_columns import REQUIRED
 from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
-from audit.explanations.lists import Lists
+from audit.explanations.lists import Lists, laid_out, lists_in
 from audit.explanations.reading.human_evidence import (
     PAYLOADS,
     Records,
@@ -21,11 +21,9 @@ from audit.explanations.reading.human_evidence import (
     explanation_words,
     places_in,
 )
-from audit.explanations.reading.list_columns import laid_out, lists_in
 from audit.explanations.reading.row_files import read_rows
 from audit.explanations.reading.sound_rows import NO_TOKENS, rows_in_order, sound_rows
-from audit.explanations.reading.texts import Texts, texts_of
-from audit.explanations.reading.word_pieces import Merging, merging_named
+from audit.explanations.reading.texts import Merging, Texts, merging_named, texts_of
 from audit.explanations.reading.words import ALL_SPECIAL, special_tokens, words_of
 from audit.explanations.reading.words import stop_words as stop_words_named
 
@@ -91,12 +89,8 @@ class Choices:
         kind: EvidenceKind | None,
     ) -> Choices:
         """The choices of these names; raises InputError if one does not exist."""
-        if kind is not None and kind not in PAYLOADS:
-            raise InputError(
-                "a kind of evidence is required",
-                found=repr(kind),
-                hint=f"the kinds are {', '.join(PAYLOADS)}",
-            )
+        if kind is not None:
+            refuse_unknown(kind, PAYLOADS, "a kind of evidence", "kinds")
         rule, tokens = merging_named(word_pieces), special_tokens(special)
         return cls(rule, tokens, stop_words_named(stop_words), kind)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import first_bytes, once, refuse_pickle, whole_characters
-from audit.data.columns import present, tidy
-from audit.data.label_formats.jsonl import objects_on
+from audit.base.files import first_bytes, once, refuse_pickle
+from audit.data.json_lines import Line, frames, keys_of, objects_on
+from audit.data.records import present, tidy
 from audit.data.sources import source_of
-from audit.explanations.reading.list_columns import list_column, starts_of
+from audit.explanations.lists import list_column, starts_of
 
 FLAG, NUMBER, LABEL = "flag", "number", "label"
 """What a value of ``gold`` or ``predicted`` was in the file: true or false, a number, or text."""
@@ -59,8 +58,6 @@ FLAGS = ("gold", "predicted", "borrowed")
 _FAULTS = ("fault", "evidence_fault")
 _WRITTEN = {**COLUMNS, "scores": _TOKENS, "seed": _TEXT}
 """The types of columns in JSON, where numbers are still as they are written."""
-_AT_ONCE = 16_384
-"""Number of lines whose objects are held at a time."""
 
 
 def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
@@ -98,15 +95,17 @@ def rows_of(objects: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def _json_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
-    lines = (line for _, line in objects_on(source_of(path).lines(), _DECODER))
-    frames, met = [], dict[str, None]()
-    while chunk := list(islice(lines, _AT_ONCE)):
-        met.update(dict.fromkeys(key for line in chunk for key in line))
+    met = dict[str, None]()
+
+    def frame_of(lines: Sequence[Line]) -> pl.DataFrame:
+        met.update(dict.fromkeys(keys_of(lines)))
         keys = {key.strip().lower(): key for key in met} | {key: key for key in met}
-        with whole_characters(path):
-            frames.append(_frame(chunk, {n: keys[n] for n in COLUMNS if n in keys}, _WRITTEN))
+        named = {name: keys[name] for name in COLUMNS if name in keys}
+        return _frame([line for _, line in lines], named, _WRITTEN)
+
+    parts = list(frames(objects_on(source_of(path).lines(), _DECODER), frame_of, path))
     _refuse_missing(list(met), required, path)
-    return pl.concat(frames, how="diagonal")
+    return pl.concat(parts, how="diagonal")
 
 
 class Number(str):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import SchemaError
 from audit.data.attribution_columns import DEFAULTS, REQUIRED
+from audit.data.records import sound_records
 from audit.explanations.attributions import ROWS
-from audit.explanations.reading.list_columns import laid_out
+from audit.explanations.lists import laid_out
 from audit.explanations.reading.row_files import FLAG, FLAGS, NUMBER
 
 KEY = ("id", "target", "method", "model", "seed", "borrowed")
@@ -32,7 +35,7 @@ is kept.
 """
 
 
-def sound_rows(rows: pl.DataFrame, where: object) -> tuple[pl.DataFrame, dict[str, int]]:
+def sound_rows(rows: pl.DataFrame, where: object) -> tuple[pl.DataFrame, Mapping[str, int]]:
     """The sound rows, and how many were left out by reason.
 
     Columns that the file lacks are added; ``gold``, ``predicted`` and ``borrowed`` become true or
@@ -50,7 +53,7 @@ def sound_rows(rows: pl.DataFrame, where: object) -> tuple[pl.DataFrame, dict[st
     scores, starts = laid_out(full["scores"])
     tokens, token_starts = laid_out(full["tokens"])
     infinite = ~scores.is_finite().fill_null(False)
-    fault = (
+    refused = (
         pl.when("fault")
         .then(pl.lit(WRONG_TYPE))
         .when(lacking | _any(tokens.is_null(), token_starts))
@@ -60,10 +63,8 @@ def sound_rows(rows: pl.DataFrame, where: object) -> tuple[pl.DataFrame, dict[st
         .when(_any(infinite, starts))
         .then(pl.lit(NOT_FINITE))
     )
-    faults = full.select(fault).to_series()
-    counts = {str(reason): int(count) for reason, count in faults.value_counts().rows()}
-    sound = full if faults.null_count() == full.height else full.filter(faults.is_null())
-    return sound.drop("fault"), {name: counts[name] for name in ROW_REASONS if name in counts}
+    found = sound_records(full.with_columns(refused=refused).drop("fault"), ROW_REASONS)
+    return found.frame, found.ledger
 
 
 def rows_in_order(rows: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:

@@ -9,8 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.dag import IntArray
-from audit.explanations.lists import Lists
-from audit.explanations.reading.list_columns import laid_out
+from audit.explanations.lists import Lists, laid_out
 
 _MOST = 2**31
 """Largest number of characters of a text."""

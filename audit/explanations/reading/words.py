@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from audit.base.errors import InputError
+from audit.base.errors import refuse_unknown
 
 _STOP_WORDS = Path(__file__).parent / "data" / "stop_words.csv"
 STOP_WORDS = ("paper", "clinical")
@@ -79,12 +79,7 @@ def special_tokens(named: str | Collection[str]) -> frozenset[str]:
     if not isinstance(named, str):
         return frozenset(named)
     lists = {"all": ALL_SPECIAL, "none": frozenset[str](), **SPECIAL_TOKENS}
-    if named not in lists:
-        raise InputError(
-            "a list of special tokens is required",
-            found=repr(named),
-            hint=f"the lists are {', '.join(lists)}",
-        )
+    refuse_unknown(named, lists, "a list of special tokens", "lists")
     return lists[named]
 
 
@@ -100,11 +95,6 @@ def stop_words(name: str = "paper") -> frozenset[str]:
     Raises:
         InputError: If there is no list of that name.
     """
-    if name not in STOP_WORDS:
-        raise InputError(
-            "a list of stop words is required",
-            found=repr(name),
-            hint=f"the lists are {', '.join(STOP_WORDS)}",
-        )
+    refuse_unknown(name, STOP_WORDS, "a list of stop words", "lists")
     table = pl.read_csv(_STOP_WORDS)
     return frozenset(table.filter(pl.col(name) == 1)["word"])

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from audit.base.errors import OutputError
+from audit.base.disk import writing_file
 from audit.explanations.attributions import Attributions, Evidence
-from audit.explanations.lists import Lists
-from audit.explanations.reading.list_columns import list_column, starts_of
+from audit.explanations.lists import Lists, list_column, starts_of
 
 _PLAIN = (
     "id", "target", "method", "model", "seed", "gold", "predicted", "group", "borrowed",
@@ -36,7 +35,7 @@ def write_attributions(attributions: Attributions, path: Path | str) -> None:
     """
     path = Path(path)
     frame = _frame(attributions)
-    try:
+    with writing_file(path):
         if path.suffix.lower() == ".parquet":
             frame.write_parquet(path)
         elif path.suffix.lower() == ".gz":
@@ -44,12 +43,6 @@ def write_attributions(attributions: Attributions, path: Path | str) -> None:
                 stream.write(frame.write_ndjson().encode())
         else:
             frame.write_ndjson(path)
-    except OSError as error:
-        raise OutputError(
-            "a file that can be written is required",
-            found=error.strerror or str(error),
-            where=path,
-        ) from None
 
 
 def _frame(attributions: Attributions) -> pl.DataFrame:

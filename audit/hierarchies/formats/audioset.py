@@ -7,7 +7,7 @@ from typing import Any
 
 from audit.base.errors import SchemaError
 from audit.base.files import read_json
-from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -23,10 +23,7 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
 
     A node is assignable unless ``restrictions`` holds ``abstract``.
 
-    Args:
-        path: A JSON file.
-        relations: Not used: the format has edges of one type.
-        dangling: Treatment of children that are not declared.
+    A child that is not declared is dangling.
 
     Raises:
         HierarchyError: On a child that is not declared and not to be dropped, a cycle, or an empty

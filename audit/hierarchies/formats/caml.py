@@ -12,7 +12,7 @@ import polars as pl
 
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.files import read_lines
-from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA, Dangling
 from audit.hierarchies.formats.format import HierarchyFormat
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding, nearest_prefix
@@ -25,8 +25,6 @@ _RANGE = re.compile(f"{_BOUND}-{_BOUND}")
 _CODE = re.compile(_BOUND)
 _LINE = re.compile(rf"(?:@|{_BOUND}(?:-{_BOUND})?)\t.*")
 _SNIFFED_LINES = 20
-_EDGES = {"child": pl.String, "parent": pl.String}
-_NODES = {"node": pl.String, "title": pl.String, "assignable": pl.Boolean}
 
 
 @dataclass(frozen=True)
@@ -110,14 +108,14 @@ def _read(path: Path, _: tuple[str, ...], __: Dangling) -> Hierarchy:
     parents |= {node: coding.range_above(found) or ROOT for node, found in ranges.items()}
     _refuse_unplaced(path, lines, parents)
     return Hierarchy.build(
-        pl.DataFrame({"child": list(parents), "parent": list(parents.values())}, _EDGES),
+        pl.DataFrame({"child": list(parents), "parent": list(parents.values())}, EDGE_SCHEMA),
         pl.DataFrame(
             {
                 "node": list(lines),
                 "title": [title for _, title in lines.values()],
                 "assignable": [False if node in ranges or node == ROOT else None for node in lines],
             },
-            _NODES,
+            NODE_SCHEMA,
         ),
         name=path.name,
         labelled_ancestors="fault",

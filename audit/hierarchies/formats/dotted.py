@@ -8,7 +8,7 @@ from pathlib import Path
 from audit.base.errors import SchemaError
 from audit.base.files import read_lines
 from audit.base.limits import PARTS
-from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -31,10 +31,7 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
     Paths that have a line of their own are assignable, their ancestors without one are not. Blank
     lines and lines that start with ``#`` are ignored.
 
-    Args:
-        path: A text file.
-        relations: Not used: paths have edges of one type.
-        dangling: Not used: a path declares all nodes above it.
+    Nothing is dangling: a path declares all nodes above it.
 
     Raises:
         HierarchyError: If there is no path.

@@ -8,7 +8,7 @@ import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, first_bytes, read_table, read_text
-from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.retired import CONSIDER, OBSOLETE, REPLACED_BY, Obsolete, retired_ids
@@ -32,10 +32,7 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
     A column of `OBSOLETE` says which children are obsolete: those are no nodes, and their parents
     and titles are passed over. ``replaced_by`` and ``consider`` name a successor in each row.
 
-    Args:
-        path: CSV, separated by commas or tabs, or Parquet.
-        relations: Not used: a table has edges of one type.
-        dangling: Treatment of parents that are obsolete; no other parent is missing.
+    A parent that is obsolete is dangling; no other parent is missing.
 
     Raises:
         HierarchyError: On a cycle, a parent that is obsolete and not to be dropped, or a table

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import polars as pl
 
 from audit.base.errors import AuditError, SchemaError
+from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA, Dangling
 from audit.hierarchies.coding import Coding
-from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.hierarchy import Hierarchy
 
 EdgeRow: TypeAlias = tuple[str, str]
@@ -29,8 +29,8 @@ class HierarchyFormat:
         name: What ``--format`` and ``audit list formats`` call it.
         title: What it looks like, in one line.
         matches: Whether a file is of this format, from its path and its first bytes.
-        read: Reads a file; ``relations`` names edge types in addition to the format's own, the
-            last argument how dangling edges are treated.
+        read: Reads a file; ``relations`` names edge types in addition to the format's own, if
+            files of the format may have others; ``dangling`` says how dangling edges are treated.
     """
 
     name: str
@@ -77,8 +77,8 @@ def hierarchy_of(
     """
     try:
         return Hierarchy.build(
-            pl.DataFrame(list(edges), schema=_EDGE_SCHEMA, orient="row"),
-            pl.DataFrame(list(nodes), schema=_NODE_SCHEMA, orient="row"),
+            pl.DataFrame(list(edges), schema=EDGE_SCHEMA, orient="row"),
+            pl.DataFrame(list(nodes), schema=NODE_SCHEMA, orient="row"),
             name=Path(path.name.removesuffix(".gz")).stem,
             coding=coding,
             dangling=dangling,
@@ -90,7 +90,3 @@ def hierarchy_of(
         raise SchemaError(
             "ids and titles must be whole characters", found=ascii(error.object), where=path
         ) from None
-
-
-_EDGE_SCHEMA = {"child": pl.String, "parent": pl.String}
-_NODE_SCHEMA = {"node": pl.String, "title": pl.String, "assignable": pl.Boolean}

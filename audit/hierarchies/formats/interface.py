@@ -11,7 +11,7 @@ from typing import Any
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import read_json
-from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -54,7 +54,8 @@ def read_nodes(path: Path) -> tuple[GraphNode, ...]:
         SchemaError: If a record lacks a number or a name, or numbers or names are repeated.
     """
     stated = read_json(path)
-    wrong = [record for record in stated if not _is_node(record)] if _is_list(stated) else ["?"]
+    listed = isinstance(stated, list) and stated
+    wrong = [record for record in stated if not _is_node(record)] if listed else ["?"]
     if wrong:
         raise SchemaError(
             "a list of nodes is required, each with 'id', a number, 'name', a text, and 'parent'",
@@ -99,10 +100,6 @@ FORMAT = HierarchyFormat(
     "interface", f"the {GRAPH} of the paper's interface: nodes with id, name and parent", matches,
     read,
 )  # fmt: skip
-
-
-def _is_list(stated: Any) -> bool:
-    return isinstance(stated, list) and bool(stated)
 
 
 def _is_node(record: Any) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import read_lines
-from audit.hierarchies.dangling import Dangling, DanglingError
+from audit.hierarchies.building import Dangling, DanglingError
 from audit.hierarchies.formats.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.retired import Obsolete, RetiredIds, retired_ids

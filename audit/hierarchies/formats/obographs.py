@@ -10,7 +10,7 @@ from typing import Any
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import read_json
-from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.retired import Obsolete, retired_ids

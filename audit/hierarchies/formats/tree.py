@@ -9,7 +9,7 @@ from typing import Any
 
 from audit.base.errors import SchemaError
 from audit.base.files import read_json
-from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats import audioset, interface, obo, obographs
 from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
@@ -36,10 +36,7 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
     A node is assignable if it is a leaf; its title is the first one given. One of `OBSOLETE`, if
     true, makes an id obsolete: no node, whose ``replaced_by`` and ``consider`` are its successors.
 
-    Args:
-        path: A JSON file.
-        relations: Not used: a tree has edges of one type.
-        dangling: Treatment of nodes right below an obsolete id; no other parent is missing.
+    A node right below an obsolete id is dangling; no other parent is missing.
 
     Raises:
         HierarchyError: On a cycle, a node below an obsolete id that is not to be dropped, or a tree

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.base.errors import AuditError, InputError, SchemaError
-from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats.format import EdgeRow, HierarchyFormat, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 

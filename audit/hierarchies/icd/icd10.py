@@ -6,9 +6,8 @@ import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from audit.hierarchies.coding import Placement
-from audit.hierarchies.icd import icd9, icd9_shapes
-from audit.hierarchies.integrity import Integrity
+from audit.hierarchies.coding import Integrity, Placement
+from audit.hierarchies.icd import icd9
 
 DIAGNOSES = "diagnoses-10"
 """Name of the ICD-10-CM code set: the table of MIMIC-IV, and what the hierarchy lists."""
@@ -84,7 +83,7 @@ def why_never_first(code: str, title: str) -> str | None:
     """
     if _EXTERNAL_CAUSE.fullmatch(code):
         return "an external cause"
-    return icd9_shapes.why_never_first(code, title)
+    return icd9.why_never_first(code, title)
 
 
 INTEGRITY = Integrity(
@@ -123,12 +122,9 @@ class ICD10Coding:
         if code in nodes:
             return Placement(code)
         if not is_code(code):
-            return _by_id(label.strip().upper(), nodes)
+            node = label.strip().upper()
+            return Placement(node) if node in nodes else Placement(reason="malformed_code")
         parent = icd9.nearest_prefix(code, nodes)
         if parent is None:
             return Placement(reason="unknown_code")
         return Placement(code, parent)
-
-
-def _by_id(label: str, nodes: Container[str]) -> Placement:
-    return Placement(label) if label in nodes else Placement(reason="malformed_code")

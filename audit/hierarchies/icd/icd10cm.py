@@ -14,9 +14,8 @@ import polars as pl
 from audit.base.errors import InputError
 from audit.hierarchies.formats.format import BuiltInHierarchy
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd.companion_notes import companions
-from audit.hierarchies.icd.exclusions import Tabular, exclusions, is_range
 from audit.hierarchies.icd.icd10 import DIAGNOSES, INTEGRITY, ICD10Coding
+from audit.hierarchies.icd.icd10cm_notes import Tabular, companions, exclusions, is_range
 
 ROOT = "ICD-10-CM"
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audit.hierarchies.building import CyclicError
-from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.building import CyclicError, Dangling
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.lint.cycles import without_cycles
 from audit.hierarchies.lint.finding import LintFinding
-from audit.hierarchies.lint.structure import dangling_edges, lone_children, redundant_edges
+from audit.hierarchies.lint.structure import (
+    dangling_edges,
+    lone_children,
+    redundant_edges,
+    without_cycles,
+)
 from audit.hierarchies.lint.titles import only_catch_alls, same_titles
 from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles

@@ -10,7 +10,7 @@ from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import FloatArray, IntArray
 from audit.engine.statistics.intervals import LEVEL
-from audit.results.confused_pairs import most_confused
+from audit.results.model_overview import most_confused
 from audit.results.result import AuditResult
 from audit.runs.compare.counts import q_values
 from audit.runs.compare.kept_models import KeptModel

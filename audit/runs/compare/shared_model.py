@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 
 from audit.alignment.metrics.streaming import ALL
-from audit.results.disclosure import is_small, shown_change, shown_count
+from audit.disclosure import is_small, shown_change, shown_count, withheld_last
 from audit.results.result import AuditResult
 from audit.results.shared_metrics import NET, SHARES, shared_metrics
 from audit.runs.compare.model_changes import ModelChanges
-from audit.runs.compare.shared_view import SHOWN, withheld_last
+from audit.runs.compare.shared_view import SHOWN
 
 _Row = dict[str, Any]
 _HIDDEN: _Row = dict.fromkeys(("new", "difference", "low", "high"))
@@ -84,27 +84,27 @@ class SharedModel:
 
     def _metric(self, row: _Row, old: Mapping[str, Any], new: Mapping[str, Any]) -> _Row:
         n_old, n_new = row["n_old"], row["n_new"]
-        told = n_old, n_new
+        sizes = n_old, n_new
         if n_old is not None and n_new is not None:
-            told = shown_change(n_old, n_new, *self._matched, self._min_cell)
+            sizes = shown_change(n_old, n_new, *self._matched, self._min_cell)
             alone = _bound(old["n"], n_old), _bound(new["n"], n_new)
-            told = told if all(isinstance(n, int) for n in alone) else alone
+            sizes = sizes if all(isinstance(n, int) for n in alone) else alone
         shown = {
             "name": row["name"],
             "parameters": json.loads(row["parameters"]),
             "old": old["value"],
             "new": new["value"],
             **{name: row[name] for name in ("difference", "low", "high")},
-            "n_old": told[0],
-            "n_new": told[1],
+            "n_old": sizes[0],
+            "n_new": sizes[1],
         }
         torn = any(row[when] is not None and shown[when] is None for when in ("old", "new"))
-        hidden = torn or (row["name"] in SHARES and self._tells_few(row, told))
+        hidden = torn or (row["name"] in SHARES and self._tells_few(row, sizes))
         return {**shown, **_HIDDEN} if hidden else shown
 
-    def _tells_few(self, row: _Row, told: tuple[Any, Any]) -> bool:
+    def _tells_few(self, row: _Row, sizes: tuple[Any, Any]) -> bool:
         """Whether two shares tell a small difference of the counts that they are made of."""
-        if any(isinstance(n, str) for n in told):
+        if any(isinstance(n, str) for n in sizes):
             return True
         if row["difference"] is None:
             return False
@@ -114,19 +114,19 @@ class SharedModel:
     def _confusions(self) -> list[_Row]:
         changes = self._changes
         tested = changes.interval == "paired"
-        rows = changes.confusions_changed if tested else changes.confusions
-        titles = {k: v for run in self._runs for k, v in run.nodes["node", "title"].iter_rows()}
-        few = self._labelled_by_few(rows.head(SHOWN))
-        shown = [
-            self._confusion(row, titles, hidden=(row["a"], row["b"]) in few)
-            for row in rows.head(SHOWN).iter_rows(named=True)
-        ]
-        return withheld_last(shown, "a", "b")
+        rows = (changes.confusions_changed if tested else changes.confusions).head(SHOWN)
+        few = self._labelled_by_few(rows)
+        shown = (
+            self._confusion(row, hidden=(row["a"], row["b"]) in few)
+            for row in rows.iter_rows(named=True)
+        )
+        return withheld_last(shown, "difference", "a", "b")
 
-    def _confusion(self, row: _Row, titles: Mapping[str, str | None], *, hidden: bool) -> _Row:
+    def _confusion(self, row: _Row, *, hidden: bool) -> _Row:
         counts = row["co_predicted_old"], row["co_predicted_new"]
-        told = shown_change(*counts, *self._matched, self._min_cell)
-        hidden = hidden or any(isinstance(count, str) for count in told)
+        shown = shown_change(*counts, *self._matched, self._min_cell)
+        hidden = hidden or any(isinstance(count, str) for count in shown)
+        titles = {**self._runs[0].titles, **self._runs[1].titles}
         names = ("old", "new", "difference", "low", "high", "p_value", "q_value")
         return {
             "a": row["a"],
@@ -145,8 +145,8 @@ class SharedModel:
             )
             supports = dict(run.nodes.select("node", "support").iter_rows())
             for a, b, count in joint.collect().iter_rows():
-                told = shown_count(count, [supports[a], supports[b]], self._min_cell)
-                few |= {(a, b)} if isinstance(told, str) else set()
+                shown = shown_count(count, [supports[a], supports[b]], self._min_cell)
+                few |= {(a, b)} if isinstance(shown, str) else set()
         return few
 
 

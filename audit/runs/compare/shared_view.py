@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
     Shown,
     carried,
@@ -17,9 +17,9 @@ from audit.results.disclosure import (
     shown_change,
     shown_count,
     together,
+    withheld_last,
 )
 from audit.results.findings import Finding
-from audit.results.published_cells import release_of
 from audit.results.result import AuditResult
 from audit.runs.compare.finding_changes import CHANGES, CheckChange, FindingChange
 
@@ -49,8 +49,8 @@ class SharedView:
         edits: pl.DataFrame,
     ) -> None:
         self._old, self._new, self._min_cell = old, new, min_cell
-        self._sizes = int(old.ledger["instances"]), int(new.ledger["instances"])
-        self._titles = {**_titles(old), **_titles(new)}
+        self._sizes = old.size, new.size
+        self._titles = {**old.titles, **new.titles}
         self._nodes = _ranked(nodes.filter(pl.col("folded_into").is_null()), "node")
         self._pairs = _ranked(pairs.filter(pl.col("folded_a").is_null()), "a", "b")
         self._edits = list(edits.head(SHOWN_EDITS).iter_rows(named=True))
@@ -59,18 +59,15 @@ class SharedView:
 
     def nodes(self) -> list[_Row]:
         """The changed nodes with the greatest differences, without folded ones."""
-        return withheld_last([self._node(row) for row in self._nodes], "node")
+        return withheld_last(map(self._node, self._nodes), "difference", "node")
 
     def pairs(self) -> list[_Row]:
         """The changed pairs with the greatest differences, without folded ones."""
-        return withheld_last([self._pair(row) for row in self._pairs], "a", "b")
+        return withheld_last(map(self._pair, self._pairs), "difference", "a", "b")
 
     def restated(self) -> list[_Row]:
         """Nodes whose count in OLD is another under NEW's hierarchy, the largest effect first."""
-        rows = [self._restated_node(row) for row in self._restated]
-        told = [row for row in rows if row["restated_low"] is not None]
-        withheld = [row for row in rows if row["restated_low"] is None]
-        return told + sorted(withheld, key=lambda row: str(row["node"]))
+        return withheld_last(map(self._restated_node, self._restated), "restated_low", "node")
 
     def edits(self) -> list[_Row]:
         """The first edits, in the order of the table."""
@@ -78,17 +75,13 @@ class SharedView:
 
     def check(self, check: CheckChange) -> _Row:
         """A check in both releases, with the findings that differ."""
-        told = [found for found in check.findings if found.change != "same"]
+        differing = [found for found in check.findings if found.change != "same"]
+        names = ("name", "title", "status_old", "status_new", "total_old", "total_new")
         return {
-            "name": check.name,
-            "title": check.title,
-            "status_old": check.status_old,
-            "status_new": check.status_new,
-            "total_old": check.total_old,
-            "total_new": check.total_new,
+            **{name: getattr(check, name) for name in names},
             "changes": {change: check.count(change) for change in CHANGES},
-            "findings": _findings_as_shown([self._finding(found) for found in told[:SHOWN]]),
-            "not_shown": max(len(told) - SHOWN, 0),
+            "findings": sorted(map(self._finding, differing[:SHOWN]), key=_place),
+            "not_shown": max(len(differing) - SHOWN, 0),
         }
 
     def _protected(self, run: AuditResult, when: str) -> dict[Cell, int | str]:
@@ -102,54 +95,51 @@ class SharedView:
         apart = [row for row in self._pairs if row["relation"] != "overlap"]
         counts |= {_both(row): row[f"joint_{when}"] for row in apart}
         known = {cell: value for cell, value in counts.items() if value is not None}
-        return protected(known, release_of(run.nodes, run.edges, run.ledger), self._min_cell)
+        return protected(known, run.release, self._min_cell)
 
-    def _change(self, cell: Cell, old: int, new: int) -> tuple[int | str, int | str]:
-        """Counts of both releases: bounded where their difference, or what stands beside, asks."""
-        told = shown_change(old, new, *self._sizes, self._min_cell)
+    def _change(self, cell: Cell, old: int | None, new: int | None) -> tuple[Shown, Shown]:
+        """Counts of both releases: bounded where their difference, or what stands beside, asks.
+
+        A release whose hierarchy lacks the node has none.
+        """
         first, second = (counts.get(cell) for counts in self._published)
-        return _stricter(told[0], first), _stricter(told[1], second)
+        if old is None or new is None:
+            return first, second
+        alone = shown_change(old, new, *self._sizes, self._min_cell)
+        return _stricter(alone[0], first), _stricter(alone[1], second)
 
     def _supports(self, row: _Row) -> dict[str, Shown]:
         """Supports of a node in both releases; null where a hierarchy lacks it."""
-        old, new, cell = row["support_old"], row["support_new"], carried(row["node"])
-        if old is None or new is None:
-            first, second = (counts.get(cell) for counts in self._published)
-            return {"support_old": first, "support_new": second}
-        first, second = self._change(cell, old, new)
-        return {"support_old": first, "support_new": second}
+        names = ("support_old", "support_new")
+        shown = self._change(carried(row["node"]), *(row[name] for name in names))
+        return dict(zip(names, shown, strict=True))
 
     def _node(self, row: _Row) -> _Row:
-        supports = self._supports(row)
-        hidden = _bounded(*supports.values()) or not self._unmoved(row)
+        supports, n = self._supports(row), self._sizes[0]
+        hidden = _bounded(*supports.values()) or self._differ_little(
+            row["support_old"], row["restated_low"], n, n
+        )
         return {
-            "node": row["node"],
-            "title": row["title"],
-            "branch": row["branch"],
+            **{name: row[name] for name in ("node", "title", "branch")},
             **supports,
-            **_measured(row, ("rate_old", "rate_new"), hidden=hidden),
+            **_measured(row, ("rate_old", "rate_new", *_COMMON), hidden=hidden),
         }
 
     def _edit(self, row: _Row) -> _Row:
         names = ("edit", "node", "title", "old", "new", "counted_at", "from_labels")
         return {**{name: row[name] for name in names}, **self._supports(row)}
 
-    def _unmoved(self, row: _Row) -> bool:
-        """Whether OLD's count and its restated one tell no small cell by their difference."""
-        n = self._sizes[0]
-        return not _bounded(
-            *shown_change(row["support_old"], row["restated_low"], n, n, self._min_cell)
-        )
+    def _differ_little(self, old: int, new: int, old_total: int, new_total: int) -> bool:
+        """Whether two counts tell a small cell by themselves or by their difference."""
+        return _bounded(*shown_change(old, new, old_total, new_total, self._min_cell))
 
     def _pair(self, row: _Row) -> _Row:
+        joints, cell = (row["joint_old"], row["joint_new"]), _both(row)
         margins = [[row[f"support_{side}_{when}"] for side in "ab"] for when in ("old", "new")]
         old, new = (
-            _stricter(shown_count(row[f"joint_{when}"], totals, self._min_cell), told)
-            for when, totals, told in zip(
-                ("old", "new"),
-                margins,
-                self._change(_both(row), row["joint_old"], row["joint_new"]),
-                strict=True,
+            _stricter(shown_count(joint, totals, self._min_cell), shown)
+            for joint, totals, shown in zip(
+                joints, margins, self._change(cell, *joints), strict=True
             )
         )
         hidden = _bounded(old, new)
@@ -168,35 +158,35 @@ class SharedView:
             "relation": row["relation"],
             "joint_old": old,
             "joint_new": new,
-            **_measured(row, (), hidden=hidden),
-            **_measured(row, _BEYOND_NODES, hidden=supports_hidden, common=()),
+            **_measured(row, _COMMON, hidden=hidden),
+            **_measured(row, _BEYOND_NODES, hidden=supports_hidden),
         }
 
     def _restated_node(self, row: _Row) -> _Row:
-        supports, n = self._supports(row), self._sizes[0]
+        n, bounds = self._sizes[0], ("restated_low", "restated_high")
         hidden = any(
-            _bounded(*shown_change(row["support_old"], row[bound], n, n, self._min_cell))
-            or _bounded(*shown_change(row[bound], row["support_new"], *self._sizes, self._min_cell))
-            for bound in ("restated_low", "restated_high")
+            self._differ_little(row["support_old"], row[bound], n, n)
+            or self._differ_little(row[bound], row["support_new"], *self._sizes)
+            for bound in bounds
         )
         return {
             "node": row["node"],
             "title": row["title"],
-            **supports,
-            "restated_low": None if hidden else row["restated_low"],
-            "restated_high": None if hidden else row["restated_high"],
+            **self._supports(row),
+            **_measured(row, bounds, hidden=hidden),
         }
 
     def _finding(self, found: FindingChange) -> _Row:
         """A finding as the run's own report states it; of one in both releases, what changed."""
         finding = found.finding
-        shared = (self._findings_old if found.new is None else self._findings_new).get(finding.id)
+        of_old, of_new = (side.get(finding.id) for side in self._own_findings)
+        shared = of_old if found.new is None else of_new
         known = found.old is not None and found.new is not None
         hidden = shared is None or (known and _differs_little(found.old, found.new, self._min_cell))
         withheld = hidden or any(
             value is None or isinstance(value, str)
-            for side in (self._findings_old, self._findings_new)
-            for value in side.get(finding.id, {"evidence": {}})["evidence"].values()
+            for one in filter(None, (of_old, of_new))
+            for value in one["evidence"].values()
         )
         return {
             "id": finding.id,
@@ -213,22 +203,21 @@ class SharedView:
         }
 
     @cached_property
-    def _findings_old(self) -> dict[str, _Row]:
-        return _shared_findings(self._old, self._min_cell)
+    def _own_findings(self) -> tuple[dict[str, _Row], dict[str, _Row]]:
+        """Findings of the shared view of each run, by id, at the smallest count of both."""
+        return _shared_findings(self._old, self._min_cell), _shared_findings(
+            self._new, self._min_cell
+        )
 
-    @cached_property
-    def _findings_new(self) -> dict[str, _Row]:
-        return _shared_findings(self._new, self._min_cell)
 
-
-def _stricter(one: int | str, other: int | str | None) -> int | str:
+def _stricter(one: Shown, other: Shown) -> Shown:
     """A bound before the count itself; None is neither."""
     return other if isinstance(other, str) else one
 
 
-def _bounded(*told: Shown) -> bool:
+def _bounded(*shown: Shown) -> bool:
     """Whether any count is shown as a bound."""
-    return any(isinstance(one, str) for one in told)
+    return any(isinstance(one, str) for one in shown)
 
 
 def _restated(nodes: pl.DataFrame) -> pl.DataFrame:
@@ -247,27 +236,14 @@ def _ranked(rows: pl.DataFrame, *ids: str) -> list[_Row]:
     return list(changed.head(SHOWN).iter_rows(named=True))
 
 
-def withheld_last(rows: list[_Row], *ids: str) -> list[_Row]:
-    """Move withheld rows to the end, in node order, so that their rank discloses nothing."""
-    told = [row for row in rows if row["difference"] is not None]
-    withheld = [row for row in rows if row["difference"] is None]
-    return told + sorted(withheld, key=lambda row: [row[name] for name in ids])
-
-
-def _findings_as_shown(rows: list[_Row]) -> list[_Row]:
+def _place(row: _Row) -> tuple[int, bool, str]:
     """Findings of a check by their change, those with a withheld effect at its end, by their id."""
-
-    def place(row: _Row) -> tuple[int, bool, str]:
-        withheld = row["effect_old"] is None and row["effect_new"] is None
-        return CHANGES.index(row["change"]), withheld, row["id"] if withheld else ""
-
-    return sorted(rows, key=place)
+    withheld = row["effect_old"] is None and row["effect_new"] is None
+    return CHANGES.index(row["change"]), withheld, row["id"] if withheld else ""
 
 
-def _measured(
-    row: _Row, names: Sequence[str], *, hidden: bool, common: Sequence[str] = _COMMON
-) -> _Row:
-    return {name: None if hidden else _finite(row[name]) for name in (*names, *common)}
+def _measured(row: _Row, names: Sequence[str], *, hidden: bool) -> _Row:
+    return {name: None if hidden else _finite(row[name]) for name in names}
 
 
 def _finite(value: float | None) -> float | None:
@@ -276,7 +252,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def _differs_little(old: Finding | None, new: Finding | None, min_cell: int) -> bool:
-    """Whether any count of instances that both releases tell differs by a small cell."""
+    """Whether any count of instances that both releases have differs by a small cell."""
     if old is None or new is None:
         return False
     counts = [
@@ -291,11 +267,7 @@ def _differs_little(old: Finding | None, new: Finding | None, min_cell: int) -> 
 
 
 def _shared_findings(run: AuditResult, min_cell: int) -> dict[str, _Row]:
-    """Findings that a run's own shared view tells, by id, at another smallest count."""
+    """Findings of a run's own shared view, by id, at another smallest count."""
     stricter = replace(run, policy={**run.policy, "min_cell": min_cell})
     checks = stricter.shared()["checks"]
     return {finding["id"]: finding for check in checks for finding in check["findings"]}
-
-
-def _titles(run: AuditResult) -> dict[str, str | None]:
-    return dict(run.nodes.select("node", "title").iter_rows())

@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.plurals import counted
-from audit.data.columns import ID_NAMES
+from audit.data.records import ID_NAMES
 from audit.results.exploration import Attribution, Picture
 from audit.results.result import AuditResult
 from audit.runs.exploring.attribution_shelf import attribution_shelf

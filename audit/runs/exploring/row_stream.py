@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.data.label_formats.jsonl import AS_WRITTEN, objects_on
+from audit.data.json_lines import AS_WRITTEN, objects_on
 from audit.data.sources import source_of
 from audit.data.sources.source import Source
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import audit
 from audit.checks.rules.mixed_versions import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd.icd9 import readings
-from audit.hierarchies.icd.icd9_shapes import has_shape_of_icd10_alone
+from audit.hierarchies.icd.icd9 import has_shape_of_icd10_alone, readings
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from fixtures.coded import measured

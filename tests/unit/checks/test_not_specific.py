@@ -19,8 +19,8 @@ from audit.measure.measure import measure
 from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.depths_since import SHALLOWER
 from audit.results.findings import Finding
+from audit.results.reference_changes import SHALLOWER
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.coded import SPELLS, icd9cm, measured, on_days

@@ -9,7 +9,7 @@ import pytest
 
 from audit.checks.rules.principal_position import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd.icd9_shapes import why_never_first
+from audit.hierarchies.icd.icd9 import why_never_first
 from audit.hierarchies.icd.icd9cm import DATA
 from audit.measure.measure import measure
 from audit.policy.policy import Policy

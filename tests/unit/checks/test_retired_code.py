@@ -10,13 +10,13 @@ import polars as pl
 
 from audit.checks.rules import lost_zero, not_specific, unknown_code, wrong_table
 from audit.checks.rules.retired_code import CHECK
+from audit.disclosure import shown
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.measure.measure import measure
 from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
 from audit.policy.statements import CodeDates
-from audit.results.disclosure import shown
 from audit.results.findings import Finding
 from fixtures.coded import SPELLS, icd9cm, in_tables, measured, on_days
 from fixtures.labelled import labelled

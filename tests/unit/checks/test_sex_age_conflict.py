@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from audit import run_audit
 from audit.base.errors import AuditError, PolicyError, SchemaError
 from audit.checks.rules.sex_age_conflict import CHECK
+from audit.disclosure import shown
 from audit.measure.measure import Measurements, measure
 from audit.measure.rule_book import at_or_below
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.policy.rules import Person, PersonRule
-from audit.results.disclosure import shown
 from audit.results.findings import CheckResult
 from audit.results.wording import filled
 from fixtures.coded import icd9cm

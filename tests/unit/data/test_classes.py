@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from audit.base.errors import InputError, SchemaError
-from audit.data.label_formats.classes import classes_for, read_classes
+from audit.data.class_names import classes_for, read_classes
 
 
 def names(tmp_path: Path, text: str) -> Path:

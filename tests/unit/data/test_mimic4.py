@@ -10,7 +10,7 @@ import pytest
 from audit.base.errors import InputError, SchemaError
 from audit.data.formats import read_labels
 from audit.data.label_format import Columns
-from audit.data.label_formats.mimic4 import FORMAT
+from audit.data.label_formats.mimic import MIMIC_IV
 from audit.data.sources import source_of
 
 DIAGNOSES = "subject_id,hadm_id,seq_num,icd_code,icd_version\n"
@@ -84,10 +84,10 @@ def test_tables_in_other_folders_are_not_read(tmp_path: Path) -> None:
 def test_parts_are_of_the_table_where_all_have_its_columns(tmp_path: Path) -> None:
     for part in "ab":
         (tmp_path / f"{part}.csv").write_text(DIAGNOSES + f"1,2{part},1,0380,9\n")
-    assert FORMAT.matches(source_of(tmp_path))
+    assert MIMIC_IV.matches(source_of(tmp_path))
 
     (tmp_path / "b.csv").write_text("subject_id,hadm_id,icd_code\n1,2b,0380\n")
-    assert not FORMAT.matches(source_of(tmp_path))
+    assert not MIMIC_IV.matches(source_of(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_codes_and_ids_that_were_read_as_numbers_are_refused(
         {"subject_id": 1, "hadm_id": 20.0, "seq_num": 1, "icd_code": 380, "icd_version": 9}
     ).with_columns(note=pl.lit("0380"))
     if told is None:
-        assert FORMAT.read(source_of(frame), columns).rows["label"].to_list() == ["0380"]
+        assert MIMIC_IV.read(source_of(frame), columns).rows["label"].to_list() == ["0380"]
         return
     with pytest.raises(SchemaError, match=told):
-        FORMAT.read(source_of(frame), columns)
+        MIMIC_IV.read(source_of(frame), columns)
 
 
 def test_the_required_columns_are_enough(tmp_path: Path) -> None:

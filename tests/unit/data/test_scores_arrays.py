@@ -131,7 +131,7 @@ def test_fractions_that_are_nought_and_one_are_scores(tmp_path: Path) -> None:
 def test_an_archive_may_hold_a_hundred_times_its_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("audit.data.label_formats.arrays.UNPACKED", replace(UNPACKED, most=1000))
+    monkeypatch.setattr("audit.data.arrays.UNPACKED", replace(UNPACKED, most=1000))
     path, most = tmp_path / "scores.npz", 0
     for rows in (500, 5_000, 50_000):
         np.savez_compressed(path, scores=np.zeros((rows, 2)))

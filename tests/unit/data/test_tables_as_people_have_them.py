@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import audit
 from audit.base.errors import AuditError, FormatError, InputError, SchemaError
 from audit.data.formats import read_labels
-from audit.data.joined_cells import hold_several
 from audit.data.label_format import Columns, RawLabels
-from audit.data.numbered_columns import families, fitting
+from audit.data.label_formats.joined import hold_several
+from audit.data.label_formats.several import families, fitting
 
 RECORDS = {"01": ["401.9", "250.00", "038.9"], "02": ["428.0"], "03": []}
 

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from audit.base.errors import SchemaError
 from audit.data.prediction_format import RawPredictions
-from audit.data.prediction_formats.transforms import Transform, as_scores
+from audit.data.scores import Transform, as_scores
 
 LOGITS = arrays(np.float64, (3, 4), elements=st.floats(-1e6, 1e6))
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from audit.hierarchies.icd.companion_notes import companions
-from audit.hierarchies.icd.exclusions import Tabular
+from audit.hierarchies.icd.icd10cm_notes import Tabular, companions
 
 TABULAR = Tabular(
     {

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import audit
 from audit.base.errors import PolicyError
-from audit.hierarchies.building import CyclicError
-from audit.hierarchies.dangling import DanglingError, DroppedEdges
+from audit.hierarchies.building import CyclicError, DanglingError, DroppedEdges
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint.linting import lint
 from audit.hierarchies.reading import load_hierarchy

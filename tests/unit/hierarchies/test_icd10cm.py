@@ -11,10 +11,10 @@ import pytest
 from audit.base.errors import InputError
 from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd.exclusions import is_range
 from audit.hierarchies.icd.icd9 import prefixes
 from audit.hierarchies.icd.icd10 import is_code
 from audit.hierarchies.icd.icd10cm import BUILT_IN
+from audit.hierarchies.icd.icd10cm_notes import is_range
 from audit.policy.built_in import policy_for
 from fixtures.coded import icd10cm
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import SchemaError
+from audit.hierarchies.building import DanglingError
 from audit.hierarchies.coding import Placement
-from audit.hierarchies.dangling import DanglingError
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from audit.results.result import COUNTED
+from audit.results.record import COUNTED
 from fixtures import results
 from reports.chapters.report import build
 from reports.html import html_text

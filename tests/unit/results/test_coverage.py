@@ -9,12 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from audit.disclosure import shown_parts
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.drift import drift_tables
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.coverage import coverage
-from audit.results.disclosure import shown_parts
 from audit.results.parts.drift_part import DriftPart
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled, tree

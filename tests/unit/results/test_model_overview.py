@@ -8,8 +8,7 @@ import pytest
 
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
-from audit.results.confused_pairs import MOST_CONFUSED
-from audit.results.model_overview import model_overview
+from audit.results.model_overview import MOST_CONFUSED, model_overview
 from audit.results.result import AuditResult
 from audit.results.shared_metrics import shared_metrics
 from audit.runs.audit import run_audit
@@ -99,9 +98,7 @@ def test_ties_stand_in_node_order_and_the_list_ends() -> None:
 
 def test_without_predictions_every_list_is_empty(toy_hierarchy: Hierarchy) -> None:
     found = run_audit(labelled(toy_hierarchy, {"a": ["dog"]}))
-    empty = model_overview(
-        found.nodes, (), None, {}, exchanged={}, instances=1, predicted=0, min_cell=1
-    )
+    empty = model_overview(found, (), {}, {})
 
     assert set(empty) == {
         "scopes", "behaviours", "exchanges", "branch_exchanges", "data_beside_model",

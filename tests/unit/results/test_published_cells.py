@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
-from audit.measure.residual_differences import REFERENCE
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
     Release,
     carried,
@@ -18,6 +19,7 @@ from audit.results.disclosure import (
     only_uninformative,
     together,
 )
+from audit.measure.residual_differences import REFERENCE
 from audit.results.parts.model_part import ModelPart
 from audit.results.published_cells import (
     depth_counts,
@@ -26,9 +28,9 @@ from audit.results.published_cells import (
     known_counts,
     part_cells,
     reference_cells,
-    release_of,
     scope_counts,
 )
+from audit.results.record import Record
 
 NODES = pl.DataFrame(
     {
@@ -46,7 +48,11 @@ EDGES = pl.DataFrame(
     }
 )
 LEDGER = {"instances": 110, "instances_without_labels": 10}
-RELEASE = release_of(NODES, EDGES, LEDGER)
+RUN = Record(
+    identity={}, ledger=LEDGER, policy={}, checks=(), nodes=NODES, edges=EDGES,
+    pairs=pl.LazyFrame(), residuals=pl.DataFrame(),
+)  # fmt: skip
+RELEASE = RUN.release
 PAIR = {
     "support_a": carried("a"),
     "support_b": carried("b"),
@@ -171,7 +177,7 @@ def test_all_counts_that_readers_might_infer() -> None:
             "n": [35, 34],
         }
     )
-    known = dict(known_counts(NODES, pairs, residuals, RELEASE))
+    known = dict(known_counts(replace(RUN, pairs=pairs, residuals=residuals)))
     alone = {cell: n for cell, n in known.items() if len(cell.meets) == 1}
     met = {cell: n for cell, n in known.items() if len(cell.meets) == 2 and n}
 
@@ -203,5 +209,8 @@ def test_a_model_is_measured_in_nodes_whose_supports_are_counts() -> None:
     scopes = ("all", "left", "other", "unused")
     model = ModelPart(pl.LazyFrame(), tuple({"scope": scope} for scope in scopes))
 
-    assert dict(scope_counts(model, NODES)) == {carried("left"): 35, carried("other"): 1}
-    assert dict(scope_counts(None, NODES)) == {}
+    assert dict(scope_counts(replace(RUN, parts=(model,)))) == {
+        carried("left"): 35,
+        carried("other"): 1,
+    }
+    assert dict(scope_counts(RUN)) == {}

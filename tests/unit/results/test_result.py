@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from audit.checks import CHECKS, ON_WAIVERS
+from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
-from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.results.findings import CheckResult, Finding, Part, Severity
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_findings import shared_finding

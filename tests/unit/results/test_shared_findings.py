@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from audit.results.disclosure import (
+from audit.disclosure import (
     Cell,
-    Earlier,
+    Known,
     Quantity,
     Shown,
     count,
@@ -20,7 +20,6 @@ from audit.results.disclosure import (
     together,
 )
 from audit.results.findings import CheckResult, Finding, Part
-from audit.results.other_views import OtherViews
 from audit.results.shared_findings import (
     numbers_of,
     of_residual,
@@ -52,7 +51,7 @@ def checked(
     """The denominator of a check, some of whose findings tell their evidence so."""
     check = CheckResult("a_check", "?", value, unit, ())
     shown = [(FOUND, {"evidence": {**one, "share": None, "of": 150}}) for one in told]
-    return shared_denominator(check, shown, TOTALS, min_cell, None)
+    return shared_denominator(check, shown, TOTALS, min_cell, Known())
 
 
 @pytest.mark.parametrize(
@@ -87,7 +86,7 @@ def test_a_denominator_tells_no_count_that_a_finding_withholds() -> None:
     eleven = replace(FOUND, evidence={"instances": count(11)})
     check = CheckResult("a_check", "?", 11, "instances", ())
     told = [(eleven, {"evidence": {"instances": ">10"}})]
-    assert shared_denominator(check, told, TOTALS, 11, None) == ">10"
+    assert shared_denominator(check, told, TOTALS, 11, Known()) == ">10"
 
 
 def lines_of(finding: Finding) -> dict[Any, Any]:
@@ -122,8 +121,8 @@ def test_numbers_that_are_cells_are_told_as_cells_alone() -> None:
 def test_where_everything_is_shown_other_views_withhold_nothing(
     min_cell: int, shown: Shown
 ) -> None:
-    others = OtherViews(Earlier(0, 0, {}, {}), {(AT, (), "instances"): (40, ">0")})
-    told = shared_finding(FOUND, min_cell, {}, others=others)
+    known = Known(numbers={(AT, (), "instances"): (40, ">0")})
+    told = shared_finding(FOUND, min_cell, {}, known=known)
 
     assert told["evidence"]["instances"] == shown
 

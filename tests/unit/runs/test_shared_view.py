@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from audit.disclosure import withheld_last
 from audit.results.result import to_json_bytes
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs
-from audit.runs.compare.shared_view import withheld_last
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree
 
@@ -90,7 +90,12 @@ def test_what_is_withheld_is_not_ranked_by_its_size() -> None:
     ranked = [("z", None), ("c", 0.4), ("b", None), ("a", -0.1)]
     rows = [{"node": node, "difference": difference} for node, difference in ranked]
 
-    assert [row["node"] for row in withheld_last(rows, "node")] == ["c", "a", "b", "z"]
+    assert [row["node"] for row in withheld_last(rows, "difference", "node")] == [
+        "c",
+        "a",
+        "b",
+        "z",
+    ]
 
 
 @pytest.mark.parametrize(("old", "new"), [(100, 105), (105, 100), (100, 100), (100, 111), (3, 90)])

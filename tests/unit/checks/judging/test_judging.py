@@ -17,11 +17,11 @@ from audit.base.errors import InputError, PolicyError
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.judging import FREE, judged, judging_date, rejudged
 from audit.data.dataset import LabelDataset
+from audit.disclosure import Quantity, count, derived
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.rules import Exclusive, Expected
 from audit.policy.statements import BranchRule, CodeDates, Threshold, Waiver
-from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.audit import run_audit

@@ -16,6 +16,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from audit.data.records import Records
 from audit.engine.scores.two_classes import majority_macro_f1, random_macro_f1
 from audit.entailment.dataset import EVENT, NOUN, VERB, EntailmentDataset
 from audit.entailment.detection.baselines import baselines
@@ -23,7 +24,6 @@ from audit.entailment.detection.measure import measure_detection
 from audit.entailment.detection.predictions import PREDICTIONS
 from audit.entailment.detection.reliability import bins
 from audit.entailment.questions import questions_of
-from audit.entailment.reading.answer_columns import AnswerRows
 from fixtures.entailment_world.world import clean_world
 
 RELATIONS = (NOUN, VERB, EVENT)
@@ -45,7 +45,7 @@ def model(tuples, name="m", trained_on=None, noise=0.3, seed=0):
 
 def predictions(*frames):
     frame = pl.concat(frames)
-    return AnswerRows(frame, frame.height)
+    return Records(frame)
 
 
 @cache
@@ -178,7 +178,7 @@ def test_containment_and_head_word_read_the_concept_in_the_instance():
 def test_every_row_of_the_file_is_accounted_for():
     tuples = world().tuples
     stray = model(tuples.head(3)).with_columns(id=pl.lit("none ") + pl.col("id"))
-    given = AnswerRows(pl.concat([model(tuples), stray]), tuples.height + 5, {"no_answer": 2})
+    given = Records(pl.concat([model(tuples), stray]), {"no_answer": 2})
     ledger = measure_detection(world(), given).ledger
     test = tuples.filter(split="test").height
     assert ledger == {

@@ -40,7 +40,7 @@ def test_every_form_of_file_says_the_same(tmp_path, suffix):
     assert read.frame["score"].to_list() == [0.25, 0.75, 1.0]
     assert read.frame["valid"].to_list() == [False, True, False]
     assert read.frame["model"].unique().to_list() == ["bert"]
-    assert (read.rows_read, read.refused) == (3, {})
+    assert (read.rows_read, read.ledger) == (3, {})
 
 
 @given(st.lists(st.tuples(*[st.floats(-30, 30)] * 2), min_size=1, max_size=8))
@@ -60,8 +60,8 @@ def test_rows_that_cannot_be_used_are_counted(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text("\n".join(lines) + "\n")
     read = read_validity_predictions([path])
-    assert read.refused == {"missing_id": 1, "no_answer": 1, "bad_score": 2}
-    assert read.rows_read == len(lines) - 1 == read.frame.height + sum(read.refused.values())
+    assert read.ledger == {"missing_id": 1, "no_answer": 1, "bad_score": 2}
+    assert read.rows_read == len(lines) - 1 == read.frame.height + sum(read.ledger.values())
     assert read.frame.filter(pl.col("unparsable"))["id"].to_list() == ["5"]
 
 
@@ -112,7 +112,7 @@ def test_several_readings_together_keep_every_count(tmp_path):
     partly = tmp_path / "b.csv"
     partly.write_text("id,score\n1,0.5\n2,\n")
     both = together([read_validity_predictions([path]) for path in (scored, partly)])
-    assert (both.rows_read, dict(both.refused)) == (5, {"no_answer": 1})
+    assert (both.rows_read, dict(both.ledger)) == (5, {"no_answer": 1})
     assert both.frame["model"].to_list() == ["a", "a", "a", "b"]
     assert both.sources == (scored, partly)
     with pytest.raises(InputError, match="one answer to each question"):

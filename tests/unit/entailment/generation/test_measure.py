@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 from audit.base.errors import InputError, SchemaError
+from audit.data.records import Records
 from audit.entailment.dataset import EVENT, NOUN, VERB
 from audit.entailment.generation.generations import GENERATIONS, read_generations
 from audit.entailment.generation.measure import measure_generation
-from audit.entailment.reading.answer_columns import AnswerRows
 from fixtures.entailment_world.world import clean_world
 
 WORDNET = Path("/usr/share/wordnet")
@@ -40,7 +40,7 @@ def texts(made, model="m"):
 def generations(frame):
     missing = [name for name in GENERATIONS if name not in frame.columns]
     whole = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
-    return AnswerRows(whole.select(*GENERATIONS).cast(GENERATIONS), frame.height)
+    return Records(whole.select(*GENERATIONS).cast(GENERATIONS))
 
 
 def values(measured, **about):
@@ -99,7 +99,7 @@ def test_every_row_is_accounted_for():
     tuples = world().tuples.with_columns(valid=pl.col("valid") & ~denied)
     used = instances().select("id", text=pl.lit("thing"))
     given = pl.concat([used, used.tail(3), elsewhere, unknown]).with_columns(model=pl.lit("m"))
-    read = replace(generations(given), rows_read=given.height + 1, refused={"missing_key": 1})
+    read = replace(generations(given), ledger={"missing_key": 1})
     ledger = measure_generation(replace(world(), tuples=tuples), read).ledger
     assert ledger == {
         "rows_read": given.height + 1,
@@ -116,9 +116,9 @@ def test_every_row_is_accounted_for():
 def test_two_texts_of_one_model_for_one_instance_are_refused():
     both = pl.concat([texts(pl.lit(text)).frame for text in ("a", "b")])
     with pytest.raises(InputError, match="one answer to each question"):
-        measure_generation(world(), AnswerRows(both, both.height))
+        measure_generation(world(), Records(both))
     apart = pl.concat([texts(pl.lit(text), model=text).frame for text in ("a", "b")])
-    found = measure_generation(world(), AnswerRows(apart, apart.height))
+    found = measure_generation(world(), Records(apart))
     assert found.coverage["model"].unique().sort().to_list() == ["a", "b"]
 
 
@@ -142,7 +142,7 @@ def test_generations_are_read_by_id_or_by_what_they_are_for(tmp_path):
     path = tmp_path / "gpt.test.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in rows))
     read = read_generations([path])
-    assert read.refused == {"missing_key": 1, "unknown_relation": 1}
+    assert read.ledger == {"missing_key": 1, "unknown_relation": 1}
     assert read.frame["text"].to_list() == [one["concept"][0]] * 2 + [""]
     assert read.frame["model"].to_list() == ["gpt", "gpt", "empty"]
     found = measure_generation(world(), read)

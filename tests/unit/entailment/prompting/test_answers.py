@@ -53,7 +53,7 @@ def test_answers_make_predictions_without_scores(tmp_path):
     path = tmp_path / "gpt.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"answer": "Yes"}]))
     read = read_answers([path])
-    assert (read.rows_read, read.refused) == (31, {"missing_id": 1})
+    assert (read.rows_read, read.ledger) == (31, {"missing_id": 1})
     found = measure_detection(world, read)
     line = found.coverage.filter(relation="All").row(0, named=True)
     assert (line["answered"], line["unparsable"]) == (28, 2)

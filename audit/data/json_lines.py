@@ -1,0 +1,168 @@
+"""JSON lines, or a JSON array: an object for each row, read some rows at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, NoReturn, TypeAlias
+
+import polars as pl
+
+from audit.base.errors import InputError, SchemaError
+from audit.base.files import once, whole_characters
+from audit.data.sources import Source
+
+Line: TypeAlias = tuple[str, dict[str, Any]]
+"""Where a line is, for messages, and its object."""
+AT_ONCE = 16_384
+"""Number of lines whose objects are held at a time, unless the reader says otherwise."""
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_STRICT = json.JSONDecoder(
+    parse_int=str, parse_float=str, parse_constant=_refuse_constant, object_pairs_hook=once
+)
+AS_WRITTEN = json.JSONDecoder(
+    parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=once
+)
+"""Keeps numbers as they are written, since an id may be ``0017`` or ``428.0``."""
+
+
+def objects(source: Source, *, streamed: bool = False) -> Iterator[Line]:
+    """The object on each line that is not blank, or in an array; numbers stay as written.
+
+    Args:
+        source: The text, or its parts.
+        streamed: Whether the text of lines is not held in memory; that of an array is.
+
+    Raises:
+        InputError: If a line, or an entry of the array, is not a JSON object.
+    """
+    return chain.from_iterable(_of_part(part, streamed) for part in source.parts)
+
+
+def _of_part(part: Source, streamed: bool) -> Iterator[Line]:
+    if is_array(part):
+        return _in_array(part)
+    return objects_on(part.streamed_lines() if streamed else part.lines())
+
+
+def objects_on(
+    lines: Iterable[tuple[str, str]], decoder: json.JSONDecoder = _STRICT
+) -> Iterator[Line]:
+    """The objects on lines, none of which is blank; as `objects`.
+
+    Args:
+        lines: The place of each line, for messages, with its text.
+        decoder: Another reader of values than that of `objects`.
+    """
+    for where, text in lines:
+        try:
+            line = decoder.decode(text)
+        except (ValueError, RecursionError) as error:
+            raise InputError(_OBJECT, found=_said(error), where=where) from None
+        if not isinstance(line, dict):
+            raise InputError(_OBJECT, found=excerpt(line), where=where)
+        yield where, line
+
+
+_OBJECT = "every line must be a JSON object"
+
+
+def _said(error: Exception) -> str:
+    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+
+
+def frames(
+    lines: Iterable[Line],
+    frame_of: Callable[[Sequence[Line]], pl.DataFrame],
+    where: object,
+    at_once: int = AT_ONCE,
+) -> Iterator[pl.DataFrame]:
+    """Frames of some lines at a time.
+
+    Args:
+        lines: The objects.
+        frame_of: Makes a frame of some of them.
+        where: What they were read from, for messages.
+        at_once: Number of lines of a frame.
+
+    Raises:
+        InputError: If a text holds half a character.
+    """
+    lines = iter(lines)
+    while some := list(islice(lines, at_once)):
+        with whole_characters(where):
+            frame = frame_of(some)
+        yield frame
+
+
+def is_array(source: Source) -> bool:
+    """Whether a text begins as a JSON array."""
+    return _first_line(source).startswith("[")
+
+
+def is_object(source: Source) -> bool:
+    """Whether the first line of a text is a JSON object."""
+    first = _first_line(source)
+    try:
+        return first.startswith("{") and isinstance(_STRICT.decode(first), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def begins_object(source: Source) -> bool:
+    """Whether the first line of a text begins as a JSON object."""
+    return _first_line(source).startswith("{")
+
+
+def _first_line(source: Source) -> str:
+    return "".join(source.head_lines[:1]).strip()
+
+
+def _in_array(source: Source) -> Iterator[Line]:
+    try:
+        entries = _STRICT.decode(source.text().strip())
+    except (ValueError, RecursionError) as error:
+        line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputError(
+            "a JSON array of objects is required", found=_said(error), where=f"{source}{line}"
+        ) from None
+    for number, entry in enumerate(entries, start=1):
+        where = f"{source}: entry {number}"
+        if not isinstance(entry, dict):
+            raise InputError(
+                "every entry of the array must be a JSON object", found=excerpt(entry), where=where
+            )
+        yield where, entry
+
+
+def keys_of(lines: Iterable[Line]) -> list[str]:
+    """All keys of some lines, in order of first occurrence."""
+    return list(dict.fromkeys(key for _, line in lines for key in line))
+
+
+def nested(lines: Iterable[Line]) -> set[str]:
+    """Keys that hold a list or an object on at least one line."""
+    return {
+        key for _, line in lines for key, value in line.items() if isinstance(value, (list, dict))
+    }
+
+
+def plain(value: Any, key: str, where: str) -> str | None:
+    """Return a value that is text, a number as written, or null; else raise SchemaError."""
+    if value is None or isinstance(value, str):
+        return value
+    raise SchemaError(
+        f"the key {key!r} must hold text or a number", found=excerpt(value), where=where
+    )
+
+
+def excerpt(value: Any) -> str:
+    """The beginning of a JSON value, for messages."""
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."

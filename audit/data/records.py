@@ -1,0 +1,259 @@
+"""Rows by role: which column or key holds the id, the label, the score, as tidy text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars.datatypes import DataTypeClass
+
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import name_among
+from audit.data.json_lines import (
+    AS_WRITTEN,
+    Line,
+    begins_object,
+    frames,
+    is_array,
+    keys_of,
+    nested,
+    objects_on,
+)
+from audit.data.sources import Source
+
+_LISTS = (pl.List, pl.Array)
+_OPTIONS = {"instance": "--id", "label": "--label", "labels": "--label"}
+
+STRATUM = "stratum:"
+"""Prefix that marks the name of a stratum among the names of roles."""
+ID_NAMES = ("id", "instance", "hadm_id")
+"""Names of columns that hold the instance's id unless the user names one; case is ignored."""
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Rows by role, and what became of the rows that cannot be used.
+
+    Args:
+        frame: The rows that can be used, with a column for each role.
+        ledger: Number of the others, by reason.
+        sources: The files that they were read from.
+    """
+
+    frame: pl.DataFrame
+    ledger: Mapping[str, int] = field(default_factory=dict)
+    sources: tuple[Path, ...] = ()
+
+    @property
+    def rows_read(self) -> int:
+        """Number of rows read; each is in the frame or in the ledger."""
+        return self.frame.height + sum(self.ledger.values())
+
+
+def records(
+    source: Source,
+    roles: Mapping[str, Sequence[str]],
+    named: Mapping[str, str] | None = None,
+    required: Collection[str] = (),
+) -> Records:
+    """The rows of a table, or of JSON lines, as stripped text by role, null where blank.
+
+    Args:
+        source: CSV, TSV, JSON lines or Parquet; text may be packed with gzip.
+        roles: Names that the column of each role may have, case ignored; the first one there
+            counts. The roles that the source has are the columns of the frame, in this order.
+        named: Columns that the user named, by role; they overrule the names.
+        required: Roles that must have a column.
+
+    Raises:
+        InputError: If there is no such file, it is empty, or a line is not a JSON object.
+        SchemaError: If a role is none of ``roles``; a required column, or one that the user named,
+            is missing; or a column holds something else than plain values.
+    """
+    named = named or {}
+    unknown = [role for role in named if role not in roles]
+    if unknown:
+        raise InputError(f"columns are named for {', '.join(roles)}", found=first_cases(unknown))
+    table = table_of(source)
+    if table.is_empty():
+        raise InputError("a file with rows is required", found="none", where=source)
+    found = {}
+    for role, accepted in roles.items():
+        here = [name for wanted in accepted if (name := present(table, wanted))]
+        if role in named or (role in required and not here):
+            hint = f"name another with {role}=COLUMN"
+            here = [name_among(table.columns, named.get(role, accepted[0]), source, hint)]
+        found.update({role: here[0]} if here else {})
+    return Records(pick(table, source, **found))
+
+
+def sound_records(
+    rows: pl.DataFrame, reasons: Collection[str], sources: Sequence[Path] = ()
+) -> Records:
+    """The rows that can be used, and how many others there are by reason.
+
+    Args:
+        rows: With ``refused``: why a row cannot be used, null if it can.
+        reasons: All reasons, in the order of the ledger.
+        sources: The files that the rows were read from.
+    """
+    refused = rows["refused"]
+    counts = dict(refused.drop_nulls().value_counts().iter_rows())
+    sound = rows.filter(refused.is_null()) if counts else rows
+    ledger = {reason: counts[reason] for reason in reasons if reason in counts}
+    return Records(sound.drop("refused"), ledger, tuple(sources))
+
+
+def table_of(source: Source) -> pl.DataFrame:
+    """All rows of a table as stored, or of JSON lines as text.
+
+    A key of JSON that holds lists or objects is a column of lists, so that it is no column of text.
+
+    Raises:
+        InputError: If the source cannot be read, holds pickled objects, or a line of JSON is not an
+            object.
+        SchemaError: If a row has other fields than the first one.
+    """
+    source.refuse_pickle()
+    return _json_table(source) if is_json(source) else source.table()
+
+
+def is_json(source: Source) -> bool:
+    """Whether a text holds an object a line, or JSON that should."""
+    return begins_object(source) or (is_array(source) and "json" in source.suffix)
+
+
+def _json_table(source: Source) -> pl.DataFrame:
+    listed = set[str]()
+
+    def frame_of(lines: Sequence[Line]) -> pl.DataFrame:
+        names = keys_of(lines)
+        listed.update(nested(lines))
+        columns = {name: [_written(line.get(name)) for _, line in lines] for name in names}
+        return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
+
+    parts = list(frames(objects_on(source.lines(), AS_WRITTEN), frame_of, source))
+    table = pl.concat(parts, how="diagonal") if parts else pl.DataFrame()
+    return table.with_columns(pl.concat_list(name) for name in sorted(listed))
+
+
+def _written(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value) if isinstance(value, (list, dict)) else value
+
+
+def present(frame: pl.DataFrame, name: str) -> str | None:
+    """The column of that name, ignoring case; None if there is none."""
+    return next((column for column in frame.columns if column.strip().lower() == name), None)
+
+
+def column_for(role: str, wanted: str, names: Sequence[str], source: Source) -> str:
+    """The column named for a role, ignoring case; raises SchemaError if it does not exist."""
+    if role.startswith(STRATUM):
+        hint = "--strata, and strata, drift, code_dates and person of the policy, name columns"
+        return name_among(names, wanted, source, hint)
+    hint = f"name another with {_OPTIONS[role]}" if role in _OPTIONS else ""
+    return name_among(names, wanted, source, hint)
+
+
+def id_among(
+    names: Sequence[str], named: str | None, beside: Collection[str], source: Source
+) -> str:
+    """The column, or key, that holds the instance's id.
+
+    It is the one that the user named, else ``id``, ``instance`` or ``hadm_id``, else the only one.
+
+    Args:
+        names: All columns.
+        named: The column that the user named; None: detect it.
+        beside: Columns with another role.
+        source: The dataset, for the message.
+
+    Raises:
+        SchemaError: If the named one does not exist, or not exactly one qualifies.
+    """
+    if named is not None:
+        return column_for("instance", named, names, source)
+    free = [name for name in names if name not in beside]
+    candidates = [name for name in free if name.strip().lower() in ID_NAMES] or free
+    if len(candidates) == 1:
+        return candidates[0]
+    raise SchemaError(
+        "exactly one column must hold the id of the instance",
+        found=f"the candidates {first_cases(candidates)}" if candidates else "no candidate",
+        where=source,
+        hint="name it with --id",
+    )
+
+
+def pick(frame: pl.DataFrame, source: Source, **columns: str | None) -> pl.DataFrame:
+    """Select columns under new names (their roles), as tidy text; roles without one are left out.
+
+    Raises:
+        SchemaError: If a column does not exist or holds neither plain values nor lists of them.
+    """
+    found = {
+        role: column_for(role, column, frame.columns, source)
+        for role, column in columns.items()
+        if column is not None
+    }
+    lists = [column for role, column in found.items() if role == "labels"]
+    chosen = pl.DataFrame({column: frame[column] for column in found.values()})
+    text = tidy(chosen, source, lists)
+    return pl.DataFrame([text[column].alias(role) for role, column in found.items()])
+
+
+def tidy(frame: pl.DataFrame, source: Source, lists: Collection[str] = ()) -> pl.DataFrame:
+    """Convert every value to stripped text, null if blank; whole floats are written as integers.
+
+    Lists stay lists, of such values.
+
+    Raises:
+        SchemaError: If a column holds neither plain values nor, where allowed, lists of them.
+    """
+    for name, dtype in frame.schema.items():
+        inner = dtype.inner if name in lists and isinstance(dtype, _LISTS) else dtype
+        if inner.is_nested() or inner in (pl.Binary, pl.Object):
+            raise SchemaError(
+                f"the column {name!r} must hold plain values"
+                + " or lists of them" * (name in lists),
+                found=str(dtype),
+                where=source,
+            )
+    columns = {
+        name: frame.select(_text(pl.nth(position), dtype)).to_series()
+        for position, (name, dtype) in enumerate(frame.schema.items())
+    }
+    return pl.DataFrame(columns)
+
+
+def is_blank(values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Whether values, none of them a list, become null when they are made tidy."""
+    if dtype.is_float():
+        return values.fill_nan(None).is_null()
+    return values.is_null() if dtype.is_integer() else _text(values, dtype).is_null()
+
+
+def parts(joined: pl.Expr, separator: str) -> pl.Expr:
+    """Split a joined text into a list of labels as tidy text; null if all of it is blank."""
+    split = joined.str.split(separator).list.eval(_text(pl.element(), pl.String))
+    return pl.when(joined.str.strip_chars() != "").then(split)
+
+
+def _text(values: pl.Expr, dtype: pl.DataType | DataTypeClass) -> pl.Expr:
+    if isinstance(dtype, _LISTS):
+        return values.cast(pl.List(dtype.inner)).list.eval(_text(pl.element(), dtype.inner))
+    if dtype.is_float():
+        values = values.fill_nan(None)
+        whole = values.cast(pl.Int64, strict=False)
+        written = pl.when(whole == values).then(whole.cast(pl.String))
+        return written.otherwise(values.cast(pl.String))
+    if dtype.is_integer():
+        return values.cast(pl.String)
+    stripped = values.cast(pl.String).str.strip_chars()
+    return pl.when(stripped != "").then(stripped)

@@ -1,0 +1,162 @@
+"""The numbers of a prediction file as scores in [0, 1] of the nodes of a hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import expit, softmax
+
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.errors import SchemaError, first_cases
+from audit.data.prediction_format import RawPredictions
+
+Transform: TypeAlias = Literal["softmax", "sigmoid"]
+"""Function that turns a model's outputs into scores: over all columns of a row, or elementwise."""
+
+ROUNDING = 1e-6
+"""How far outside [0, 1] a score may lie by rounding; it is then clipped."""
+
+_Numbers: TypeAlias = NDArray[np.float64]
+_Function: TypeAlias = Callable[[_Numbers], NDArray[Any]]
+
+
+def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPredictions:
+    """The same predictions with scores in [0, 1]; a node that is not listed keeps score 0.
+
+    Args:
+        raw: Predictions as read.
+        transform: Function to apply to the numbers; None: they already are scores.
+
+    Raises:
+        SchemaError: If a number is not finite; if it is not a score and there is no transform; if a
+            transform is requested for predicted sets, or softmax for a list that omits classes.
+    """
+    _refuse(raw, lambda numbers: ~np.isfinite(numbers), "every score must be a finite number")
+    if transform is None:
+        hint = "--softmax or --sigmoid turns a model's raw outputs into scores"
+        _refuse(raw, _no_score, "every score must be from 0 to 1", hint)
+        return _over(raw, _clipped)
+    if raw.set_valued:
+        raise SchemaError(
+            f"--{transform} needs numbers that say how strongly a node is predicted",
+            found="predicted sets",
+            where=raw.name,
+        )
+    return _over(raw, expit) if transform == "sigmoid" else _softmax(raw)
+
+
+def _no_score(numbers: _Numbers) -> NDArray[np.bool_]:
+    return (numbers < -ROUNDING) | (numbers > 1 + ROUNDING)
+
+
+def _clipped(numbers: _Numbers) -> _Numbers:
+    """Numbers within rounding of [0, 1], within it; the same array where all are."""
+    within = numbers.min(initial=0) >= 0 and numbers.max(initial=1) <= 1
+    return numbers if within else np.clip(numbers, 0, 1)
+
+
+def _over(raw: RawPredictions, function: _Function) -> RawPredictions:
+    """The function of every number that the file holds."""
+    if isinstance(raw.scores, np.ndarray):
+        return replace(raw, scores=function(raw.scores))
+    held = raw.scores
+    numbers = function(np.asarray(held.data))
+    return replace(raw, scores=csr_array((numbers, held.indices, held.indptr), shape=held.shape))
+
+
+def _softmax(raw: RawPredictions) -> RawPredictions:
+    """Softmax over each row; refuses a list with gaps, whose share is not known."""
+    if isinstance(raw.scores, np.ndarray):
+        return replace(raw, scores=softmax(raw.scores, axis=1))
+    listed = np.diff(raw.scores.indptr)
+    short = np.flatnonzero(listed != len(raw.classes))
+    if len(short):
+        cases = [f"{listed[i]} of {raw.instances[i]}" for i in short[:5]]
+        raise SchemaError(
+            f"--softmax needs all {len(raw.classes):,} classes of every instance",
+            found=first_cases(cases, len(short)),
+            where=raw.name,
+            hint="list them all, or write the softmax itself",
+        )
+    return replace(raw, scores=softmax(raw.scores.toarray(), axis=1))
+
+
+def _refuse(raw: RawPredictions, wrong: _Function, required: str, hint: str = "") -> None:
+    """Raise SchemaError with the first numbers that are wrong, where there are any."""
+    dense = isinstance(raw.scores, np.ndarray)
+    numbers = np.asarray(raw.scores).reshape(-1) if dense else np.asarray(raw.scores.data)
+    found = np.flatnonzero(wrong(numbers))
+    if len(found):
+        cases = [f"{numbers[at]:g} for {_cell(raw, int(at))}" for at in found[:5]]
+        raise SchemaError(required, found=first_cases(cases, len(found)), where=raw.name, hint=hint)
+
+
+def _cell(raw: RawPredictions, at: int) -> str:
+    """Class and instance of one of the numbers that the file holds, in row order."""
+    if isinstance(raw.scores, np.ndarray):
+        row, column = divmod(at, len(raw.classes))
+    else:
+        row = int(np.searchsorted(raw.scores.indptr, at, "right")) - 1
+        column = int(raw.scores.indices[at])
+    return f"{raw.classes[column]} of {raw.instances[row]}"
+
+
+ROWS_PER_BLOCK = 1_024
+"""Number of rows of a matrix that are mapped to nodes at a time, so that memory stays bounded."""
+
+Stored: TypeAlias = tuple[FloatArray, NDArray[np.int32], NDArray[Any]]
+"""Values, columns and row ends of the cells of a matrix that are not 0, in canonical order."""
+
+
+def placed_scores(
+    scores: FloatArray | Sparse, rows: IntArray, nodes: IntArray, n_nodes: int
+) -> Sparse:
+    """Some rows, with each column at its node; canonical, without zeros.
+
+    Args:
+        scores: Shape (n_read, n_classes).
+        rows: Rows of it, in the order wanted, shape (n,).
+        nodes: Node of each column, -1 for none, shape (n_classes,).
+        n_nodes: Columns of the result.
+    """
+    order = np.argsort(nodes, kind="stable")
+    columns = order[nodes[order] >= 0]
+    data, column, indptr = (
+        _stored(scores, rows, columns)
+        if isinstance(scores, np.ndarray)
+        else _listed(csr_array(scores[rows][:, columns]))
+    )
+    own = nodes[columns].astype(np.int32)[column]
+    return csr_array((data, own, indptr), shape=(len(rows), n_nodes))
+
+
+def have_score(scores: FloatArray | Sparse, rows: IntArray, columns: IntArray) -> BoolArray:
+    """Whether some rows have a score above 0 in some columns, shape (n,)."""
+    sums = scores[:, columns].sum(axis=1)
+    return np.asarray(sums).ravel()[rows] > 0
+
+
+def _listed(scores: Sparse) -> Stored:
+    scores.eliminate_zeros()
+    scores.sort_indices()
+    return scores.data, scores.indices.astype(np.int32), scores.indptr
+
+
+def _stored(scores: FloatArray, rows: IntArray, columns: IntArray) -> Stored:
+    """Some rows and columns, a block of rows at a time."""
+    blocks = [rows[start : start + ROWS_PER_BLOCK] for start in range(0, len(rows), ROWS_PER_BLOCK)]
+    counts = [np.count_nonzero(scores[np.ix_(block, columns)], axis=1) for block in blocks]
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    data, column = np.empty(indptr[-1]), np.empty(indptr[-1], np.int32)
+    for number, block in enumerate(blocks):
+        part = scores[np.ix_(block, columns)]
+        first = number * ROWS_PER_BLOCK
+        own = slice(indptr[first], indptr[first + len(block)])
+        held = np.nonzero(part)
+        data[own], column[own] = part[held], held[1]
+    return data, column, indptr

@@ -1,0 +1,196 @@
+"""Data in memory: a frame of Polars, pandas or Arrow, a dictionary of lists, or an array."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from typing import Any, BinaryIO
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import SNIFFED_BYTES
+from audit.data.sources.source import Source
+
+ROWS_HASHED = 1_000_000
+"""Number of rows of a frame that are hashed at a time."""
+HEAD = 100
+"""Number of rows that a format recognises a frame by."""
+
+
+class Frame(Source):
+    """Rows in memory."""
+
+    kind = "a data frame"
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        super().__init__("data frame")
+        self.frame = frame
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of names and values, the values as text.
+
+        It depends neither on how the frame is chunked, nor on the library that it is of.
+        """
+        digest = hashlib.sha256(json.dumps([self.frame.columns, self.frame.height]).encode())
+        for first in range(0, self.frame.height, ROWS_HASHED):
+            for column in self.frame.slice(first, ROWS_HASHED):
+                for values in _hashed(column):
+                    digest.update(values)
+        return digest.hexdigest()
+
+    @cached_property
+    def size(self) -> int:
+        return int(self.frame.estimated_size())
+
+    @cached_property
+    def schema(self) -> dict[str, pl.DataType]:
+        return dict(self.frame.schema)
+
+    @cached_property
+    def head_rows(self) -> list[list[str]]:
+        rows = self.frame.head(HEAD).rows()
+        return [self.frame.columns, *(["" if v is None else str(v) for v in row] for row in rows)]
+
+    def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
+        return self.frame if only is None else self.frame.select(only)
+
+    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
+        for frame in self.frame.select(columns)[start:].iter_slices(at_once):
+            yield from frame.to_arrow().to_batches()
+
+    def refuse_numbers(self, instance: str, label: str | None = None) -> None:
+        """Refuse labels that are numbers, and ids that are numbers with a fraction.
+
+        Raises:
+            SchemaError: If a column is of such a type.
+        """
+        ids, labels = (self.columns.get((name or "").strip().lower()) for name in (instance, label))
+        if labels is not None and _inner(labels).is_numeric():
+            raise SchemaError(
+                f"the labels in {label!r} must be text: as numbers they have lost leading zeros, "
+                "so that 0380 and 380 are the same",
+                found=str(labels),
+                where=self,
+                hint="read the file with this column as text, for example with "
+                "pl.read_csv(file, infer_schema=False) or pd.read_csv(file, dtype=str)",
+            )
+        if ids is not None and ids.is_float():
+            raise SchemaError(
+                f"the ids in {instance!r} must be text or whole numbers",
+                found=str(ids),
+                where=self,
+                hint="read the file with this column as text",
+            )
+
+
+def frame_of(data: object) -> pl.DataFrame:
+    """A frame as one of Polars; a named index of pandas becomes columns.
+
+    Args:
+        data: A frame of Polars, lazy or not, of pandas, a table of Arrow, any other frame that
+            narwhals knows, or a dictionary of lists.
+
+    Raises:
+        InputError: If it is none of these.
+        SchemaError: If it cannot become columns of one type each.
+    """
+    try:
+        frame = _converted(data)
+        objects = [name for name, dtype in frame.schema.items() if dtype == pl.Object]
+        if objects:
+            raise TypeError(f"objects of Python in {first_cases(objects)}")
+        return frame
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise SchemaError(
+            "a frame of named columns with values of one type each is required",
+            found=str(error).split("\n")[0],
+            where=type(data).__name__,
+        ) from None
+
+
+def _converted(data: Any) -> pl.DataFrame:
+    if isinstance(data, pl.LazyFrame):
+        return data.collect()
+    if isinstance(data, pl.DataFrame):
+        return data
+    if isinstance(data, Mapping):
+        return pl.DataFrame(data)
+    import narwhals as nw
+
+    known = nw.from_native(data, pass_through=True)
+    if isinstance(known, nw.LazyFrame):
+        known = known.collect("polars")
+    if not isinstance(known, nw.DataFrame):
+        raise InputError(
+            "a path, a frame of Polars, pandas or Arrow, a dictionary of lists, an array, or a "
+            "list of labels is required",
+            found=f"{type(data).__module__}.{type(data).__name__}",
+        )
+    index = getattr(data, "index", None)
+    if any(name is not None for name in getattr(index, "names", ())):
+        known = nw.from_native(data.reset_index(), eager_only=True)
+    frame: pl.DataFrame = known.to_polars()
+    return frame
+
+
+def _inner(dtype: pl.DataType) -> pl.DataType:
+    """The type of plain values, which lists hold."""
+    while isinstance(dtype, (pl.List, pl.Array)):
+        dtype = dtype.inner  # type: ignore[assignment]
+    return dtype
+
+
+def _hashed(column: pl.Series) -> Iterator[bytes]:
+    """The values of a column as bytes: their number or length, -1 for null, then what they hold."""
+    if isinstance(column.dtype, (pl.List, pl.Array)):
+        listed = column.cast(pl.List(column.dtype.inner))
+        yield _counts(listed.list.len())
+        yield from _hashed(listed.filter(listed.list.len() > 0).explode())
+        return
+    if isinstance(column.dtype, pl.Struct):
+        yield _counts(column.is_not_null().cast(pl.Int64))
+        for field in column.struct.unnest():
+            yield from _hashed(field)
+        return
+    if column.dtype.is_temporal():
+        column = column.to_physical()
+    text = column if column.dtype == pl.Binary else column.cast(pl.String).cast(pl.Binary)
+    yield _counts(text.bin.size())
+    yield b"".join(value for value in text.drop_nulls())
+
+
+def _counts(numbers: pl.Series) -> bytes:
+    return numbers.cast(pl.Int64).fill_null(-1).to_numpy().astype("<i8").tobytes()
+
+
+class Array(Source):
+    """An array of numbers; a copy of it is made."""
+
+    kind = "an array"
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        super().__init__("array")
+        if array.dtype.hasobject:
+            raise SchemaError("an array of numbers is required", found=str(array.dtype))
+        stream = io.BytesIO()
+        np.save(stream, array, allow_pickle=False)
+        self._saved = stream.getvalue()
+        self.head = self._saved[:SNIFFED_BYTES]
+
+    @cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(self._saved).hexdigest()
+
+    @cached_property
+    def size(self) -> int:
+        return len(self._saved)
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(self._saved)

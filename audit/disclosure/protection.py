@@ -1,0 +1,352 @@
+"""Complementary suppression: withhold further counts so that together they disclose no small cell.
+
+Linear programs give the least and greatest value of a small cell under everything published. While
+that range is narrower than 1 to ``min_cell - 1``, counts with a non-zero dual variable are
+withheld, the smallest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TypeAlias
+
+from audit.disclosure.cells import Cell, Release, carried
+from audit.disclosure.inference import (
+    NEW,
+    PARTS,
+    SLACK,
+    Form,
+    Inference,
+    Left,
+    Part,
+    seen_whole,
+)
+from audit.disclosure.known import Known
+from audit.disclosure.label_sums import LabelSums
+from audit.disclosure.quantity import Range, is_small, possible, shown_count, shown_parts
+from audit.disclosure.sums import Ranges, minimal_steps
+
+Step: TypeAlias = tuple[bool, bool, int, Cell, str]
+"""A count and how it is withheld, after what is lost: of a node, a bound before, how many."""
+FEW = 3
+"""Largest number of children without a published count whose parent's count can disclose one."""
+
+
+def protected(
+    counts: Mapping[Cell, int],
+    release: Release,
+    min_cell: int,
+    known: Known | None = None,
+    *,
+    shares: Collection[tuple[Cell, Cell]] = (),
+    beside: Mapping[Cell, Collection[int]] = MappingProxyType({}),
+) -> dict[Cell, int | str]:
+    """Suppress published counts so that all of them together disclose no small cell.
+
+    Protected are small counts, small remainders (of the labelled instances, of the sides of a pair,
+    of the parent, of the instances with a label below), small counts of instances with neither side
+    of a pair, and small counts of unpublished children if there are at most `FEW`. If the programs
+    include every label, small counts of every node, and of what it has beyond each child, are
+    protected too.
+
+    Args:
+        counts: Each count that is to be published.
+        release: What readers know beside the counts.
+        min_cell: Smallest count that may be shown, above 1.
+        known: What the same readers know already. Counts of other views of this release are as if
+            published here, but cannot be withheld. A count or remainder that differs from one of an
+            earlier release by a small cell is shown as a bound; if this release can contain the
+            earlier one, sums over its instances, and over the added ones, are protected like those
+            over all.
+        shares: Pairs of counts that are published only as a share, which discloses both or is
+            withheld.
+        beside: Totals that are printed beside a count that is part of them.
+
+    Returns:
+        Each count itself; ``<m`` if it is small; ``>n-m`` if all but few of a total n are in it
+        (the labelled instances, or a published count that it is part of); ``>m-1`` if it would
+        disclose a small cell otherwise, and ``>0`` if that bound would disclose too much. For
+        instances with labels below each of two overlapping nodes, only ``>0`` is shown.
+
+    Ranges that remain narrower follow from the release's totals, from pairs that never occur
+    together, and from which nodes are in use, alone.
+    """
+    same = {release.same(cell): count for cell, count in counts.items()}
+    totals: dict[Cell, set[int]] = {}
+    for cell, written in beside.items():
+        totals.setdefault(release.same(cell), set()).update(written)
+    cells, known = dict(sorted(same.items())), (known or Known()).renamed(release)
+    return _Protection(release, min_cell, cells, tuple(shares), totals, known).of(counts)
+
+
+def left_possible(
+    shown: Mapping[Cell, int | str],
+    release: Release,
+    min_cell: int,
+    shares: Collection[tuple[Cell, Cell]] = (),
+) -> dict[Cell, Range]:
+    """Least and greatest value of each count that is shown, or is part of a share that is shown.
+
+    Labels at a depth are no fewer than the nodes in use there, which are shown beside them.
+    """
+    ranges = {
+        cell: possible(value, release.total(cell), min_cell)
+        for cell, value in _without_shares(shown, shares).items()
+    }
+    in_use = {cell: int(release.members(cell.meets[0]).sum()) for cell in ranges if cell.of_labels}
+    return {cell: (max(low, in_use.get(cell, 0)), high) for cell, (low, high) in ranges.items()}
+
+
+@dataclass(eq=False)
+class _Protection:
+    release: Release
+    min_cell: int
+    counts: dict[Cell, int]
+    shares: tuple[tuple[Cell, Cell], ...]
+    beside: Mapping[Cell, Collection[int]]
+    known: Known
+    shown: dict[Cell, int | str] = field(default_factory=dict)
+
+    @property
+    def earlier(self) -> Known | None:
+        """What is known of an earlier release; None without one."""
+        return self.known.earlier
+
+    def of(self, asked: Mapping[Cell, int]) -> dict[Cell, int | str]:
+        self.shown = {cell: self._alone(cell) for cell in self.counts}
+        for form in self._small_forms(NEW):
+            self._protect(form, NEW, None)
+        if self.earlier and self.earlier.lies_within(self._published, self.release):
+            for part in PARTS:
+                for form in self._small_forms(part):
+                    self._protect(form, part, self.earlier)
+        self._tell_depths()
+        self._free_sums()
+        for cell in self.counts:
+            self._raise_sides(cell)
+        return {cell: self.shown[self.release.same(cell)] for cell in asked}
+
+    def _alone(self, cell: Cell) -> int | str:
+        """A count as it may be shown without the others."""
+        count = self.counts[cell]
+        if cell.differing and count:
+            return ">0"
+        shown = shown_count(count, self._totals_of(cell), self.min_cell)
+        changed = count and isinstance(shown, int) and self._changed_little(cell)
+        return f">{self.min_cell - 1}" if changed else shown
+
+    def _changed_little(self, cell: Cell) -> bool:
+        """Whether a count, or what is left of the total, differs by a small cell from before."""
+        then = None if self.earlier is None else self.earlier.exact(cell)
+        if self.earlier is None or then is None:
+            return False
+        came = self.counts[cell] - then
+        others = self.release.total(cell) - self.earlier.total(cell) - came
+        return is_small(abs(came), self.min_cell) or is_small(abs(others), self.min_cell)
+
+    def _totals_of(self, cell: Cell) -> tuple[int, ...]:
+        """Counts that a cell is part of: published ones, and those that it is written with."""
+        if cell.of_labels:
+            return ()
+        sides = _sides(cell) if len(cell.label_sets) > 1 else []
+        published = (self.counts[side] for side in sides if side in self.counts)
+        return self.release.labelled, *published, *self.beside.get(cell, ())
+
+    def _raise_sides(self, cell: Cell) -> None:
+        """Let the bound of a count say what a published part of it says already.
+
+        A bound that would read as "all but few of those with labels" is left as it is.
+        """
+        shown = self.shown[cell]
+        implied = shown - 1 if isinstance(shown, int) else int(shown[1:]) if shown[0] == ">" else 0
+        if implied == self.release.labelled - self.min_cell:
+            return
+        for side in _sides(cell) if len(cell.label_sets) > 1 else []:
+            bound = self.shown.get(side)
+            if isinstance(bound, str) and bound[0] == ">" and int(bound[1:]) < implied:
+                self.shown[side] = f">{implied}"
+
+    def _tell_depths(self) -> None:
+        """Tell labels by depth as lines of their total; withheld ones as ``>0``."""
+        cells = sorted(
+            (cell for cell in self.counts if cell.of_labels), key=lambda cell: int(cell.meets[0][1])
+        )
+        alone = shown_parts([self.counts[cell] for cell in cells], self.min_cell)
+        for cell, line in zip(cells, alone, strict=True):
+            bound = str(self.shown[cell]).startswith(">")
+            self.shown[cell] = ">0" if line is None or bound else line
+
+    def _free_sums(self) -> None:
+        """Withhold what labels, labels by depth and all labels tell of each other.
+
+        The labels at a depth go first, then counts of nodes; exact ones before bounds.
+        """
+        holds = self.earlier is None or self.earlier.lies_within(self._published, self.release)
+        sums = LabelSums.of(self.release, self._published, self.earlier or Known(), contained=holds)
+        steps = [step for cell in self.counts for step in self._less_precise(cell)]
+        steps.sort()
+
+        def left_after(some: Sequence[Step]) -> Ranges:
+            loosened = self.shown | {cell: value for *_, cell, value in some}
+            left = self._left_by(_without_shares(loosened, self.shares))
+            return sums.left({cell: left(cell) for cell in self._published})
+
+        free = left_after(steps)
+        for *_, cell, value in minimal_steps(
+            steps, lambda s: sums.narrow(left_after(s), free, self.min_cell)
+        ):
+            self.shown[cell] = value
+
+    def _less_precise(self, cell: Cell) -> Iterator[Step]:
+        """How a count can be withheld, in the order of what is lost."""
+        shown, floor = self.shown[cell], f">{self.min_cell - 1}"
+        if not self.counts[cell] or not self._tells_more(cell):
+            return
+        by_node, bound, count = not cell.of_labels, isinstance(shown, str), self.counts[cell]
+        if by_node and shown != floor and self._left_by(self.shown)(cell)[0] >= self.min_cell:
+            yield by_node, bound, count, cell, floor
+            bound = True
+        yield by_node, bound, count, cell, ">0"
+
+    def _small_forms(self, part: Part) -> list[Form]:
+        """What must stay possible from 1 to ``min_cell - 1``, without what is so trivially."""
+        return [form for form in self._forms if is_small(self._value(form, part), self.min_cell)]
+
+    @cached_property
+    def _published(self) -> Mapping[Cell, int]:
+        """Every count that is published here or in another view."""
+        return {**self.known.published, **self.counts}
+
+    @cached_property
+    def _forms(self) -> tuple[Form, ...]:
+        """All sums that are protected where they are small."""
+        every = map(carried, self.release.supports) if seen_whole(self.release) else ()
+        return tuple(
+            dict.fromkeys(
+                form
+                for cell in (*self._published, *every)
+                for form in (*self._of_cell(cell), *self._of_children(cell))
+            )
+        )
+
+    def _of_cell(self, cell: Cell) -> Iterator[Form]:
+        if not cell.by_label or seen_whole(self.release):
+            yield ((1, cell),)
+        if cell.by_label:
+            return
+        yield (1, None), (-1, cell)
+        sides = _sides(cell)
+        if len(cell.label_sets) > 1:
+            for side in sides:
+                if side in self._published:
+                    yield (1, side), (-1, cell)
+        if len(sides) == 2 and all(side in self._published for side in sides):
+            yield (1, None), (-1, sides[0]), (-1, sides[1]), (1, cell)
+
+    def _of_children(self, cell: Cell) -> Iterator[Form]:
+        """Differences of a node and what is right below it."""
+        if cell.misses or len(cell.meets) != 1 or cell.meets[0][0] != "below":
+            return
+        node = cell.meets[0][1]
+        within = Cell((("strictly_below", node),))
+        if within in self._published:
+            yield (1, cell), (-1, within)
+        children = [carried(child) for child in self.release.children.get(node, ())]
+        unpublished = [child for child in children if child not in self._published]
+        if len(unpublished) > FEW and not seen_whole(self.release):
+            children = [child for child in children if child in self._published]
+        for child in children:
+            yield (1, cell), (-1, child)
+            yield ((1, child),)
+
+    def _value(self, form: Form, part: Part) -> int:
+        """What a form is; 0 where it is not known of the earlier release."""
+        old, came = part
+        new = sum(sign * self._counted(cell) for sign, cell in form)
+        if self.earlier is None or old == came:
+            return new
+        then = [(sign, self.earlier.counted(cell)) for sign, cell in form]
+        if any(count is None for _, count in then):
+            return 0
+        before = sum(sign * (count or 0) for sign, count in then)
+        return before if old else new - before
+
+    def _counted(self, cell: Cell | None) -> int:
+        if cell is None:
+            return self.release.labelled
+        if cell in self._published:
+            return self._published[cell]
+        return self.release.supports[cell.meets[0][1]]
+
+    def _protect(self, form: Form, part: Part, earlier: Known | None) -> None:
+        inference = Inference.of(form, self.release, self._published, earlier)
+        for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
+            while not inference.reaches(form, part, sign, wanted, self._left):
+                found, binding = inference.least(form, part, sign, self._left)
+                if not sign * (found - wanted) > SLACK:
+                    break
+                chosen = self._to_withhold(binding) or self._further(
+                    inference, form, part, sign, found
+                )
+                if not chosen:
+                    break
+                self.shown[chosen] = self._withheld(chosen)
+                del self._left
+
+    def _further(
+        self, inference: Inference, form: Form, part: Part, sign: int, found: float
+    ) -> Cell | None:
+        """A count to withhold where the dual names none; None where totals alone are as narrow."""
+        seen = [cell for cell in inference.cells if self.counts.get(cell)]
+        least = _without_shares(self.shown | dict.fromkeys(seen, ">0"), self.shares)
+        free, _ = inference.least(form, part, sign, self._left_by(least))
+        return None if sign * (found - free) <= SLACK else self._to_withhold(seen)
+
+    @cached_property
+    def _left(self) -> Left:
+        """What is left to each count by what is shown."""
+        return self._left_by(_without_shares(self.shown, self.shares))
+
+    def _left_by(self, shown: Mapping[Cell, int | str]) -> Left:
+        """What published values leave to each count beside other views of the release."""
+
+        def left(cell: Cell) -> Range:
+            ends = possible(shown.get(cell), self.release.total(cell), self.min_cell)
+            return self.known.within(cell, ends)
+
+        return left
+
+    def _to_withhold(self, binding: list[Cell]) -> Cell | None:
+        """An exact count before a bound, and the smallest first; None where all is withheld."""
+        open_ = [c for c in binding if self.counts.get(c) and self._tells_more(c)]
+        return min(
+            open_, key=lambda c: (isinstance(self.shown[c], str), self.counts[c], c), default=None
+        )
+
+    def _tells_more(self, cell: Cell) -> bool:
+        """Whether a count tells more here than that it is not 0, and than other views tell."""
+        low, high = possible(self.shown[cell], self.release.total(cell), self.min_cell)
+        least, most = self.known.ranges.get(cell, (0, high))
+        return self.shown[cell] != ">0" and (least < low or high < most)
+
+    def _withheld(self, cell: Cell) -> str:
+        floor = f">{self.min_cell - 1}"
+        enough = self.counts[cell] >= self.min_cell and self.shown[cell] != floor
+        return floor if enough else ">0"
+
+
+def _without_shares(
+    shown: Mapping[Cell, int | str], shares: Collection[tuple[Cell, Cell]]
+) -> dict[Cell, int | str]:
+    """What is shown, without the counts of shares of which one is withheld."""
+    withheld = (share for share in shares if any(isinstance(shown[cell], str) for cell in share))
+    hidden = {cell for share in withheld for cell in share}
+    return {cell: value for cell, value in shown.items() if cell not in hidden}
+
+
+def _sides(cell: Cell) -> list[Cell]:
+    """The cells of each label set that a cell meets; it is part of each."""
+    return [Cell((side,)) for side in cell.meets]

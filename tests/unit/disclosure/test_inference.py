@@ -1,0 +1,114 @@
+"""What few kinds of instance show to be possible, beside a program over all of them."""
+
+from __future__ import annotations
+
+from itertools import product
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from audit.disclosure import Cell, Release, carried, inference, protected, together
+from audit.disclosure.inference import is_possible
+from audit.results.published_cells import pair_cells
+from audit.runs.audit import run_audit
+from fixtures.attack import BODIES
+from fixtures.labelled import labelled, repeated
+
+MIN_CELL = 5
+
+
+@st.composite
+def sums(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sums over up to 60 kinds, with ranges that some numbers of them keep, or nearly."""
+    n_sums, n_kinds = draw(st.integers(1, 5)), draw(st.integers(1, 60))
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    rows = rng.integers(draw(st.sampled_from([0, -1])), 2, (n_sums, n_kinds)).astype(float)
+    true = rows @ np.where(rng.random(n_kinds) < 0.2, rng.integers(0, 40, n_kinds), 0)
+    low = true + rng.integers(-2, 2, n_sums)
+    width = np.where(rng.random(n_sums) < 0.5, 0, rng.integers(0, 4, n_sums))
+    return rows, np.where(rng.random(n_sums) < 0.2, -np.inf, low), low + width
+
+
+@given(sums())
+def test_it_is_possible_where_a_program_over_all_kinds_has_a_solution(
+    drawn: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    rows, low, high = drawn
+    bounded = np.isfinite(low)
+    solved = linprog(
+        np.zeros(rows.shape[1]),
+        A_ub=np.vstack([rows, -rows[bounded]]),
+        b_ub=np.concatenate([high, -low[bounded]]),
+    )
+
+    assert is_possible(rows, low, high) == solved.success
+
+
+def test_no_kind_of_instance_gives_no_sum() -> None:
+    none = np.zeros((1, 0))
+
+    assert is_possible(none, np.array([0.0]), np.array([2.0]))
+    assert not is_possible(none, np.array([1.0]), np.array([2.0]))
+
+
+@st.composite
+def releases(draw: st.DrawFn) -> tuple[Release, dict[Cell, int]]:
+    """Instances of six leaves under two branches, and published counts of theirs."""
+    leaves = "abcdef"
+    sets = st.sets(st.sampled_from(leaves), min_size=1, max_size=4)
+    sizes = st.one_of(st.integers(1, 6), st.integers(1, 60))
+    times = draw(st.lists(st.tuples(sets, sizes), min_size=2, max_size=8))
+    parents = {leaf: ("left" if leaf < "d" else "right",) for leaf in leaves}
+    parents |= {"left": ("top",), "right": ("top",)}
+    carrying = [(labels | {parents[label][0] for label in labels}, n) for labels, n in times]
+    nodes = sorted(set().union(*(labels for labels, _ in carrying)))
+    labels = [node for node in nodes if node in leaves]
+    counts = {
+        together(carried(a), carried(b)): sum(n for some, n in carrying if {a, b} <= some)
+        for a, b in product(nodes, nodes)
+        if a <= b
+    }
+    kept = draw(st.sets(st.sampled_from(sorted(counts)), min_size=1))
+    labelled = sum(n for _, n in times)
+    supports = {node: counts[carried(node)] for node in nodes} | {"top": labelled}
+    assertions = sum(supports[label] for label in labels)
+    depths = dict.fromkeys(labels, 2)
+    release = Release(labelled, assertions, parents, supports, depths, frozenset())
+    return release, {cell: counts[cell] for cell in kept}
+
+
+@pytest.mark.parametrize("types", [8, 3])
+@given(releases())
+def test_what_is_withheld_is_the_same_with_few_kinds_tried_first(
+    types: int, drawn: tuple[Release, dict[Cell, int]]
+) -> None:
+    """Where every label is a kind of its own, and where some are not told apart."""
+    release, counts = drawn
+    with patch.object(inference, "TYPES", types):
+        with patch.object(inference, "MANY", 0):
+            first = protected(counts, release, MIN_CELL)
+        with patch.object(inference, "MANY", 2**62):
+            whole = protected(counts, release, MIN_CELL)
+
+    assert first == whole
+
+
+def test_those_who_carry_two_nodes_by_different_labels_can_be_all_with_two_labels() -> None:
+    """Of 60 instances with 90 labels 30 have two at most; ``both`` alone is below both nodes."""
+    sets = [(30, ["asthma", "attack"]), (20, ["both"]), (10, ["asthma"])]
+    result = run_audit(labelled(BODIES["diamond"], repeated(sets), persons=True))
+    release = result.release
+    cell = pair_cells(release, "heart", "lung")["instances"]
+    form = ((1, cell),)
+    program = inference.Inference.of(form, release, {cell: 30}, None)
+
+    def free(cell: Cell) -> tuple[int, int]:
+        return 0, release.total(cell)
+
+    assert cell.differing
+    assert program.least(form, inference.NEW, 1, free)[0] == pytest.approx(0)
+    assert program.least(form, inference.NEW, -1, free)[0] == pytest.approx(30)
