@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from audit.base.errors import InputError
 from audit.checks import CHECKS, ON_WAIVERS
-from audit.checks.analysis import FileAnalysis
+from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check, WaiverCheck
 from audit.concepts.analysis import Concepts
 from audit.entailment.analysis import Entailment
@@ -17,3 +19,15 @@ MEASURED: tuple[Check, ...] = (*(check for kind in ANALYSES for check in kind.ch
 """Every check but those of waivers, in report order."""
 ALL_CHECKS: tuple[Check | WaiverCheck, ...] = (*MEASURED, *ON_WAIVERS)
 CHECK_NAMES = frozenset(check.name for check in ALL_CHECKS)
+
+
+def refuse_names(analyses: Sequence[Analysis[Any]]) -> None:
+    """Refuse analyses whose entries and tables could not be told apart."""
+    names, known = [analysis.name for analysis in analyses], {kind.name for kind in ANALYSES}
+    for analysis in analyses:
+        name = analysis.name
+        free = names.count(name) == 1 and (isinstance(analysis, ANALYSES) or name not in known)
+        if not (free and name.isascii() and name.isalpha() and name.islower()):
+            raise InputError(
+                "each analysis needs a name of its own, of letters a to z alone", found=name
+            )

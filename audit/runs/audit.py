@@ -47,7 +47,7 @@ from audit.results.parts.model_part import ModelPart
 from audit.results.parts.part import ResultPart
 from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
 from audit.results.result import AuditResult
-from audit.runs.analyses import ANALYSES, CHECK_NAMES
+from audit.runs.analyses import ANALYSES, CHECK_NAMES, refuse_names
 from audit.runs.cases import CaseNumbers, case_table
 from audit.runs.policy_refusals import refuse_columns, refuse_dropped_edges, refuse_other_placing
 from audit.runs.protected_with import protected_beside, refuse_other_data
@@ -97,14 +97,11 @@ def run_audit(
             itself, asks for a ratchet without a reference, or uses future dates as true days.
         InputError: If the reference is of another hierarchy, a run to protect with of other data,
             ``policy`` or ``predictions`` of another type, a day or an age cannot be parsed, the
-            device is not available, or data that were only counted come with an analysis; or if
-            analyses cannot be told apart by their names.
+            device is not available, or an analysis is given counts, or a name that others have.
     """
     _require_kinds(policy, predictions)
-    _refuse_names(analyses)
     data = _placed(data, predictions, analyses)
-    own = tuple(check for analysis in analyses for check in analysis.checks)
-    policy, today = _policy_of(data.hierarchy, policy, reference, own), today or judging_date()
+    policy, today = _policy_of(data.hierarchy, policy, reference, analyses), today or judging_date()
     refuse_columns(policy, data, today)
     origin = _origin_of(data, predictions, sources, added_to)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
@@ -112,12 +109,9 @@ def run_audit(
     measured = measure(
         data, policy, predictions, reference=before, seed=seed, device=device, progress=progress
     )
-    for analysis in analyses:
-        found = analysis.measure(measured, seed, progress)
-        measured = replace(measured, analyses=(*measured.analyses, found))
-    labels_alone = {one.format for one in analyses if isinstance(one, FileAnalysis)}
-    of_data = () if origin.format in labels_alone else CHECKS
-    checks, cases = _applied_to(measured, (*own, *of_data), progress)
+    found = tuple(one.measure(measured, seed, progress) for one in analyses)
+    measured = replace(measured, analyses=found)
+    checks, cases = _applied_to(measured, _checks_for(analyses, origin.format), progress)
     result = _result(measured, origin, checks, _parts(measured, analyses))
     result = protected_beside(result, protected_with)
     return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
@@ -137,24 +131,13 @@ def _require_kinds(policy: object, predictions: object) -> None:
             )
 
 
-def _refuse_names(analyses: Sequence[Analysis[Any]]) -> None:
-    """Refuse analyses whose entries and tables could not be told apart."""
-    names, known = [analysis.name for analysis in analyses], {kind.name for kind in ANALYSES}
-    for analysis in analyses:
-        name = analysis.name
-        free = names.count(name) == 1 and (isinstance(analysis, ANALYSES) or name not in known)
-        if not (free and name.isascii() and name.isalpha() and name.islower()):
-            raise InputError(
-                "each analysis needs a name of its own, of letters a to z alone", found=name
-            )
-
-
 def _placed(
     data: LabelDataset | PairCount,
     predictions: Predictions | None,
     analyses: Sequence[Analysis[Any]],
 ) -> LabelDataset | PairCount:
     """The data, in the hierarchy of the predictions where there are any."""
+    refuse_names(analyses)
     if not isinstance(data, LabelDataset):
         if analyses:
             raise InputError(
@@ -211,11 +194,11 @@ def _policy_of(
     hierarchy: Hierarchy,
     policy: Policy | None,
     reference: AuditResult | None,
-    own: Sequence[Check],
+    analyses: Sequence[Analysis[Any]],
 ) -> Policy:
     """The policy with what the hierarchy's own decides, if it can be applied."""
     policy = policy_for(hierarchy.name, policy)
-    named = CHECK_NAMES | {check.name for check in own}
+    named = CHECK_NAMES | {check.name for one in analyses for check in one.checks}
     refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name, named)
     refuse_reference(hierarchy.name, policy, reference)
     refuse_other_placing(policy, hierarchy)
@@ -315,6 +298,13 @@ def _applied_to(
     cases: dict[str, CaseNumbers] = {}
     each = blocks(progress, "applying checks", range(len(checks)), "checks")
     return tuple(_applied(checks[place], measured, cases) for place in each), cases
+
+
+def _checks_for(analyses: Sequence[Analysis[Any]], format: str) -> tuple[Check, ...]:
+    """Those of analyses; those of the data unless labels are all that is known of them."""
+    own = tuple(check for one in analyses for check in one.checks)
+    alone = any(isinstance(one, FileAnalysis) and one.format == format for one in analyses)
+    return own if alone else (*own, *CHECKS)
 
 
 def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]) -> CheckResult:

@@ -228,7 +228,7 @@ def test_a_policy_can_name_its_check() -> None:
 
 def test_its_run_is_judged_again_by_limits_that_are_known(runs: Path) -> None:
     back, today = read_run(runs / "old"), date(2030, 1, 1)
-    stricter = Policy(residual_share=Threshold(value=0.5, reason=""))
+    stricter = Policy(residual_share=Threshold(value=0.7, reason=""))
     judged = rejudged(back, stricter, today=today, checks=(*CHECKS, CHECK))
 
     assert rejudged(back, Policy(severities={CHECK.name: "error"}), today=today).status == "fail"

@@ -77,7 +77,7 @@ def test_every_number_of_a_table_stands_in_the_shared_view(
 @pytest.mark.slow
 def test_tables_have_a_cell_for_every_column(report: Report, small: Report) -> None:
     for one in (report, small):
-        for table in tables_of(one.concepts):
+        for table in tables_of(one.of("concepts")):
             assert all(len(row) == len(table.columns) for row in table.rows), table.id
 
 
