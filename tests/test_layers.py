@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import networkx
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -16,15 +17,17 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("results", "hierarchies"),
     ("data",),
     ("counting",),
-    ("alignment", "explanations", "concepts", "entailment"),
+    ("alignment",),
     ("measure",),
     ("checks",),
+    ("explanations", "concepts", "entailment"),
     ("runs",),
     ("explorer",),
     ("cli",),
 )
 """The rooms of ``audit``, the ground floor first; a room imports from the floors below its own."""
 
+OWN = ("audit", "reports")
 REPORTS_MAY_IMPORT = {"results", "base"}
 MAY_IMPORT_REPORTS = {"explorer", "cli"}
 HEAVY = (
@@ -61,19 +64,24 @@ def room_of(path: Path) -> str:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Modules that a file imports anywhere, those under TYPE_CHECKING included."""
+    """Modules that a file imports anywhere, those under TYPE_CHECKING included.
+
+    What is imported from one of our own is named too, since it may be a module.
+    """
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relatively"
             module = node.module or ""
-            own = module in ("audit", "reports")
-            yield from (f"{module}.{alias.name}" for alias in node.names) if own else (module,)
+            if module.split(".")[0] in OWN:
+                yield from (f"{module}.{alias.name}" for alias in node.names)
+            if module not in OWN:
+                yield module
 
 
 def own_imports(path: Path) -> set[str]:
-    return {module for module in imported(path) if module.split(".")[0] in ("audit", "reports")}
+    return {module for module in imported(path) if module.split(".")[0] in OWN}
 
 
 def below(here: str) -> set[str]:
@@ -111,6 +119,28 @@ def test_reports_know_results_and_errors_alone(path: Path) -> None:
     assert rooms - {"reports"} <= REPORTS_MAY_IMPORT
 
 
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def circles() -> set[frozenset[str]]:
+    """Modules that import each other, directly or by others, whether in a function or for types."""
+    paths = {module_of(path): path for path in (*modules("audit"), *modules("reports"))}
+    edges = networkx.DiGraph(
+        (module, other)
+        for module, path in paths.items()
+        for other in imported(path)
+        if other in paths and other != module
+    )
+    assert edges.number_of_edges() > len(paths)
+    together = networkx.strongly_connected_components(edges)
+    return {frozenset(circle) for circle in together if len(circle) > 1}
+
+
+def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    assert circles() == set()
+
+
 def test_only_applications_know_reports() -> None:
     knowing = {
         room_of(path)
@@ -119,6 +149,39 @@ def test_only_applications_know_reports() -> None:
     }
 
     assert knowing == MAY_IMPORT_REPORTS
+
+
+ANALYSES = ("explanation", "concept", "entailment")
+APART = ("explanations", "concepts", "entailment", "cli")
+"""Rooms that may name an analysis: those of analyses, and that of commands."""
+TUPLE = "audit/runs/analyses.py"
+EQUATION_4 = "concept_confusion"
+
+
+def names_in(path: Path) -> Iterator[str]:
+    """All that a file imports and defines, and all that it calls by a name."""
+    yield from imported(path)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Name(id=name):
+                yield name
+            case ast.arg(arg=name) | ast.Attribute(attr=name):
+                yield name
+            case ast.keyword(arg=str(name)) | ast.alias(asname=str(name)):
+                yield name
+
+
+def test_the_core_names_no_analysis() -> None:
+    core = [path for path in modules("audit") if room_of(path) not in APART]
+    named = {
+        str(path.relative_to(ROOT)): name
+        for path in core
+        for name in names_in(path)
+        if name.split(".")[-1] != EQUATION_4 and any(one in name.lower() for one in ANALYSES)
+    }
+
+    assert len(core) > 300
+    assert set(named) == {TUPLE}, named
 
 
 PRINTING = ("print", "typer.echo", "console.print", "sys.stdout.write", "sys.stderr.write")

@@ -78,8 +78,9 @@ def concepts(
 
 def _settings(options: Mapping[str, Any]) -> Settings:
     from audit.checks.judging import judging_date
+    from audit.concepts.analysis import Concepts
     from audit.concepts.settings import Testing
-    from audit.runs.labels_alone import FLAT, REPRESENTATIONS
+    from audit.measure.labels_alone import FLAT
     from audit.runs.settings import Settings
 
     labels = options["labels"]
@@ -89,13 +90,15 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     return Settings(
         dataset=labels or options["representations"],
         hierarchy=options["hierarchy"] or FLAT,
-        format=options["format"] if labels else REPRESENTATIONS,
+        format=options["format"] if labels else Concepts.format,
         **{name: options[name] for name in own},
         dangling=options["dangling"] and options["dangling"].value,
         today=judging_date(),
-        testing=Testing(
-            **{name: options[name] for name in named},
-            depths=tuple(options["depth"] or ()),
-            titles=options["facets_from_titles"],
-        ),
+        analyses={
+            Concepts.name: Testing(
+                **{name: options[name] for name in named},
+                depths=tuple(options["depth"] or ()),
+                titles=options["facets_from_titles"],
+            )
+        },
     )

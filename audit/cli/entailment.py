@@ -120,9 +120,10 @@ def run_entailment(
 
 def _write_corrected(result: AuditResult, settings: Settings, folder: Path) -> None:
     """Write the files again with all proposed corrections, and say how many there were."""
-    from audit.runs.audited_entailment import write_corrected_files
+    from audit.entailment.analysis import Entailment, write_corrected_files
 
-    by_action = write_corrected_files(result, settings, folder)
+    stated: Any = settings.analyses[Entailment.name]
+    by_action = write_corrected_files(result, stated, folder)
     review = by_action.get("review", 0)
     made = counted(sum(by_action.values()) - review, "corrections")
     left = f"; {counted(review, 'reviews')} are left to people" if review else ""
@@ -186,25 +187,25 @@ def write_entailment_prompts(
 
 def _settings(options: Mapping[str, Any]) -> Settings:
     from audit.checks.judging import judging_date
+    from audit.entailment.analysis import Entailment
     from audit.entailment.settings import Entailing
-    from audit.runs.labels_alone import ENTAILMENT, FLAT
+    from audit.measure.labels_alone import FLAT
     from audit.runs.settings import Settings
 
-    first, *further = options["files"]
     named: dict[str, Any] = {
         name: options[name] for name in ("kind", "positives", "ratings", "wordnet", "meteor")
     } | {name: tuple(options[name] or ()) for name in ("predictions", "answers", "generations")}
     return Settings(
-        dataset=first,
+        dataset=options["files"][0],
         hierarchy=FLAT,
-        format=ENTAILMENT,
+        format=Entailment.format,
         **{name: options[name] for name in ("policy", "min_cell", "title", "seed")},
         today=judging_date(),
-        entailing=Entailing(
-            further=tuple(further),
-            columns=columns_named(options["column"]),
-            **named,
-        ),
+        analyses={
+            Entailment.name: Entailing(
+                files=tuple(options["files"]), columns=columns_named(options["column"]), **named
+            )
+        },
     )
 
 

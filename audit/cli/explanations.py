@@ -91,7 +91,8 @@ def explanations(
 
 def _settings(options: Mapping[str, Any]) -> Settings:
     from audit.checks.judging import judging_date
-    from audit.runs.labels_alone import ATTRIBUTIONS, FLAT
+    from audit.explanations.analysis import Explanations
+    from audit.measure.labels_alone import FLAT
     from audit.runs.settings import Settings
 
     labels = options["labels"]
@@ -99,11 +100,11 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     return Settings(
         dataset=labels or options["attributions"],
         hierarchy=options["hierarchy"] or FLAT,
-        format=options["format"] if labels else ATTRIBUTIONS,
+        format=options["format"] if labels else Explanations.format,
         **{name: options[name] for name in ("id", "label", "policy", "min_cell", "title", "seed")},
         dangling=options["dangling"] and options["dangling"].value,
         today=judging_date(),
-        explaining=_explaining(options),
+        analyses={Explanations.name: _explaining(options)},
     )
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from audit.base.disk import replacing
 from audit.base.errors import InputError, printable
 from audit.base.limits import limits
-from audit.base.new_file import replacing
 from audit.base.plurals import counted
 from audit.cli.options import Force, Limits, RunFolder
 from audit.cli.output import (
@@ -92,7 +92,6 @@ def cases(
     with user_mistakes():
         from audit.cli.terminal.cases import case_summary
         from audit.runs.case_lists import cases_of, drawn, listed, write_csv
-        from audit.runs.labels_alone import CALLED
         from audit.runs.read import read_run
 
         if sample and finding is None and csv is None:
@@ -110,9 +109,8 @@ def cases(
             elif finding is None:
                 print_shown(case_summary(listed(result)))
             else:
-                noun = CALLED.get(result.identity["data"]["format"], "instances")
                 ids = found.collect(engine="streaming")["instance"].to_list()
-                _print_cases(f"{counted(len(ids), noun)} behind {finding}", ids)
+                _print_cases(f"{counted(len(ids), result.called)} behind {finding}", ids)
 
 
 def _print_cases(heading: str, instances: list[str]) -> None:

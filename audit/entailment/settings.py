@@ -11,7 +11,7 @@ class Entailing(BaseModel):
     """The settings for auditing an entailment graph.
 
     Args:
-        further: Files of tuples beside the dataset.
+        files: Files of tuples; all of them are the dataset.
         kind: What the files hold, a name of `audit.entailment.reading.columns.KINDS`.
         columns: Columns of the files that have another name than what they hold.
         positives: File of the tuples for generation, which should be the valid ones; None without.
@@ -25,7 +25,7 @@ class Entailing(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    further: tuple[StoredPath, ...] = ()
+    files: tuple[StoredPath, ...]
     kind: str = "tuples"
     columns: dict[str, str] = {}
     positives: StoredPath | None = None

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, field_serializer
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    SerializeAsAny,
+    field_serializer,
+    field_validator,
+)
 
 from audit.base.dag import Aggregation
 from audit.base.stored_path import StoredPath
-from audit.concepts.settings import Testing
 from audit.data.scores import Transform
 from audit.data.sources import Source, source_of
-from audit.entailment.settings import Entailing
-from audit.explanations.settings import Explaining
 from audit.hierarchies.building import Dangling
 from audit.hierarchies.coding import Unlisted
 from audit.hierarchies.reading import built_in_named
+from audit.measure.labels_alone import FLAT
 from audit.policy.model_questions import Levels
-from audit.runs.labels_alone import FLAT
 
 _Dataset: TypeAlias = Annotated[
     str,
@@ -69,9 +75,7 @@ class Settings(BaseModel):
         aggregation: What an aggregated value is; overrides the policy.
         subgraphs: Parts of the hierarchy as ``--subgraph`` states them, beside those of the policy.
         queries: Kinds of behaviour as ``--query`` states them, beside those of the policy.
-        explaining: How explanations are audited; None without them.
-        testing: How concepts are tested; None without representations.
-        entailing: How an entailment graph is audited; None without one.
+        analyses: The settings of each analysis that is made, by its name.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -110,9 +114,17 @@ class Settings(BaseModel):
     aggregation: Aggregation | None = None
     subgraphs: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
-    explaining: Explaining | None = None
-    testing: Testing | None = None
-    entailing: Entailing | None = None
+    analyses: dict[str, SerializeAsAny[BaseModel]] = {}
+
+    @field_validator("analyses", mode="before")
+    @classmethod
+    def _read_back(cls, stated: Mapping[str, Any]) -> dict[str, BaseModel]:
+        from audit.runs.analyses import ANALYSES
+
+        kinds = {kind.name: kind.stated_by for kind in ANALYSES}
+        if unknown := [name for name in stated if name not in kinds]:
+            raise ValueError(f"there is no analysis {unknown[0]}")
+        return {name: kinds[name].model_validate(one) for name, one in stated.items()}
 
     @property
     def source(self) -> Source:

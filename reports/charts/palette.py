@@ -75,6 +75,17 @@ DARK = {
 
 SCALE = ("scale-1", "scale-2", "scale-3", "scale-4")
 """Roles of the scale, from little to much."""
+STEPS = (0.1, 0.25, 0.5, 0.75)
+"""Boundaries between the shades: size of a score over the largest of its text."""
+
+
+def shade(size: float, largest: float) -> int:
+    """The shade of a score, from 0 to 4.
+
+    >>> [shade(size, 2.0) for size in (0.0, -0.3, 2.0)]
+    [0, 1, 4]
+    """
+    return sum(abs(size) >= step * largest for step in STEPS) if largest > 0 else 0
 
 
 def variables_css(light: Palette = LIGHT, dark: Palette = DARK) -> str:

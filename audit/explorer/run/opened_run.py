@@ -228,7 +228,7 @@ def open_run(
     if not (folder / RESTRICTED).is_dir():
         return open_shared(folder, name, day=day, unsealed=unsealed)
     result = read_run(folder, unsealed=unsealed)
-    parts = {part.name: part_tables(folder, part) for part in result.parts}
+    parts = {part.name: part_tables(folder, part) for part in result.analyses}
     return OpenedRun(
         name,
         str(folder),

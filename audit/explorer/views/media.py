@@ -15,7 +15,7 @@ from audit.explorer.run.media import MediaFile
 from audit.explorer.run.vocabulary import Row
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
-from reports.chapters.explanations.examples import shade
+from reports.charts.palette import shade
 from reports.words.words import printable
 
 LONGEST = 100_000

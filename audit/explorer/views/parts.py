@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,17 +14,12 @@ from audit.explorer.links import address, finding_address, instance_address
 from audit.explorer.run.part_tables import PartTable, TableQuery, Values
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Kind, Sheet
-from audit.explorer.site import PARTS, WITHHELD, FileAsked, NotThereError, Site, View, parameters
+from audit.explorer.site import WITHHELD, FileAsked, NotThereError, Site, View, parameters, path_of
+from audit.results.parts.analysis_part import OTHERS
+from reports.chapters.analyses import OF_NAME
 from reports.chapters.sections import sections
-from reports.words.part_tables import CONCEPTS, ENTAILMENT, EXPLANATIONS, Described, heading
+from reports.words.part_tables import Described, Groups, heading
 
-TABLES = {"explanations": EXPLANATIONS, "concepts": CONCEPTS, "entailment": ENTAILMENT}
-CHAPTERS: Mapping[str, tuple[str, ...]] = {
-    "explanations": ("explained", "reasons", "where", "agreement", "against", "examples"),
-    "concepts": ("tested", "matrix", "accuracies", "nodes", "layers", "controls", "ablation"),
-    "entailment": ("tuples", "around", "dataset", "votes", "graph", "detection", "generation"),
-}
-"""Sections of the report on each part."""
 NODES = ("node", "parent", "sibling", "folded_into")
 """Columns that name nodes."""
 TEXTS_OF_RECORDS = "tokens"
@@ -35,22 +31,23 @@ KINDS: Mapping[Values, Kind] = {
     "number": "precise",
     "flag": "flag",
 }
+_PartView: TypeAlias = Callable[[str, Site, Request], Response]
 RISING = ":rising"
 """What the name of an order ends with if the smallest come first."""
 
 
 def show(part: str, site: Site, request: Request) -> Response:
     """The chapters on a part, and the tables behind them."""
-    if part not in site.run.shared:
+    if not site.has(part):
         raise NotThereError(f"This run has no {part}.")
     tables = site.run.tables(part)
     report = ChapterFiles("/report", {}).led(site.report)
     return site.page(
         request,
         "part",
-        PARTS[part],
+        site.parts[part],
         report=report,
-        sections=[one for one in sections(report, paper=False) if one.id in CHAPTERS[part]],
+        sections=[one for one in sections(report, paper=False) if one.of == part],
         paper=False,
         elsewhere="/report",
         part=part,
@@ -61,7 +58,7 @@ def show(part: str, site: Site, request: Request) -> Response:
 
 def show_table(part: str, site: Site, request: Request) -> Response:
     """One table of a part, by pages."""
-    if part in site.run.shared and not site.run.in_full:
+    if site.has(part) and not site.run.in_full:
         raise NotThereError(WITHHELD)
     name = request.path_params["table"]
     table = site.run.tables(part).get(name)
@@ -75,7 +72,7 @@ def show_table(part: str, site: Site, request: Request) -> Response:
         request,
         "part_table",
         described.title,
-        crumbs=[(PARTS[part], f"/{part}")],
+        crumbs=[(site.parts[part], path_of(part))],
         described=described,
         sheet=sheet,
         query=query,
@@ -105,7 +102,7 @@ def show_tuple(site: Site, request: Request) -> Response:
         request,
         "tuple",
         f"Tuple {wanted}",
-        crumbs=[(PARTS["entailment"], "/entailment")],
+        crumbs=[(site.parts["entailment"], "/entailment")],
         sheets=sheets,
         instance=_instance_address(site, wanted),
     )
@@ -115,12 +112,12 @@ def said_of(site: Site, node: str) -> Sequence[Row]:
     """What the tables of each part hold on a node: rows ``part, title, rows, address``."""
     return [
         {
-            "part": PARTS[part],
+            "part": site.parts[part],
             "title": _described(part, name).title,
             "rows": rows,
-            "address": address(f"/{part}/{name}", **{column: node}),
+            "address": address(f"{path_of(part)}/{name}", **{column: node}),
         }
-        for part in PARTS
+        for part in site.parts
         for name, table in site.run.tables(part).items()
         if (column := "relation" if part == "entailment" else "node") in table.columns
         if (rows := table.page(TableQuery({column: node}), Span(0, 0)).total)
@@ -202,19 +199,22 @@ def _instance_address(site: Site, instance: str) -> str:
 
 
 def _described(part: str, name: str) -> Described:
-    for tables in TABLES[part].values():
+    for tables in _tables_in_words(part).values():
         if name in tables:
             return tables[name]
     return Described(heading(name), "as the run has it")
 
 
+def _tables_in_words(part: str) -> Groups:
+    return OF_NAME[part].tables if part in OF_NAME else {}
+
+
 def _groups(part: str, tables: Mapping[str, PartTable]) -> dict[str, list[Row]]:
     """The tables that have rows, by what they are about; those without words come last."""
     filled = {name: table for name, table in tables.items() if table.rows}
-    worded = [name for names in TABLES[part].values() for name in names]
-    known = {
-        title: [name for name in names if name in filled] for title, names in TABLES[part].items()
-    }
+    groups = _tables_in_words(part)
+    worded = [name for names in groups.values() for name in names]
+    known = {title: [name for name in names if name in filled] for title, names in groups.items()}
     known["Others"] = [name for name in filled if name not in worded]
     return {
         title: [
@@ -222,7 +222,7 @@ def _groups(part: str, tables: Mapping[str, PartTable]) -> dict[str, list[Row]]:
                 "title": _described(part, name).title,
                 "row": _described(part, name).row,
                 "rows": filled[name].rows,
-                "address": f"/{part}/{name}",
+                "address": f"{path_of(part)}/{name}",
             }
             for name in names
         ]
@@ -239,8 +239,20 @@ def _orders(table: PartTable, columns: Sequence[Column]) -> Iterator[tuple[str, 
             yield f"{column.name}{RISING}", f"{column.heading}, smallest first"
 
 
+def _of_other(
+    view: Callable[[str, Site, Request], Response], site: Site, request: Request
+) -> Response:
+    """A page of an analysis that no chapters are written for."""
+    part = request.path_params["part"]
+    if part in OF_NAME or part not in site.parts:
+        raise NotThereError("There is no such page.")
+    return view(part, site, request)
+
+
 PAGES: Mapping[str, View] = {
     "/entailment/tuple": show_tuple,
-    **{f"/{part}": partial(show, part) for part in PARTS},
-    **{f"/{part}/{{table}}": partial(show_table, part) for part in PARTS},
+    **{path_of(part): partial(show, part) for part in OF_NAME},
+    **{f"{path_of(part)}/{{table}}": partial(show_table, part) for part in OF_NAME},
+    f"/{OTHERS}/{{part}}": partial(_of_other, show),
+    f"/{OTHERS}/{{part}}/{{table}}": partial(_of_other, show_table),
 }
