@@ -54,8 +54,9 @@ def columns(
     >>> columns("model split", counts="n").keys
     ('model', 'split')
     """
-    named = (tuple(one.split()) for one in (keys, values, counts))
-    return SharedTable(*named, most=most, each=each)
+    return SharedTable(
+        tuple(keys.split()), tuple(values.split()), tuple(counts.split()), most, each
+    )
 
 
 def shared_rows(
