@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from audit.base.errors import InputError, first_cases
+from audit.base.sizes import size_of
 
-_STATED: ContextVar[Mapping[str, int]] = ContextVar("limits", default=MappingProxyType({}))
+USUAL: Mapping[str, int] = MappingProxyType({})
+"""No limits stated, so that each is the usual one."""
+_STATED: ContextVar[Mapping[str, int]] = ContextVar("limits", default=USUAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +133,37 @@ def refuse_unknown(most: Mapping[str, int]) -> None:
 def stated_limits() -> dict[str, int]:
     """The limits that are stated where this is called, by name; what starts tasks hands them on."""
     return dict(_STATED.get())
+
+
+def limits_of(stated: Sequence[str]) -> dict[str, int]:
+    """Parse ``NAME=NUMBER`` of each limit; a number may be written as a size.
+
+    Raises:
+        InputError: If there is no limit of a name, one is stated twice, or a number is none.
+
+    >>> limits_of(["labels=20000", "unpacked=4GB"])
+    {'labels': 20000, 'unpacked': 4000000000}
+    """
+    pairs = [text.partition("=") for text in stated]
+    unlike = [text for text, (_, sign, _) in zip(stated, pairs, strict=True) if not sign]
+    if unlike:
+        raise InputError(
+            "--limit takes a name and a number, such as labels=20000", found=first_cases(unlike)
+        )
+    names = [name.strip() for name, _, _ in pairs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError("each limit can be stated once", found=f"twice: {first_cases(twice)}")
+    refuse_unknown(dict.fromkeys(names, 1))
+    limits = {name: _number(name, text) for name, (_, _, text) in zip(names, pairs, strict=True)}
+    refuse_unknown(limits)
+    return limits
+
+
+def _number(name: str, text: str) -> int:
+    try:
+        return size_of(text)
+    except InputError as error:
+        raise InputError(
+            f"--limit {name} takes a whole number, or a size such as 4GB", found=error.found
+        ) from None

@@ -9,6 +9,7 @@ import typer
 
 from audit.cli.compare import compare
 from audit.cli.concepts import concepts
+from audit.cli.declared import declared
 from audit.cli.entailment import entailment
 from audit.cli.explanations import explanations
 from audit.cli.explore import explore
@@ -72,7 +73,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
 
 for name, command, *examples in COMMANDS:
     shown = "\n\n".join(f"audit {name} {example}" for example in examples)
-    app.command(name, epilog=f"Examples:\n\n{shown}")(command)
+    app.command(name, epilog=f"Examples:\n\n{shown}")(declared(command))
 
 
 app.add_typer(entailment, name="entailment")

@@ -2,100 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import typer
-
-from audit.cli.concept_options import (
-    Depths,
-    FacetsFromTitles,
-    FacetTable,
-    RepresentationsPath,
-    Splits,
-    TestedLayer,
-    UntrainedBaseline,
-)
-from audit.cli.explanation_options import LabelHierarchy, LabelsPath
-from audit.cli.given_labels import refuse_without_labels
+from audit.cli.given_labels import GivenLabels, Judged
 from audit.cli.new_run import make_run
-from audit.cli.options import (
-    AsJson,
-    DanglingEdges,
-    FailOn,
-    FailOnSeverity,
-    FormatName,
-    InstanceColumn,
-    JUnitFile,
-    LabelColumn,
-    MinCell,
-    OutFolder,
-    Overwrite,
-    PolicyFile,
-    PredictionsPath,
-    SealKeyFile,
-    Seed,
-    Title,
-    WritePdf,
-)
+from audit.cli.options import NewRun
+from audit.concepts.settings import Testing
+from audit.runs.settings import PredictionsFile, Settings
 
-if TYPE_CHECKING:
-    from audit.runs.settings import Settings
+_OUTPUT = NewRun(out=Path("concepts-run"))
 
 
 def concepts(
-    ctx: typer.Context,
-    representations: RepresentationsPath,
-    hierarchy: LabelHierarchy = None,
-    dangling: DanglingEdges = None,
-    facets: FacetTable = None,
-    facets_from_titles: FacetsFromTitles = False,
-    depth: Depths = None,
-    layer: TestedLayer = None,
-    baseline: UntrainedBaseline = None,
-    seeds: Splits = 5,
-    labels: LabelsPath = None,
-    predictions: PredictionsPath = None,
-    format: FormatName = None,
-    id: InstanceColumn = None,
-    label: LabelColumn = None,
-    policy: PolicyFile = None,
-    min_cell: MinCell = None,
-    seed: Seed = 0,
-    fail_on: FailOnSeverity = FailOn.never,
-    title: Title = None,
-    out: OutFolder = Path("concepts-run"),
-    overwrite: Overwrite = False,
-    pdf: WritePdf = True,
-    junit: JUnitFile = None,
-    seal_key: SealKeyFile = None,
-    as_json: AsJson = False,
+    labels: GivenLabels,
+    testing: Testing,
+    *,
+    predictions: PredictionsFile = None,
+    judged: Judged,
+    output: NewRun = _OUTPUT,
 ) -> None:
     """Test whether a model's representations hold the concepts of its labels."""
-    make_run(ctx.params, _settings, command="concepts")
+    from audit.runs.labels_alone import REPRESENTATIONS
 
-
-def _settings(options: Mapping[str, Any]) -> Settings:
-    from audit.checks.judging import judging_date
-    from audit.concepts.settings import Testing
-    from audit.runs.labels_alone import FLAT, REPRESENTATIONS
-    from audit.runs.settings import Settings
-
-    labels = options["labels"]
-    refuse_without_labels(options, ("format", "id", "label", "predictions"))
-    named = ("representations", "facets", "layer", "baseline", "seeds")
-    own = ("id", "label", "policy", "min_cell", "title", "seed", "predictions")
-    return Settings(
-        dataset=labels or options["representations"],
-        hierarchy=options["hierarchy"] or FLAT,
-        format=options["format"] if labels else REPRESENTATIONS,
-        **{name: options[name] for name in own},
-        dangling=options["dangling"] and options["dangling"].value,
-        today=judging_date(),
-        testing=Testing(
-            **{name: options[name] for name in named},
-            depths=tuple(options["depth"] or ()),
-            titles=options["facets_from_titles"],
-        ),
-    )
+    data = labels.settings(testing.representations, REPRESENTATIONS, predictions=predictions)
+    settings = Settings(**data, **vars(judged), testing=testing)
+    make_run(settings, output, command="concepts")

@@ -1,18 +1,71 @@
-"""Options that are about a dataset of labels beside attributions or representations."""
+"""Options of audits of a file beside a dataset of its labels, which may be given too."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
 from audit.base.errors import InputError
+from audit.base.settings import INPUT, Option
+from audit.runs.settings import (
+    DanglingEdges,
+    FormatName,
+    InstanceColumn,
+    LabelColumn,
+    MinCell,
+    PolicyFile,
+    Seed,
+    Title,
+)
 
 
-def refuse_without_labels(options: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Refuse options of a dataset where none is given, and a dataset without a hierarchy."""
-    if options["labels"] is None:
-        given = [f"--{name}" for name in names if options[name] is not None]
-        if given:
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What findings are judged by, and what the reports are called."""
+
+    policy: PolicyFile = None
+    min_cell: MinCell = None
+    seed: Seed = 0
+    title: Title = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenLabels:
+    """A dataset of labels, where there is another file that has labels too."""
+
+    hierarchy: Annotated[
+        str | None, Option("Hierarchy of the labels; without one, all are below one root.", INPUT)
+    ] = None
+    dangling: DanglingEdges = None
+    labels: Annotated[Path | None, Option("Dataset of the labels, audited too.", INPUT)] = None
+    format: FormatName = None
+    id: InstanceColumn = None
+    label: LabelColumn = None
+
+    def settings(self, file: Path, alone: str, **of_labels: object) -> Mapping[str, Any]:
+        """What `Settings` say of the data.
+
+        Args:
+            file: The other file, which is the dataset where no labels are given.
+            alone: Format of a dataset of its labels alone.
+            of_labels: Further options of the dataset of labels, by name.
+
+        Raises:
+            InputError: If there are options of labels and no labels, or labels and no hierarchy.
+        """
+        from audit.runs.labels_alone import FLAT
+
+        of_labels = {"format": self.format, "id": self.id, "label": self.label, **of_labels}
+        given = [f"--{name}" for name, value in of_labels.items() if value is not None]
+        if self.labels is None and given:
             raise InputError(f"{', '.join(given)} goes with --labels", found="no dataset")
-    elif options["hierarchy"] is None:
-        raise InputError("--labels goes with --hierarchy", found="no hierarchy")
+        if self.labels is not None and self.hierarchy is None:
+            raise InputError("--labels goes with --hierarchy", found="no hierarchy")
+        return of_labels | {
+            "dataset": str(self.labels or file),
+            "hierarchy": self.hierarchy or FLAT,
+            "format": self.format if self.labels else alone,
+            "dangling": self.dangling,
+        }

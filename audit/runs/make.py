@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from audit.base.choices import Engine
 from audit.base.disk import alone_in
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
@@ -44,7 +45,7 @@ from audit.runs.manifest import RESTRICTED, RESULT
 from audit.runs.measured_explanations import read_explanations
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
-from audit.runs.settings import Engine, Settings
+from audit.runs.settings import Settings
 from audit.runs.tested_concepts import read_concepts
 from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
 
@@ -119,7 +120,7 @@ def audited(
     """
     beside = _Beside(reference_run(settings), runs_beside(settings))
     with limits(**settings.limits):
-        if settings.engine == "memory":
+        if settings.counting == "memory":
             made = _audit_instances(settings, policy, beside, keep_instances, progress)
         else:
             _refuse_what_counts_lack(settings, policy, keep_instances)
@@ -217,7 +218,7 @@ def _audit_counts(
         "added_to": before.count if before else None,
         "progress": progress,
     }
-    if settings.engine == "spark":
+    if settings.counting == "spark":
         count = _count_on_spark(settings, source, hierarchy, options)
     else:
         options |= {"checkpoint": checkpoint, "resume": resume}
@@ -304,8 +305,9 @@ def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
 def _countable(settings: Settings) -> Source:
     """What is counted; raises InputError if its format does not give batches."""
     source = settings.source
-    named = settings.format
-    known = format_of(source, named, settings.label).name if settings.engine == "stream" else named
+    known = settings.format
+    if settings.counting == "stream":
+        known = format_of(source, known, settings.label).name
     giving = [known.name for known in FORMATS if known.batches]
     if known is not None and known not in giving:
         raise InputError(

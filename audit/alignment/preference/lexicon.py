@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audit.alignment.preference.questions import Task
+from audit.base.choices import Dangling
 from audit.base.dag import SYNTHETIC_ROOT
 from audit.base.errors import SchemaError
-from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats import wordnet
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy

@@ -17,8 +17,8 @@ from audit.alignment.preference.result import PreferenceResult
 from audit.alignment.preference.scores import read_scores
 from audit.alignment.preference.senses import read_senses, refuse_unknown_senses
 from audit.alignment.preference.sides import TaskWords
+from audit.base.choices import Dangling
 from audit.base.errors import InputError
-from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats import wordnet
 
 
