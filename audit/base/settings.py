@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 INPUT, MODEL, POLICY, OUTPUT, LARGE_DATA = "Input", "Model", "Policy", "Output", "Large data"
 LIMITED = "Limits"
 """Headings of ``--help`` that several commands have."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Option:
     """How a field is stated on the command line, written beside its type: it is the option then.
 
@@ -41,39 +42,28 @@ class Option:
     after: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class Argument(Option):
     """The same of an argument, which is stated by its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAs:
-    """How a value is stored, written beside the type of a field.
-
-    Args:
-        write: Function that makes the stored text of the value.
-    """
-
-    write: Callable[[Any], str]
-
-    def __get_pydantic_core_schema__(self, kind: Any, schema_of: Callable[[Any], Any]) -> Any:
-        from pydantic_core.core_schema import plain_serializer_function_ser_schema as written_by
-
-        return {**schema_of(kind), "serialization": written_by(self.write)}
-
-
-StoredPath: TypeAlias = Annotated[Path, StoredAs(lambda path: str(path.absolute()))]
-"""A path as typed; stored as an absolute path."""
-
-
 class Stored:
-    """Settings that a manifest stores; a dataclass, since Pydantic takes long to be imported."""
+    """Settings that a manifest stores; dataclasses, since Pydantic takes long to be imported."""
 
     __pydantic_config__: ClassVar[Mapping[str, Any]] = {"extra": "forbid"}
 
     def stored(self) -> dict[str, Any]:
         """The settings as JSON, of which Pydantic makes the same settings again."""
-        from pydantic import TypeAdapter
+        return {name: _stored(value) for name, value in vars(self).items()}
 
-        stored: dict[str, Any] = TypeAdapter(type(self)).dump_python(self, mode="json")
-        return stored
+
+def _stored(value: Any) -> Any:
+    """A value as JSON; a path becomes an absolute one."""
+    if isinstance(value, Stored):
+        return value.stored()
+    if isinstance(value, Mapping):
+        return {name: _stored(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        return [_stored(one) for one in value]
+    if isinstance(value, Path):
+        return str(value.absolute())
+    return value.isoformat() if isinstance(value, date) else value

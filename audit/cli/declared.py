@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -95,7 +96,7 @@ class Declared:
 def options_of(command: Callable[..., None]) -> tuple[Declared, ...]:
     """The options of a command, in the order of ``--help``."""
     parameters = signature(command).parameters
-    groups = {n: kind for n, kind in get_type_hints(command).items() if is_dataclass(kind)}
+    groups = _groups(command)
     own = {n: MISSING if p.default is p.empty else p.default for n, p in parameters.items()}
     alone = _declared("", command, own)
     found: list[Declared] = []
@@ -123,13 +124,23 @@ def _defaults(group: Any, stated: Any) -> dict[str, Any]:
 
 
 def _declared(group: str, owner: Any, defaults: Mapping[str, Any]) -> list[Declared]:
-    kinds, hints = get_type_hints(owner), get_type_hints(owner, include_extras=True)
+    hints = _hints(owner)
     return [
-        Declared(group, name, kinds[name], default, stated)
+        Declared(group, name, get_args(hints[name])[0], default, stated)
         for name, default in defaults.items()
         for stated in getattr(hints[name], "__metadata__", ())
         if isinstance(stated, Option)
     ]
+
+
+@cache
+def _hints(owner: Any) -> Mapping[str, Any]:
+    """Types of parameters or fields with what is written beside them; evaluated once."""
+    return get_type_hints(owner, include_extras=True)
+
+
+def _groups(command: Callable[..., None]) -> dict[str, Any]:
+    return {name: kind for name, kind in _hints(command).items() if is_dataclass(kind)}
 
 
 def declared(command: Callable[..., None]) -> Callable[..., None]:
@@ -153,15 +164,14 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
 def _arguments(
     command: Callable[..., None], options: tuple[Declared, ...], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    hints = get_type_hints(command)
-    groups: dict[str, dict[str, Any]] = {n: {} for n, kind in hints.items() if is_dataclass(kind)}
-    groups[""] = {}
+    groups = _groups(command)
+    values: dict[str, dict[str, Any]] = {name: {} for name in ("", *groups)}
     for one in options:
         value = one.value(given[one.name])
         if value is None:
             continue
-        if one.field in groups[one.group]:
+        if one.field in values[one.group]:
             flags = [f"--{other.name}" for other in options if other.field == one.field]
             raise InputError(f"{' or '.join(flags)} may be given", found="both")
-        groups[one.group][one.field] = value
-    return groups.pop("") | {name: hints[name](**own) for name, own in groups.items()}
+        values[one.group][one.field] = value
+    return values[""] | {name: group(**values[name]) for name, group in groups.items()}

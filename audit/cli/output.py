@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -135,6 +134,8 @@ def write_lines(text: str) -> None:
 
 def print_json(content: Mapping[str, Any]) -> None:
     """Print JSON with control characters escaped, and what GitHub's runner would obey."""
+    import json
+
     shown = json.dumps(content, ensure_ascii=False, indent=1).replace("##[", "\\u0023#[")
     typer.echo("".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in shown))
 

@@ -11,7 +11,6 @@ import typer
 
 from audit.base.errors import InputError, printable
 from audit.base.limits import USUAL, limits
-from audit.base.new_file import replacing
 from audit.base.plurals import counted
 from audit.base.settings import Argument, Option
 from audit.cli.options import Force, RunFolder
@@ -47,6 +46,7 @@ def show(
             _print_tree(tree, instance, least)
         else:
             import reports
+            from audit.base.new_file import replacing
 
             with replacing(html, overwrite=overwrite) as begun:
                 reports.write_instance(instance_view(tree, instance, least), begun)

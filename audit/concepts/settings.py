@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
-from audit.base.settings import Argument, Option, Stored, StoredPath
+from audit.base.settings import Argument, Option, Stored
 
 TESTS = "Tests"
 """Heading of ``audit concepts --help``."""
@@ -16,11 +17,9 @@ class Testing(Stored):
     """The settings for testing concepts in representations."""
 
     representations: Annotated[
-        StoredPath, Argument("Representations by layer: .npz, .safetensors or .parquet.")
+        Path, Argument("Representations by layer: .npz, .safetensors or .parquet.")
     ]
-    facets: Annotated[StoredPath | None, Option("Table of node, dimension and concept.", TESTS)] = (
-        None
-    )
+    facets: Annotated[Path | None, Option("Table of node, dimension and concept.", TESTS)] = None
     titles: Annotated[
         bool,
         Option(
@@ -35,7 +34,7 @@ class Testing(Stored):
     ] = ()
     layer: Annotated[str | None, Option("Layer to test; by default the last.", TESTS)] = None
     baseline: Annotated[
-        StoredPath | None,
+        Path | None,
         Option("Representations of the same instances by an untrained network.", TESTS),
     ] = None
     seeds: Annotated[int, Option("Resampled splits.", TESTS, least=1)] = 5

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 from audit.base.errors import InputError
-from audit.base.settings import INPUT, MODEL, Option, Stored, StoredPath
+from audit.base.settings import INPUT, MODEL, Option, Stored
 
 
 def columns_named(given: Sequence[str]) -> dict[str, str]:
@@ -46,26 +47,22 @@ NamedColumns: TypeAlias = Annotated[
 class Entailing(Stored):
     """The settings for auditing an entailment graph; `further` are files beside the dataset."""
 
-    further: tuple[StoredPath, ...] = ()
+    further: tuple[Path, ...] = ()
     kind: FileKind = "tuples"
     columns: NamedColumns = field(default_factory=dict)
     positives: Annotated[
-        StoredPath | None, Option("Tuples for generation, to compare with the valid ones.", INPUT)
+        Path | None, Option("Tuples for generation, to compare with the valid ones.", INPUT)
     ] = None
-    wordnet: Annotated[StoredPath | None, Option("Folder of a WordNet to compare with.", INPUT)] = (
-        None
-    )
+    wordnet: Annotated[Path | None, Option("Folder of a WordNet to compare with.", INPUT)] = None
     predictions: Annotated[
-        tuple[StoredPath, ...], Option("Predicted validity, by id; may be repeated.", MODEL)
+        tuple[Path, ...], Option("Predicted validity, by id; may be repeated.", MODEL)
     ] = ()
     answers: Annotated[
-        tuple[StoredPath, ...],
+        tuple[Path, ...],
         Option("A language model's answers to prompts; may be repeated.", MODEL),
     ] = ()
     generations: Annotated[
-        tuple[StoredPath, ...], Option("Concepts that a model generated; may be repeated.", MODEL)
+        tuple[Path, ...], Option("Concepts that a model generated; may be repeated.", MODEL)
     ] = ()
-    ratings: Annotated[
-        StoredPath | None, Option("People's ratings of generated concepts.", MODEL)
-    ] = None
+    ratings: Annotated[Path | None, Option("People's ratings of generated concepts.", MODEL)] = None
     meteor: Annotated[bool, Option("Also measure METEOR; needs nltk and --wordnet.", MODEL)] = False

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Literal
 
 from audit.base.errors import InputError
-from audit.base.settings import INPUT, OUTPUT, Argument, Option, Stored, StoredPath
+from audit.base.settings import INPUT, OUTPUT, Argument, Option, Stored
 
 ALIGNMENT = "Alignment"
 """Heading of ``audit explanations --help``."""
@@ -29,17 +30,17 @@ class Explaining(Stored):
     """The settings for auditing explanations."""
 
     attributions: Annotated[
-        StoredPath, Argument("Scores of tokens, a row per instance, label, method and model.")
+        Path, Argument("Scores of tokens, a row per instance, label, method and model.")
     ]
     evidence: Annotated[
-        StoredPath | None,
+        Path | None,
         Option("Human evidence: marks, spans or explanations, by id and target.", INPUT),
     ] = None
     faithfulness: Annotated[
-        StoredPath | None, Option("Outputs of the model when tokens are removed.", INPUT)
+        Path | None, Option("Outputs of the model when tokens are removed.", INPUT)
     ] = None
     randomised: Annotated[
-        StoredPath | None,
+        Path | None,
         Option("Scores of the same rows by models with random parameters.", INPUT),
     ] = None
     informed: Annotated[

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from audit.base.choices import Aggregation, Dangling, Engine, Levels, Transform, Unlisted
 from audit.base.limits import LIMITS, limits_of
@@ -20,8 +20,6 @@ from audit.base.settings import (
     Argument,
     Option,
     Stored,
-    StoredAs,
-    StoredPath,
 )
 from audit.base.sizes import size_of
 from audit.base.source_date import judging_date
@@ -33,20 +31,6 @@ if TYPE_CHECKING:
     from audit.data.sources import Source
 
 
-def _stored_dataset(name: str) -> str:
-    return str(Path(name).absolute()) if Path(name).exists() else name
-
-
-def _stored_hierarchy(hierarchy: str) -> str:
-    from audit.hierarchies.reading import built_in_named
-    from audit.runs.labels_alone import FLAT
-
-    built_in = built_in_named(hierarchy)
-    if built_in is not None:
-        return built_in.name
-    return hierarchy if hierarchy == FLAT else str(Path(hierarchy).absolute())
-
-
 FormatName: TypeAlias = Annotated[
     str | None, Option("Format of the dataset; recognised if not given.", INPUT)
 ]
@@ -55,7 +39,7 @@ LabelColumn: TypeAlias = Annotated[
     str | None, Option("Column of the label, or a pattern of several: 'DX*'.", INPUT)
 ]
 TitleFiles: TypeAlias = Annotated[
-    tuple[StoredPath, ...], Option("Dictionary of code titles; may be repeated.", INPUT)
+    tuple[Path, ...], Option("Dictionary of code titles; may be repeated.", INPUT)
 ]
 Relations: TypeAlias = Annotated[
     tuple[str, ...], Option("OBO relations that count in addition to is_a.", INPUT)
@@ -65,11 +49,11 @@ DanglingEdges: TypeAlias = Annotated[
     Option("Refuse edges to a parent that is not a node (default), or drop and count them.", INPUT),
 ]
 PredictionsFile: TypeAlias = Annotated[
-    StoredPath | None, Option("A model's predictions of the same instances.", MODEL)
+    Path | None, Option("A model's predictions of the same instances.", MODEL)
 ]
-PolicyFile: TypeAlias = Annotated[StoredPath | None, Option("Policy file (TOML).", POLICY)]
+PolicyFile: TypeAlias = Annotated[Path | None, Option("Policy file (TOML).", POLICY)]
 ReferenceRun: TypeAlias = Annotated[
-    StoredPath | None,
+    Path | None,
     Option("Earlier run; findings already in it are marked as known.", POLICY, metavar="RUN"),
 ]
 MinCell: TypeAlias = Annotated[
@@ -109,12 +93,10 @@ class Settings(Stored):
 
     dataset: Annotated[
         str,
-        StoredAs(_stored_dataset),
         Argument("File or folder of labels.", typed=Path, parse=str),
     ]
     hierarchy: Annotated[
         str,
-        StoredAs(_stored_hierarchy),
         Option("Name of a built-in hierarchy, or a hierarchy file.", INPUT),
     ]
     format: FormatName = None
@@ -141,9 +123,9 @@ class Settings(Stored):
     ] = None
     dangling: DanglingEdges = None
     anyway: Annotated[bool, Option("Continue even if most labels are not nodes.", INPUT)] = False
-    classes: Annotated[
-        StoredPath | None, Option("Names of a matrix's columns, one per line.", INPUT)
-    ] = None
+    classes: Annotated[Path | None, Option("Names of a matrix's columns, one per line.", INPUT)] = (
+        None
+    )
     predictions: PredictionsFile = None
     transform: Annotated[
         Transform | None,
@@ -190,7 +172,7 @@ class Settings(Stored):
     policy: PolicyFile = None
     reference: ReferenceRun = None
     protected_with: Annotated[
-        tuple[StoredPath, ...],
+        tuple[Path, ...],
         Option(
             "Run of the same data whose readers may have this one too; may be repeated.",
             POLICY,
@@ -215,7 +197,7 @@ class Settings(Stored):
         ),
     ] = None
     add_to: Annotated[
-        StoredPath | None,
+        Path | None,
         Option("Counted run to add the dataset's counts to.", LARGE_DATA, metavar="RUN"),
     ] = None
     master: Annotated[
@@ -245,12 +227,25 @@ class Settings(Stored):
 
         return spark_source(self.dataset)
 
+    def stored(self) -> dict[str, Any]:
+        """The settings as JSON; files are named by absolute paths, what is none by its name."""
+        from audit.hierarchies.reading import built_in_named
+        from audit.runs.labels_alone import FLAT
+
+        dataset, hierarchy = Path(self.dataset).absolute(), built_in_named(self.hierarchy)
+        if hierarchy is None:
+            named = FLAT if self.hierarchy == FLAT else str(Path(self.hierarchy).absolute())
+        return super().stored() | {
+            "dataset": str(dataset) if dataset.exists() else self.dataset,
+            "hierarchy": named if hierarchy is None else hierarchy.name,
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class Judging(Stored):
     """The settings for judging an existing run, and the day of it."""
 
-    policy: Annotated[StoredPath, Option("Policy file (TOML).")]
+    policy: Annotated[Path, Option("Policy file (TOML).")]
     reference: ReferenceRun = None
     today: date = field(default_factory=judging_date)
 
