@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,8 +10,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from audit.base.errors import InputError, first_cases
-from audit.base.sizes import size_of
 
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?i?)B?", re.IGNORECASE)
 USUAL: Mapping[str, int] = MappingProxyType({})
 """No limits stated, so that each is the usual one."""
 _STATED: ContextVar[Mapping[str, int]] = ContextVar("limits", default=USUAL)
@@ -167,3 +170,19 @@ def _number(name: str, text: str) -> int:
         raise InputError(
             f"--limit {name} takes a whole number, or a size such as 4GB", found=error.found
         ) from None
+
+
+def size_of(text: str) -> int:
+    """Parse a size such as ``500MB``, ``4GB`` or ``2GiB`` to bytes.
+
+    Raises:
+        InputError: If the text is not a size.
+
+    >>> size_of("1.5 GB"), size_of("2GiB")
+    (1500000000, 2147483648)
+    """
+    found = _SIZE.fullmatch(text.strip())
+    units = {name.lower(): size for name, size in (_UNITS | _BINARY).items()}
+    if not found or found[2].lower() not in units:
+        raise InputError("a size is required, such as 500MB, 4GB or 2GiB", found=repr(text))
+    return int(float(found[1]) * units[found[2].lower()])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -55,32 +55,25 @@ class Declared:
     def parameter(self) -> Parameter:
         """The parameter of a Typer command."""
         stated = self.option
-        kind, default = stated.typed or self.kind, self.default
+        kind = stated.typed or self.kind
+        default = ... if self.required else self.default
         if stated.sets:
             kind, default = bool, False
         elif get_origin(kind) is tuple:
             kind = list[get_args(kind)[0]]  # type: ignore[misc]
         if not self.required and (stated.typed or get_origin(kind) is list):
             kind, default = kind | None, None
-        make, names = (
-            (typer.Argument, ())
-            if isinstance(stated, Argument)
-            else (typer.Option, ("/".join(self.flags),))
-        )
+        make: Callable[..., Any] = partial(typer.Option, default, "/".join(self.flags))
+        if isinstance(stated, Argument):
+            make = partial(typer.Argument, default)
         info = make(
-            *names,
             help=stated.help,
             metavar=stated.metavar,
             rich_help_panel=stated.panel,
             min=stated.least,
             max=stated.most,
         )
-        return Parameter(
-            self.name,
-            Parameter.KEYWORD_ONLY,
-            annotation=Annotated.__class_getitem__((kind, info)),  # type: ignore[attr-defined]
-            default=Parameter.empty if self.required else default,
-        )
+        return Parameter(self.name, Parameter.KEYWORD_ONLY, annotation=kind, default=info)
 
     def value(self, given: Any) -> Any:
         """What a given option makes of its field; None if it was not given."""

@@ -16,7 +16,7 @@ from audit.base.errors import OutputError
 from audit.base.plurals import counted
 from audit.base.settings import OUTPUT, Argument, Option
 from audit.cli.declared import declared
-from audit.cli.given_labels import Judged
+from audit.cli.file_audits import Judged
 from audit.cli.new_run import make_run
 from audit.cli.options import NewRun
 from audit.entailment.settings import Entailing, FileKind, NamedColumns
@@ -57,8 +57,7 @@ def run_entailment(
     entailing: Entailing,
     *,
     fix: Annotated[
-        Path | None,
-        Option("Folder for a corrected copy of the files.", OUTPUT, metavar="FOLDER"),
+        Path | None, Option("Folder for a corrected copy of the files.", OUTPUT, metavar="FOLDER")
     ] = None,
     judged: Judged,
     output: NewRun = _OUTPUT,

@@ -22,12 +22,10 @@ class Shown:
     """What is shown of a run, where, and beside what."""
 
     port: Annotated[
-        int,
-        Option("Port to serve at; 0 for any free port.", OUTPUT, least=0, most=65535),
+        int, Option("Port to serve at; 0 for any free port.", OUTPUT, least=0, most=65535)
     ] = 0
     show_instances: Annotated[
-        bool,
-        Option("Show single instances of a run made with --keep-instances.", INPUT),
+        bool, Option("Show single instances of a run made with --keep-instances.", INPUT)
     ] = False
     media: Annotated[
         Path | None,
@@ -42,8 +40,7 @@ class Shown:
         ),
     ] = None
     policy: Annotated[
-        Path | None,
-        Option("Policy file (TOML) that decisions on findings are written to.", POLICY),
+        Path | None, Option("Policy file (TOML) that decisions on findings are written to.", POLICY)
     ] = None
     beside: Annotated[
         tuple[Path, ...],

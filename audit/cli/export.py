@@ -27,12 +27,10 @@ def export(
         ),
     ] = None,
     csv: Annotated[
-        Path | None,
-        Option("Folder for a CSV file of each table that is shared.", metavar="DIR"),
+        Path | None, Option("Folder for a CSV file of each table that is shared.", metavar="DIR")
     ] = None,
     xlsx: Annotated[
-        Path | None,
-        Option("Workbook with a sheet for each table that is shared.", metavar="FILE"),
+        Path | None, Option("Workbook with a sheet for each table that is shared.", metavar="FILE")
     ] = None,
     overwrite: Annotated[bool, Option("Replace what was exported there earlier.")] = False,
     force: Force = False,

@@ -61,7 +61,7 @@ def _print(
     history: Mapping[str, Any], out: Path, unrendered: Sequence[Exception], *, as_json: bool
 ) -> None:
     from audit.cli.output import print_shown
-    from audit.cli.terminal.history import history_summary
+    from audit.cli.terminal.listings import history_summary
 
     if as_json:
         shown = {name: history[name] for name in ("order", "runs", "steps")}

@@ -19,17 +19,13 @@ def preference(
     ],
     questions: Annotated[Path, Option("Questions in the S-TEST layout.")],
     relation: Annotated[
-        str | None,
-        Option("hypernym or holonym; by default as the questions' predicate says."),
+        str | None, Option("hypernym or holonym; by default as the questions' predicate says.")
     ] = None,
     dangling: DanglingEdges = None,
     senses: Annotated[
         Path | None, Option("JSON file that names the node of each specific answer.")
     ] = None,
-    released: Annotated[
-        bool,
-        Option("Follow the paper's released code; needs --senses."),
-    ] = False,
+    released: Annotated[bool, Option("Follow the paper's released code; needs --senses.")] = False,
     k: Annotated[int, Option("Accuracy is measured among the k highest tokens.", least=1)] = 10,
     as_json: PrintJson = False,
     limit: Limits = USUAL,
@@ -53,6 +49,6 @@ def preference(
     if as_json:
         print_json(result.to_dict())
     else:
-        from audit.cli.terminal.preference import preference_summary
+        from audit.cli.terminal.listings import preference_summary
 
         print_shown(preference_summary(result))

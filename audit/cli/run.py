@@ -23,8 +23,7 @@ def run(
         Option("Continue a count in batches that was interrupted.", LARGE_DATA, after="memory"),
     ] = False,
     jobs: Annotated[
-        int | None,
-        Option("Threads to count with; by default one per core.", LARGE_DATA, least=1),
+        int | None, Option("Threads to count with; by default one per core.", LARGE_DATA, least=1)
     ] = None,
 ) -> None:
     """Audit a dataset and write a run: HTML, PDF, JSON and tables."""

@@ -77,7 +77,7 @@ def cases(
     force: Force = False,
 ) -> None:
     """List the instances behind a finding of a run, or count those behind each finding."""
-    from audit.cli.terminal.cases import case_summary
+    from audit.cli.terminal.listings import case_summary
     from audit.runs.case_lists import cases_of, drawn, listed, write_csv
     from audit.runs.labels_alone import CALLED
     from audit.runs.read import read_run

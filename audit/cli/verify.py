@@ -41,7 +41,7 @@ def verify(
         summary = {"run": str(run), "holds": holds, "verdicts": [asdict(v) for v in verdicts]}
         print_json(summary)
     else:
-        from audit.cli.terminal.verdicts import verdict_table
+        from audit.cli.terminal.listings import verdict_table
 
         print_shown(verdict_table(verdicts))
     publish(of_verification(run.name, verdicts), junit)

@@ -34,7 +34,6 @@ class Testing(Stored):
     ] = ()
     layer: Annotated[str | None, Option("Layer to test; by default the last.", TESTS)] = None
     baseline: Annotated[
-        Path | None,
-        Option("Representations of the same instances by an untrained network.", TESTS),
+        Path | None, Option("Representations of the same instances by an untrained network.", TESTS)
     ] = None
     seeds: Annotated[int, Option("Resampled splits.", TESTS, least=1)] = 5

@@ -58,8 +58,7 @@ class Entailing(Stored):
         tuple[Path, ...], Option("Predicted validity, by id; may be repeated.", MODEL)
     ] = ()
     answers: Annotated[
-        tuple[Path, ...],
-        Option("A language model's answers to prompts; may be repeated.", MODEL),
+        tuple[Path, ...], Option("A language model's answers to prompts; may be repeated.", MODEL)
     ] = ()
     generations: Annotated[
         tuple[Path, ...], Option("Concepts that a model generated; may be repeated.", MODEL)

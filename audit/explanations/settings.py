@@ -40,8 +40,7 @@ class Explaining(Stored):
         Path | None, Option("Outputs of the model when tokens are removed.", INPUT)
     ] = None
     randomised: Annotated[
-        Path | None,
-        Option("Scores of the same rows by models with random parameters.", INPUT),
+        Path | None, Option("Scores of the same rows by models with random parameters.", INPUT)
     ] = None
     informed: Annotated[
         Mapping[str, tuple[str, ...]],
@@ -66,8 +65,7 @@ class Explaining(Stored):
         Option("Examples by which nodes are compared.", ALIGNMENT),
     ] = "all"
     draws: Annotated[
-        int,
-        Option("Number of other explanations that each is compared with.", ALIGNMENT, least=1),
+        int, Option("Number of other explanations that each is compared with.", ALIGNMENT, least=1)
     ] = 10
     word_pieces: Annotated[
         Literal["sum", "mean", "max"] | None, Option("Merge word pieces by this rule.", INPUT)
@@ -78,9 +76,6 @@ class Explaining(Stored):
     text: Annotated[
         bool,
         Option(
-            "Show examples with words of the source.",
-            OUTPUT,
-            flag="--text/--no-text",
-            after="seed",
+            "Show examples with words of the source.", OUTPUT, flag="--text/--no-text", after="seed"
         ),
     ] = False

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from audit.base.choices import Aggregation, Dangling, Engine, Levels, Transform, Unlisted
-from audit.base.limits import LIMITS, limits_of
+from audit.base.limits import LIMITS, limits_of, size_of
 from audit.base.settings import (
     INPUT,
     LARGE_DATA,
@@ -21,7 +21,6 @@ from audit.base.settings import (
     Option,
     Stored,
 )
-from audit.base.sizes import size_of
 from audit.base.source_date import judging_date
 from audit.concepts.settings import Testing
 from audit.entailment.settings import Entailing

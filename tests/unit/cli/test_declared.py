@@ -13,8 +13,8 @@ import typer
 from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
+from audit.base.limits import size_of
 from audit.base.settings import Argument, Option
-from audit.base.sizes import size_of
 from audit.cli.app import COMMANDS
 from audit.cli.declared import declared, options_of
 from audit.cli.entailment import COMMANDS as OF_ENTAILMENT

@@ -1,4 +1,4 @@
-"""Options of audits of a file beside a dataset of its labels, which may be given too."""
+"""``audit explanations`` and ``audit concepts``: a file is audited, and its labels."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import Annotated, Any
 
 from audit.base.errors import InputError
 from audit.base.settings import INPUT, Option
+from audit.cli.new_run import make_run
+from audit.cli.options import KeepInstances, NewRun
+from audit.concepts.settings import Testing
+from audit.explanations.settings import Explaining
 from audit.runs.settings import (
     DanglingEdges,
     FormatName,
@@ -16,9 +20,14 @@ from audit.runs.settings import (
     LabelColumn,
     MinCell,
     PolicyFile,
+    PredictionsFile,
     Seed,
+    Settings,
     Title,
 )
+
+_EXPLANATIONS = NewRun(out=Path("explanations-run"))
+_CONCEPTS = NewRun(out=Path("concepts-run"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,3 +78,34 @@ class GivenLabels:
             "format": self.format if self.labels else alone,
             "dangling": self.dangling,
         }
+
+
+def explanations(
+    labels: GivenLabels,
+    explaining: Explaining,
+    judged: Judged,
+    output: NewRun = _EXPLANATIONS,
+    keep_instances: KeepInstances = False,
+) -> None:
+    """Audit a model's explanations: their agreement with people and with each other."""
+    from audit.runs.labels_alone import ATTRIBUTIONS
+
+    data = labels.settings(explaining.attributions, ATTRIBUTIONS)
+    settings = Settings(**data, **vars(judged), explaining=explaining)
+    make_run(settings, output, command="explanations", keep_instances=keep_instances)
+
+
+def concepts(
+    labels: GivenLabels,
+    testing: Testing,
+    *,
+    predictions: PredictionsFile = None,
+    judged: Judged,
+    output: NewRun = _CONCEPTS,
+) -> None:
+    """Test whether a model's representations hold the concepts of its labels."""
+    from audit.runs.labels_alone import REPRESENTATIONS
+
+    data = labels.settings(testing.representations, REPRESENTATIONS, predictions=predictions)
+    settings = Settings(**data, **vars(judged), testing=testing)
+    make_run(settings, output, command="concepts")
