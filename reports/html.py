@@ -96,7 +96,12 @@ def templates(*, keep_trailing_newline: bool) -> jinja2.Environment:
 
 def own_sheets(report: Report) -> tuple[str, ...]:
     """Chapters of the report that have a style sheet of their own."""
-    return tuple(name for name in ("explanations", "concepts") if getattr(report, name) is not None)
+    sheets = files("reports").joinpath("styles")
+    return tuple(
+        one.name
+        for one in report.analyses
+        if one.known and sheets.joinpath(f"{one.name}.css").is_file()
+    )
 
 
 @cache

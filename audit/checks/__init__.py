@@ -3,21 +3,6 @@
 from __future__ import annotations
 
 from audit.checks.check import Check, WaiverCheck
-from audit.checks.concepts import concept_absent, concept_entangled, concept_unused
-from audit.checks.entailment import (
-    annotator_outlier,
-    catch_all,
-    contradiction,
-    cycle,
-    generation_mismatch,
-    head_in_two_splits,
-    near_duplicate,
-    redundant_edge,
-    tail_mismatch,
-    transitivity,
-    weak_label,
-)
-from audit.checks.explanations import evidence_ignored, methods_disagree, unfaithful
 from audit.checks.rules import (
     cross_branch,
     duplicate_instance,
@@ -81,39 +66,5 @@ CHECKS: tuple[Check, ...] = (
 )
 """Rules over measurements of data and models, in report order."""
 
-ON_EXPLANATIONS: tuple[Check, ...] = (
-    evidence_ignored.CHECK,
-    methods_disagree.CHECK,
-    unfaithful.CHECK,
-)
-"""Rules over explanations, applied before all others where there are any."""
-
-ON_CONCEPTS: tuple[Check, ...] = (
-    concept_absent.CHECK,
-    concept_entangled.CHECK,
-    concept_unused.CHECK,
-)
-"""Rules over concepts in representations, applied before those of the data where there are any."""
-
-ON_ENTAILMENT: tuple[Check, ...] = (
-    tail_mismatch.CHECK,
-    head_in_two_splits.CHECK,
-    near_duplicate.CHECK,
-    generation_mismatch.CHECK,
-    weak_label.CHECK,
-    annotator_outlier.CHECK,
-    contradiction.CHECK,
-    cycle.CHECK,
-    transitivity.CHECK,
-    redundant_edge.CHECK,
-    catch_all.CHECK,
-)
-"""Rules over entailment graphs, applied before those of the data where there is one."""
-
-MEASURED: tuple[Check, ...] = (*ON_EXPLANATIONS, *ON_CONCEPTS, *ON_ENTAILMENT, *CHECKS)
-"""All of them, in report order."""
-
 ON_WAIVERS: tuple[WaiverCheck, ...] = (waiver_expired.CHECK, waiver_unused.CHECK)
 """Rules over the policy's waivers, applied and reported after all others."""
-
-ALL_CHECKS: tuple[Check | WaiverCheck, ...] = (*MEASURED, *ON_WAIVERS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import polars as pl
 
@@ -14,7 +14,6 @@ from audit.policy.policy import Policy
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.findings import CheckResult, Finding
 
-Needs: TypeAlias = Literal["counts", "instances", "explanations", "concepts", "entailment"]
 TOP_PARTS = 10
 """Largest number of lines in a finding's breakdown."""
 
@@ -84,8 +83,8 @@ class Check:
         counts_with: Thresholds used in counting: if they change, the check must run again.
         retest: Function that recomputes the evidence of a run's findings for other limits, from the
             run's residual table and the policy; None if no test depends on a limit.
-        needs: Required input: ``counts``, the individual ``instances``, ``explanations``,
-            ``concepts`` or an ``entailment`` graph.
+        needs: What it looks at in the data: ``counts``, or the individual ``instances``.
+        reads: The class of what it reads of an analysis; None for a rule on data or a model.
         cases: Function that returns the instances behind one finding, as ascending indices into
             the dataset; None if findings are not about instances.
     """
@@ -96,19 +95,16 @@ class Check:
     limits: tuple[Limit, ...] = ()
     counts_with: tuple[str, ...] = ()
     retest: Callable[[CheckResult, pl.DataFrame, Policy], CheckResult] | None = None
-    needs: Needs = "counts"
+    needs: Literal["counts", "instances"] = "counts"
+    reads: type[object] | None = None
     cases: Callable[[Measurements, Finding], IntArray] | None = None
 
     def run(self, measured: Measurements) -> CheckResult:
         """Apply the check; not applicable if what it needs was not given."""
         if self.needs == "instances" and measured.instances is None:
             lacking = "needs the instances one by one, which a count does not keep"
-        elif self.needs == "explanations" and measured.explanations is None:
-            lacking = "no attributions were given"
-        elif self.needs == "concepts" and measured.concepts is None:
-            lacking = "no representations were given"
-        elif self.needs == "entailment" and measured.entailment is None:
-            lacking = "no entailment graph was given"
+        elif self.reads is not None and not measured.has(self.reads):
+            lacking = "what it reads was not measured"
         else:
             return _result(self, self.rule(measured))
         return _result(self, Outcome(0, "instances", not_applicable=lacking))

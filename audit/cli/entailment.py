@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
 
 from audit.base.errors import OutputError
 from audit.base.plurals import counted
-from audit.base.settings import OUTPUT, Argument, Option
+from audit.base.settings import OUTPUT, Option
 from audit.cli.declared import declared
 from audit.cli.file_audits import Judged
 from audit.cli.new_run import make_run
 from audit.cli.options import NewRun
-from audit.entailment.settings import Entailing, FileKind, NamedColumns
+from audit.entailment.settings import Entailing, FileKind, NamedColumns, TupleFiles
 from audit.runs.settings import Settings
 
 if TYPE_CHECKING:
@@ -28,11 +27,6 @@ if TYPE_CHECKING:
 RUN = "run"
 _OUTPUT = NewRun(out=Path("entailment-run"))
 _USUAL: Mapping[str, str] = MappingProxyType({})
-
-TupleFiles: TypeAlias = Annotated[
-    tuple[Path, ...],
-    Argument("Tuples: one file, one per split, or a folder of these.", metavar="FILE..."),
-]
 
 
 class _RunByDefault(TyperGroup):
@@ -53,7 +47,6 @@ entailment = typer.Typer(
 
 
 def run_entailment(
-    files: TupleFiles,
     entailing: Entailing,
     *,
     fix: Annotated[
@@ -63,27 +56,27 @@ def run_entailment(
     output: NewRun = _OUTPUT,
 ) -> None:
     """Audit tuples of an entailment graph, and predictions on them."""
-    from audit.runs.labels_alone import ENTAILMENT, FLAT
+    from audit.entailment.analysis import Entailment
+    from audit.measure.labels_alone import FLAT
 
-    first, *further = files
     settings = Settings(
-        dataset=str(first),
+        dataset=str(entailing.files[0]),
         hierarchy=FLAT,
-        format=ENTAILMENT,
+        format=Entailment.format,
         **vars(judged),
-        entailing=replace(entailing, further=tuple(further)),
+        analyses={Entailment.name: entailing},
     )
     if fix is not None:
         refuse_existing(fix)
-    finish = None if fix is None else partial(_write_corrected, settings=settings, folder=fix)
+    finish = None if fix is None else partial(_write_corrected, entailing=entailing, folder=fix)
     make_run(settings, output, command="entailment", finish=finish)
 
 
-def _write_corrected(result: AuditResult, settings: Settings, folder: Path) -> None:
+def _write_corrected(result: AuditResult, entailing: Entailing, folder: Path) -> None:
     """Write the files again with all proposed corrections, and say how many there were."""
-    from audit.runs.audited_entailment import write_corrected_files
+    from audit.entailment.analysis import write_corrected_files
 
-    by_action = write_corrected_files(result, settings, folder)
+    by_action = write_corrected_files(result, entailing, folder)
     review = by_action.get("review", 0)
     made = counted(sum(by_action.values()) - review, "corrections")
     left = f"; {counted(review, 'reviews')} are left to people" if review else ""

@@ -64,7 +64,7 @@ class GivenLabels:
         Raises:
             InputError: If there are options of labels and no labels, or labels and no hierarchy.
         """
-        from audit.runs.labels_alone import FLAT
+        from audit.measure.labels_alone import FLAT
 
         of_labels = {"format": self.format, "id": self.id, "label": self.label, **of_labels}
         given = [f"--{name}" for name, value in of_labels.items() if value is not None]
@@ -88,10 +88,10 @@ def explanations(
     keep_instances: KeepInstances = False,
 ) -> None:
     """Audit a model's explanations: their agreement with people and with each other."""
-    from audit.runs.labels_alone import ATTRIBUTIONS
+    from audit.explanations.analysis import Explanations
 
-    data = labels.settings(explaining.attributions, ATTRIBUTIONS)
-    settings = Settings(**data, **vars(judged), explaining=explaining)
+    data = labels.settings(explaining.attributions, Explanations.format)
+    settings = Settings(**data, **vars(judged), analyses={Explanations.name: explaining})
     make_run(settings, output, command="explanations", keep_instances=keep_instances)
 
 
@@ -104,8 +104,8 @@ def concepts(
     output: NewRun = _CONCEPTS,
 ) -> None:
     """Test whether a model's representations hold the concepts of its labels."""
-    from audit.runs.labels_alone import REPRESENTATIONS
+    from audit.concepts.analysis import Concepts
 
-    data = labels.settings(testing.representations, REPRESENTATIONS, predictions=predictions)
-    settings = Settings(**data, **vars(judged), testing=testing)
+    data = labels.settings(testing.representations, Concepts.format, predictions=predictions)
+    settings = Settings(**data, **vars(judged), analyses={Concepts.name: testing})
     make_run(settings, output, command="concepts")

@@ -26,7 +26,7 @@ def list_(what: Annotated[Listed, Argument("What to list.")]) -> None:
 
 def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
     if what == "checks":
-        from audit.checks import ALL_CHECKS
+        from audit.runs.analyses import ALL_CHECKS
 
         yield from ((check.name, check.title) for check in ALL_CHECKS)
         return

@@ -79,7 +79,6 @@ def cases(
     """List the instances behind a finding of a run, or count those behind each finding."""
     from audit.cli.terminal.listings import case_summary
     from audit.runs.case_lists import cases_of, drawn, listed, write_csv
-    from audit.runs.labels_alone import CALLED
     from audit.runs.read import read_run
 
     if sample and finding is None and csv is None:
@@ -97,9 +96,8 @@ def cases(
         elif finding is None:
             print_shown(case_summary(listed(result)))
         else:
-            noun = CALLED.get(result.identity["data"]["format"], "instances")
             ids = found.collect(engine="streaming")["instance"].to_list()
-            _print_cases(f"{counted(len(ids), noun)} behind {finding}", ids)
+            _print_cases(f"{counted(len(ids), result.called)} behind {finding}", ids)
 
 
 def _print_cases(heading: str, instances: list[str]) -> None:

@@ -19,7 +19,7 @@ from audit.data.class_names import Classes
 from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels, refuse_named
 from audit.data.prediction_format import PredictionFormat, RawPredictions, listed
 from audit.data.sources import File, Folder, Source
-from audit.hierarchies.formats.interface import GRAPH, Concept, read_concepts
+from audit.hierarchies.formats.interface import GRAPH, GraphNode, read_nodes
 
 LABELS, SCORES, CONFUSION, INSTANCES = (
     "labels.json",
@@ -56,9 +56,9 @@ class InterfaceFolder:
         names = (GRAPH, name, INSTANCES)
         return tuple(self.file(one) for one in sorted(names) if self.file(one).is_file())
 
-    def concepts(self) -> tuple[Concept, ...]:
+    def nodes(self) -> tuple[GraphNode, ...]:
         """The nodes of the graph."""
-        return read_concepts(self.file(GRAPH))
+        return read_nodes(self.file(GRAPH))
 
     def entries(self, name: str, kind: type) -> list[Any]:
         """A list of the folder whose entries are of a kind; raises SchemaError if it is not so."""
@@ -138,7 +138,7 @@ def read_labels(source: Source, columns: Columns) -> RawLabels:
         raise SchemaError(
             "every label must be a text", found=first_cases(map(str, wrong)), where=source
         )
-    nodes = {concept.name: concept.node for concept in folder.concepts()}
+    nodes = {one.name: one.node for one in folder.nodes()}
     labels = pl.Series([nodes.get(name, name) for name in names], dtype=pl.String)
     rows = pl.DataFrame({"instance": _repeated(ids, entries), "label": labels})
     return raw_labels(rows, ids.to_frame(), source, files=folder.sources(LABELS))
@@ -159,7 +159,7 @@ def read_scores(source: Source, classes: Classes | None) -> RawPredictions:
     numbers = [number for entry in entries for number in entry]
     values = [value for entry in entries for value in entry.values()]
     _refuse_others(values, source)
-    nodes = {str(concept.number): concept.node for concept in folder.concepts()}
+    nodes = {str(one.number): one.node for one in folder.nodes()}
     strangers = [number for number in dict.fromkeys(numbers) if number not in nodes]
     if strangers:
         raise SchemaError(

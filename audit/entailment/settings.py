@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 from audit.base.errors import InputError
-from audit.base.settings import INPUT, MODEL, Option, Stored
+from audit.base.settings import INPUT, MODEL, Argument, Option, Stored
 
 
 def columns_named(given: Sequence[str]) -> dict[str, str]:
@@ -26,6 +26,10 @@ def columns_named(given: Sequence[str]) -> dict[str, str]:
     return named
 
 
+TupleFiles: TypeAlias = Annotated[
+    tuple[Path, ...],
+    Argument("Tuples: one file, one per split, or a folder of these.", metavar="FILE..."),
+]
 FileKind: TypeAlias = Annotated[
     Literal["tuples", "premises", "hypernyms"],
     Option("Five elements; premise and hypothesis; or hyponym and hypernym.", INPUT),
@@ -45,9 +49,9 @@ NamedColumns: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Entailing(Stored):
-    """The settings for auditing an entailment graph; `further` are files beside the dataset."""
+    """The settings for auditing an entailment graph."""
 
-    further: tuple[Path, ...] = ()
+    files: TupleFiles
     kind: FileKind = "tuples"
     columns: NamedColumns = field(default_factory=dict)
     positives: Annotated[

@@ -15,7 +15,6 @@ from audit.alignment.measure import ModelMeasurements, measure_model
 from audit.base.dag import IntArray
 from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
-from audit.concepts.measurements import ConceptMeasurements
 from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
 from audit.counting.residual_nodes import Residual, residual_nodes
@@ -23,8 +22,6 @@ from audit.data.dataset import LabelDataset
 from audit.data.mapping import Ledger
 from audit.data.predictions import Predictions
 from audit.engine.pairs.below import LabelsBelow, labels_below
-from audit.entailment.measure import EntailmentMeasurements
-from audit.explanations.measure import ExplanationMeasurements
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.reviewed_residuals import reviewed
 from audit.measure.pair_excess import Excess, judge_pairs
@@ -64,12 +61,8 @@ class Measurements:
     """An earlier run to compare with, if any."""
     model: ModelMeasurements | None
     """Measurements of a model; None without predictions."""
-    explanations: ExplanationMeasurements | None = None
-    """Measurements of explanations; None without attributions."""
-    concepts: ConceptMeasurements | None = None
-    """Measurements of concepts; None without representations."""
-    entailment: EntailmentMeasurements | None = None
-    """Measurements of an entailment graph; None without one."""
+    analyses: tuple[object, ...] = ()
+    """What analyses measured, each in a class of its own."""
 
     @property
     def loaded(self) -> Instances:
@@ -78,36 +71,24 @@ class Measurements:
         Raises:
             ValueError: If the data were only counted.
         """
-        return _there(
+        return _required(
             self.instances, "the instances themselves are required, and only counts are there"
         )
 
-    @property
-    def explained(self) -> ExplanationMeasurements:
-        """The measurements of explanations.
+    def of(self, kind: type[_Part]) -> _Part:
+        """What an analysis measured, by its class.
 
         Raises:
-            ValueError: Without attributions.
+            ValueError: If no such analysis was made.
         """
-        return _there(self.explanations, "explanations are required, and none were measured")
+        return _required(self._of(kind), f"{kind.__name__} are required, and none were made")
 
-    @property
-    def tested(self) -> ConceptMeasurements:
-        """The measurements of concepts.
+    def has(self, kind: type[object]) -> bool:
+        """Whether an analysis measured something of a class."""
+        return self._of(kind) is not None
 
-        Raises:
-            ValueError: Without representations.
-        """
-        return _there(self.concepts, "concepts are required, and none were measured")
-
-    @property
-    def entailed(self) -> EntailmentMeasurements:
-        """The measurements of an entailment graph.
-
-        Raises:
-            ValueError: Without one.
-        """
-        return _there(self.entailment, "an entailment graph is required, and none was measured")
+    def _of(self, kind: type[_Part]) -> _Part | None:
+        return next((one for one in self.analyses if isinstance(one, kind)), None)
 
     @property
     def hierarchy(self) -> Hierarchy:
@@ -175,7 +156,7 @@ class Measurements:
         Raises:
             ValueError: Without predictions.
         """
-        model = _there(self.model, "predictions are required")
+        model = _required(self.model, "predictions are required")
         residual = np.array(sorted(self.residual), np.int64)
         return labels_below(model.decided, self.hierarchy.strict_closure, residual)
 
@@ -214,7 +195,7 @@ class Measurements:
 _Part = TypeVar("_Part")
 
 
-def _there(part: _Part | None, required: str) -> _Part:
+def _required(part: _Part | None, required: str) -> _Part:
     if part is None:
         raise ValueError(required)
     return part

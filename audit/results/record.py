@@ -12,6 +12,7 @@ import polars as pl
 
 from audit.disclosure import Known, Quantity, Release
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Status
+from audit.results.parts.analysis_part import AnalysisPart
 from audit.results.parts.model_part import ModelPart
 from audit.results.parts.part import ResultPart
 from audit.results.reference_changes import Remembered
@@ -44,7 +45,7 @@ class Record:
     pairs: pl.LazyFrame
     residuals: pl.DataFrame
     parts: tuple[ResultPart, ...] = ()
-    """What else was measured, such as a model; all kinds are listed in `audit.results.parts`."""
+    """What else was measured: of a model, of drift, and by analyses."""
     cases: pl.LazyFrame | None = None
     """``finding`` (id) and ``instance``: one row per instance behind each finding, in report order;
         never shared. None if the data were only counted."""
@@ -90,6 +91,20 @@ class Record:
     def part(self, kind: type[Kind]) -> Kind | None:
         """The part of a kind; None if the result has none."""
         return next((part for part in self.parts if isinstance(part, kind)), None)
+
+    @property
+    def analyses(self) -> tuple[AnalysisPart, ...]:
+        """What analyses measured, in their order."""
+        return tuple(part for part in self.parts if isinstance(part, AnalysisPart))
+
+    def analysis(self, name: str) -> AnalysisPart | None:
+        """What an analysis of a name measured; None if the result has none."""
+        return next((part for part in self.analyses if part.name == name), None)
+
+    @property
+    def called(self) -> str:
+        """What its instances are called."""
+        return next((part.called for part in self.analyses), "instances")
 
     @cached_property
     def findings(self) -> pl.DataFrame:

@@ -26,11 +26,24 @@ class SharedTable(NamedTuple):
         values: Columns of numbers, withheld where the first of ``counts`` is small; without counts,
             where the total is.
         counts: Columns that count instances or examples; the first is the least.
+        most: Number of rows that are shared, the first ones; None for all.
+        each: The column of whose values so many rows are shared each; empty for the whole table.
+        records: Whether rows are single records, shared only where a count of one is shown.
     """
 
     keys: tuple[str, ...]
     values: tuple[str, ...]
     counts: tuple[str, ...]
+    most: int | None = None
+    each: str = ""
+    records: bool = False
+
+    def rows_of(self, frame: pl.DataFrame, min_cell: int) -> pl.DataFrame:
+        """The rows that may be shared, with all their columns."""
+        most = 0 if self.records and min_cell > 1 else self.most
+        if most is None or not self.each:
+            return frame.head(len(frame) if most is None else most)
+        return frame.filter(pl.int_range(pl.len()).over(self.each) < most)
 
 
 def shared_rows(
@@ -44,7 +57,7 @@ def shared_rows(
         totals: What counts are part of: ``instances``, and the totals of counts of other names.
         min_cell: Smallest count shown.
     """
-    return [_row(row, rule, totals, min_cell) for row in frame.to_dicts()]
+    return [_row(row, rule, totals, min_cell) for row in rule.rows_of(frame, min_cell).to_dicts()]
 
 
 def _row(
@@ -53,7 +66,11 @@ def _row(
     size = (row[rule.counts[0]] or 0) if rule.counts else totals["instances"]
     small = size < min_cell
     return {
-        **{key: None if small and key in VERDICTS else row[key] for key in rule.keys if key in row},
+        **{
+            key: None if (small and key in VERDICTS) or row[key] != row[key] else row[key]
+            for key in rule.keys
+            if key in row
+        },
         **{
             name: None if small else _number(name, row[name], min_cell)
             for name in rule.values

@@ -26,7 +26,7 @@ from audit.results.coverage import coverage
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Place, shown_place
 from audit.results.model_overview import confused, confused_counts, model_overview
 from audit.results.overview import Pictured, Published, overview, pictured
-from audit.results.parts import PARTS
+from audit.results.parts.analysis_part import OTHERS
 from audit.results.parts.drift_part import DriftPart
 from audit.results.parts.model_part import ModelPart
 from audit.results.published_cells import (
@@ -144,15 +144,16 @@ class SharedView:
 
     @property
     def _of_parts(self) -> dict[str, Any]:
-        entries: dict[str, Any] = {"metrics": []}
-        for kind in PARTS:
-            part = self.run.part(kind)
-            if isinstance(part, ModelPart):
-                own = part.shared(self.run.min_cell, self._scopes_of(part))
-            else:
-                own = kind.absent() if part is None else part.shared(self.run.min_cell)
-            entries |= {**own, "metrics": [*entries["metrics"], *own.get("metrics", ())]}
-        return entries
+        model, min_cell = self.run.model, self.run.min_cell
+        entries = dict(
+            ModelPart.absent() if model is None else model.shared(min_cell, self._scopes_of(model))
+        )
+        others: dict[str, Any] = {}
+        for part in self.run.analyses:
+            own = part.shared(min_cell)
+            entries["metrics"] = [*entries["metrics"], *part.metrics(own)]
+            (entries if part.listed else others)[part.name] = own
+        return {**entries, OTHERS: others} if others else entries
 
     def _scopes_of(self, model: ModelPart) -> Scopes:
         """How the scopes of a model's metrics lie, with the supports that are shown."""

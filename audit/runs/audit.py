@@ -21,7 +21,8 @@ from audit.base.files import sha256_of
 from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, blocks, silent
 from audit.base.source_date import judging_date
-from audit.checks import CHECKS, ON_CONCEPTS, ON_ENTAILMENT, ON_EXPLANATIONS
+from audit.checks import CHECKS
+from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check
 from audit.checks.judging import (
     judged,
@@ -46,9 +47,8 @@ from audit.results.parts.model_part import ModelPart
 from audit.results.parts.part import ResultPart
 from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
 from audit.results.result import AuditResult
-from audit.runs.analysis import Analysis
+from audit.runs.analyses import ANALYSES, CHECK_NAMES, refuse_names
 from audit.runs.cases import CaseNumbers, case_table
-from audit.runs.labels_alone import LABELS_ALONE
 from audit.runs.policy_refusals import refuse_columns, refuse_dropped_edges, refuse_other_placing
 from audit.runs.protected_with import protected_beside, refuse_other_data
 
@@ -60,7 +60,7 @@ def run_audit(
     policy: Policy | None = None,
     *,
     predictions: Predictions | None = None,
-    analyses: Sequence[Analysis] = (),
+    analyses: Sequence[Analysis[Any]] = (),
     seed: int = 0,
     sources: Sequence[Path] = (),
     added_to: str = "",
@@ -79,7 +79,7 @@ def run_audit(
         data: Labels mapped to a hierarchy, or their counts from a `count_pairs`.
         policy: The policy; the hierarchy's built-in policy supplies what it does not state.
         predictions: A model's predictions for the dataset's instances.
-        analyses: Explanations or representations of a model for the dataset's instances.
+        analyses: What else is to be measured of the dataset's instances, with checks of its own.
         seed: Seed of the bootstrap behind the intervals of the model's metrics.
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
@@ -97,11 +97,11 @@ def run_audit(
             itself, asks for a ratchet without a reference, or uses future dates as true days.
         InputError: If the reference is of another hierarchy, a run to protect with of other data,
             ``policy`` or ``predictions`` of another type, a day or an age cannot be parsed, the
-            device is not available, or data that were only counted come with an analysis.
+            device is not available, or an analysis is given counts, or a name that others have.
     """
     _require_kinds(policy, predictions)
     data = _placed(data, predictions, analyses)
-    policy, today = _policy_of(data.hierarchy, policy, reference), today or judging_date()
+    policy, today = _policy_of(data.hierarchy, policy, reference, analyses), today or judging_date()
     refuse_columns(policy, data, today)
     origin = _origin_of(data, predictions, sources, added_to)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
@@ -109,9 +109,9 @@ def run_audit(
     measured = measure(
         data, policy, predictions, reference=before, seed=seed, device=device, progress=progress
     )
-    for analysis in analyses:
-        measured = analysis.measured(measured, seed, progress)
-    checks, cases = _applied_to(measured, progress)
+    found = tuple(one.measure(measured, seed, progress) for one in analyses)
+    measured = replace(measured, analyses=found)
+    checks, cases = _applied_to(measured, _checks_for(analyses, origin.format), progress)
     result = _result(measured, origin, checks, _parts(measured, analyses))
     result = protected_beside(result, protected_with)
     return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
@@ -132,9 +132,12 @@ def _require_kinds(policy: object, predictions: object) -> None:
 
 
 def _placed(
-    data: LabelDataset | PairCount, predictions: Predictions | None, analyses: Sequence[Analysis]
+    data: LabelDataset | PairCount,
+    predictions: Predictions | None,
+    analyses: Sequence[Analysis[Any]],
 ) -> LabelDataset | PairCount:
     """The data, in the hierarchy of the predictions where there are any."""
+    refuse_names(analyses)
     if not isinstance(data, LabelDataset):
         if analyses:
             raise InputError(
@@ -188,11 +191,15 @@ def _origin_of(
 
 
 def _policy_of(
-    hierarchy: Hierarchy, policy: Policy | None, reference: AuditResult | None
+    hierarchy: Hierarchy,
+    policy: Policy | None,
+    reference: AuditResult | None,
+    analyses: Sequence[Analysis[Any]],
 ) -> Policy:
     """The policy with what the hierarchy's own decides, if it can be applied."""
     policy = policy_for(hierarchy.name, policy)
-    refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name)
+    named = CHECK_NAMES | {check.name for one in analyses for check in one.checks}
+    refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name, named)
     refuse_reference(hierarchy.name, policy, reference)
     refuse_other_placing(policy, hierarchy)
     refuse_dropped_edges(policy, hierarchy)
@@ -238,13 +245,15 @@ def _branch_pairs(measured: Measurements) -> pl.DataFrame:
     return measured.excess.branches.with_columns(ends).select(*BRANCH_PAIRS)
 
 
-def _parts(measured: Measurements, analyses: Sequence[Analysis]) -> tuple[ResultPart, ...]:
+def _parts(measured: Measurements, analyses: Sequence[Analysis[Any]]) -> tuple[ResultPart, ...]:
     parts: list[ResultPart] = []
     if measured.model is not None:
         parts.append(_model_part(measured.model))
     if measured.policy.drift:
         parts.append(DriftPart(*drift_tables(measured)))
-    parts += [analysis.part(measured) for analysis in analyses]
+    for analysis, found in zip(analyses, measured.analyses, strict=True):
+        part = analysis.kept(found, measured)
+        parts.append(replace(part, listed=isinstance(analysis, ANALYSES)))
     return tuple(parts)
 
 
@@ -282,25 +291,20 @@ def with_inputs(result: AuditResult, files: Iterable[tuple[str, Path | None]]) -
 
 
 def _applied_to(
-    measured: Measurements, progress: Progress
+    measured: Measurements, checks: Sequence[Check], progress: Progress
 ) -> tuple[tuple[CheckResult, ...], dict[str, CaseNumbers]]:
     """What every check finds, and the instances behind each finding by its id."""
     give_back_freed_memory()
     cases: dict[str, CaseNumbers] = {}
-    checks = _checks_for(measured)
     each = blocks(progress, "applying checks", range(len(checks)), "checks")
     return tuple(_applied(checks[place], measured, cases) for place in each), cases
 
 
-def _checks_for(measured: Measurements) -> tuple[Check, ...]:
-    """Those of analyses where there are any; those of the data unless labels are all that is
-    known of them.
-    """
-    alone = measured.instances is not None and measured.instances.dataset.format in LABELS_ALONE
-    of_explanations = () if measured.explanations is None else ON_EXPLANATIONS
-    of_concepts = () if measured.concepts is None else ON_CONCEPTS
-    of_entailment = () if measured.entailment is None else ON_ENTAILMENT
-    return (*of_explanations, *of_concepts, *of_entailment, *(() if alone else CHECKS))
+def _checks_for(analyses: Sequence[Analysis[Any]], format: str) -> tuple[Check, ...]:
+    """Those of analyses; those of the data unless labels are all that is known of them."""
+    own = tuple(check for one in analyses for check in one.checks)
+    alone = any(isinstance(one, FileAnalysis) and one.format == format for one in analyses)
+    return own if alone else (*own, *CHECKS)
 
 
 def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]) -> CheckResult:

@@ -216,7 +216,7 @@ def seal_judged(
         "judging": judging,
         **with_forced(manifest, forced),
     }
-    write_restricted_manifest(folder, result.inputs, result.data_sha256)
+    write_restricted_manifest(folder, result)
     write_manifest(folder, {**manifest, **judged, **of_restricted(folder, result.inputs, key)})
 
 

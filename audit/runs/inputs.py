@@ -19,6 +19,7 @@ from audit.policy.model_questions import BehaviourQuery, Subgraph, query_of, sub
 from audit.policy.policy import Policy
 from audit.policy.reading import load_policy
 from audit.results.result import AuditResult
+from audit.runs.analyses import MEASURED
 from audit.runs.audit import with_inputs
 from audit.runs.manifest import RESULT
 from audit.runs.read import read_run
@@ -137,16 +138,12 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[
     yield "added_to", settings.add_to and settings.add_to / RESULT
 
 
-def _files_of_analyses(settings: Settings) -> Iterator[tuple[str, Path | None]]:
-    read = (
-        (settings.explaining, ("attributions", "evidence", "faithfulness", "randomised")),
-        (settings.testing, ("representations", "facets", "baseline")),
-        (settings.entailing, ("positives", "ratings")),
-    )
-    yield from ((n, getattr(own, n)) for own, names in read if own is not None for n in names)
-    if settings.entailing is not None:
-        for name in ("predictions", "answers", "generations"):
-            yield from ((name, path) for path in getattr(settings.entailing, name))
+def _files_of_analyses(settings: Settings) -> Iterator[tuple[str, Path]]:
+    """The files that analyses read, but for `files`: these are the data."""
+    for stated in settings.analyses.values():
+        for role, value in vars(stated).items():
+            paths = value if isinstance(value, tuple) else (value,)
+            yield from ((role, one) for one in paths if isinstance(one, Path) and role != "files")
 
 
 def judge_again(judging: Judging, found: AuditResult) -> AuditResult:
@@ -159,5 +156,6 @@ def judge_again(judging: Judging, found: AuditResult) -> AuditResult:
         policy_for(found.identity["hierarchy"]["name"], load_policy(judging.policy)),
         today=judging.today,
         reference=read_run(judging.reference, unsealed=True) if judging.reference else None,
+        checks=MEASURED,
     )
     return with_inputs(replace(result, inputs=kept), files.items())

@@ -15,6 +15,7 @@ from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
 from audit.base.limits import limits
 from audit.base.progress import Progress, silent
+from audit.checks.analysis import FileAnalysis
 from audit.checks.judging import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
 from audit.counting.kept import FOLDER, counted_sources, read_counts, write_counts
@@ -26,12 +27,12 @@ from audit.data.predictions import Predictions
 from audit.data.sources import Source
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
+from audit.measure.labels_alone import FLAT
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
-from audit.runs.analysis import Analysis
+from audit.runs.analyses import ANALYSES, CHECK_NAMES
 from audit.runs.audit import input_record, run_audit, with_inputs
-from audit.runs.audited_entailment import read_entailment_graph
 from audit.runs.inputs import (
     deciding_files,
     read_data,
@@ -40,13 +41,10 @@ from audit.runs.inputs import (
     runs_beside,
 )
 from audit.runs.instances import instance_frame, write_instances
-from audit.runs.labels_alone import FLAT, LABELS_ALONE
 from audit.runs.manifest import RESTRICTED, RESULT
-from audit.runs.measured_explanations import read_explanations
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
 from audit.runs.settings import Settings
-from audit.runs.tested_concepts import read_concepts
 from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
 
 
@@ -173,27 +171,23 @@ def _keep_nothing(folder: Path) -> None:
     """Keep no instances, so that none stay in memory while the run is written."""
 
 
-def _analyses(settings: Settings, progress: Progress) -> tuple[Analysis, ...]:
-    analyses: list[Analysis] = []
-    if settings.explaining is not None:
-        analyses.append(read_explanations(settings.explaining, progress))
-    if settings.testing is not None:
-        analyses.append(read_concepts(settings.testing, progress))
-    if settings.entailing is not None:
-        files = (Path(settings.dataset), *settings.entailing.further)
-        analyses.append(read_entailment_graph(files, settings.entailing, progress))
-    return tuple(analyses)
+def _analyses(settings: Settings, progress: Progress) -> tuple[FileAnalysis[Any], ...]:
+    stated = settings.analyses
+    return tuple(kind.read(stated[kind.name], progress) for kind in ANALYSES if kind.name in stated)
 
 
 def _labels(
-    settings: Settings, policy: Policy | None, analyses: Sequence[Analysis], progress: Progress
+    settings: Settings,
+    policy: Policy | None,
+    analyses: Sequence[FileAnalysis[Any]],
+    progress: Progress,
 ) -> tuple[LabelDataset, Predictions | None]:
     """The dataset and its predictions; the labels of an analysis where there is no dataset."""
-    if settings.format not in LABELS_ALONE:
+    alone = next((one for one in analyses if one.format == settings.format), None)
+    if alone is None:
         return read_data(settings, policy, progress)
     flat = settings.hierarchy == FLAT
-    hierarchy = None if flat else read_hierarchy(settings, policy)
-    return analyses[0].labels(hierarchy), None
+    return alone.labels(None if flat else read_hierarchy(settings, policy)), None
 
 
 def _audit_counts(
@@ -208,7 +202,7 @@ def _audit_counts(
     progress("reading the hierarchy")
     hierarchy = _hierarchy(settings, policy)
     applied = policy_for(hierarchy.name, policy)
-    refuse_unknown_checks(applied)
+    refuse_unknown_checks(applied, CHECK_NAMES)
     refuse_reference(hierarchy.name, applied, beside.reference)
     before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
     if before:

@@ -50,7 +50,7 @@ def seal(
             such digest.
         forced: Broken seals of runs that were read in spite of them.
     """
-    write_restricted_manifest(folder, result.inputs, result.data_sha256)
+    write_restricted_manifest(folder, result)
     manifest = {
         "schema_version": SCHEMA_VERSION,
         "identity": dict(result.identity),
@@ -79,10 +79,10 @@ def of_restricted(
     return {"inputs": public, "restricted": keyed}
 
 
-def write_restricted_manifest(
-    folder: Path, inputs: Sequence[Mapping[str, str]], data_sha256: str | None = None
-) -> None:
+def write_restricted_manifest(folder: Path, result: AuditResult | None = None) -> None:
     """Write the manifest of the restricted files: digests of these files and of the inputs.
+
+    Of a run that has tables of analyses, it also says which they are, and how each is shared.
 
     Somebody who knows all but a few counts of a file could guess these until the digest matches, so
     digests of such files are never part of the shared files.
@@ -90,10 +90,12 @@ def write_restricted_manifest(
     restricted = folder / RESTRICTED
     within = (path for path in restricted.rglob("*") if path != restricted / MANIFEST)
     listed: dict[str, Any] = {
-        "data_sha256": data_sha256,
-        "inputs": [dict(source) for source in inputs],
+        "data_sha256": None if result is None else result.data_sha256,
+        "inputs": [dict(source) for source in (() if result is None else result.inputs)],
         "outputs": _digests(folder, within),
     }
+    if result is not None and result.analyses:
+        listed["analyses"] = {part.name: part.layout() for part in result.analyses}
     listed["seal"] = seal_of(listed)
     (restricted / MANIFEST).write_bytes(to_json_bytes(listed))
 

@@ -15,7 +15,9 @@ from audit.base.errors import InputError
 from audit.base.files import parquet_schema, read_json, read_table, sha256_of
 from audit.disclosure import Known, Quantity
 from audit.results.findings import CheckResult, Finding, Judgement, Part, Waived
-from audit.results.parts import PARTS
+from audit.results.parts.analysis_part import read_analyses
+from audit.results.parts.drift_part import DriftPart
+from audit.results.parts.model_part import ModelPart
 from audit.results.parts.part import ResultPart
 from audit.results.record import COUNTED
 from audit.results.result import AuditResult
@@ -113,7 +115,7 @@ def _read(folder: Path, shared: Mapping[str, Any]) -> AuditResult:
         strata=tables["strata"],
         branch_pairs=tables["branch_pairs"],
         cases=_read_cases(folder, shared),
-        parts=_read_parts(folder, shared),
+        parts=_read_parts(folder, shared, listed.get("analyses", {})),
         instances=_read_instances(folder),
         waivers=tuple(shared["waivers"]),
         counted_with=_counted_with(folder),
@@ -138,12 +140,14 @@ def _read_instances(folder: Path) -> pl.LazyFrame | None:
     return _lazy_table(path) if path.is_file() else None
 
 
-def _read_parts(folder: Path, shared: Mapping[str, Any]) -> tuple[ResultPart, ...]:
+def _read_parts(
+    folder: Path, shared: Mapping[str, Any], layouts: Mapping[str, Mapping[str, Any]]
+) -> tuple[ResultPart, ...]:
     def table(name: str) -> pl.LazyFrame:
         return _lazy_table(_table_file(folder, name))
 
-    read = (kind.read(table, shared) for kind in PARTS)
-    return tuple(part for part in read if part is not None)
+    of_data = (kind.read(table, shared) for kind in (ModelPart, DriftPart))
+    return (*(part for part in of_data if part is not None), *read_analyses(table, layouts))
 
 
 def _counted_with(folder: Path) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -22,9 +22,6 @@ from audit.base.settings import (
     Stored,
 )
 from audit.base.source_date import judging_date
-from audit.concepts.settings import Testing
-from audit.entailment.settings import Entailing
-from audit.explanations.settings import Explaining
 
 if TYPE_CHECKING:
     from audit.data.sources import Source
@@ -82,12 +79,31 @@ Limits: TypeAlias = Annotated[
 ]
 
 
+class _OfAnalyses:
+    """Written beside the type of a field: settings of analyses are read as those of each."""
+
+    def __get_pydantic_core_schema__(self, kind: Any, schema_of: Callable[[Any], Any]) -> Any:
+        from pydantic_core.core_schema import no_info_plain_validator_function
+
+        return no_info_plain_validator_function(self._read)
+
+    def _read(self, stated: Mapping[str, Any]) -> dict[str, Stored]:
+        from pydantic import TypeAdapter
+
+        from audit.runs.analyses import ANALYSES
+
+        kinds = {kind.name: kind.stated_by for kind in ANALYSES}
+        if unknown := [name for name in stated if name not in kinds]:
+            raise ValueError(f"there is no analysis {unknown[0]}")
+        return {n: TypeAdapter(kinds[n]).validate_python(one) for n, one in stated.items()}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings(Stored):
     """The settings of an audit, kept in the manifest of its run so that it can be made again.
 
     Fields with an `Option` are the options of ``audit run``. Beside them are the day that decides
-    whether waivers have expired, and the settings of each analysis that is made.
+    whether waivers have expired, and the settings of each analysis that is made, by its name.
     """
 
     dataset: Annotated[
@@ -205,9 +221,7 @@ class Settings(Stored):
     ] = None
     limits: Limits = field(default_factory=dict)
     today: date = field(default_factory=judging_date)
-    explaining: Explaining | None = None
-    testing: Testing | None = None
-    entailing: Entailing | None = None
+    analyses: Annotated[Mapping[str, Stored], _OfAnalyses()] = field(default_factory=dict)
 
     @property
     def counting(self) -> Engine:
@@ -229,7 +243,7 @@ class Settings(Stored):
     def stored(self) -> dict[str, Any]:
         """The settings as JSON; files are named by absolute paths, what is none by its name."""
         from audit.hierarchies.reading import built_in_named
-        from audit.runs.labels_alone import FLAT
+        from audit.measure.labels_alone import FLAT
 
         dataset, hierarchy = Path(self.dataset).absolute(), built_in_named(self.hierarchy)
         if hierarchy is None:

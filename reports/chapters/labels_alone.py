@@ -45,33 +45,3 @@ class LabelsAlone:
             (f"{each}, 90th percentile", typical(labels["p90"])),
             *dropped_facts(ledger),
         )
-
-
-OF_FORMAT: Mapping[str, LabelsAlone] = {
-    "attributions": LabelsAlone(
-        "explained instance",
-        "explained labels",
-        "Explanations of labels",
-        "A row is one explained label of one instance, counted once however many methods, models "
-        "and runs explain it.",
-    ),
-    "representations": LabelsAlone(
-        "tested instance",
-        "tested labels",
-        "Concepts in representations",
-        "A row is one label of one instance that has representations.",
-    ),
-    "entailment": LabelsAlone(
-        "tuple",
-        "",
-        "Entailment graph",
-        "A row is one record of a tuple; its label is the relation.",
-        ("Policy", "Smallest count shown"),
-    ),
-}
-"""By the format of the data, those that are such labels."""
-
-
-def labels_alone(shared: Mapping[str, Any]) -> LabelsAlone | None:
-    """How the labels are called, where they are all the data there are; else None."""
-    return OF_FORMAT.get(shared["identity"]["data"]["format"])

@@ -12,18 +12,15 @@ from typing import Any
 from audit.results.record import COUNTED
 from audit.results.result import AuditResult, to_json_bytes
 from reports.chapters import tables
+from reports.chapters.analyses import Analysed, analysed, labels_alone, shown
 from reports.chapters.blocks import blocks, by_result, rest_of
-from reports.chapters.concepts.concepts import Concepts, concepts
 from reports.chapters.coverage import Coverage, coverage
-from reports.chapters.entailment.entailment import Entailment, entailment
-from reports.chapters.explanations.explanations import Explanations, explanations
 from reports.chapters.imprint import named, printable_imprint, stated
-from reports.chapters.labels_alone import Facts, LabelsAlone, labels_alone
+from reports.chapters.labels_alone import Facts, LabelsAlone
 from reports.chapters.model.model import Model, model
 from reports.chapters.since_reference import SinceReference, since_reference
 from reports.chapters.verdict import verdict
 from reports.charts.figures import figures, hierarchy_figure
-from reports.words.entailment_words import EVIDENCE as TUPLE_EVIDENCE
 from reports.words.methods import fixed_table
 from reports.words.parts import UNNAMED, Block, Code, Figure, Imprint, Table, Verdict
 from reports.words.words import EVIDENCE, number, printable, typical
@@ -86,9 +83,7 @@ class Report:
     not_applicable: Table | None
     counted: bool
     model: Model | None
-    explanations: Explanations | None
-    concepts: Concepts | None
-    entailment: Entailment | None
+    analyses: tuple[Analysed, ...]
     labels_alone: LabelsAlone | None
     """Not None where labels that came with something else are all the data: then there is no
     release beside them."""
@@ -105,10 +100,13 @@ class Report:
 
     @property
     def all_figures(self) -> tuple[Figure, ...]:
-        """Those of explanations, concepts and tuples, then of the hierarchy and of the model."""
-        chapters = (self.explanations, self.concepts, self.entailment, self.model)
-        *analyses, of_model = (chapter.figures if chapter else () for chapter in chapters)
-        return (*chain(*analyses), *self.figures, *of_model)
+        """Those of analyses, then of the hierarchy and of the model."""
+        of_analyses = chain.from_iterable(one.chapters.figures for one in self.analyses)
+        return (*of_analyses, *self.figures, *(self.model.figures if self.model else ()))
+
+    def of(self, name: str) -> Any:
+        """The chapters on an analysis; None where the report has none."""
+        return next((one.chapters for one in self.analyses if one.name == name), None)
 
 
 def shared_view(result: AuditResult | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -134,14 +132,15 @@ def _built(view: _View, imprint: Imprint) -> Report:
     shared, imprint = printable_view(view.shared), printable_imprint(imprint)
     checks, identity = shared["checks"], shared["identity"]
     thresholds = {entry["name"]: entry["value"] for entry in shared["policy"]["thresholds"]}
-    called = EVIDENCE | (TUPLE_EVIDENCE if "entailment" in shared else {})
+    called = dict(EVIDENCE)
+    for one in shown(shared):
+        called |= one.evidence
     tool = f"{identity['tool']['name']} {identity['tool']['version']}"
     release, counted = _release(shared, imprint), identity["data"]["format"] == COUNTED
-    explained, held, graph = explanations(shared), concepts(shared), entailment(shared)
-    alone = labels_alone(shared)
+    analyses, alone = analysed(shared), labels_alone(shared)
     if alone:
-        part = explained or held or graph
-        release = _of_labels(release, alone, part.facts if part else (), shared, imprint)
+        facts = analyses[0].chapters.facts if analyses else ()
+        release = _of_labels(release, alone, facts, shared, imprint)
     return Report(
         title=release.title,
         stated=stated(imprint, tool, shared["policy"]["min_cell"]),
@@ -158,9 +157,7 @@ def _built(view: _View, imprint: Imprint) -> Report:
         not_applicable=tables.not_applicable_table(checks),
         counted=counted,
         model=model(shared),
-        explanations=explained,
-        concepts=held,
-        entailment=graph,
+        analyses=analyses,
         labels_alone=alone,
         since_reference=since_reference(shared),
         ledger=tables.ledger_table(shared["ledger"]),
@@ -170,9 +167,7 @@ def _built(view: _View, imprint: Imprint) -> Report:
         fixed=fixed_table(
             release=alone is None,
             model=shared["ledger"]["predictions"] is not None,
-            explanations=explained is not None,
-            concepts=held is not None,
-            entailment=graph is not None,
+            further=[fixed for one in shown(shared) for fixed in one.fixed],
         ),
         provenance=tables.provenance_table(identity, view.sha256),
         tool=tool,
@@ -233,7 +228,7 @@ def _hierarchy(hierarchy: Mapping[str, Any]) -> str:
 
 
 def _of_analyses(policy: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What of a policy checks of explanations and concepts are judged by."""
+    """What of a policy checks of analyses are judged by."""
     rules = ("branch_rules", "exclusive", "expected", "companions", "person_rules")
     thresholds = [one for one in policy["thresholds"] if one["name"] in THRESHOLDS_OF_ANALYSES]
     return {**policy, **dict.fromkeys(rules, ()), "thresholds": thresholds}

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit.results.findings import OF_MODEL
+from reports.chapters.analyses import labels_alone, shown
 from reports.chapters.cards import headline
-from reports.chapters.labels_alone import labels_alone
 from reports.charts.evidence import COUNTED
 from reports.charts.icicle_layout import size
 from reports.words.parts import Badge, Verdict
@@ -27,25 +27,20 @@ _WITHOUT_MODEL = {
     "pass": "Data pass, model not judged",
 }
 """Wording of the verdict if a model is given but no check could judge it."""
-_OF_TESTS = {
-    "pass": ("passes", "pass"),
-    "fail": ("fails", "fail"),
-    "undecided": ("is undecided", "are undecided"),
-}
-"""Wording of the verdicts of tests, of one and of several."""
 _FOUND = (("error", "crashed"), ("fail", "found errors"), ("warn", "gave warnings"))
 
 
 def verdict(shared: Mapping[str, Any]) -> Verdict:
     """The verdict of the audit in one sentence, with the number of checks and instances.
 
-    Further sentences say what became of tests of concepts, and why predictions that were given
-    could not be judged.
+    Further sentences say what became of an analysis, and why predictions that were given could
+    not be judged.
     """
     status, unjudged = shared["status"], _model_not_judged(shared)
     words, tone = _WORD | (_WITHOUT_MODEL if unjudged else {}), TONE.get(status, "plain")
     badge = Badge(words[status], "plain" if unjudged and status == "pass" else tone)
-    sentences = (_sentence(shared), _concepts_tested(shared), unjudged)
+    of_analyses = (one.sentence(shared) for one in shown(shared))
+    sentences = (_sentence(shared), *of_analyses, unjudged)
     return Verdict(badge, " ".join(filter(None, sentences)), points(shared["checks"]))
 
 
@@ -78,23 +73,6 @@ def _touched(finding: Mapping[str, Any]) -> int:
     evidence = finding["evidence"]
     count = next((evidence[name] for name in COUNTED if evidence.get(name) is not None), 0)
     return size(count)
-
-
-def _concepts_tested(shared: Mapping[str, Any]) -> str:
-    """How many of the paper's tests passed, all slices but one seen; empty where none was made."""
-    verdicts = [
-        row["verdict"]
-        for row in shared.get("concepts", {}).get("tests", ())
-        if row["seen"] in (None, "N-1 slices")
-        and row["ablation"] in (None, "inlp")
-        and row["probe"] != "retrained"
-        and row["verdict"] != "not_applicable"
-    ]
-    if not verdicts:
-        return ""
-    counts = {name: verdicts.count(name) for name in _OF_TESTS}
-    outcomes = [f"{n:,} {_OF_TESTS[name][n > 1]}" for name, n in counts.items() if n]
-    return f"Of {counted(len(verdicts), 'test')} of concepts on unseen classes, {listed(outcomes)}."
 
 
 def _model_not_judged(shared: Mapping[str, Any]) -> str:

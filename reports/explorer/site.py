@@ -13,7 +13,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
 from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBeside, Span
+from audit.results.parts.analysis_part import OTHERS
 from audit.results.result import to_json_bytes
+from reports.chapters.analyses import CHAPTERS, OF_NAME
 from reports.chapters.report import Report, build, printable_view
 from reports.charts.hues import HUES, HUES_DARK, HUES_LIGHT
 from reports.charts.palette import variables_css
@@ -22,6 +24,7 @@ from reports.explorer.linked_report import led
 from reports.explorer.pictures import Picture, svg_file
 from reports.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
 from reports.html import script, style, templates
+from reports.words.part_tables import heading
 from reports.words.parts import Imprint
 from reports.words.words import counted, decimal, number, percent, points, precise, printable
 
@@ -41,15 +44,18 @@ class Place:
     shows: str
 
 
+def path_of(part: str) -> str:
+    """Address of the place of an analysis."""
+    return f"/{part}" if part in OF_NAME else f"/{OTHERS}/{part}"
+
+
 PLACES = (
     Place("/", "Verdict", "what the audit says in short"),
     Place("/findings", "Findings", "each with its evidence and what to do about it"),
     Place("/hierarchy", "Hierarchy", "how its nodes are used, and what can be said about each"),
     Place("/branches", "Branches", "which parts of the hierarchy go together"),
     Place("/model", "Model", "its metrics, and the labels that it confuses"),
-    Place("/explanations", "Explanations", "which words the model leans on, and whether people do"),
-    Place("/concepts", "Concepts", "which concepts the model's vectors separate"),
-    Place("/entailment", "Entailment", "the tuples of the graph, and what is wrong with them"),
+    *(Place(path_of(one.name), heading(one.name), one.shows) for one in CHAPTERS),
     Place("/instances", "Instances", "the records, each as a tree"),
     Place("/history", "History", "the runs beside it, in the order of time"),
     Place("/report", "Report", "every chapter, with policy, methods and limits"),
@@ -58,8 +64,8 @@ ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><g fill="#0f4c82">'
     '<path d="M1 1h4v14H1zM6 1h4v8H6zM11 1h4v4h-4z"/></g></svg>'
 )
-PARTS = {"explanations": "Explanations", "concepts": "Concepts", "entailment": "Entailment"}
-"""Parts of a run that have places of their own, as `result.json` and as people call them."""
+PLAIN = "its facts and its tables"
+"""What the place of an analysis shows that no chapters are written for."""
 _SCRIPTS = ("elements", "explorer")
 
 
@@ -92,11 +98,27 @@ class Site:
             "/hierarchy": bool(self.run.root),
             "/branches": bool(self.run.root),
             "/model": self.run.has_model,
-            **{f"/{part}": part in self.run.shared for part in PARTS},
+            **{path_of(one.name): self.has(one.name) for one in CHAPTERS},
             "/instances": self.run.shows_instances,
             "/history": bool(self.beside),
         }
-        return [place for place in PLACES if there.get(place.path, True)]
+        places = [place for place in PLACES if there.get(place.path, True)]
+        others = [Place(path_of(name), self.parts[name], PLAIN) for name in self._others]
+        return [*places[:-1], *others, places[-1]]
+
+    @cached_property
+    def parts(self) -> Mapping[str, str]:
+        """Analyses that have places of their own, as `result.json` and as people call them."""
+        return {name: heading(name) for name in (*OF_NAME, *self._others)}
+
+    @property
+    def _others(self) -> Sequence[str]:
+        """Analyses of the run that have no chapters written for them."""
+        return tuple(self.run.shared.get(OTHERS, ()))
+
+    def has(self, part: str) -> bool:
+        """Whether the run has an analysis."""
+        return part in self.run.shared or part in self._others
 
     @cached_property
     def result_json(self) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reports.words.parts import Table, column
@@ -182,14 +183,14 @@ OF_EXPLANATIONS = (
           "audit.explanations.agreement.agreement_tables.LENGTH_GROUPS"),
     Fixed("methods_disagree", 0.05, "agreement above chance, below which there is hardly any",
           "The upper bound of the interval must be below it.",
-          "audit.checks.explanations.methods_disagree.MARGIN"),
+          "audit.explanations.checks.methods_disagree.MARGIN"),
     Fixed("evidence_ignored", 0.2, "difference on the scale of Fisher’s transform, at least",
           "Labels differ by less for other reasons, such as the words that name them.",
-          "audit.checks.explanations.evidence_ignored.LEAST_GAP"),
+          "audit.explanations.checks.evidence_ignored.LEAST_GAP"),
     Fixed("unfaithful", 0.01, "comprehensiveness above random tokens, below which it counts as "
     "none",
           "The upper bound of the interval must be below it.",
-          "audit.checks.explanations.unfaithful.MARGIN"),
+          "audit.explanations.checks.unfaithful.MARGIN"),
 )  # fmt: skip
 """Thresholds used only by the chapters on explanations."""
 
@@ -260,29 +261,18 @@ OF_ENTAILMENT = (
 """Thresholds used only by the chapters on an entailment graph."""
 
 
-def fixed_table(
-    *,
-    model: bool,
-    release: bool = True,
-    explanations: bool = False,
-    concepts: bool = False,
-    entailment: bool = False,
-) -> Table:
+def fixed_table(*, model: bool, release: bool = True, further: Iterable[Fixed] = ()) -> Table:
     """Table of all fixed thresholds that the report relies on.
 
     Args:
         model: Whether it has chapters on a model.
         release: Whether it has chapters on a release; intervals are in every report.
-        explanations: Whether it has chapters on explanations.
-        concepts: Whether it has chapters on concepts.
-        entailment: Whether it has chapters on an entailment graph.
+        further: Those of the analyses that it has chapters on.
     """
     relied_on = (
         *(FIXED if release else FIXED[:1]),
         *(OF_MODELS if model else ()),
-        *(OF_EXPLANATIONS if explanations else ()),
-        *(OF_CONCEPTS if concepts else ()),
-        *(OF_ENTAILMENT if entailment else ()),
+        *further,
     )
     return Table(
         id="fixed-table",

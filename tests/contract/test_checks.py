@@ -18,14 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.plurals import counted
-from audit.checks import (
-    ALL_CHECKS,
-    CHECKS,
-    ON_CONCEPTS,
-    ON_ENTAILMENT,
-    ON_EXPLANATIONS,
-    ON_WAIVERS,
-)
+from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse
 from audit.data.dataset import LabelDataset
 from audit.disclosure import BESIDE, WHOLE
@@ -40,6 +33,7 @@ from audit.policy.statements import BranchRule, Threshold, Waiver
 from audit.results.findings import CheckResult, Finding
 from audit.results.reference_changes import SHALLOWER
 from audit.results.wording import filled
+from audit.runs.analyses import ALL_CHECKS, ANALYSES
 from fixtures.coded import icd9cm
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
@@ -63,13 +57,6 @@ NAMES = (
     "waiver_unused",
 )  # fmt: skip
 """Every check there will be, in report order."""
-ANALYSES = {
-    "explanations": ON_EXPLANATIONS,
-    "concepts": ON_CONCEPTS,
-    "entailment": ON_ENTAILMENT,
-}
-"""Checks of analyses, by the name of their folder."""
-
 BUSY = tree(
     "lung heart < body",
     "tool < top",
@@ -516,19 +503,18 @@ def test_it_has_a_page_and_a_test_of_its_own(check: Check | WaiverCheck) -> None
 
     assert page.is_file()
     assert check.name in page.read_text(encoding="utf-8")
-    folder = next((name for name, checks in ANALYSES.items() if check in checks), "")
-    assert (ROOT / "tests" / "unit" / "checks" / folder / f"test_{check.name}.py").is_file()
-    assert (ROOT / "audit" / "checks" / (folder or "rules") / f"{check.name}.py").is_file()
+    room = next((f"{kind.name}/checks" for kind in ANALYSES if check in kind.checks), "checks")
+    rules = room if "/" in room else f"{room}/rules"
+    assert (ROOT / "tests" / "unit" / room / f"test_{check.name}.py").is_file()
+    assert (ROOT / "audit" / rules / f"{check.name}.py").is_file()
 
 
 def test_every_page_and_test_belongs_to_a_check() -> None:
     names = {check.name for check in ALL_CHECKS}
 
     assert {path.stem for path in (ROOT / "docs" / "checks").glob("*.md")} - {"README"} == names
-    folder = ROOT / "tests" / "unit" / "checks"
-    tests = [*folder.glob("test_*.py")]
-    for analysis in ANALYSES:
-        tests += (folder / analysis).glob("test_*.py")
+    rooms = ("checks", *(f"{kind.name}/checks" for kind in ANALYSES))
+    tests = [test for room in rooms for test in (ROOT / "tests/unit" / room).glob("test_*.py")]
     assert {path.stem.removeprefix("test_") for path in tests} == names
 
 

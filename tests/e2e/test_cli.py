@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 import reports
 import reports.pdf.pdf
 from audit.base.errors import RenderError
-from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
+from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
 from audit.cli.app import app
 from audit.measure.measure import Measurements
@@ -29,6 +29,7 @@ from audit.results.findings import CheckResult
 from audit.runs import audit as run_module
 from audit.runs import folder as run_folder
 from audit.runs import manifest
+from audit.runs.analyses import ALL_CHECKS
 from audit.runs.read import read_run
 from reports.chapters.verdict import verdict as verdict_of
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from audit.base.errors import PolicyError, first_cases
 from audit.checks import CHECKS, ON_WAIVERS
+from audit.checks.check import Check
 from audit.checks.judging.limits import Bound, bounds_of, needs_counting, with_limits, within
 from audit.checks.judging.names import refuse_reference, refuse_unknown_names
 from audit.checks.judging.ratchet import findings_by_id, no_worse
@@ -42,13 +43,19 @@ def judged(
         reference: An earlier run. A finding that is in it and has not become worse is marked as
             known, and counts as a note if the policy says ``ratchet``.
     """
-    return _judged(result, policy, policy, today, reference)
+    return _judged(result, policy, policy, today, reference, ())
 
 
 def rejudged(
-    result: AuditResult, policy: Policy, *, today: date, reference: AuditResult | None = None
+    result: AuditResult,
+    policy: Policy,
+    *,
+    today: date,
+    reference: AuditResult | None = None,
+    checks: Sequence[Check] = CHECKS,
 ) -> AuditResult:
-    """Judge a run by another policy; parameters as in `judged`.
+    """Judge a run by another policy; parameters as in `judged`, and the
+    ``checks`` that a policy can set beside those that the run has.
 
     The policy may change severities, waivers, the ratchet, the number of findings shown, the
     smallest count shown and titles, and may make limits stricter. Tests that depend on a limit are
@@ -63,16 +70,17 @@ def rejudged(
     """
     counted = Policy.model_validate_json(json.dumps(result.counted_with))
     hierarchy = result.identity["hierarchy"]["name"]
-    refuse_unknown_names(policy, set(result.nodes["node"]), hierarchy)
+    named = {check.name for check in checks} | {check.name for check in result.checks}
+    refuse_unknown_names(policy, set(result.nodes["node"]), hierarchy, named)
     refuse_reference(hierarchy, policy, reference)
-    refused = list(needs_counting(result, counted, policy))
+    refused = list(needs_counting(result, counted, policy, checks))
     if refused:
         raise PolicyError(
             "a run can be judged again only if the change needs no counting",
             found=first_cases(refused),
             hint=_AGAIN,
         )
-    return _judged(result, counted, policy, today, reference)
+    return _judged(result, counted, policy, today, reference, checks)
 
 
 def policy_as_applied(
@@ -148,6 +156,7 @@ def _judged(
     policy: Policy,
     today: date,
     reference: AuditResult | None,
+    limited: Sequence[Check],
 ) -> AuditResult:
     on_waivers = {check.name for check in ON_WAIVERS}
     measured = _retested(
@@ -157,7 +166,7 @@ def _judged(
     )
     waivers = Waivers(policy.waivers, today, result.edges)
     known = findings_by_id(reference)
-    bounds = bounds_of(counted, policy)
+    bounds = bounds_of(counted, policy, limited)
     min_cell = policy.min_cell or counted.min_cell or result.policy["min_cell"]
     asked = partial(_check, policy=policy, min_cell=min_cell, known=known)
     checks = [

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from audit.checks import MEASURED
+from audit.checks import ON_WAIVERS
 from audit.checks.check import Check, Limit
 from audit.checks.judging.ratchet import number
 from audit.disclosure import Quantity
@@ -39,9 +39,11 @@ class Bound:
     stricter: bool
 
 
-def bounds_of(counted: Policy, wanted: Policy) -> dict[str, tuple[Bound, ...]]:
+def bounds_of(
+    counted: Policy, wanted: Policy, checks: Sequence[Check]
+) -> dict[str, tuple[Bound, ...]]:
     """The limits of each check that has any, by name of the check."""
-    limited = [check for check in MEASURED if check.limits]
+    limited = [check for check in checks if check.limits]
     return {check.name: tuple(_bounds(check, counted, wanted)) for check in limited}
 
 
@@ -71,27 +73,37 @@ def within(finding: Finding, bound: Bound) -> bool:
     return bound.stricter and value is not None and not bound.limit.keeps(value, bound.value)
 
 
-def needs_counting(result: AuditResult, counted: Policy, wanted: Policy) -> Iterator[str]:
-    """Changed policy keys that cannot be applied without recounting."""
+def needs_counting(
+    result: AuditResult, counted: Policy, wanted: Policy, checks: Sequence[Check]
+) -> Iterator[str]:
+    """Changed policy keys that cannot be applied without recounting.
+
+    A threshold cannot where a check was applied that is not among those given.
+    """
     thresholds = {str(threshold["name"]) for threshold in wanted.thresholds()}
     for key in Policy.model_fields:
         if key in FREE:
             continue
         if key in thresholds:
-            yield from _refused_threshold(result, counted, wanted, key)
+            yield from _refused_threshold(result, counted, wanted, key, checks)
         elif getattr(counted, key) != getattr(wanted, key):
             yield f"{key} differs from the run's"
 
 
 def _refused_threshold(
-    result: AuditResult, counted: Policy, wanted: Policy, key: str
+    result: AuditResult, counted: Policy, wanted: Policy, key: str, checks: Sequence[Check]
 ) -> Iterator[str]:
     before, after = _value(counted, key), _value(wanted, key)
     if before == after:
         return
     applied = {check.name for check in result.checks if not check.not_applicable}
-    limits = [limit for check in MEASURED for limit in check.limits if limit.threshold == key]
-    if not limits or any(key in c.counts_with for c in MEASURED if c.name in applied):
+    limits = [limit for check in checks for limit in check.limits if limit.threshold == key]
+    known = {check.name for check in checks} | {check.name for check in ON_WAIVERS}
+    if (
+        not limits
+        or applied - known
+        or any(key in c.counts_with for c in checks if c.name in applied)
+    ):
         yield f"{key} is {after:g}, where the run was counted with {before:g}"
     elif not all(limit.tightens(before, after) for limit in limits):
         yield f"{key} is {after:g}, looser than the {before:g} that the run was counted with"

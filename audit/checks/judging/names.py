@@ -5,26 +5,30 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from audit.base.errors import InputError, PolicyError, first_cases
-from audit.checks import ALL_CHECKS, MEASURED
+from audit.checks import ON_WAIVERS
 from audit.policy.policy import Policy, refuse_unknown_nodes
 from audit.results.result import AuditResult
 
 
-def refuse_unknown_names(policy: Policy, nodes: Collection[str], hierarchy: str) -> None:
+def refuse_unknown_names(
+    policy: Policy, nodes: Collection[str], hierarchy: str, checks: Collection[str]
+) -> None:
     """Raise PolicyError if a policy names an unknown node or check.
 
     Args:
         policy: The policy as applied.
         nodes: Ids of the hierarchy's nodes.
         hierarchy: Name of the hierarchy, for the message.
+        checks: Names of all checks; those of waivers may be left out.
     """
     refuse_unknown_nodes(policy, nodes, hierarchy)
-    refuse_unknown_checks(policy)
+    refuse_unknown_checks(policy, checks)
 
 
-def refuse_unknown_checks(policy: Policy) -> None:
+def refuse_unknown_checks(policy: Policy, checks: Collection[str]) -> None:
     """Raise PolicyError if a policy names an unknown check."""
-    names = {"severities": [c.name for c in ALL_CHECKS], "waivers": [c.name for c in MEASURED]}
+    on_waivers = {check.name for check in ON_WAIVERS}
+    names = {"waivers": set(checks) - on_waivers, "severities": {*checks, *on_waivers}}
     unknown = [f"{key}: {name}" for key, name in policy.checks_named() if name not in names[key]]
     if unknown:
         raise PolicyError(

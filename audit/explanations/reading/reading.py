@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError, refuse_unknown
+from audit.data.attribution_columns import REQUIRED
 from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
 from audit.explanations.lists import Lists, laid_out, lists_in
 from audit.explanations.reading.human_evidence import (
@@ -21,7 +22,7 @@ from audit.explanations.reading.human_evidence import (
     places_in,
 )
 from audit.explanations.reading.row_files import read_rows
-from audit.explanations.reading.sound_rows import NO_TOKENS, REQUIRED, rows_in_order, sound_rows
+from audit.explanations.reading.sound_rows import NO_TOKENS, rows_in_order, sound_rows
 from audit.explanations.reading.texts import Merging, Texts, merging_named, texts_of
 from audit.explanations.reading.words import ALL_SPECIAL, special_tokens, words_of
 from audit.explanations.reading.words import stop_words as stop_words_named

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import SchemaError
+from audit.data.attribution_columns import DEFAULTS, REQUIRED
 from audit.data.records import sound_records
 from audit.explanations.attributions import ROWS
 from audit.explanations.lists import laid_out
 from audit.explanations.reading.row_files import FLAG, FLAGS, NUMBER
 
-REQUIRED = ("id", "target", "tokens", "scores")
-"""Columns that attributions must have."""
-DEFAULTS: Mapping[str, Any] = {"method": "attribution", "model": "model", "seed": 0}
-"""Defaults for columns or values that are missing."""
 KEY = ("id", "target", "method", "model", "seed", "borrowed")
 """What a row is known by, and the order of rows."""
 

@@ -23,7 +23,7 @@ _BELOW = re.compile(r'"parents?":\s*(\d|\[)')
 
 
 @dataclass(frozen=True)
-class Concept:
+class GraphNode:
     """A node of the graph.
 
     Args:
@@ -43,7 +43,7 @@ class Concept:
     assignable: bool | None = None
 
 
-def read_concepts(path: Path) -> tuple[Concept, ...]:
+def read_nodes(path: Path) -> tuple[GraphNode, ...]:
     """Read the nodes: a list of ``{"id": number, "name": text, "parent": number}``.
 
     ``parents``, a list of numbers, may be given besides ``parent`` or instead of it; ``node``,
@@ -55,16 +55,16 @@ def read_concepts(path: Path) -> tuple[Concept, ...]:
     """
     stated = read_json(path)
     listed = isinstance(stated, list) and stated
-    wrong = [record for record in stated if not _is_concept(record)] if listed else ["?"]
+    wrong = [record for record in stated if not _is_node(record)] if listed else ["?"]
     if wrong:
         raise SchemaError(
             "a list of nodes is required, each with 'id', a number, 'name', a text, and 'parent'",
             found=first_cases(str(record)[:60] for record in wrong),
             where=path,
         )
-    concepts = tuple(map(_concept, stated))
-    _refuse_ambiguous(concepts, path)
-    return concepts
+    nodes = tuple(map(_node, stated))
+    _refuse_ambiguous(nodes, path)
+    return nodes
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -80,18 +80,18 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
 
     Raises:
         HierarchyError: On a cycle, or a parent that is not a node and not to be dropped.
-        InputError, SchemaError: As `read_concepts`.
+        InputError, SchemaError: As `read_nodes`.
     """
-    concepts = read_concepts(path)
-    node_of = {concept.number: concept.node for concept in concepts}
+    nodes = read_nodes(path)
+    node_of = {one.number: one.node for one in nodes}
     return hierarchy_of(
         path,
         [
             (one.node, node_of.get(parent) or _no_node(parent, node_of.values()))
-            for one in concepts
+            for one in nodes
             for parent in one.parents
         ],
-        [(one.node, one.title or None, one.assignable) for one in concepts],
+        [(one.node, one.title or None, one.assignable) for one in nodes],
         dangling=dangling,
     )
 
@@ -102,7 +102,7 @@ FORMAT = HierarchyFormat(
 )  # fmt: skip
 
 
-def _is_concept(record: Any) -> bool:
+def _is_node(record: Any) -> bool:
     return (
         isinstance(record, dict)
         and _is_number(record.get("id"))
@@ -124,8 +124,8 @@ def _parents(record: dict[str, Any]) -> list[Any]:
     return list(dict.fromkeys([*record.get("parents", []), *([] if single is None else [single])]))
 
 
-def _concept(record: dict[str, Any]) -> Concept:
-    return Concept(
+def _node(record: dict[str, Any]) -> GraphNode:
+    return GraphNode(
         number=record["id"],
         name=record["name"],
         node=record.get("node", record["name"]),
@@ -135,9 +135,9 @@ def _concept(record: dict[str, Any]) -> Concept:
     )
 
 
-def _refuse_ambiguous(concepts: tuple[Concept, ...], path: Path) -> None:
+def _refuse_ambiguous(nodes: tuple[GraphNode, ...], path: Path) -> None:
     for what in ("number", "name", "node"):
-        seen = [getattr(concept, what) for concept in concepts]
+        seen = [getattr(one, what) for one in nodes]
         repeated = [value for value, times in Counter(seen).items() if times > 1]
         if repeated:
             raise SchemaError(

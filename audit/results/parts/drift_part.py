@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import polars as pl
 
-from audit.results.parts.part import ReadTable, ResultPart, Tables
+from audit.results.parts.part import ReadTable, Tables
 
 
 @dataclass(frozen=True, eq=False)
-class DriftPart(ResultPart):
+class DriftPart:
     """Use of nodes by the values of drift columns; its overview is in ``coverage``.
 
     Args:
         values: One row per value of a drift column.
         nodes: One row per value and node tested.
     """
-
-    name: ClassVar[str] = "drift"
 
     values: pl.DataFrame
     nodes: pl.DataFrame

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import polars as pl
 
@@ -53,8 +53,6 @@ class ModelPart:
         exchanges: ``kind, a, b, observed, expected``: exchanges of labels, in total and by pair of
             branches.
     """
-
-    name: ClassVar[str] = "model"
 
     pairs: pl.LazyFrame
     metrics: tuple[Mapping[str, Any], ...] = ()

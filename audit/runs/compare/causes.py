@@ -11,7 +11,6 @@ import polars as pl
 
 from audit.base.plurals import counted
 from audit.results.result import AuditResult
-from audit.runs.labels_alone import CALLED
 
 CauseName: TypeAlias = Literal["data", "hierarchy", "normaliser", "tool", "policy"]
 
@@ -88,9 +87,8 @@ def _tool(identity: Mapping[str, Any]) -> str:
 
 def _data(old: AuditResult, new: AuditResult) -> str:
     was, now = old.ledger, new.ledger
-    called = CALLED.get(new.identity["data"]["format"], "instances")
     return (
-        f"OLD has {counted(was['instances'], called)} and "
+        f"OLD has {counted(was['instances'], new.called)} and "
         f"{counted(was['rows_mapped'], 'rows')} mapped, NEW "
         f"{now['instances']:,} and {now['rows_mapped']:,}."
     )

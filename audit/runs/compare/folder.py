@@ -66,7 +66,7 @@ def seal_comparison(
         started: When the comparison began.
         forced: Broken seals of the runs, if they are compared in spite of them.
     """
-    write_restricted_manifest(folder, ())
+    write_restricted_manifest(folder)
     manifest = _manifest(comparison, runs, command, started)
     write_manifest(folder, {**manifest, "forced": list(forced)})
 

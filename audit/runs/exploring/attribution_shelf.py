@@ -9,14 +9,16 @@ from typing import Any
 
 from audit.base.files import sha256_of
 from audit.base.plurals import counted
-from audit.explanations.reading.sound_rows import DEFAULTS, REQUIRED
-from audit.results.parts.explanation_part import ExplanationPart
+from audit.data.attribution_columns import DEFAULTS, REQUIRED
+from audit.results.parts.analysis_part import AnalysisPart
 from audit.results.result import AuditResult
 from audit.runs.exploring.row_stream import plain_text, streamed_rows
 from audit.runs.exploring.shelf import Shelf
 
 _PLAIN = ("target", "model", "method", "seed")
 """What a row is of, in the order of `Attribution`."""
+EXAMPLES = "examples"
+"""The table of an analysis that keeps attributions of some instances."""
 
 
 def attribution_shelf(
@@ -34,7 +36,7 @@ def attribution_shelf(
     Raises:
         InputError: If the file cannot be read.
     """
-    part = result.part(ExplanationPart)
+    part = next((one for one in result.analyses if EXAMPLES in one.frames), None)
     if part is None:
         return Shelf((), numbers), ()
     file = next(one for one in result.inputs if one["role"] == "attributions")
@@ -77,9 +79,9 @@ def _number(value: Any) -> float:
         return math.nan
 
 
-def _kept_examples(part: ExplanationPart) -> Iterator[tuple[str, list[Any]]]:
+def _kept_examples(part: AnalysisPart) -> Iterator[tuple[str, list[Any]]]:
     """The examples of a run; one that is kept for two reasons stands once."""
-    rows = part.examples.unique(["model", "id", "target"], maintain_order=True)
+    rows = part.frames[EXAMPLES].unique(["model", "id", "target"], maintain_order=True)
     for row in rows.iter_rows(named=True):
         for method, scores in zip(row["methods"], row["scores"], strict=True):
             yield row["id"], [row["target"], row["model"], method, "", row["tokens"], scores]

@@ -82,7 +82,7 @@ def open_run(
         read_json(folder / RESULT),
         result,
         _partners(folder, result),
-        {part.name: part_tables(folder, part) for part in result.parts},
+        {part.name: part_tables(folder, part) for part in result.analyses},
         day=day,
         judged_with=_judged_with(folder),
         shows_instances=show_instances,

@@ -13,7 +13,7 @@ import polars as pl
 from audit.base.files import parquet_schema
 from audit.results.exploration import Page, Span
 from audit.results.explored_tables import ExploredTable, TableQuery, Values
-from audit.results.parts.part import ResultPart
+from audit.results.parts.analysis_part import AnalysisPart
 from audit.runs.manifest import RESTRICTED
 
 MOST_CHOICES = 24
@@ -25,17 +25,17 @@ KEPT_QUERIES = 8
 _PLACE = "place in the table"
 
 
-def part_tables(folder: Path, part: ResultPart) -> Mapping[str, ExploredTable]:
-    """The tables of a part of a run by their names there; its facts are none.
+def part_tables(folder: Path, part: AnalysisPart) -> Mapping[str, ExploredTable]:
+    """The tables that an analysis added to a run, by their names there.
 
     Args:
         folder: Folder of the run, with its restricted tables.
         part: The part, as read back from it.
     """
-    prefix = f"{part.name}_"
-    names = [name for name in part.tables() if name.startswith(prefix)]
-    files = {name.removeprefix(prefix): folder / RESTRICTED / f"{name}.parquet" for name in names}
-    return {name: PartTable(path) for name, path in files.items() if name != "facts"}
+    return {
+        name: PartTable(folder / RESTRICTED / f"{part.file_of(name)}.parquet")
+        for name in (*part.frames, *part.restricted)
+    }
 
 
 class PartTable:

@@ -23,6 +23,7 @@ from audit.policy.statements import ANY_CHECK, Waiver
 from audit.policy.statements import Decision as Decided
 from audit.policy.waiver_tables import text_with, text_without
 from audit.results.exploration import Decision, Row
+from audit.runs.analyses import CHECK_NAMES
 
 _DECIDED: Mapping[str, Decided] = {"accept": "accepted", "waive": "waived", "fix": "to_fix"}
 _VERDICTS = {decided: verdict for verdict, decided in _DECIDED.items()}
@@ -129,7 +130,7 @@ class EditedPolicy:
             return mark + text_without(said, decision.finding)
         waiver = self._waiver(decision)
         edited = text_with(said if said.strip() else said + _FIRST_LINE, waiver)
-        refuse_unknown_checks(policy_of(edited, self._path))
+        refuse_unknown_checks(policy_of(edited, self._path), CHECK_NAMES)
         return mark + edited
 
     def _waiver(self, decision: Decision) -> Waiver:

@@ -23,6 +23,12 @@ from reports.words.words import counted, listed, number
 KEYS = ("test", "dimension", "seen", "ablation", "probe")
 BY_DIMENSION = (TOKEN, MODULAR, CAUSAL)
 PASS = "pass"
+_OUTCOMES = {
+    "pass": ("passes", "pass"),
+    "fail": ("fails", "fail"),
+    "undecided": ("is undecided", "are undecided"),
+}
+"""Wording of the verdicts of tests, of one and of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,23 @@ class Matrix:
 def of_the_paper(row: Row) -> bool:
     """Whether a row is of a test as the paper has it: INLP, probes that are not fitted anew."""
     return row["ablation"] in (None, "inlp") and row["probe"] != "retrained"
+
+
+def tested_in_words(shared: Mapping[str, Any]) -> str:
+    """How many of the paper's tests passed, all slices but one seen; empty where none was made."""
+    verdicts = [
+        row["verdict"]
+        for row in shared["concepts"]["tests"]
+        if row["seen"] in (None, "N-1 slices")
+        and row["ablation"] in (None, "inlp")
+        and row["probe"] != "retrained"
+        and row["verdict"] != "not_applicable"
+    ]
+    if not verdicts:
+        return ""
+    counts = {name: verdicts.count(name) for name in _OUTCOMES}
+    outcomes = [f"{n:,} {_OUTCOMES[name][n > 1]}" for name, n in counts.items() if n]
+    return f"Of {counted(len(verdicts), 'test')} of concepts on unseen classes, {listed(outcomes)}."
 
 
 def matrix(concepts: Mapping[str, Rows]) -> Matrix:

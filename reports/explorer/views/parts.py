@@ -11,26 +11,20 @@ from starlette.routing import Route
 
 from audit.results.exploration import Page, Row, Span
 from audit.results.explored_tables import ExploredTable, TableQuery, Values
+from reports.chapters.analyses import OF_NAME
 from reports.chapters.sections import sections
 from reports.explorer.chapter_files import led_to_files
 from reports.explorer.sheets import Column, Kind, Sheet
 from reports.explorer.site import (
-    PARTS,
     Site,
     address,
     finding_address,
     instance_address,
     parameters,
+    path_of,
 )
-from reports.words.part_tables import CONCEPTS, ENTAILMENT, EXPLANATIONS, Described, heading
+from reports.words.part_tables import Described, Groups, heading
 
-TABLES = {"explanations": EXPLANATIONS, "concepts": CONCEPTS, "entailment": ENTAILMENT}
-CHAPTERS: Mapping[str, tuple[str, ...]] = {
-    "explanations": ("explained", "reasons", "where", "agreement", "against", "examples"),
-    "concepts": ("tested", "matrix", "accuracies", "nodes", "layers", "controls", "ablation"),
-    "entailment": ("tuples", "around", "dataset", "votes", "graph", "detection", "generation"),
-}
-"""Sections of the report on each part."""
 NODES = ("node", "parent", "sibling", "folded_into")
 """Columns that name nodes."""
 TEXTS_OF_RECORDS = "tokens"
@@ -50,23 +44,26 @@ def routes(site: Site) -> list[Route]:
     """Addresses of this file's pages."""
     return [
         Route("/entailment/tuple", partial(show_tuple, site)),
-        *(Route(f"/{part}", partial(show, site, part)) for part in PARTS),
-        *(Route(f"/{part}/{{table}}", partial(show_table, site, part)) for part in PARTS),
+        *(Route(path_of(part), partial(show, site, part)) for part in site.parts),
+        *(
+            Route(f"{path_of(part)}/{{table}}", partial(show_table, site, part))
+            for part in site.parts
+        ),
     ]
 
 
 def show(site: Site, part: str, request: Request) -> Response:
     """The chapters on a part, and the tables behind them."""
-    if part not in site.run.shared:
+    if not site.has(part):
         return site.missing(request, f"This run has no {part}.")
     tables = site.run.tables(part)
     report, _ = led_to_files(site.report, "/report")
     return site.page(
         request,
         "part",
-        PARTS[part],
+        site.parts[part],
         report=report,
-        sections=[one for one in sections(report, paper=False) if one.id in CHAPTERS[part]],
+        sections=[one for one in sections(report, paper=False) if one.of == part],
         paper=False,
         elsewhere="/report",
         part=part,
@@ -77,7 +74,7 @@ def show(site: Site, part: str, request: Request) -> Response:
 
 def show_table(site: Site, part: str, request: Request) -> Response:
     """One table of a part, by pages."""
-    if part in site.run.shared and not site.run.in_full:
+    if site.has(part) and not site.run.in_full:
         return site.withheld(request)
     name = request.path_params["table"]
     table = site.run.tables(part).get(name)
@@ -93,7 +90,7 @@ def show_table(site: Site, part: str, request: Request) -> Response:
         request,
         "part_table",
         described.title,
-        crumbs=[(PARTS[part], f"/{part}")],
+        crumbs=[(site.parts[part], path_of(part))],
         described=described,
         sheet=sheet,
         query=query,
@@ -126,7 +123,7 @@ def show_tuple(site: Site, request: Request) -> Response:
         request,
         "tuple",
         f"Tuple {wanted}",
-        crumbs=[(PARTS["entailment"], "/entailment")],
+        crumbs=[(site.parts["entailment"], "/entailment")],
         sheets=sheets,
         instance=_instance_address(site, wanted),
     )
@@ -136,12 +133,12 @@ def said_of(site: Site, node: str) -> Sequence[Row]:
     """What the tables of each part hold on a node: rows ``part, title, rows, address``."""
     return [
         {
-            "part": PARTS[part],
+            "part": site.parts[part],
             "title": _described(part, name).title,
             "rows": rows,
-            "address": address(f"/{part}/{name}", **{column: node}),
+            "address": address(f"{path_of(part)}/{name}", **{column: node}),
         }
-        for part in PARTS
+        for part in site.parts
         for name, table in site.run.tables(part).items()
         if (column := "relation" if part == "entailment" else "node") in table.columns
         if (rows := table.page(TableQuery({column: node}), Span(0, 0)).total)
@@ -225,19 +222,22 @@ def _instance_address(site: Site, instance: str) -> str:
 
 
 def _described(part: str, name: str) -> Described:
-    for tables in TABLES[part].values():
+    for tables in _tables_in_words(part).values():
         if name in tables:
             return tables[name]
     return Described(heading(name), "as the run has it")
 
 
+def _tables_in_words(part: str) -> Groups:
+    return OF_NAME[part].tables if part in OF_NAME else {}
+
+
 def _groups(part: str, tables: Mapping[str, ExploredTable]) -> dict[str, list[Row]]:
     """The tables that have rows, by what they are about; those without words come last."""
     filled = {name: table for name, table in tables.items() if table.rows}
-    worded = [name for names in TABLES[part].values() for name in names]
-    known = {
-        title: [name for name in names if name in filled] for title, names in TABLES[part].items()
-    }
+    groups = _tables_in_words(part)
+    worded = [name for names in groups.values() for name in names]
+    known = {title: [name for name in names if name in filled] for title, names in groups.items()}
     known["Others"] = [name for name in filled if name not in worded]
     return {
         title: [
@@ -245,7 +245,7 @@ def _groups(part: str, tables: Mapping[str, ExploredTable]) -> dict[str, list[Ro
                 "title": _described(part, name).title,
                 "row": _described(part, name).row,
                 "rows": filled[name].rows,
-                "address": f"/{part}/{name}",
+                "address": f"{path_of(part)}/{name}",
             }
             for name in names
         ]

@@ -17,7 +17,7 @@ from audit.base.errors import AuditError
 from audit.base.files import parquet_schema
 from audit.data.formats import read_labels, read_predictions
 from audit.data.label_format import Columns
-from audit.hierarchies.formats.interface import read_concepts
+from audit.hierarchies.formats.interface import read_nodes
 from audit.hierarchies.reading import load_hierarchy
 from fixtures.prediction_files import npy_bytes, npz_bytes, safetensors_bytes
 
@@ -140,7 +140,7 @@ def test_a_concept_without_a_name_is_refused(tmp_path: Path) -> None:
     path.write_text('[{"id": 0, "=name": "(all)"}, {"id": 1, "name": "dog", "parent": 0}]')
 
     with pytest.raises(AuditError, match=str(path)):
-        read_concepts(path)
+        read_nodes(path)
 
 
 @pytest.mark.parametrize("half", ["instances.json", "labels.json", "abstraction_graph.json"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from audit.checks import ON_ENTAILMENT
+from audit.entailment.analysis import Entailment
 from audit.entailment.dataset import EntailmentDataset
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
@@ -16,12 +16,12 @@ from fixtures.entailment_world.lexicon import made_up
 from fixtures.entailment_world.world import clean_world
 
 WORLD = clean_world(11)
-CHECKS = {check.name: check for check in ON_ENTAILMENT}
+CHECKS = {check.name: check for check in Entailment.checks}
 
 
 def findings(measured: Measurements) -> list[Finding]:
     found = []
-    for check in ON_ENTAILMENT:
+    for check in Entailment.checks:
         result = check.run(measured)
         assert not result.crashed
         found += result.findings

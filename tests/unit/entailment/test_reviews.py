@@ -5,9 +5,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from audit.checks import ON_ENTAILMENT
+from audit.entailment.analysis import Entailment
 from audit.entailment.corrections import corrections
 from audit.entailment.dataset import EVENT, EntailmentDataset
+from audit.entailment.measure import EntailmentMeasurements
 from fixtures.entailed_release import measured_tuples, stated
 from fixtures.entailment_world.faults import FAULTS
 from fixtures.entailment_world.world import clean_world
@@ -18,7 +19,7 @@ RATE = 0.05
 
 def reviewed(dataset: EntailmentDataset, positives: EntailmentDataset | None = None) -> set[tuple]:
     """``id, check, column, value, proposed`` of what people should judge again."""
-    found = corrections(measured_tuples(dataset, positives).entailed, RATE)
+    found = corrections(measured_tuples(dataset, positives).of(EntailmentMeasurements), RATE)
     kept = found.filter(action="review")
     return set(kept.select("id", "check", "column", "value", "proposed").iter_rows())
 
@@ -35,10 +36,10 @@ def events(*edges: tuple[str, str, bool], votes: tuple[int, ...] = ()) -> Entail
 @pytest.mark.parametrize("name", FAULTS)
 def test_every_finding_has_a_proposal_among_its_cases(name: str) -> None:
     measured = measured_tuples(FAULTS[name](WORLD).dataset)
-    proposals = corrections(measured.entailed, RATE)
+    proposals = corrections(measured.of(EntailmentMeasurements), RATE)
     ids = measured.loaded.dataset.instances["instance"]
     findings = 0
-    for check in ON_ENTAILMENT:
+    for check in Entailment.checks:
         assert check.cases is not None
         for finding in check.run(measured).findings:
             cases = ids.gather(check.cases(measured, finding))

@@ -15,14 +15,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from audit.results.parts.concept_part import SHARED
-from audit.runs.labels_alone import LABELS_ALONE
+from audit.concepts.analysis import SHARED
+from audit.runs.analyses import ANALYSES
 from fixtures import concept_results, results
+from reports.chapters.analyses import CHAPTERS
 from reports.chapters.concepts.concepts import Concepts, concepts
 from reports.chapters.concepts.controls import NUMBERS, mean
 from reports.chapters.concepts.nodes import nodes, ordered
 from reports.chapters.concepts.tests import matrix
-from reports.chapters.labels_alone import OF_FORMAT
 from reports.chapters.report import Report, build
 from reports.chapters.sections import sections
 from reports.charts.concept_charts import CURVES, STEP, accuracies_spec, steps_spec
@@ -62,9 +62,8 @@ def test_the_views_made_by_hand_are_results(shared: dict[str, Any]) -> None:
 def test_every_number_of_a_table_stands_in_the_shared_view(
     shared: dict[str, Any], report: Report
 ) -> None:
-    assert report.concepts is not None
     written = forms_of(shared["concepts"]) | forms_of(list(_means(shared["concepts"])))
-    tables = [one for one in tables_of(report.concepts) if one.id != "concept-states"]
+    tables = [one for one in tables_of(report.of("concepts")) if one.id != "concept-states"]
     assert len(tables) >= 15
     for table in tables:
         for row in table.rows:
@@ -78,21 +77,20 @@ def test_every_number_of_a_table_stands_in_the_shared_view(
 @pytest.mark.slow
 def test_tables_have_a_cell_for_every_column(report: Report, small: Report) -> None:
     for one in (report, small):
-        for table in tables_of(one.concepts):
+        for table in tables_of(one.of("concepts")):
             assert all(len(row) == len(table.columns) for row in table.rows), table.id
 
 
 @pytest.mark.slow
 def test_every_picture_is_drawn_and_described(report: Report) -> None:
-    assert report.concepts is not None
-    ids = [figure.id for figure in report.concepts.figures]
+    ids = [figure.id for figure in report.of("concepts").figures]
     assert ids == [
         "concept-is_grounded", "concept-is_token_of_type", "concept-is_modular",
         "concept-is_causal", "concept-absent", "concept-entangled", "concept-unused",
         "concept-layers", "concept-classes-by-layer", "concept-controls",
         *(f"concept-ablation-{place}" for place in range(4)),
     ]  # fmt: skip
-    for figure in report.concepts.figures:
+    for figure in report.of("concepts").figures:
         assert "<path" in figure.drawing.markup
         assert "NaN" not in figure.drawing.markup
         assert figure.table.rows
@@ -100,9 +98,8 @@ def test_every_picture_is_drawn_and_described(report: Report) -> None:
 
 
 def test_pictures_are_in_the_order_of_their_sections(report: Report) -> None:
-    assert report.concepts is not None
     page = html_text(concept_results.measured())
-    places = [page.index(f'id="figure-{figure.id}"') for figure in report.concepts.figures]
+    places = [page.index(f'id="figure-{figure.id}"') for figure in report.of("concepts").figures]
     assert places == sorted(places)
 
 
@@ -190,7 +187,7 @@ def test_the_dimension_removed_stands_first_and_must_be_at_chance(report: Report
 
 
 def test_leace_and_probes_fitted_anew_stand_beside(report: Report) -> None:
-    tables = {table.id: table for table in tables_of(report.concepts)}
+    tables = {table.id: table for table in tables_of(report.of("concepts"))}
     headings = [one.heading for one in tables["concept-variants"].columns]
     assert headings[4:] == [
         "INLP, probe fitted before", "INLP, probe fitted anew", "LEACE, probe fitted before",
@@ -255,12 +252,14 @@ def test_a_sibling_with_few_instances_withholds_what_rests_on_it() -> None:
 @pytest.mark.slow
 def test_withheld_numbers_are_told_as_withheld_and_not_drawn(small: Report) -> None:
     cells = [
-        text_of(cell) for table in tables_of(small.concepts) for row in table.rows for cell in row
+        text_of(cell)
+        for table in tables_of(small.of("concepts"))
+        for row in table.rows
+        for cell in row
     ]
     assert {"withheld", "<11", "≥44"} <= set(cells)
     assert all("NaN" not in figure.drawing.markup for figure in small.all_figures)
-    assert small.concepts is not None
-    first = small.concepts.matrix.answers[0]
+    first = small.of("concepts").matrix.answers[0]
     assert first.badge == Badge("Withheld", "plain")
     assert first.sentence == "Its accuracy is withheld."
 
@@ -270,12 +269,10 @@ def test_what_is_not_there_has_no_chapter() -> None:
     ids = [section.id for section in sections(report, paper=False)]
     assert {"tested", "matrix"} <= set(ids)
     assert not {"accuracies", "nodes", "layers", "controls", "ablation"} & set(ids)
-    assert report.concepts is not None
-    assert report.concepts.matrix.reasons is not None
-    answers = [answer.sentence for answer in report.concepts.matrix.answers]
+    answers = [answer.sentence for answer in report.of("concepts").matrix.answers]
     assert answers[0] == "It was not tested: there are no minimal pairs."
     assert "no dimension can be tested" in answers[1]
-    assert "The only layer is hidden." in report.concepts.by
+    assert "The only layer is hidden." in report.of("concepts").by
 
 
 @pytest.mark.slow
@@ -311,7 +308,8 @@ def test_without_concepts_nothing_is_said_of_them() -> None:
 
 
 def test_the_formats_of_labels_alone_are_those_of_runs() -> None:
-    assert tuple(OF_FORMAT) == LABELS_ALONE
+    shown = [(chapters.name, chapters.format) for chapters in CHAPTERS]
+    assert shown == [(kind.name, kind.format) for kind in ANALYSES]
 
 
 @pytest.mark.slow

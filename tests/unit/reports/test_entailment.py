@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from audit.entailment.analysis import SHARED
 from audit.entailment.content.consistency import FAULTS as MEASURED_FAULTS
 from audit.entailment.detection.baselines import BASELINES as MEASURED_BASELINES
 from audit.entailment.detection.measures import MEASURES
 from audit.entailment.reading.columns import KINDS as READ_KINDS
 from audit.entailment.reading.reading import REASONS
 from audit.hierarchies.lint.finding import LINTS
-from audit.results.parts.entailment_part import SHARED
 from fixtures import entailment_results, results
 from fixtures.entailment_results import HOSTILE, MODELS, OUTLIER
 from fixtures.examples import examples
@@ -70,8 +70,7 @@ def bare() -> Report:
 
 
 def of(report: Report) -> Entailment:
-    assert report.entailment is not None
-    return report.entailment
+    return report.of("entailment")
 
 
 def table_of(report: Report, id_: str) -> Table:

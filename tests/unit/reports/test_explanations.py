@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from audit.results.parts.explanation_part import SHARED
+from audit.explanations.analysis import SHARED
 from fixtures import explanation_results, results
 from reports.chapters.explanations.agreement import agreement
 from reports.chapters.explanations.examples import MOST_TOKENS, examples
@@ -43,9 +43,8 @@ def small() -> Report:
 def test_every_number_of_a_table_stands_in_the_shared_view(
     shared: dict[str, Any], report: Report
 ) -> None:
-    assert report.explanations is not None
     written = _written(shared["explanations"])
-    tables = [one for one in tables_of(report.explanations) if one.id != "examples-numbers"]
+    tables = [one for one in tables_of(report.of("explanations")) if one.id != "examples-numbers"]
     assert len(tables) >= 15
     for table in tables:
         for row in table.rows:
@@ -56,7 +55,6 @@ def test_every_number_of_a_table_stands_in_the_shared_view(
 
 
 def test_every_picture_of_explanations_is_drawn_and_described(report: Report) -> None:
-    assert report.explanations is not None
     ids = {figure.id for figure in report.all_figures}
     drawn = {"alignment-expert", "explained-nodes", "plausibility", "faithfulness"}
     assert drawn | {"agreement-0", "agreement-1", "curves-0", "curves-1"} == ids
@@ -129,14 +127,13 @@ def test_many_models_and_methods_are_drawn_in_part_and_told_in_full() -> None:
 
 
 def test_withheld_numbers_are_told_as_withheld_and_not_drawn(small: Report) -> None:
-    assert small.explanations is not None
-    cells = [text_of(c) for t in tables_of(small.explanations) for row in t.rows for c in row]
+    cells = [text_of(c) for t in tables_of(small.of("explanations")) for row in t.rows for c in row]
     assert "withheld" in cells
     assert "<11" in cells
     assert "≥44" in cells
     first = figure_of(small, "alignment-expert")
     assert "first · gradient" not in first.drawing.markup
-    assert small.explanations.examples is None
+    assert small.of("explanations").examples is None
 
 
 def test_no_bound_is_drawn_as_a_number(small: Report) -> None:
@@ -145,11 +142,10 @@ def test_no_bound_is_drawn_as_a_number(small: Report) -> None:
 
 def test_what_is_not_there_has_no_chapter() -> None:
     report = build(explanation_results.bare())
-    assert report.explanations is not None
     ids = [section.id for section in sections(report, paper=False)]
     assert "explained" in ids
     assert not {"reasons", "where", "agreement", "against", "examples"} & set(ids)
-    assert ("People’s evidence", "none") in report.explanations.facts
+    assert ("People’s evidence", "none") in report.of("explanations").facts
 
 
 def test_why_there_is_no_alignment_stands_in_its_row(report: Report) -> None:
@@ -159,8 +155,7 @@ def test_why_there_is_no_alignment_stands_in_its_row(report: Report) -> None:
 
 
 def test_one_reason_for_no_correlation_is_told_once(report: Report) -> None:
-    assert report.explanations is not None
-    table = next(t for t in tables_of(report.explanations) if t.id == "accuracy-numbers")
+    table = next(t for t in tables_of(report.of("explanations")) if t.id == "accuracy-numbers")
     assert len(table.rows) == 1
     assert table.rows[0][-1] == "2 points, and 3 are needed"
 

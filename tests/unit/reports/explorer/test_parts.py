@@ -16,17 +16,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from audit.results.parts.concept_part import SHARED as OF_CONCEPTS
-from audit.results.parts.entailment_part import SHARED as OF_TUPLES
-from audit.results.parts.explanation_part import SHARED as OF_EXPLANATIONS
+from audit.concepts.analysis import SHARED as OF_CONCEPTS
+from audit.entailment.analysis import SHARED as OF_TUPLES
+from audit.explanations.analysis import SHARED as OF_EXPLANATIONS
 from audit.runs.exploring.opened_run import open_run, open_shared
 from fixtures.explored import Visitor, entered
 from fixtures.once import filled_once
 from fixtures.part_runs import HOSTILE, PARTS, write_part_runs
 from fixtures.sealed_files import reseal
+from reports.chapters.analyses import OF_NAME
 from reports.explorer.plain_files import write_plain_files
 from reports.explorer.site import Site, node_address
-from reports.explorer.views.parts import CHAPTERS, TABLES
 from reports.words.parts import Node
 from tests.unit.reports.explorer.test_links import follow_all
 from tests.unit.reports.explorer.test_pages import rows_of
@@ -88,7 +88,11 @@ def test_the_page_has_the_chapters_on_its_part_and_all_tables_that_have_rows(
     report = visitors[part].get("/report").text
 
     chapters = re.findall(r'<section class="section" id="(\w+)"', text)
-    told = [name for name in CHAPTERS[part] if f'<section class="section" id="{name}"' in report]
+    told = [
+        name
+        for name, *_ in OF_NAME[part].sections
+        if f'<section class="section" id="{name}"' in report
+    ]
     assert sorted(chapters) == sorted([*told, "tables"])
     assert len(told) > 3
     assert HOSTILE not in text
@@ -269,7 +273,7 @@ def test_the_shared_view_has_the_chapters_and_nothing_else(
         text = visitor.get(f"/{part}").text
         assert "<strong>Shared view.</strong>" in text
         assert f'href="/{part}/' not in text
-        assert f'<section class="section" id="{CHAPTERS[part][0]}"' in text
+        assert f'<section class="section" id="{OF_NAME[part].sections[0].id}"' in text
         for name in (*tables(runs, part), "tuple", "no-such"):
             answer = visitor.get(f"/{part}/{name}", csv=name)
             assert answer.status == 404
@@ -282,7 +286,7 @@ def test_the_shared_view_has_the_chapters_and_nothing_else(
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_table_that_a_run_may_have_is_described(runs: Path, part: str) -> None:
-    described = [name for names in TABLES[part].values() for name in names]
+    described = [name for names in OF_NAME[part].tables.values() for name in names]
 
     assert len(described) == len({*described})
     assert {*described} >= SAID[part] | {*tables(runs, part)}

@@ -1,0 +1,268 @@
+"""Concepts in a run: representations read, tested, checked, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from audit.base.errors import InputError, first_cases
+from audit.base.plurals import counted
+from audit.base.progress import Progress
+from audit.checks.analysis import FileAnalysis
+from audit.checks.check import Check
+from audit.concepts.checks import concept_absent, concept_entangled, concept_unused
+from audit.concepts.facets import Facets, facets_from_depths, join_facets, read_facets
+from audit.concepts.measure import measure_concepts
+from audit.concepts.measurements import ConceptMeasurements
+from audit.concepts.mistakes import with_mistakes
+from audit.concepts.reading.reading import read_representations
+from audit.concepts.representations import Representations
+from audit.concepts.settings import Testing
+from audit.concepts.title_facets import facets_from_titles
+from audit.data.dataset import LabelDataset
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.labels_alone import labels_alone
+from audit.measure.measure import Measurements
+from audit.results.parts.analysis_part import AnalysisPart
+from audit.results.shared_tables import SharedTable
+
+_TEST = ("test", "dimension", "seen", "ablation", "probe")
+
+SHARED: Mapping[str, SharedTable] = {
+    "tests": SharedTable((*_TEST, "verdict", "interval_verdict", "reason", "parts"), (), ()),
+    "parts": SharedTable(
+        (*_TEST, "read", "requirement", "verdict", "interval_verdict", "classes", "seeds"),
+        (
+            "accuracy", "low", "high", "low_90", "high_90", "chance", "auc", "p_above_chance",
+            "q_above_chance",
+        ),
+        ("instances",),
+    ),
+    "values": SharedTable(
+        (*_TEST, "read", "seed", "verdict"), ("accuracy", "chance"), ("instances",)
+    ),
+    "classes": SharedTable(("class", "labels", "concepts"), (), ("instances",)),
+    "dimensions": SharedTable(
+        ("dimension", "kind", "concepts", "slices", "reason"),
+        ("chance",),
+        ("instances", "without_concept", "several_concepts"),
+    ),
+    "controls": SharedTable(
+        ("dimension", "judged", "seed"),
+        ("chance", "linear", "auc", "control_task", "selectivity", "nonlinear", "random_network"),
+        (),
+    ),
+    "layer_curves": SharedTable(
+        ("layer", "place", "measure", "dimension", "seeds"),
+        ("value", "low", "high", "chance"),
+        ("instances",),
+    ),
+    "iterations": SharedTable(
+        ("dimension", "ablation", "iteration", "read", "probe", "seed", "removed"),
+        ("accuracy", "chance", "variance_kept"),
+        (),
+    ),
+    "nodes": SharedTable(
+        (
+            "node", "title", "depth", "parent", "siblings", "sibling", "family", "state",
+            "best_layer", "folded_into",
+        ),
+        (
+            "readable", "readable_low", "readable_high", "absent_p", "absent_q", "separable",
+            "separable_low", "separable_high", "entangled_p", "entangled_q", "probed", "predicted",
+            "unused", "unused_low", "unused_high", "unused_p", "unused_q", "best_separable",
+        ),
+        ("instances", "sibling_instances", "taken_for_sibling", "sibling_taken_for_it"),
+    ),
+}  # fmt: skip
+"""What is shared of every table, by its name; `measurements` says what the columns are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Concepts(FileAnalysis[ConceptMeasurements]):
+    """Representations as read, and how they are to be tested."""
+
+    name: ClassVar[str] = "concepts"
+    format: ClassVar[str] = "representations"
+    stated_by: ClassVar[type[Testing]] = Testing
+    checks: ClassVar[tuple[Check, ...]] = (
+        concept_absent.CHECK,
+        concept_entangled.CHECK,
+        concept_unused.CHECK,
+    )
+
+    representations: Representations
+    facets: Facets | None
+    baseline: Representations | None
+    settings: Testing
+
+    @classmethod
+    def read(cls, settings: Testing, progress: Progress) -> Self:
+        """Read representations, facets and a baseline.
+
+        Raises:
+            InputError: If nothing says what the concepts of labels are.
+        """
+        if not (settings.facets or settings.titles or settings.depths):
+            raise InputError(
+                "the concepts of labels are required",
+                found="no table of facets, no titles and no depths",
+                hint="--facets FILE, --facets-from-titles, or --depth 1",
+            )
+        progress("reading representations")
+        return cls(
+            read_representations(settings.representations),
+            None if settings.facets is None else read_facets(settings.facets),
+            None if settings.baseline is None else read_representations(settings.baseline),
+            settings,
+        )
+
+    def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
+        """The labels of the instances as a dataset; without a hierarchy, all are below one root."""
+        instances = self.representations.instances.sort("id")
+        rows = instances.select(instance="id", label="labels").explode("label")
+        return labels_alone(
+            rows.drop_nulls("label").unique(maintain_order=True),
+            instances["id"],
+            self.format,
+            (Path(self.settings.representations),),
+            hierarchy,
+        )
+
+    def measure(self, measured: Measurements, seed: int, progress: Progress) -> ConceptMeasurements:
+        """Test the concepts of labels as nodes."""
+        dataset = measured.loaded.dataset
+        hierarchy, settings = dataset.hierarchy, self.settings
+        node_of = dict(dataset.mappings.select("label", "node").iter_rows())
+        placed = _with_nodes(self.representations, node_of)
+        _refuse_other_instances(placed, dataset)
+        answers = _answers_of_run(measured, placed)
+        concepts = measure_concepts(
+            placed,
+            self._facets(hierarchy, set(placed.instances["labels"].explode().drop_nulls())),
+            hierarchy,
+            layer=settings.layer,
+            baseline=None if self.baseline is None else _with_nodes(self.baseline, node_of),
+            answers=answers,
+            seeds=settings.seeds,
+            seed=seed,
+            progress=progress,
+        )
+        nodes = with_mistakes(concepts.nodes, placed, hierarchy, answers)
+        return replace(concepts, nodes=nodes)
+
+    def kept(self, found: ConceptMeasurements, measured: Measurements) -> AnalysisPart:
+        """Every table; accuracies by seed and class are never shared."""
+        facts = _facts(self, found)
+        return AnalysisPart(
+            name=self.name,
+            facts=facts,
+            totals={"instances": facts["instances"]},
+            frames=dict(_frames(found, measured.hierarchy)),
+            rules=SHARED,
+            restricted={"points": found.points},
+        )
+
+    def _facets(self, hierarchy: Hierarchy, labels: Collection[str]) -> Facets:
+        settings = self.settings
+        tables = [] if self.facets is None else [self.facets]
+        if settings.titles:
+            tables.append(facets_from_titles(hierarchy, labels))
+        if settings.depths:
+            tables.append(facets_from_depths(hierarchy, settings.depths))
+        facets = join_facets(*tables)
+        if not facets.kinds:
+            raise InputError(
+                "words that recur in titles of labels below several parents, and cross, are"
+                " required where titles say what the concepts are",
+                found=f"none in the titles of {counted(len(labels), 'labels')}",
+                hint="give a table of concepts by --facets, or name a depth",
+            )
+        return facets
+
+
+def _with_nodes(
+    representations: Representations, node_of: Mapping[str, str | None]
+) -> Representations:
+    """Representations with labels and predictions as the hierarchy writes them, where it has them.
+
+    A code set may write a label in several ways; facets and predictions are compared by node.
+    """
+    known = {label: node for label, node in node_of.items() if node is not None}
+    written = pl.element().replace(known)
+    instances = representations.instances.with_columns(
+        pl.col("labels").list.eval(written), pl.col("prediction").replace(known)
+    )
+    head = representations.head
+    if head is not None:
+        head = replace(head, classes=tuple(known.get(label, label) for label in head.classes))
+    return replace(representations, instances=instances, head=head)
+
+
+def _refuse_other_instances(placed: Representations, dataset: LabelDataset) -> None:
+    ids, known = placed.instances["id"], dataset.instances["instance"]
+    if not ids.is_in(known.implode()).any():
+        raise InputError(
+            "representations and labels of the same instances are required, by their ids",
+            found=f"no id in common: {first_cases(ids)}, and {first_cases(known)}",
+            hint="without --labels, the labels of the representations are taken",
+        )
+
+
+def _answers_of_run(measured: Measurements, placed: Representations) -> pl.Series | None:
+    """What the run's predictions decide for each instance; null for one that they lack."""
+    if measured.model is None:
+        return None
+    model = measured.model
+    names = pl.Series(measured.hierarchy.nodes, dtype=pl.String)
+    row, column = model.decided.nonzero()
+    ids = pl.Series(model.predictions.instances, dtype=pl.String)
+    given = pl.DataFrame({"id": ids.gather(row), "answers": names.gather(column)})
+    given = given.group_by("id").agg("answers")
+    asked = placed.instances.select("id").with_columns(asked=pl.col("id").is_in(ids.implode()))
+    answered = asked.join(given, on="id", how="left", maintain_order="left")
+    nothing = pl.lit([], pl.List(pl.String))
+    return answered.select(
+        pl.when("asked").then(pl.col("answers").fill_null(nothing)).alias("answers")
+    ).to_series()
+
+
+def _facts(concepts: Concepts, tested: ConceptMeasurements) -> Mapping[str, Any]:
+    representations, settings = concepts.representations, concepts.settings
+    instances = representations.instances
+    ledger = dict(tested.ledger)
+    sources = {"file": settings.facets, "titles": settings.titles, "depths": settings.depths}
+    predicted = instances["prediction"].null_count() < len(instances)
+    return {
+        "instances": ledger.pop("read"),
+        "used": ledger.pop("used"),
+        "labels": instances["labels"].explode().n_unique(),
+        "classes": len(tested.classes),
+        "layers": list(tested.layers),
+        "layer": tested.layer,
+        "features": {name: of.shape[1] for name, of in representations.layers.items()},
+        "baseline": tested.baseline,
+        "predictor": tested.predictor,
+        "answers_from": tested.answers_from,
+        "predicted": predicted or representations.head is not None,
+        "pairs": instances["pair"].null_count() < len(instances),
+        "parameters": tested.parameters,
+        "left_out": ledger,
+        "facets_from": " and ".join(name for name, given in sources.items() if given),
+    }
+
+
+def _frames(
+    tested: ConceptMeasurements, hierarchy: Hierarchy
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    titles = {
+        node: title or None for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True)
+    }
+    title = pl.col("node").replace_strict(titles, default=None, return_dtype=pl.String)
+    for name in SHARED:
+        frame: pl.DataFrame = getattr(tested, name)
+        yield name, frame.with_columns(title=title) if name == "nodes" else frame

@@ -1,0 +1,378 @@
+"""Entailment graphs in a run: tuples read, measured, checked, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from audit.base.errors import InputError
+from audit.base.progress import Progress
+from audit.checks.analysis import FileAnalysis
+from audit.checks.check import Check
+from audit.data.dataset import LabelDataset
+from audit.data.records import Records
+from audit.entailment.checks import (
+    annotator_outlier,
+    catch_all,
+    contradiction,
+    cycle,
+    generation_mismatch,
+    head_in_two_splits,
+    near_duplicate,
+    redundant_edge,
+    tail_mismatch,
+    transitivity,
+    weak_label,
+)
+from audit.entailment.corrections import corrections, write_corrected
+from audit.entailment.dataset import EntailmentDataset
+from audit.entailment.detection.predictions import (
+    read_validity_predictions,
+    together,
+)
+from audit.entailment.generation.generations import read_generations
+from audit.entailment.generation.ratings import read_ratings
+from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
+from audit.entailment.prompting.answers import answer_texts, read_answers
+from audit.entailment.reading.answer_columns import refuse_foreign
+from audit.entailment.reading.columns import ELEMENTS
+from audit.entailment.reading.reading import read_entailment
+from audit.entailment.settings import Entailing
+from audit.hierarchies.formats.wordnet import read_wordnet
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.labels_alone import labels_alone
+from audit.measure.measure import Measurements
+from audit.results.parts.analysis_part import AnalysisPart
+from audit.results.result import AuditResult
+from audit.results.shared_tables import SharedTable
+
+SHOWN = 20
+"""Rows of a table of cases that are shared, the first of each relation; a run keeps all."""
+_ANSWERING = ("kind", "model", "trained_on", "relation", "split")
+_CASE = ("relation", "instance", "concept")
+
+_SHARE = ("share", "low", "high")
+
+SHARED: Mapping[str, SharedTable] = {
+    "quality_totals": SharedTable(("relation", "split"), _SHARE, ("tuples", "valid")),
+    "quality_diversity": SharedTable(
+        ("relation",),
+        (
+            "unique",
+            "unique_without_penalty",
+            "unique_edges",
+            "unique_edges_without_penalty",
+            "social",
+            "social_low",
+            "social_high",
+        ),
+        ("tuples", "vocabulary", "edges", "heads", "social_heads"),
+    ),
+    "quality_references": SharedTable(
+        ("relation", "split"), ("references",), ("valid", "instances", "identified")
+    ),
+    "quality_generation_set": SharedTable(
+        ("relation",),
+        (),
+        ("valid", "generation", "both", "only_detection", "only_generation", "not_valid"),
+    ),
+    "quality_consistency": SharedTable(("relation", "fault"), _SHARE, ("tuples", "faulty")),
+    "quality_shared_keys": SharedTable(("split", "other"), _SHARE, ("keys", "shared")),
+    "quality_near": SharedTable(("split", "other"), _SHARE, ("heads", "near", "same_instance")),
+    "quality_agreement": SharedTable(
+        ("relation", "measure", "reason"), ("value", "low", "high"), ("tuples", "votes")
+    ),
+    "quality_weak": SharedTable(("relation",), _SHARE, ("tuples", "weak", "ties", "against")),
+    "quality_annotators": SharedTable(
+        ("annotator",),
+        (
+            "rate",
+            "low",
+            "high",
+            "others",
+            "difference",
+            "difference_low",
+            "difference_high",
+            "sensitivity",
+            "specificity",
+            "p_value",
+            "q_value",
+        ),
+        ("votes", "compared", "agreeing"),
+        SHOWN,
+    ),
+    "graph_relations": SharedTable(
+        ("relation", "deepest", "most_children"),
+        ("mean_depth", "mean_children"),
+        (
+            "tuples",
+            "self_edges",
+            "texts",
+            "edges",
+            "valid_edges",
+            "denied_edges",
+            "contradictory_edges",
+            "components",
+            "synonym_components",
+            "texts_on_cycles",
+            "chains",
+            "chains_valid",
+            "chains_denied",
+            "chains_open",
+            "redundant_edges",
+            "tops",
+            "leaves",
+        ),
+    ),
+    "graph_shape": SharedTable(("relation", "measure", "value"), (), ("texts",)),
+    "graph_components": SharedTable(
+        ("relation", "first", "synonyms", "one_context", "head", "cycle"),
+        (),
+        ("texts", "edges"),
+        SHOWN,
+        "relation",
+    ),
+    "graph_contradictions": SharedTable(
+        (*_CASE, "kind", "one_context", "head"), (), ("valid", "invalid"), SHOWN, "relation"
+    ),
+    "graph_violations": SharedTable(
+        (*_CASE, "through", "one_context", "head"), (), ("invalid", "chains"), SHOWN, "relation"
+    ),
+    "graph_redundant": SharedTable((*_CASE, "through"), (), ("valid",), SHOWN, "relation"),
+    "graph_concepts": SharedTable(
+        ("relation", "concept", "says_nothing", "catch_all"),
+        ("share", "share_low", "share_high", "typical", "excess"),
+        ("edges", "of", "beside"),
+        SHOWN,
+        "relation",
+    ),
+    "graph_twins": SharedTable(
+        ("relation", "first", "second"),
+        ("jaccard",),
+        ("shared", "first_children", "second_children"),
+        SHOWN,
+        "relation",
+    ),
+    "graph_wordnet": SharedTable(
+        ("relation", "stated"),
+        ("share", "share_low", "share_high"),
+        ("edges", "in_wordnet", "agreeing"),
+    ),
+    "graph_lint": SharedTable(("relation", "rule", "severity", "unit", "first"), (), ("n", "of")),
+    "graph_neighbourhoods": SharedTable(
+        ("finding", "relation", "child", "parent"), (), ("valid", "invalid")
+    ),
+    "detection_measured": SharedTable(
+        (*_ANSWERING, "measure", "absent"),
+        ("value", "low", "high", "expected", "positive_share"),
+        ("n", "groups"),
+    ),
+    "detection_differences": SharedTable(
+        ("model", "trained_on", "relation", "split", "measure", "against"),
+        ("difference", "low", "high"),
+        ("n",),
+    ),
+    "detection_reliability": SharedTable(
+        (*_ANSWERING, "from", "to"), ("mean_score", "valid_share", "low", "high"), ("n",)
+    ),
+    "detection_consistency": SharedTable(
+        ("kind", "model", "trained_on", "relation"),
+        ("closed_share",),
+        ("chains", "closed", "broken", "open"),
+    ),
+    "detection_coverage": SharedTable(
+        ("model", "trained_on", "relation", "split"),
+        (),
+        ("tuples", "answered", "unparsable", "missing"),
+    ),
+    "generation_measured": SharedTable(
+        ("model", "relation", "split", "measure"), ("value", "low", "high", "references"), ("n",)
+    ),
+    "generation_coverage": SharedTable(
+        ("model", "relation", "split"), (), ("instances", "generated", "blank", "missing")
+    ),
+    "generation_ratings": SharedTable(("model", "relation", "level"), _SHARE, ("ratings", "items")),
+    "generation_agreement": SharedTable(
+        ("model", "relation", "measure"), ("value", "low", "high"), ("items", "ratings", "raters")
+    ),
+}
+"""What is shared of every table, by what measured it and its name there, where its columns are
+documented.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Entailment(FileAnalysis[EntailmentMeasurements]):
+    """Tuples as read, and what is measured with them."""
+
+    name: ClassVar[str] = "entailment"
+    format: ClassVar[str] = "entailment"
+    stated_by: ClassVar[type[Entailing]] = Entailing
+    checks: ClassVar[tuple[Check, ...]] = (
+        tail_mismatch.CHECK,
+        head_in_two_splits.CHECK,
+        near_duplicate.CHECK,
+        generation_mismatch.CHECK,
+        weak_label.CHECK,
+        annotator_outlier.CHECK,
+        contradiction.CHECK,
+        cycle.CHECK,
+        transitivity.CHECK,
+        redundant_edge.CHECK,
+        catch_all.CHECK,
+    )
+
+    dataset: EntailmentDataset
+    beside: Beside
+    settings: Entailing
+
+    @classmethod
+    def read(cls, settings: Entailing, progress: Progress) -> Self:
+        """Read tuples, and what comes with them.
+
+        Raises:
+            InputError: If METEOR is to be measured without a WordNet, there are ratings of nothing,
+                or a model names no tuple that there is.
+        """
+        if settings.meteor and settings.wordnet is None:
+            raise InputError("METEOR needs a WordNet", found="none", hint="--wordnet FOLDER")
+        if settings.ratings is not None and not settings.generations:
+            raise InputError("--ratings goes with --generations", found="no generated concepts")
+        progress("reading tuples")
+        dataset = read_entailment(settings.files, settings.kind, settings.columns)
+        predictions = _predictions(settings)
+        generations = read_generations(settings.generations) if settings.generations else None
+        ids = dataset.tuples["id"]
+        refuse_foreign(predictions.frame, ids, predictions.sources)
+        if generations is not None:
+            refuse_foreign(generations.frame, ids, generations.sources)
+        beside = Beside(
+            positives=_positives(settings),
+            predictions=predictions,
+            generations=generations,
+            ratings=None if settings.ratings is None else read_ratings([settings.ratings]),
+            wordnet=None if settings.wordnet is None else read_wordnet(settings.wordnet),
+            meteor=settings.wordnet if settings.meteor else None,
+        )
+        return cls(dataset, beside, settings)
+
+    def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
+        """The tuples as instances, each with its relation as label; refused ones are bad rows."""
+        rows = self.dataset.tuples.select(instance="id", label="relation").sort("instance")
+        refused = pl.DataFrame({"refused": ["bad_row"] * sum(self.dataset.refused.values())})
+        return labels_alone(
+            pl.concat([rows, refused.cast(pl.String)], how="diagonal"),
+            rows["instance"],
+            self.format,
+            self.dataset.sources,
+            hierarchy,
+        )
+
+    def measure(
+        self, measured: Measurements, seed: int, progress: Progress
+    ) -> EntailmentMeasurements:
+        """Measure the graph, its dataset, and predictions on it."""
+        return measure_entailment(self.dataset, self.beside, progress)
+
+    def kept(self, found: EntailmentMeasurements, measured: Measurements) -> AnalysisPart:
+        """Every table; of cases the first ones are shared."""
+        tables = dict(_tables(found))
+        rate = measured.policy.false_discovery_rate.value
+        tables["corrections"] = corrections(found, rate)
+        if self.settings.answers:
+            tables["answers"] = answer_texts(self.settings.answers)
+        restricted = {name: frame for name, frame in tables.items() if name not in SHARED}
+        facts = _facts(self, found, tuple(restricted))
+        return AnalysisPart(
+            name=self.name,
+            facts=facts,
+            totals={"instances": facts["tuples"]},
+            frames={name: frame for name, frame in tables.items() if name in SHARED},
+            rules=SHARED,
+            restricted=restricted,
+            called="tuples",
+        )
+
+
+def _positives(settings: Entailing) -> EntailmentDataset | None:
+    """The generation set, its elements in columns of the same names as those of the tuples."""
+    if settings.positives is None:
+        return None
+    columns = {name: column for name, column in settings.columns.items() if name in ELEMENTS}
+    return read_entailment(settings.positives, settings.kind, columns, labelled=False)
+
+
+def _predictions(settings: Entailing) -> Records:
+    """Predicted validity, and answers to prompts."""
+    read = []
+    if settings.predictions:
+        read.append(read_validity_predictions(settings.predictions))
+    if settings.answers:
+        read.append(read_answers(settings.answers))
+    return together(read)
+
+
+def write_corrected_files(
+    result: AuditResult, settings: Entailing, folder: Path
+) -> Mapping[str, int]:
+    """Write copies of the files of a run with its corrections, those to review left out.
+
+    Args:
+        result: The result of an audit of an entailment graph.
+        settings: The settings of its analysis.
+        folder: A folder that does not exist.
+
+    Returns:
+        The corrections that were made, and those that are left to people, by ``action``.
+    """
+    part = result.analysis(Entailment.name)
+    if part is None:
+        raise ValueError("an audit of an entailment graph is required")
+    proposed = part.restricted["corrections"].lazy().collect()
+    dataset = read_entailment(settings.files, settings.kind, settings.columns)
+    write_corrected(dataset, proposed, folder, settings.kind, settings.columns)
+    return dict(proposed["action"].value_counts().iter_rows())
+
+
+def _tables(entailed: EntailmentMeasurements) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Every table, named by what measured it."""
+    for room in ("quality", "graph", "detection", "generation"):
+        measured = getattr(entailed, room)
+        if measured is None:
+            continue
+        for field in fields(measured):
+            value = getattr(measured, field.name)
+            if isinstance(value, pl.DataFrame):
+                yield f"{room}_{field.name}", value
+
+
+def _facts(
+    entailment: Entailment, entailed: EntailmentMeasurements, restricted: tuple[str, ...]
+) -> Mapping[str, Any]:
+    dataset, settings = entailment.dataset, entailment.settings
+    tuples = dataset.tuples
+    detection, generation = entailed.detection, entailed.generation
+    return {
+        "tuples": tuples.height,
+        "rows_read": dataset.rows_read,
+        "refused": dict(dataset.refused),
+        "files": len(dataset.sources),
+        "kind": settings.kind,
+        "relations": tuples["relation"].n_unique(),
+        "splits": tuples["split"].drop_nulls().n_unique(),
+        "voted": tuples["votes"].count(),
+        "annotators": dataset.votes["annotator"].n_unique(),
+        "generation_set": settings.positives is not None,
+        "parameters": entailed.quality.parameters,
+        "wordnet": settings.wordnet is not None,
+        "models": detection.coverage["model"].n_unique(),
+        "predictions": dict(detection.ledger),
+        "threshold": detection.threshold,
+        "generations": dict(generation.ledger) if generation else None,
+        "ratings": dict(generation.rating_ledger) if generation else None,
+        "restricted": list(restricted),
+    }

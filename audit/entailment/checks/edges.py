@@ -1,0 +1,96 @@
+"""What checks of the graph's edges have in common: their tuples as cases, texts in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.disclosure import Quantity, count, derived
+from audit.engine.statistics.intervals import wilson
+from audit.entailment.graph.neighbourhoods import ONE
+from audit.entailment.measure import EntailmentMeasurements
+from audit.measure.measure import Measurements
+
+EDGE = ("relation", "instance", "concept")
+LONGEST = 60
+"""Characters of a text that a sentence quotes."""
+BEFORE = 15
+"""Characters that are quoted before the first difference of two long texts, and the word there."""
+QUOTED = 3
+"""Cases that a sentence quotes."""
+_PLAIN = str.maketrans("{}[]", "()()")
+
+
+def quoted(text: str) -> str:
+    """A text in quotation marks, cut if long, without characters that have a meaning in templates.
+
+    >>> quoted("a {wild}  animal")
+    '“a (wild) animal”'
+    """
+    plain = " ".join(text.translate(_PLAIN).split())
+    return f"“{plain if len(plain) <= LONGEST else plain[: LONGEST - 1].rstrip() + '…'}”"
+
+
+def quoted_apart(one: str, other: str) -> tuple[str, str]:
+    """Two texts in quotation marks, cut if long so that their first difference is still there.
+
+    Case is no difference.
+
+    >>> quoted_apart("a very long text " * 4 + "ends", "a very long text " * 4 + "begins")
+    ('“…very long text ends”', '“…very long text begins”')
+    """
+    one, other = (" ".join(text.split()) for text in (one, other))
+    start = 0
+    if max(len(one), len(other)) > LONGEST:
+        pairs = enumerate(zip(one.lower(), other.lower(), strict=False))
+        first = next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+        start = one.rfind(" ", 0, max(first - BEFORE, 0)) + 1
+    cut = "…" if start else ""
+    return quoted(cut + one[start:]), quoted(cut + other[start:])
+
+
+def arrows(texts: Iterable[str]) -> str:
+    """Texts along edges: ``“a” → “b”``."""
+    return " → ".join(map(quoted, texts))
+
+
+def under(head: str | None) -> str:
+    """The head that a case was judged under, in brackets; nothing where that is the instance."""
+    return "" if head is None else f" (under {quoted(head)})"
+
+
+def where_judged(row: Mapping[str, Any]) -> str:
+    """Whether the edges of a finding were judged under one head, as the end of a clause."""
+    if not row["one_context"]:
+        return " under different heads, where a text may mean different things"
+    return "" if row["head"] is None else " under the same head"
+
+
+def edges_of(k: int, n: int) -> dict[str, Quantity]:
+    """So many of n edges as evidence, with the share and its Wilson interval."""
+    low, high = wilson(k, n)
+    values = {"share": k / n, "low": low, "high": high}
+    shares = {name: derived(value, "edges") for name, value in values.items()}
+    return {"edges": count(k, n), "of": Quantity(n), **shares}
+
+
+def tuples_of(measured: Measurements, edges: pl.DataFrame) -> pl.DataFrame:
+    """The tuples that state some edges, given by the columns `EDGE`."""
+    return measured.of(EntailmentMeasurements).dataset.tuples.join(
+        edges.select(EDGE), on=EDGE, how="semi"
+    )
+
+
+def cases_of(measured: Measurements, tuples: pl.DataFrame) -> IntArray:
+    """The instances of the audit that some tuples are, ascending."""
+    ids = measured.loaded.dataset.instances["instance"]
+    return np.flatnonzero(ids.is_in(tuples["id"].implode()).to_numpy()).astype(np.int64)
+
+
+def of_key(table: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
+    """The rows of a finding whose key is a relation and whether one context is enough."""
+    return table.filter((pl.col("relation") == key[0]) & (pl.col("one_context") == (key[1] == ONE)))

@@ -1,0 +1,262 @@
+"""Explanations in a run: read, measured, checked, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from audit.base.memory import give_back_freed_memory
+from audit.base.progress import Progress
+from audit.checks.analysis import FileAnalysis
+from audit.checks.check import Check
+from audit.data.dataset import LabelDataset
+from audit.explanations.attributions import Attributions
+from audit.explanations.checks import evidence_ignored, methods_disagree, unfaithful
+from audit.explanations.faithful_rows import read_faithfulness
+from audit.explanations.measure import ExplanationMeasurements, measure_explanations
+from audit.explanations.reading.reading import read_attributions
+from audit.explanations.settings import Explaining
+from audit.explanations.shown_examples import EXAMPLES, shown_examples
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.labels_alone import labels_alone
+from audit.measure.measure import Measurements
+from audit.results.parts.analysis_part import AnalysisPart, Headline
+from audit.results.shared_tables import SharedTable
+
+_COMPARED = ("model", "first", "second", "together", "methods", "rule", "k")
+_AGREEMENT = (
+    "agreement", "low", "high", "chance_sizes", "chance_permuted", "above_chance", "above_low",
+    "above_high", "corrected_sizes", "corrected_permuted",
+)  # fmt: skip
+
+SHARED: Mapping[str, SharedTable] = {
+    "alignment": SharedTable(
+        ("method", "model", "oracle", "subset", "absent", "family"),
+        (
+            "delta_a", "low", "high", "correlation", "delta_a_zeros", "p_t", "p_permutation", "q",
+            "undefined_share",
+        ),
+        ("clusters", "examples"),
+    ),
+    "oracles": SharedTable(
+        ("method", "oracle", "other"),
+        ("spearman", "pearson", "mean_spearman", "low", "high"),
+        ("examples",),
+    ),
+    "accuracy": SharedTable(
+        ("method", "oracle", "subset", "n", "models", "absent"), ("r", "low", "high", "p"), ()
+    ),
+    "agreement": SharedTable(
+        _COMPARED, _AGREEMENT, ("n",)
+    ),
+    "lengths": SharedTable(
+        ("tokens_from", "tokens_to", *_COMPARED), _AGREEMENT, ("n",)
+    ),
+    "differences": SharedTable(
+        ("model", "first", "second", "k"),
+        ("dynamic", "fixed", "difference", "low", "high"),
+        ("n",),
+    ),
+    "gains": SharedTable(("model", "method", "pairs", "k"), ("gain", "low", "high"), ("n",)),
+    "chosen": SharedTable(
+        ("model", "method", "k"),
+        ("tokens", "peaks", "low", "high", "sd", "permuted_peaks", "tied", "constant"),
+        ("n",),
+    ),
+    "runs": SharedTable(
+        ("model", "seed", "median"), ("difference", "low", "high", "per_token"), ("instances",)
+    ),
+    "plausibility": SharedTable(
+        ("method", "model", "metric"), ("value", "low", "high", "chance"), ("n",)
+    ),
+    "faithfulness": SharedTable(
+        ("method", "model", "metric"),
+        ("value", "low", "high", "random", "above_random", "above_low", "above_high"),
+        ("n",),
+    ),
+    "randomised": SharedTable(
+        ("method", "model"),
+        (
+            "correlation", "low", "high", "absolute_correlation", "absolute_low", "absolute_high",
+        ),
+        ("n",),
+    ),
+    "models": SharedTable(
+        ("method", "oracle", "model", "reference", "warnings", "absent"),
+        ("estimate", "error", "low", "high", "p", "cov_re", "residual_variance"),
+        ("examples",),
+    ),
+    "branches": SharedTable(
+        ("node", "title", "depth", "model", "method", "measure", "family"),
+        (
+            "mean", "low", "high", "rest", "difference", "difference_low", "difference_high",
+            "smallest", "p_value", "q_value",
+        ),
+        ("instances", "examples"),
+    ),
+    "examples": SharedTable(tuple(EXAMPLES), (), (), records=True),
+}  # fmt: skip
+"""What is shared of every table, by its name."""
+
+
+def headlines(k: int) -> tuple[Headline, ...]:
+    """Delta-A on all examples, agreement by peaks and at the main k, plausibility, faithfulness;
+    and what nodes are compared by, as means of all methods.
+    """
+    model = ("model", "model")
+    method = (("method", "method"), model)
+    compared = (("method", "first"), ("method", "together"), ("other", "second"), model, ("k", "k"))
+    every, main, means = {"subset": ["all"]}, {"k": [None, k]}, {"method": [None]}
+    oracle = (*method, ("oracle", "oracle"))
+    return (
+        Headline("alignment", "delta_a", "clusters", oracle, "delta_a", where=every),
+        Headline("agreement", "agreement", "n", compared, "agreement", where=main),
+        Headline("plausibility", "value", "n", method, called="metric"),
+        Headline("faithfulness", "value", "n", method, called="metric"),
+        Headline("branches", "mean", "instances", (model,), "", "measure", "node", means),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Explanations(FileAnalysis[ExplanationMeasurements]):
+    """Attributions as read, and how they are to be measured."""
+
+    name: ClassVar[str] = "explanations"
+    format: ClassVar[str] = "attributions"
+    stated_by: ClassVar[type[Explaining]] = Explaining
+    checks: ClassVar[tuple[Check, ...]] = (
+        evidence_ignored.CHECK,
+        methods_disagree.CHECK,
+        unfaithful.CHECK,
+    )
+
+    attributions: Attributions
+    faithful: pl.DataFrame | None
+    random: Attributions | None
+    settings: Explaining
+
+    @classmethod
+    def read(cls, settings: Explaining, progress: Progress) -> Self:
+        """Read attributions, evidence and faithfulness."""
+        progress("reading attributions")
+        attributions = read_attributions(
+            settings.attributions,
+            settings.evidence,
+            word_pieces=settings.word_pieces,
+            stop_words=settings.stop_words,
+        )
+        faithful = random = None
+        if settings.faithfulness is not None:
+            faithful = read_faithfulness(settings.faithfulness, attributions)
+        if settings.randomised is not None:
+            random = read_attributions(settings.randomised, word_pieces=settings.word_pieces)
+        give_back_freed_memory()
+        return cls(attributions, faithful, random, settings)
+
+    def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
+        """The explained labels as a dataset; without a hierarchy, all are below one root."""
+        pairs = self.attributions.rows.select(instance="id", label="target").unique()
+        rows = pairs.sort("instance", "label")
+        instances = rows["instance"].unique(maintain_order=True)
+        sources = self.attributions.sources[:1]
+        return labels_alone(rows, instances, self.format, sources, hierarchy)
+
+    def measure(
+        self, measured: Measurements, seed: int, progress: Progress
+    ) -> ExplanationMeasurements:
+        """Measure explanations of labels that are nodes."""
+        settings, labels = self.settings, measured.loaded.dataset
+        return measure_explanations(
+            self.attributions,
+            labels.hierarchy,
+            dict(labels.mappings.select("label", "node").iter_rows()),
+            faithful=self.faithful,
+            random=self.random,
+            informed=settings.informed or None,
+            reference_model=settings.reference_model,
+            only=settings.only,
+            draws=settings.draws,
+            seed=seed,
+            progress=progress,
+        )
+
+    def kept(self, found: ExplanationMeasurements, measured: Measurements) -> AnalysisPart:
+        """Every table; the words of examples are shared where the settings say so."""
+        labels = measured.loaded.dataset
+        facts = _facts(found, self.settings, labels)
+        shown = SHARED["examples"]._replace(most=None if self.settings.text else 0)
+        frames = dict(_frames(found, labels.hierarchy)) | {"examples": shown_examples(found)}
+        return AnalysisPart(
+            name=self.name,
+            facts=facts,
+            totals={name: facts[name] for name in ("instances", "examples")},
+            frames=frames,
+            rules={**SHARED, "examples": shown},
+            restricted={"nodes": found.nodes},
+            headlines=headlines(found.agreement.k),
+        )
+
+
+def _facts(
+    explained: ExplanationMeasurements, settings: Explaining, labels: LabelDataset
+) -> Mapping[str, Any]:
+    attributions = explained.attributions
+    rows, ledger = attributions.rows, dict(attributions.ledger)
+    read, kept = ledger.pop("rows_read", len(rows)), ledger.pop("rows_kept", len(rows))
+    known = rows["id"].is_in(labels.instances["instance"].implode())
+    evidence = attributions.evidence
+    return {
+        "rows_read": read,
+        "rows": kept,
+        "left_out": ledger,
+        "instances": rows["id"].n_unique(),
+        "examples": rows.select("id", "target").n_unique(),
+        "instances_without_labels": rows.filter(~known)["id"].n_unique(),
+        "labels": rows["target"].n_unique(),
+        "methods": rows["method"].unique().sort().to_list(),
+        "models": rows["model"].unique().sort().to_list(),
+        "seeds": rows.select("model", "seed").n_unique(),
+        "evidence": None if evidence is None else evidence.kind,
+        "annotators": None if evidence is None else evidence.items["annotators"].max(),
+        "only": settings.only,
+        "draws": settings.draws,
+        "k": explained.agreement.k,
+        "show_text": settings.text,
+    }
+
+
+def _frames(
+    explained: ExplanationMeasurements, hierarchy: Hierarchy
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    if explained.alignment is not None:
+        yield "alignment", explained.alignment.summary
+        yield "oracles", explained.oracles
+        yield "accuracy", explained.accuracy
+    agreement = explained.agreement
+    both = [agreement.pairs, agreement.together]
+    yield "agreement", pl.concat(both, how="diagonal_relaxed")
+    yield "lengths", agreement.lengths
+    yield "differences", agreement.differences
+    yield "gains", agreement.gains
+    yield "chosen", agreement.chosen
+    yield "runs", explained.runs.runs
+    if explained.plausibility is not None:
+        yield "plausibility", explained.plausibility.means
+    if explained.faithfulness is not None:
+        yield "faithfulness", explained.faithfulness
+    if explained.randomised is not None:
+        yield "randomised", explained.randomised
+    if explained.models is not None:
+        yield "models", explained.models
+    titles = {
+        node: title or None for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True)
+    }
+    yield (
+        "branches",
+        explained.branches.with_columns(
+            title=pl.col("node").replace_strict(titles, default=None, return_dtype=pl.String)
+        ),
+    )

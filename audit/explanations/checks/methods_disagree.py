@@ -1,0 +1,79 @@
+"""methods_disagree: attribution methods that choose the same tokens hardly more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from audit.checks.check import Check, Outcome
+from audit.disclosure import Quantity, coarse, rounded
+from audit.engine.statistics.cluster_means import smallest_difference
+from audit.explanations.agreement.agreement_values import HUMAN
+from audit.explanations.branches import LEAST_INSTANCES
+from audit.explanations.measure import ExplanationMeasurements
+from audit.measure.measure import Measurements
+from audit.results.findings import Finding
+
+_NAME = "methods_disagree"
+MARGIN = 0.05
+"""Agreement above chance that is hardly any, where the 95 % interval is below it."""
+
+
+def run(measured: Measurements) -> Outcome:
+    """Report pairs of methods whose peaks agree hardly more than those of permuted scores."""
+    explained = measured.of(ExplanationMeasurements)
+    pairs = explained.agreement.pairs.filter(
+        (pl.col("rule") == "dynamic")
+        & (pl.col("second") != HUMAN)
+        & (pl.col("n") >= LEAST_INSTANCES)
+        & pl.col("above_high").is_not_null()
+    )
+    return Outcome(
+        denominator=len(pairs),
+        denominator_unit="pairs of attribution methods on ten instances or more, by model",
+        findings=tuple(
+            _finding(explained, row)
+            for row in pairs.filter(pl.col("above_high") <= MARGIN).iter_rows(named=True)
+        ),
+        not_applicable="" if len(pairs) else "no two methods both explain ten instances",
+    )
+
+
+def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
+    of_model = f", for {row['model']}" if explained.several_models else ""
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=(),
+        statement=f"{row['first']} and {row['second']} choose the same tokens hardly more often "
+        f"than by chance{of_model}: their peaks have an agreement of {{agreement}}, and "
+        "those of permuted scores {chance}, on {instances} instances.",
+        evidence={
+            "instances": coarse(row["n"], explained.instances),
+            "agreement": rounded(row["agreement"]),
+            "chance": rounded(row["chance_permuted"]),
+            "above_chance": rounded(row["above_chance"]),
+            "above_low": rounded(row["above_low"]),
+            "above_high": rounded(row["above_high"]),
+            "smallest_difference": rounded(
+                smallest_difference(row["above_low"], row["above_high"], row["n"])
+            ),
+            "margin": Quantity(MARGIN),
+        },
+        curator="Find out which of the two follows the model: compare their faithfulness, and "
+        "leave the other one out.",
+        data_user="Do not show either by itself as the reason for an answer.",
+        touched=row["n"],
+        strength=max(0.0, MARGIN - row["above_chance"]),
+        key=(row["model"], row["first"], row["second"]),
+    )
+
+
+CHECK = Check(
+    _NAME,
+    "Do any two attribution methods agree hardly more than by chance?",
+    run,
+    reads=ExplanationMeasurements,
+)

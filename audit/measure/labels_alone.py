@@ -1,0 +1,51 @@
+"""Labels that came with the files of an analysis as a dataset, where there is no other one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from audit.data.dataset import LabelDataset, map_labels
+from audit.data.label_format import INSTANCES, ROWS, RawLabels
+from audit.hierarchies.hierarchy import Hierarchy
+
+FLAT = "flat"
+"""Name of the hierarchy that has all labels below one root."""
+
+
+def labels_alone(
+    rows: pl.DataFrame,
+    instances: pl.Series,
+    format: str,
+    sources: tuple[Path, ...],
+    hierarchy: Hierarchy | None,
+) -> LabelDataset:
+    """A dataset of labels.
+
+    Args:
+        rows: ``instance, label``, each once, in order; where rows were refused before, also
+            ``refused``, the reason, and neither instance nor label.
+        instances: Every instance once, in order.
+        format: Format of the dataset, by which it is known to be these labels alone.
+        sources: The file with the labels.
+        hierarchy: The hierarchy; None to have all labels below one root.
+    """
+    own = [name for name in ROWS if name in rows.columns]
+    absent = {name: pl.lit(None, kind) for name, kind in ROWS.items() if name not in own}
+    nothing = (pl.lit(None, pl.String).alias(name) for name in INSTANCES if name != "instance")
+    raw = RawLabels(
+        rows.select(*own, **absent),
+        instances.alias("instance").to_frame().with_columns(nothing),
+        sources,
+        format=format,
+    )
+    return map_labels(raw, hierarchy or _flat(rows["label"].drop_nulls().unique().sort()))
+
+
+def _flat(labels: pl.Series) -> Hierarchy:
+    root = "all labels"
+    while root in labels:
+        root = f"({root})"
+    edges = pl.DataFrame({"child": labels, "parent": [root] * len(labels)})
+    return Hierarchy.build(edges, name="labels without a hierarchy")

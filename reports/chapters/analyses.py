@@ -1,0 +1,179 @@
+"""The chapters of each analysis: what is said of it, where, and in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from audit.results.parts.analysis_part import OTHERS
+from reports.chapters.concepts.concepts import concepts
+from reports.chapters.concepts.tests import tested_in_words
+from reports.chapters.entailment.entailment import entailment
+from reports.chapters.explanations.explanations import explanations
+from reports.chapters.labels_alone import LabelsAlone
+from reports.chapters.plain_analysis import plain_analysis
+from reports.words.entailment_words import EVIDENCE as OF_TUPLES
+from reports.words.methods import OF_CONCEPTS, OF_ENTAILMENT, OF_EXPLANATIONS, Fixed
+from reports.words.part_tables import CONCEPTS, ENTAILMENT, EXPLANATIONS, Groups, heading
+
+
+class Heading(NamedTuple):
+    """A section of the report on an analysis.
+
+    Args:
+        id: Its anchor, and the name of its template.
+        title: Its heading.
+        chapter: The attribute of the chapters that it shows; empty if it is always there.
+    """
+
+    id: str
+    title: str
+    chapter: str = ""
+
+
+@dataclass(frozen=True)
+class Chapters:
+    """How an analysis is shown.
+
+    Args:
+        name: The analysis.
+        shows: What its place in the window shows.
+        build: Makes the chapters of a shared view; None for one without the analysis.
+        sections: The sections of the report, in order.
+        format: Format of data that are its labels alone.
+        alone: How these are called.
+        fixed: Thresholds that are part of its methods.
+        tables: Its tables in words.
+        evidence: Names of evidence of its checks, in words.
+        sentence: A further sentence of the verdict on a shared view; empty without one.
+    """
+
+    name: str
+    shows: str
+    build: Callable[[Mapping[str, Any]], Any]
+    sections: tuple[Heading, ...]
+    format: str
+    alone: LabelsAlone
+    fixed: tuple[Fixed, ...]
+    tables: Groups
+    evidence: Mapping[str, str] = field(default_factory=dict)
+    sentence: Callable[[Mapping[str, Any]], str] = lambda shared: ""
+
+
+CHAPTERS = (
+    Chapters(
+        "explanations",
+        "which words the model leans on, and whether people do",
+        explanations,
+        (
+            Heading("explained", "What was explained"),
+            Heading("reasons", "Do the reasons align?", "reasons"),
+            Heading("where", "Where the reasons differ", "where"),
+            Heading("agreement", "Do the methods agree?", "agreement"),
+            Heading("against", "Against the evidence, and in the model", "evidence"),
+            Heading("examples", "Examples", "examples"),
+        ),
+        "attributions",
+        LabelsAlone(
+            "explained instance",
+            "explained labels",
+            "Explanations of labels",
+            "A row is one explained label of one instance, counted once however many methods, "
+            "models and runs explain it.",
+        ),
+        OF_EXPLANATIONS,
+        EXPLANATIONS,
+    ),
+    Chapters(
+        "concepts",
+        "which concepts the model's vectors separate",
+        concepts,
+        (
+            Heading("tested", "What was tested"),
+            Heading("matrix", "Does the model have the concepts?", "matrix"),
+            Heading("accuracies", "What the verdicts rest on", "accuracies"),
+            Heading("nodes", "Node by node", "nodes"),
+            Heading("layers", "Layer by layer", "layers"),
+            Heading("controls", "Controls beside the probes", "controls"),
+            Heading("ablation", "What further ablation removes", "ablation"),
+        ),
+        "representations",
+        LabelsAlone(
+            "tested instance",
+            "tested labels",
+            "Concepts in representations",
+            "A row is one label of one instance that has representations.",
+        ),
+        OF_CONCEPTS,
+        CONCEPTS,
+        sentence=tested_in_words,
+    ),
+    Chapters(
+        "entailment",
+        "the tuples of the graph, and what is wrong with them",
+        entailment,
+        (
+            Heading("tuples", "What was read"),
+            Heading("around", "The graph around the findings", "around"),
+            Heading("dataset", "The dataset", "dataset"),
+            Heading("votes", "Votes and annotators", "votes"),
+            Heading("graph", "The graph", "graph"),
+            Heading("detection", "Separating valid from invalid", "detection"),
+            Heading("generation", "Generated concepts", "generation"),
+        ),
+        "entailment",
+        LabelsAlone(
+            "tuple",
+            "",
+            "Entailment graph",
+            "A row is one record of a tuple; its label is the relation.",
+            ("Policy", "Smallest count shown"),
+        ),
+        OF_ENTAILMENT,
+        ENTAILMENT,
+        OF_TUPLES,
+    ),
+)
+"""By the names of analyses; one that is not among them is shown with plain tables."""
+OF_NAME: Mapping[str, Chapters] = {one.name: one for one in CHAPTERS}
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """An analysis of a report with what is said of it, `PlainAnalysis` if it is not known here."""
+
+    name: str
+    chapters: Any
+
+    @property
+    def known(self) -> bool:
+        """Whether there are chapters written for it."""
+        return self.name in OF_NAME
+
+    @property
+    def sections(self) -> tuple[Heading, ...]:
+        """Those of its sections that have something to show."""
+        if not self.known:
+            return (Heading(f"{OTHERS}-{self.name}", heading(self.name)),)
+        every = OF_NAME[self.name].sections
+        return tuple(one for one in every if not one.chapter or getattr(self.chapters, one.chapter))
+
+
+def analysed(shared: Mapping[str, Any]) -> tuple[Analysed, ...]:
+    """What is said of each analysis of a shared view, in report order."""
+    built = ((one.name, one.build(shared)) for one in CHAPTERS)
+    known = (Analysed(name, chapters) for name, chapters in built if chapters is not None)
+    others = shared.get(OTHERS, {}).items()
+    return (*known, *(Analysed(name, plain_analysis(name, entry)) for name, entry in others))
+
+
+def shown(shared: Mapping[str, Any]) -> Iterator[Chapters]:
+    """How the known analyses of a shared view are shown."""
+    return (one for one in CHAPTERS if one.name in shared)
+
+
+def labels_alone(shared: Mapping[str, Any]) -> LabelsAlone | None:
+    """How labels are called that came with an analysis and are all the data; else None."""
+    format = shared["identity"]["data"]["format"]
+    return next((one.alone for one in CHAPTERS if one.format == format), None)

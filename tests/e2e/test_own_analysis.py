@@ -1,0 +1,266 @@
+"""An analysis of one's own, with a check: run, written, read back, verified, compared and shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pypdfium2
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from audit.base.errors import InputError, PolicyError
+from audit.base.progress import Progress
+from audit.checks import CHECKS
+from audit.checks.analysis import Analysis
+from audit.checks.check import Check, Limit, Outcome
+from audit.checks.judging import rejudged
+from audit.cli.app import app
+from audit.disclosure import coarse, derived
+from audit.measure.measure import Measurements
+from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
+from audit.results.findings import Finding
+from audit.results.parts.analysis_part import AnalysisPart, Headline
+from audit.results.result import AuditResult
+from audit.results.shared_tables import SharedTable
+from audit.runs.audit import run_audit
+from audit.runs.folder import write_run
+from audit.runs.read import read_run
+from fixtures.explored import entered
+from fixtures.labelled import labelled, tree
+
+pytestmark = pytest.mark.slow
+
+TREE = tree("heart lung < body", "asthma < lung", "body < top")
+LABELS = {f"i{n:02}": ["asthma" if n % 3 else "heart"] for n in range(40)}
+LENGTHS = {name: 5 + 10 * (place % 8 == 0) for place, name in enumerate(LABELS)}
+SCHEMA = Draft202012Validator(json.loads(Path("docs/result.schema.json").read_text("utf-8")))
+SECRET = "not to be shared"
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Lengths of texts by label."""
+
+    table: pl.DataFrame
+    long: pl.Series
+
+
+def find(measured: Measurements) -> Outcome:
+    """Report that there are long texts."""
+    long = measured.of(Lengths).long
+    finding = Finding(
+        check="long_text",
+        severity="warning",
+        nodes=("asthma",),
+        statement="{instances} texts are long.",
+        evidence={
+            "instances": coarse(len(long), measured.n_instances),
+            "share": derived(len(long) / measured.n_instances, "instances"),
+        },
+        curator="Cut them.",
+        data_user="Cut them.",
+        touched=len(long),
+    )
+    return Outcome(measured.n_instances, "texts", (finding,) if len(long) else ())
+
+
+def cases(measured: Measurements, finding: Finding) -> np.ndarray:
+    ids = measured.loaded.dataset.instances["instance"]
+    return np.flatnonzero(ids.is_in(measured.of(Lengths).long.implode()).to_numpy())
+
+
+CHECK = Check(
+    "long_text",
+    "Is any text long?",
+    find,
+    limits=(Limit("share", ">", "residual_share"),),
+    reads=Lengths,
+    cases=cases,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TextLengths(Analysis[Lengths]):
+    """Lengths of the instances' texts."""
+
+    name: ClassVar[str] = "lengths"
+    checks: ClassVar[tuple[Check, ...]] = (CHECK,)
+
+    lengths: dict[str, int]
+    table: str = "by_label"
+
+    def measure(self, measured: Measurements, seed: int, progress: Progress) -> Lengths:
+        rows = pl.DataFrame({"id": [*self.lengths], "length": [*self.lengths.values()]})
+        labels = pl.DataFrame({"id": [*LABELS], "node": [own[0] for own in LABELS.values()]})
+        by_label = rows.join(labels, on="id").group_by("node", maintain_order=True)
+        table = by_label.agg(mean=pl.col("length").mean(), instances=pl.len())
+        bounds = table.with_columns(low=pl.col("mean") - 1, high=pl.col("mean") + 1)
+        return Lengths(bounds.sort("node"), rows.filter(pl.col("length") > 10)["id"])
+
+    def kept(self, found: Lengths, measured: Measurements) -> AnalysisPart:
+        rule = SharedTable(("node",), ("mean", "low", "high"), ("instances",))
+        return AnalysisPart(
+            name=self.name,
+            facts={"texts": len(self.lengths), "measured_in": "words"},
+            totals={"instances": len(self.lengths)},
+            frames={self.table: found.table},
+            rules={self.table: rule},
+            restricted={"long_texts": pl.DataFrame({"id": found.long, "why": SECRET})},
+            headlines=(Headline(self.table, "mean", "instances", (("method", "node"),), "length"),),
+        )
+
+
+def audited(min_cell: int = 1, **lengths: int) -> AuditResult:
+    policy = Policy(min_cell=min_cell)
+    return run_audit(labelled(TREE, LABELS), policy, analyses=[TextLengths(LENGTHS | lengths)])
+
+
+def run(*arguments: object) -> str:
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == 0, (done.output, done.exception)
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("own")
+    write_run(audited(), folder / "old")
+    write_run(audited(i01=20), folder / "new")
+    return folder
+
+
+def test_its_tables_and_findings_are_in_the_result() -> None:
+    shared = audited().shared()
+
+    assert list(SCHEMA.iter_errors(json.loads(json.dumps(shared)))) == []
+    assert shared["analyses"]["lengths"]["facts"] == {"texts": 40, "measured_in": "words"}
+    assert [row["node"] for row in shared["analyses"]["lengths"]["by_label"]] == ["asthma", "heart"]
+    assert [metric["parameters"] for metric in shared["metrics"]] == [
+        {"method": "asthma"},
+        {"method": "heart"},
+    ]
+    assert shared["checks"][0]["findings"][0]["statement"] == "5 texts are long."
+    assert SECRET not in json.dumps(shared)
+
+
+def test_small_cells_of_it_are_protected() -> None:
+    (asthma, heart) = audited(min_cell=20).shared()["analyses"]["lengths"]["by_label"]
+
+    assert (asthma["instances"], heart["instances"], heart["mean"]) == (">19", "<20", None)
+
+
+def test_a_run_of_it_is_read_back_without_its_class(runs: Path) -> None:
+    back = read_run(runs / "old")
+    part = back.analysis("lengths")
+
+    assert back.shared() == audited().shared()
+    assert part is not None
+    assert part.restricted["long_texts"].lazy().collect()["why"].unique().to_list() == [SECRET]
+
+
+def test_it_is_verified_with_its_tables(runs: Path) -> None:
+    run("verify", runs / "old")
+    table = runs / "old" / "restricted" / "analysis_lengths_by_label.parquet"
+    before = table.read_bytes()
+    table.write_bytes(before[:-1] + b"x")
+    broken = CliRunner().invoke(app, ["verify", str(runs / "old")])
+    table.write_bytes(before)
+
+    assert broken.exit_code
+    assert table.name in broken.output
+
+
+def test_its_cases_are_listed(runs: Path) -> None:
+    finding = next(iter(audited().cases.collect()["finding"]))  # type: ignore[union-attr]
+
+    assert run("cases", runs / "old", finding).split() == ["i00", "i08", "i16", "i24", "i32"]
+
+
+def test_two_runs_of_it_are_compared(runs: Path) -> None:
+    run("compare", runs / "old", runs / "new", "--out", runs / "changes")
+    changes = json.loads((runs / "changes" / "comparison.json").read_bytes())
+
+    assert "long_text" in json.dumps(changes)
+
+
+def test_it_is_in_the_report_and_in_the_pdf(runs: Path) -> None:
+    run("report", runs / "old")
+    html = (runs / "old" / "report.html").read_text("utf-8")
+    with pypdfium2.PdfDocument(runs / "old" / "report.pdf") as document:
+        printed = "\n".join(page.get_textpage().get_text_bounded() for page in document)
+
+    for text in (html, printed):
+        assert "By label" in text
+        assert "Measured in" in text
+        assert "Is any text long?" in text
+        assert SECRET not in text
+    assert '<section class="section" id="analyses-lengths"' in html
+
+
+def test_it_has_a_place_in_the_window(runs: Path) -> None:
+    with entered(runs / "old") as visitor:
+        first = visitor.get("/").text
+        chapter = visitor.get("/analyses/lengths").text
+        table = visitor.get("/analyses/lengths/long_texts").text
+
+    assert 'href="/analyses/lengths"' in first
+    assert "By label" in chapter
+    assert "/analyses/lengths/by_label" in chapter
+    assert SECRET in table
+
+
+def test_a_policy_can_name_its_check() -> None:
+    stricter = Policy(severities={"long_text": "error"})
+    data, own = labelled(TREE, LABELS), TextLengths(LENGTHS)
+
+    assert run_audit(data, stricter, analyses=[own]).status == "fail"
+    with pytest.raises(PolicyError, match="long_text"):
+        run_audit(data, stricter)
+
+
+def test_its_run_is_judged_again_by_limits_that_are_known(runs: Path) -> None:
+    back, today = read_run(runs / "old"), date(2030, 1, 1)
+    stricter = Policy(residual_share=Threshold(value=0.7, reason=""))
+    judged = rejudged(back, stricter, today=today, checks=(*CHECKS, CHECK))
+
+    assert rejudged(back, Policy(severities={CHECK.name: "error"}), today=today).status == "fail"
+    assert (len(back.checks[0].standing), judged.checks[0].standing) == (1, ())
+    with pytest.raises(PolicyError, match="residual_share"):
+        rejudged(back, stricter, today=today)
+
+
+@pytest.mark.parametrize("name", ["", "Lengths", "two words", "with_line", "concepts", "ä"])
+def test_its_name_is_a_plain_word_that_no_other_has(name: str) -> None:
+    class Named(TextLengths):
+        pass
+
+    Named.name = name
+    with pytest.raises(InputError, match="name of its own"):
+        run_audit(labelled(TREE, LABELS), analyses=[Named(LENGTHS)])
+
+
+def test_two_of_one_name_are_refused() -> None:
+    own = TextLengths(LENGTHS)
+    with pytest.raises(InputError, match="name of its own"):
+        run_audit(labelled(TREE, LABELS), analyses=[own, own])
+
+
+@pytest.mark.parametrize("table", ["facts", "long_texts", "../up", ""])
+def test_its_tables_can_be_stored(table: str) -> None:
+    with pytest.raises(InputError, match="each table of an analysis"):
+        run_audit(labelled(TREE, LABELS), analyses=[TextLengths(LENGTHS, table)])
+
+
+def test_no_table_of_it_is_shared_without_a_rule() -> None:
+    part = audited().analysis("lengths")
+    assert part is not None
+    with pytest.raises(InputError, match="a rule if it is shared"):
+        replace(part, rules={})
