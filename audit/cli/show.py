@@ -46,7 +46,7 @@ def show(
             _print_tree(tree, instance, least)
         else:
             import reports
-            from audit.base.new_file import replacing
+            from audit.base.disk import replacing
 
             with replacing(html, overwrite=overwrite) as begun:
                 reports.write_instance(instance_view(tree, instance, least), begun)

@@ -28,57 +28,43 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts.analysis_part import AnalysisPart
-from audit.results.shared_tables import SharedTable
-
-_TEST = ("test", "dimension", "seen", "ablation", "probe")
+from audit.results.shared_tables import SharedTable, columns
 
 SHARED: Mapping[str, SharedTable] = {
-    "tests": SharedTable((*_TEST, "verdict", "interval_verdict", "reason", "parts"), (), ()),
-    "parts": SharedTable(
-        (*_TEST, "read", "requirement", "verdict", "interval_verdict", "classes", "seeds"),
-        (
-            "accuracy", "low", "high", "low_90", "high_90", "chance", "auc", "p_above_chance",
-            "q_above_chance",
-        ),
-        ("instances",),
+    "tests": columns("test dimension seen ablation probe verdict interval_verdict reason parts"),
+    "parts": columns(
+        "test dimension seen ablation probe read requirement verdict interval_verdict "
+        "classes seeds",
+        "accuracy low high low_90 high_90 chance auc p_above_chance q_above_chance",
+        "instances",
     ),
-    "values": SharedTable(
-        (*_TEST, "read", "seed", "verdict"), ("accuracy", "chance"), ("instances",)
+    "values": columns(
+        "test dimension seen ablation probe read seed verdict", "accuracy chance", "instances"
     ),
-    "classes": SharedTable(("class", "labels", "concepts"), (), ("instances",)),
-    "dimensions": SharedTable(
-        ("dimension", "kind", "concepts", "slices", "reason"),
-        ("chance",),
-        ("instances", "without_concept", "several_concepts"),
+    "classes": columns("class labels concepts", counts="instances"),
+    "dimensions": columns(
+        "dimension kind concepts slices reason",
+        "chance",
+        "instances without_concept several_concepts",
     ),
-    "controls": SharedTable(
-        ("dimension", "judged", "seed"),
-        ("chance", "linear", "auc", "control_task", "selectivity", "nonlinear", "random_network"),
-        (),
+    "controls": columns(
+        "dimension judged seed",
+        "chance linear auc control_task selectivity nonlinear random_network",
     ),
-    "layer_curves": SharedTable(
-        ("layer", "place", "measure", "dimension", "seeds"),
-        ("value", "low", "high", "chance"),
-        ("instances",),
+    "layer_curves": columns(
+        "layer place measure dimension seeds", "value low high chance", "instances"
     ),
-    "iterations": SharedTable(
-        ("dimension", "ablation", "iteration", "read", "probe", "seed", "removed"),
-        ("accuracy", "chance", "variance_kept"),
-        (),
+    "iterations": columns(
+        "dimension ablation iteration read probe seed removed", "accuracy chance variance_kept"
     ),
-    "nodes": SharedTable(
-        (
-            "node", "title", "depth", "parent", "siblings", "sibling", "family", "state",
-            "best_layer", "folded_into",
-        ),
-        (
-            "readable", "readable_low", "readable_high", "absent_p", "absent_q", "separable",
-            "separable_low", "separable_high", "entangled_p", "entangled_q", "probed", "predicted",
-            "unused", "unused_low", "unused_high", "unused_p", "unused_q", "best_separable",
-        ),
-        ("instances", "sibling_instances", "taken_for_sibling", "sibling_taken_for_it"),
+    "nodes": columns(
+        "node title depth parent siblings sibling family state best_layer folded_into",
+        "readable readable_low readable_high absent_p absent_q separable separable_low "
+        "separable_high entangled_p entangled_q probed predicted unused unused_low "
+        "unused_high unused_p unused_q best_separable",
+        "instances sibling_instances taken_for_sibling sibling_taken_for_it",
     ),
-}  # fmt: skip
+}
 """What is shared of every table, by its name; `measurements` says what the columns are."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -48,156 +49,93 @@ from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts.analysis_part import AnalysisPart
 from audit.results.result import AuditResult
-from audit.results.shared_tables import SharedTable
+from audit.results.shared_tables import SharedTable, columns
 
 SHOWN = 20
 """Rows of a table of cases that are shared, the first of each relation; a run keeps all."""
-_ANSWERING = ("kind", "model", "trained_on", "relation", "split")
-_CASE = ("relation", "instance", "concept")
-
-_SHARE = ("share", "low", "high")
+_cases = partial(columns, most=SHOWN, each="relation")
 
 SHARED: Mapping[str, SharedTable] = {
-    "quality_totals": SharedTable(("relation", "split"), _SHARE, ("tuples", "valid")),
-    "quality_diversity": SharedTable(
-        ("relation",),
-        (
-            "unique",
-            "unique_without_penalty",
-            "unique_edges",
-            "unique_edges_without_penalty",
-            "social",
-            "social_low",
-            "social_high",
-        ),
-        ("tuples", "vocabulary", "edges", "heads", "social_heads"),
-    ),
-    "quality_references": SharedTable(
-        ("relation", "split"), ("references",), ("valid", "instances", "identified")
-    ),
-    "quality_generation_set": SharedTable(
-        ("relation",),
-        (),
-        ("valid", "generation", "both", "only_detection", "only_generation", "not_valid"),
-    ),
-    "quality_consistency": SharedTable(("relation", "fault"), _SHARE, ("tuples", "faulty")),
-    "quality_shared_keys": SharedTable(("split", "other"), _SHARE, ("keys", "shared")),
-    "quality_near": SharedTable(("split", "other"), _SHARE, ("heads", "near", "same_instance")),
-    "quality_agreement": SharedTable(
-        ("relation", "measure", "reason"), ("value", "low", "high"), ("tuples", "votes")
-    ),
-    "quality_weak": SharedTable(("relation",), _SHARE, ("tuples", "weak", "ties", "against")),
-    "quality_annotators": SharedTable(
-        ("annotator",),
-        (
-            "rate",
-            "low",
-            "high",
-            "others",
-            "difference",
-            "difference_low",
-            "difference_high",
-            "sensitivity",
-            "specificity",
-            "p_value",
-            "q_value",
-        ),
-        ("votes", "compared", "agreeing"),
-        SHOWN,
-    ),
-    "graph_relations": SharedTable(
-        ("relation", "deepest", "most_children"),
-        ("mean_depth", "mean_children"),
-        (
-            "tuples",
-            "self_edges",
-            "texts",
-            "edges",
-            "valid_edges",
-            "denied_edges",
-            "contradictory_edges",
-            "components",
-            "synonym_components",
-            "texts_on_cycles",
-            "chains",
-            "chains_valid",
-            "chains_denied",
-            "chains_open",
-            "redundant_edges",
-            "tops",
-            "leaves",
-        ),
-    ),
-    "graph_shape": SharedTable(("relation", "measure", "value"), (), ("texts",)),
-    "graph_components": SharedTable(
-        ("relation", "first", "synonyms", "one_context", "head", "cycle"),
-        (),
-        ("texts", "edges"),
-        SHOWN,
+    "quality_totals": columns("relation split", "share low high", "tuples valid"),
+    "quality_diversity": columns(
         "relation",
+        "unique unique_without_penalty unique_edges unique_edges_without_penalty social "
+        "social_low social_high",
+        "tuples vocabulary edges heads social_heads",
     ),
-    "graph_contradictions": SharedTable(
-        (*_CASE, "kind", "one_context", "head"), (), ("valid", "invalid"), SHOWN, "relation"
+    "quality_references": columns("relation split", "references", "valid instances identified"),
+    "quality_generation_set": columns(
+        "relation", counts="valid generation both only_detection only_generation not_valid"
     ),
-    "graph_violations": SharedTable(
-        (*_CASE, "through", "one_context", "head"), (), ("invalid", "chains"), SHOWN, "relation"
+    "quality_consistency": columns("relation fault", "share low high", "tuples faulty"),
+    "quality_shared_keys": columns("split other", "share low high", "keys shared"),
+    "quality_near": columns("split other", "share low high", "heads near same_instance"),
+    "quality_agreement": columns("relation measure reason", "value low high", "tuples votes"),
+    "quality_weak": columns("relation", "share low high", "tuples weak ties against"),
+    "quality_annotators": columns(
+        "annotator",
+        "rate low high others difference difference_low difference_high sensitivity "
+        "specificity p_value q_value",
+        "votes compared agreeing",
+        most=SHOWN,
     ),
-    "graph_redundant": SharedTable((*_CASE, "through"), (), ("valid",), SHOWN, "relation"),
-    "graph_concepts": SharedTable(
-        ("relation", "concept", "says_nothing", "catch_all"),
-        ("share", "share_low", "share_high", "typical", "excess"),
-        ("edges", "of", "beside"),
-        SHOWN,
-        "relation",
+    "graph_relations": columns(
+        "relation deepest most_children",
+        "mean_depth mean_children",
+        "tuples self_edges texts edges valid_edges denied_edges contradictory_edges "
+        "components synonym_components texts_on_cycles chains chains_valid chains_denied "
+        "chains_open redundant_edges tops leaves",
     ),
-    "graph_twins": SharedTable(
-        ("relation", "first", "second"),
-        ("jaccard",),
-        ("shared", "first_children", "second_children"),
-        SHOWN,
-        "relation",
+    "graph_shape": columns("relation measure value", counts="texts"),
+    "graph_components": _cases(
+        "relation first synonyms one_context head cycle", counts="texts edges"
     ),
-    "graph_wordnet": SharedTable(
-        ("relation", "stated"),
-        ("share", "share_low", "share_high"),
-        ("edges", "in_wordnet", "agreeing"),
+    "graph_contradictions": _cases(
+        "relation instance concept kind one_context head", counts="valid invalid"
     ),
-    "graph_lint": SharedTable(("relation", "rule", "severity", "unit", "first"), (), ("n", "of")),
-    "graph_neighbourhoods": SharedTable(
-        ("finding", "relation", "child", "parent"), (), ("valid", "invalid")
+    "graph_violations": _cases(
+        "relation instance concept through one_context head", counts="invalid chains"
     ),
-    "detection_measured": SharedTable(
-        (*_ANSWERING, "measure", "absent"),
-        ("value", "low", "high", "expected", "positive_share"),
-        ("n", "groups"),
+    "graph_redundant": _cases("relation instance concept through", counts="valid"),
+    "graph_concepts": _cases(
+        "relation concept says_nothing catch_all",
+        "share share_low share_high typical excess",
+        "edges of beside",
     ),
-    "detection_differences": SharedTable(
-        ("model", "trained_on", "relation", "split", "measure", "against"),
-        ("difference", "low", "high"),
-        ("n",),
+    "graph_twins": _cases(
+        "relation first second", "jaccard", "shared first_children second_children"
     ),
-    "detection_reliability": SharedTable(
-        (*_ANSWERING, "from", "to"), ("mean_score", "valid_share", "low", "high"), ("n",)
+    "graph_wordnet": columns(
+        "relation stated", "share share_low share_high", "edges in_wordnet agreeing"
     ),
-    "detection_consistency": SharedTable(
-        ("kind", "model", "trained_on", "relation"),
-        ("closed_share",),
-        ("chains", "closed", "broken", "open"),
+    "graph_lint": columns("relation rule severity unit first", counts="n of"),
+    "graph_neighbourhoods": columns("finding relation child parent", counts="valid invalid"),
+    "detection_measured": columns(
+        "kind model trained_on relation split measure absent",
+        "value low high expected positive_share",
+        "n groups",
     ),
-    "detection_coverage": SharedTable(
-        ("model", "trained_on", "relation", "split"),
-        (),
-        ("tuples", "answered", "unparsable", "missing"),
+    "detection_differences": columns(
+        "model trained_on relation split measure against", "difference low high", "n"
     ),
-    "generation_measured": SharedTable(
-        ("model", "relation", "split", "measure"), ("value", "low", "high", "references"), ("n",)
+    "detection_reliability": columns(
+        "kind model trained_on relation split from to", "mean_score valid_share low high", "n"
     ),
-    "generation_coverage": SharedTable(
-        ("model", "relation", "split"), (), ("instances", "generated", "blank", "missing")
+    "detection_consistency": columns(
+        "kind model trained_on relation", "closed_share", "chains closed broken open"
     ),
-    "generation_ratings": SharedTable(("model", "relation", "level"), _SHARE, ("ratings", "items")),
-    "generation_agreement": SharedTable(
-        ("model", "relation", "measure"), ("value", "low", "high"), ("items", "ratings", "raters")
+    "detection_coverage": columns(
+        "model trained_on relation split", counts="tuples answered unparsable missing"
+    ),
+    "generation_measured": columns(
+        "model relation split measure", "value low high references", "n"
+    ),
+    "generation_coverage": columns(
+        "model relation split", counts="instances generated blank missing"
+    ),
+    "generation_ratings": columns("model relation level", "share low high", "ratings items"),
+    "generation_agreement": columns(
+        "model relation measure", "value low high", "items ratings raters"
     ),
 }
 """What is shared of every table, by what measured it and its name there, where its columns are

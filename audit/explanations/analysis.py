@@ -24,81 +24,57 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts.analysis_part import AnalysisPart, Headline
-from audit.results.shared_tables import SharedTable
-
-_COMPARED = ("model", "first", "second", "together", "methods", "rule", "k")
-_AGREEMENT = (
-    "agreement", "low", "high", "chance_sizes", "chance_permuted", "above_chance", "above_low",
-    "above_high", "corrected_sizes", "corrected_permuted",
-)  # fmt: skip
+from audit.results.shared_tables import SharedTable, columns
 
 SHARED: Mapping[str, SharedTable] = {
-    "alignment": SharedTable(
-        ("method", "model", "oracle", "subset", "absent", "family"),
-        (
-            "delta_a", "low", "high", "correlation", "delta_a_zeros", "p_t", "p_permutation", "q",
-            "undefined_share",
-        ),
-        ("clusters", "examples"),
+    "alignment": columns(
+        "method model oracle subset absent family",
+        "delta_a low high correlation delta_a_zeros p_t p_permutation q undefined_share",
+        "clusters examples",
     ),
-    "oracles": SharedTable(
-        ("method", "oracle", "other"),
-        ("spearman", "pearson", "mean_spearman", "low", "high"),
-        ("examples",),
+    "oracles": columns(
+        "method oracle other", "spearman pearson mean_spearman low high", "examples"
     ),
-    "accuracy": SharedTable(
-        ("method", "oracle", "subset", "n", "models", "absent"), ("r", "low", "high", "p"), ()
+    "accuracy": columns("method oracle subset n models absent", "r low high p"),
+    "agreement": columns(
+        "model first second together methods rule k",
+        "agreement low high chance_sizes chance_permuted above_chance above_low above_high "
+        "corrected_sizes corrected_permuted",
+        "n",
     ),
-    "agreement": SharedTable(
-        _COMPARED, _AGREEMENT, ("n",)
+    "lengths": columns(
+        "tokens_from tokens_to model first second together methods rule k",
+        "agreement low high chance_sizes chance_permuted above_chance above_low above_high "
+        "corrected_sizes corrected_permuted",
+        "n",
     ),
-    "lengths": SharedTable(
-        ("tokens_from", "tokens_to", *_COMPARED), _AGREEMENT, ("n",)
+    "differences": columns("model first second k", "dynamic fixed difference low high", "n"),
+    "gains": columns("model method pairs k", "gain low high", "n"),
+    "chosen": columns(
+        "model method k", "tokens peaks low high sd permuted_peaks tied constant", "n"
     ),
-    "differences": SharedTable(
-        ("model", "first", "second", "k"),
-        ("dynamic", "fixed", "difference", "low", "high"),
-        ("n",),
+    "runs": columns("model seed median", "difference low high per_token", "instances"),
+    "plausibility": columns("method model metric", "value low high chance", "n"),
+    "faithfulness": columns(
+        "method model metric", "value low high random above_random above_low above_high", "n"
     ),
-    "gains": SharedTable(("model", "method", "pairs", "k"), ("gain", "low", "high"), ("n",)),
-    "chosen": SharedTable(
-        ("model", "method", "k"),
-        ("tokens", "peaks", "low", "high", "sd", "permuted_peaks", "tied", "constant"),
-        ("n",),
+    "randomised": columns(
+        "method model",
+        "correlation low high absolute_correlation absolute_low absolute_high",
+        "n",
     ),
-    "runs": SharedTable(
-        ("model", "seed", "median"), ("difference", "low", "high", "per_token"), ("instances",)
+    "models": columns(
+        "method oracle model reference warnings absent",
+        "estimate error low high p cov_re residual_variance",
+        "examples",
     ),
-    "plausibility": SharedTable(
-        ("method", "model", "metric"), ("value", "low", "high", "chance"), ("n",)
+    "branches": columns(
+        "node title depth model method measure family",
+        "mean low high rest difference difference_low difference_high smallest p_value q_value",
+        "instances examples",
     ),
-    "faithfulness": SharedTable(
-        ("method", "model", "metric"),
-        ("value", "low", "high", "random", "above_random", "above_low", "above_high"),
-        ("n",),
-    ),
-    "randomised": SharedTable(
-        ("method", "model"),
-        (
-            "correlation", "low", "high", "absolute_correlation", "absolute_low", "absolute_high",
-        ),
-        ("n",),
-    ),
-    "models": SharedTable(
-        ("method", "oracle", "model", "reference", "warnings", "absent"),
-        ("estimate", "error", "low", "high", "p", "cov_re", "residual_variance"),
-        ("examples",),
-    ),
-    "branches": SharedTable(
-        ("node", "title", "depth", "model", "method", "measure", "family"),
-        (
-            "mean", "low", "high", "rest", "difference", "difference_low", "difference_high",
-            "smallest", "p_value", "q_value",
-        ),
-        ("instances", "examples"),
-    ),
-    "examples": SharedTable(tuple(EXAMPLES), (), (), records=True),
-}  # fmt: skip
+    "examples": SharedTable(tuple(EXAMPLES), records=True),
+}
 """What is shared of every table, by its name."""
 
 

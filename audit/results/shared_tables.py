@@ -32,8 +32,8 @@ class SharedTable(NamedTuple):
     """
 
     keys: tuple[str, ...]
-    values: tuple[str, ...]
-    counts: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
     most: int | None = None
     each: str = ""
     records: bool = False
@@ -44,6 +44,17 @@ class SharedTable(NamedTuple):
         if most is None or not self.each:
             return frame.head(len(frame) if most is None else most)
         return frame.filter(pl.int_range(pl.len()).over(self.each) < most)
+
+
+def columns(
+    keys: str, values: str = "", counts: str = "", *, most: int | None = None, each: str = ""
+) -> SharedTable:
+    """What is shared of a table, its columns named in texts.
+
+    >>> columns("model split", counts="n").keys
+    ('model', 'split')
+    """
+    return SharedTable(*(tuple(one.split()) for one in (keys, values, counts)), most, each)
 
 
 def shared_rows(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.engine.statistics.intervals import grouped_wilson
+from audit.engine.statistics.intervals import wilson_of_marks
 
 BINS = 10
 """Number of bins of one width."""
@@ -25,10 +25,7 @@ def bins(truth: BoolArray, score: FloatArray, group: IntArray) -> list[dict[str,
     rows = []
     for number in np.unique(place).tolist():
         own = place == number
-        of_group = np.unique(group[own], return_inverse=True)[1]
-        n = np.bincount(of_group).astype(np.float64)
-        k = np.bincount(of_group, weights=truth[own]).astype(np.float64)
-        low, high = grouped_wilson(k, n)
+        low, high = wilson_of_marks(truth[own], group[own])
         about = {"from": number / BINS, "to": (number + 1) / BINS, "n": int(own.sum())}
         means = {"mean_score": float(score[own].mean()), "valid_share": float(truth[own].mean())}
         rows.append({**about, **means, "low": low, "high": high})
