@@ -54,7 +54,8 @@ def columns(
     >>> columns("model split", counts="n").keys
     ('model', 'split')
     """
-    return SharedTable(*(tuple(one.split()) for one in (keys, values, counts)), most, each)
+    named = (tuple(one.split()) for one in (keys, values, counts))
+    return SharedTable(*named, most=most, each=each)
 
 
 def shared_rows(
