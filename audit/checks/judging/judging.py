@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import PolicyError, first_cases
-from audit.base.source_date import dated
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
 from audit.checks.judging.limits import Bound, bounds_of, needs_counting, with_limits, within
@@ -30,15 +29,6 @@ from audit.results.findings import CheckResult, Finding, Judgement
 from audit.results.result import AuditResult, to_json_bytes
 
 _AGAIN = "audit the data again with `audit run --policy`"
-
-
-def judging_date() -> date:
-    """Today in UTC, or the day of ``SOURCE_DATE_EPOCH`` if that is set.
-
-    Raises:
-        InputError: If ``SOURCE_DATE_EPOCH`` is not a valid timestamp.
-    """
-    return dated().date()
 
 
 def judged(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audit.hierarchies.building import CyclicError, Dangling
+from audit.base.choices import Dangling
+from audit.hierarchies.building import CyclicError
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint.finding import LintFinding
 from audit.hierarchies.lint.structure import (
