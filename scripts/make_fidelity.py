@@ -22,8 +22,9 @@ from scipy.sparse import csr_array
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import audit
-from audit.alignment.metrics.preference import subgraph_preference
-from audit.alignment.metrics.stated_queries import Stated
+from audit.alignment.metrics.preference import SubgraphPreference
+from audit.alignment.metrics.queries import Stated
+from audit.alignment.metrics.streaming import whole
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.engine.statistics.resampling import REPLICATES
@@ -396,8 +397,13 @@ def _preferences(dataset: LabelDataset, predictions: Predictions) -> Iterator[Se
         ("P(label, siblings)", label, near),
         ("P(label and siblings, elsewhere)", near, everything),
     ):
-        found = subgraph_preference(
-            hierarchy, predictions.scores, first, second, units=units, replicates=REPLICATES
+        found = whole(
+            SubgraphPreference(first, second),
+            hierarchy,
+            None,
+            predictions.scores,
+            units=units,
+            replicates=REPLICATES,
         )["subgraph_preference"]
         bounds = f"{_number(found.low)} to {_number(found.high)}"
         yield f"subgraph_preference, {name}", "leaves", _number(found.value), bounds, f"{found.n:,}"

@@ -12,8 +12,7 @@ import polars as pl
 
 from audit.alignment.metrics.confusion import pair_confusions
 from audit.alignment.metrics.measure import model_metrics
-from audit.alignment.metrics.queries import QUERIES
-from audit.alignment.metrics.stated_queries import Stated
+from audit.alignment.metrics.queries import QUERIES, Stated
 from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.counting.pair_table import described, pair_table

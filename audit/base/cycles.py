@@ -57,15 +57,10 @@ def one_way(edges: Sparse) -> Sparse:
     return edge_matrix(child[alone], parent[alone], edges.shape[0])
 
 
-def shortest_cycle(edges: Sparse, through: Sparse | None = None) -> list[int]:
-    """A shortest cycle as child -> parent -> ... -> child; empty where there is none.
-
-    Args:
-        edges: Shape (n, n).
-        through: Edges of which the cycle must have at least one, the last; None: any cycle.
-    """
+def shortest_cycle(edges: Sparse) -> list[int]:
+    """A shortest cycle as child -> parent -> ... -> child; empty where there is none."""
     suspects = np.flatnonzero(on_cycle(edges, strong_components(edges)))
-    return CycleSearch(edges, through).shortest(suspects.tolist())
+    return CycleSearch(edges).shortest(suspects.tolist())
 
 
 class CycleSearch:

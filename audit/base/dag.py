@@ -233,14 +233,6 @@ def _position_in_row(counts: NDArray[Any]) -> IntArray:
     return np.asarray(np.arange(int(counts.sum())) - np.repeat(starts, counts))
 
 
-def share_descendant(edges: Sparse, reach: Sparse, a: IntArray, b: IntArray) -> BoolArray:
-    """Whether some node is at or below both nodes of each pair, shape (n_pairs,).
-
-    For pairs neither of which is above the other.
-    """
-    return among(sharing_descendant(edges, reach), a * np.int64(edges.shape[0]) + b)
-
-
 def sharing_descendant(edges: Sparse, reach: Sparse) -> IntArray:
     """Keys ``a * n + b`` of the pairs that share a descendant, ascending.
 

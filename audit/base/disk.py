@@ -252,3 +252,22 @@ def writing_file(path: Path) -> Iterator[None]:
 
 def _is_full(error: OSError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def replacing(file: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Yield the path of a file to write, which takes its name when the block has ended.
+
+    Raises:
+        OutputError: If ``file`` exists and is not a file, or is one and ``overwrite`` is False; if
+            it cannot be written.
+    """
+    if file.exists() and not (overwrite and file.is_file()):
+        raise OutputError(
+            "an earlier file is replaced only when asked",
+            found="a file" if file.is_file() else "something that is not a file",
+            where=file,
+            hint="add --overwrite, or name another file" if file.is_file() else "name another",
+        )
+    with written_whole(file) as begun:
+        yield begun

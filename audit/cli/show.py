@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from audit.base.disk import replacing
 from audit.base.errors import InputError, printable
 from audit.base.limits import limits
-from audit.base.new_file import replacing
 from audit.base.plurals import counted
 from audit.cli.options import Force, Limits, RunFolder
 from audit.cli.output import (

@@ -20,8 +20,7 @@ from audit.data.mapping import LabelNodes, Ledger
 from audit.engine.pairs.margins import MARGINS, Strata, strata_from, with_parts
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import RecordCounts, Records
-from audit.engine.pairs.specific import LEAST_LABELS
-from audit.engine.pairs.strata import NO_STRATUM, length_cuts, strata_of
+from audit.engine.pairs.strata import LEAST_LABELS, NO_STRATUM, length_cuts, strata_of
 from audit.engine.pairs.sums import Sums
 from audit.engine.pairs.tally import PairTally
 from audit.engine.statistics.grouped import Grouped

@@ -35,8 +35,7 @@ from audit.engine.pairs.record_counts import (
     count_refused,
     count_uninformative,
 )
-from audit.engine.pairs.specific import most_specific
-from audit.engine.pairs.strata import length_cuts, length_histogram, strata_of
+from audit.engine.pairs.strata import length_cuts, length_histogram, most_specific, strata_of
 from audit.engine.pairs.sums import NOTHING, Sums
 from audit.engine.statistics.grouped import Grouped
 from audit.hierarchies.aggregation import aggregated_values

@@ -133,7 +133,7 @@ class LabelNodes:
         return self.written.select(*LABELS)
 
     def numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Convert rows of `audit.data.batches.labels_of` to `audit.counting.instances.ROWS`."""
+        """Convert rows of `audit.data.batches.labels_of` to `audit.counting.passes.ROWS`."""
         numbers = self.written.filter(~pl.col("homeless")).select("label", "number")
         joined = rows.join(numbers, on="label", how="left", nulls_equal=True, maintain_order="left")
         return joined.select("instance", pl.when("counted").then("number").alias("label"), "row")

@@ -12,7 +12,7 @@ from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, refuse_pickle
 from audit.data.json_lines import objects_on
 from audit.data.sources import source_of
-from audit.explanations.agreement.instance_means import clusters_by, instance_means
+from audit.engine.statistics.instance_means import clusters_by, instance_means
 from audit.explanations.attributions import Attributions
 
 HIGHER = "comprehensiveness"
@@ -122,18 +122,11 @@ def faithfulness_means(rows: pl.DataFrame) -> pl.DataFrame:
     tables = [
         keys.with_columns(
             metric=pl.lit(metric),
-            value=own.value[:, column],
-            low=own.low[:, column],
-            high=own.high[:, column],
-            random=base.value[:, column],
-            above_random=above.value[:, column],
-            above_low=above.low[:, column],
-            above_high=above.high[:, column],
+            **own.of(column).interval("value", "low", "high"),
+            random=pl.Series(base.value[:, column]).fill_nan(None),
+            **above.of(column).interval("above_random", "above_low", "above_high"),
             n=above.n[:, column],
         )
         for column, metric in enumerate(METRICS)
     ]
-    return pl.concat(tables).select(
-        pl.col(name).cast(kind).fill_nan(None) if kind == pl.Float64 else pl.col(name).cast(kind)
-        for name, kind in MEANS.items()
-    )
+    return pl.concat(tables).select(pl.col(name).cast(kind) for name, kind in MEANS.items())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +12,8 @@ from scipy.sparse import csr_array
 
 from audit.base.cores import cores
 from audit.base.dag import IntArray
+from audit.engine.statistics.instance_means import Clusters, clusters, instance_means
 from audit.explanations.agreement.agreement import Agreement
-from audit.explanations.agreement.instance_means import Clusters, clusters, instance_means
 from audit.explanations.agreement.plausibility import METRICS, Plausibility
 from audit.explanations.faithful_rows import METRICS as FAITHFUL
 from audit.explanations.importance.importance import ImportanceAlignment
@@ -36,7 +35,6 @@ NODE_RESULTS: dict[str, Any] = {
 """Columns of `node_results`."""
 AGREEMENTS = {"dynamic": "agreement_dynamic", "fixed": "agreement_fixed"}
 """Names of agreement by its rule."""
-_COLUMNS_AT_ONCE = 1
 
 
 def node_results(
@@ -140,30 +138,19 @@ def _by_node(frame: pl.DataFrame, columns: Iterator[_Column], hierarchy: Hierarc
     instance = frame["id"].rank("dense").to_numpy().astype(np.int64)
     grouped = clusters(part, instance[row])
     parts = _names(keys, kinds, hierarchy)
-    blocks = iter(lambda: list(islice(columns, _COLUMNS_AT_ONCE)), [])
     with ThreadPoolExecutor(cores()) as threads:
-        tables = list(threads.map(lambda block: _means(parts, block, row, grouped), blocks))
+        tables = list(threads.map(lambda one: _means(parts, one, row, grouped), columns))
     return pl.concat(tables, how="diagonal_relaxed") if tables else parts.clear()
 
 
-def _means(
-    parts: pl.DataFrame, columns: Sequence[_Column], row: IntArray, grouped: Clusters
-) -> pl.DataFrame:
-    values = [one.values.cast(pl.Float64).fill_null(np.nan).to_numpy() for one in columns]
-    means = instance_means(np.column_stack(values)[row], grouped)
-    tables = [
-        parts.with_columns(
-            *(pl.lit(value, pl.String).alias(name) for name, value in one.names.items()),
-            value=means.value[:, place],
-            low=means.low[:, place],
-            high=means.high[:, place],
-            instances=means.n[:, place],
-            values=means.units[:, place],
-        )
-        for place, one in enumerate(columns)
-    ]
-    known = pl.concat(tables).filter(pl.col("instances") > 0)
-    return known.with_columns(pl.col("value", "low", "high").fill_nan(None))
+def _means(parts: pl.DataFrame, column: _Column, row: IntArray, grouped: Clusters) -> pl.DataFrame:
+    values = column.values.cast(pl.Float64).fill_null(np.nan).to_numpy()[row]
+    means = instance_means(values[:, None], grouped)
+    return parts.with_columns(
+        *(pl.lit(value, pl.String).alias(name) for name, value in column.names.items()),
+        **means.interval("value", "low", "high"),
+        **means.counts("instances", "values"),
+    ).filter(pl.col("instances") > 0)
 
 
 def _names(keys: IntArray, kinds: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError
-from audit.explanations.agreement.instance_means import clusters_by, instance_means
+from audit.engine.statistics.instance_means import clusters_by, instance_means
 from audit.explanations.attributions import Attributions
 from audit.explanations.lists import Lists
 
@@ -109,16 +109,7 @@ def randomised_means(trained: Attributions, random: Attributions) -> pl.DataFram
     columns = rows.select("correlation", "absolute_correlation").fill_null(np.nan).to_numpy()
     means = instance_means(columns, grouped)
     return names.with_columns(
-        correlation=means.value[:, 0],
-        low=means.low[:, 0],
-        high=means.high[:, 0],
-        absolute_correlation=means.value[:, 1],
-        absolute_low=means.low[:, 1],
-        absolute_high=means.high[:, 1],
-        n=means.n[:, 0],
-        rows=means.units[:, 0],
-        undefined=means.undefined[:, 0],
-    ).select(
-        pl.col(name).cast(kind).fill_nan(None) if kind == pl.Float64 else pl.col(name).cast(kind)
-        for name, kind in RANDOMISED.items()
-    )
+        **means.of(0).interval("correlation", "low", "high"),
+        **means.of(1).interval("absolute_correlation", "absolute_low", "absolute_high"),
+        **means.of(0).counts("n", "rows", "undefined"),
+    ).select(pl.col(name).cast(kind) for name, kind in RANDOMISED.items())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from audit.explanations.group_means import group_means
+from audit.engine.statistics.instance_means import group_means
 
 if TYPE_CHECKING:
     from audit.explanations.measure import ExplanationMeasurements

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from audit.base.dag import Aggregation, Sparse
-from audit.engine.pairs.aggregations import keep_own_values, path_counts
-from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.propagation import aggregate, keep_own_values, path_counts
 from audit.hierarchies.hierarchy import Hierarchy
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -98,14 +98,7 @@ class Excesses:
     p_value: FloatArray
 
     def __getitem__(self, chosen: IntArray) -> Excesses:
-        return Excesses(
-            self.lines[chosen],
-            self.a[chosen],
-            self.b[chosen],
-            self.observed[chosen],
-            self.expected[chosen],
-            self.p_value[chosen],
-        )
+        return Excesses(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)

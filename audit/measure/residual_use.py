@@ -15,7 +15,7 @@ from audit.counting.dataset import Instances
 from audit.counting.residual_nodes import Residual
 from audit.engine.pairs.below import LabelsBelow, count_below
 from audit.engine.pairs.record_counts import RESIDUAL_KINDS, Records
-from audit.engine.statistics.intervals import LEVEL, at_freedom, effective_n, p_above, wilson
+from audit.engine.statistics.intervals import at_freedom, effective_n, p_above, wilson
 from audit.engine.statistics.shrinkage import SharePrior, share_prior
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -56,9 +56,9 @@ class Share:
         """k / n; 0 if n is 0."""
         return self.k / self.n if self.n else 0.0
 
-    def worth(self, level: float = LEVEL) -> float:
-        """The effective n for an interval at a level; smaller if there are few groups."""
-        return at_freedom(self.effective, self.n, self.groups, level)
+    def worth(self) -> float:
+        """The effective n for an interval at 95 %; smaller if there are few groups."""
+        return at_freedom(self.effective, self.n, self.groups)
 
     def p_above(self, limit: float) -> float:
         """p value of the hypothesis that the true share is at most a limit."""

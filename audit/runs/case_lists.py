@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
+from audit.base.disk import replacing
 from audit.base.errors import InputError
-from audit.base.new_file import replacing
 from audit.engine.statistics.resampling import unit_keys
 from audit.results.result import AuditResult
 from audit.results.wording import filled

@@ -9,9 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.disk import exchange, on_disk, working_beside
+from audit.base.disk import exchange, on_disk, replacing, working_beside
 from audit.base.errors import OutputError
-from audit.base.new_file import replacing
 from audit.base.spreadsheets import defused, write_workbook
 from audit.runs.read import read_run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from typing import ClassVar, Literal, TypeAlias
@@ -275,6 +276,22 @@ class Figure:
     key: tuple[Key, ...]
     table: Table
     file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """Pictures, and the tables under them."""
+
+    figures: tuple[Figure, ...]
+    tables: tuple[Table, ...]
+
+
+def chapter(figures: Iterable[Figure | None], tables: Iterable[Table | None]) -> Chapter | None:
+    """A chapter of what there is, without tables that stand behind a figure; None if empty."""
+    drawn = tuple(figure for figure in figures if figure is not None)
+    behind = [figure.table for figure in drawn]
+    shown = tuple(table for table in tables if table is not None and table not in behind)
+    return Chapter(drawn, shown) if drawn or shown else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.confusion import ConfusionStream
 from audit.base.dag import Aggregation
 from audit.base.errors import InputError, SchemaError
-from audit.engine.pairs.aggregations import path_counts
+from audit.engine.pairs.propagation import path_counts
 from audit.engine.scores.cuts import cut_at
 from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy

@@ -13,19 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.alignment.metrics.accuracy import (
-    Accuracy,
-    AccuracyAlignment,
-    accuracy,
-    accuracy_alignment,
-)
+from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment
 from audit.alignment.metrics.batch import Batch
-from audit.alignment.metrics.hierarchical import HierarchicalScores, hierarchical_scores
+from audit.alignment.metrics.hierarchical import HierarchicalScores
 from audit.alignment.metrics.moves import depth_pairs
-from audit.alignment.metrics.preference import On, subgraph_preference
-from audit.alignment.metrics.severity import MistakeSeverity, mistake_severity
-from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream
-from audit.alignment.metrics.uncertainty import UncertaintyAlignment, uncertainty_alignment
+from audit.alignment.metrics.preference import On, SubgraphPreference
+from audit.alignment.metrics.severity import MistakeSeverity
+from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream, whole
+from audit.alignment.metrics.uncertainty import UncertaintyAlignment
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.pairs.propagation import aggregate
@@ -200,10 +195,10 @@ def test_accuracy_and_its_alignment_equal_plain_python(model: Model) -> None:
     parents, golds, predicted = model.parents, model.golds, model.predicted
     arrays = (model.hierarchy, model.gold, model.scores)
     for cut, nodes in cuts:
-        same(accuracy(*arrays, cut), oracle.accuracy(parents, nodes, golds, predicted))
+        same(whole(Accuracy(cut), *arrays), oracle.accuracy(parents, nodes, golds, predicted))
     for (coarse, up), (fine, down) in pairwise(cuts):
         same(
-            accuracy_alignment(*arrays, fine, coarse),
+            whole(AccuracyAlignment(fine, coarse), *arrays),
             oracle.accuracy_alignment(parents, down, up, golds, predicted),
         )
 
@@ -213,7 +208,7 @@ def test_accuracy_and_its_alignment_equal_plain_python(model: Model) -> None:
 def test_uncertainty_equals_plain_python(model: Model) -> None:
     for (coarse, up), (fine, down) in pairwise(both_cuts(model.hierarchy)):
         same(
-            uncertainty_alignment(model.hierarchy, model.scores, fine, coarse),
+            whole(UncertaintyAlignment(fine, coarse), model.hierarchy, None, model.scores),
             oracle.uncertainty_alignment(model.parents, down, up, model.predicted),
         )
 
@@ -222,7 +217,7 @@ def test_uncertainty_equals_plain_python(model: Model) -> None:
 @given(models())
 def test_severity_equals_plain_python(model: Model) -> None:
     same(
-        mistake_severity(model.hierarchy, model.gold, model.scores),
+        whole(MistakeSeverity(), model.hierarchy, model.gold, model.scores),
         oracle.mistake_severity(model.parents, model.golds, model.predicted),
     )
 
@@ -238,9 +233,7 @@ def test_hierarchical_scores_equal_plain_python(
         return {node for node, score in line.items() if score >= threshold}
 
     same(
-        hierarchical_scores(
-            model.hierarchy, model.gold, model.scores, average=average, threshold=threshold
-        ),
+        whole(HierarchicalScores(average, threshold), model.hierarchy, model.gold, model.scores),
         oracle.hierarchical(
             model.parents, model.golds, [decided(line) for line in model.predicted], average
         ),
@@ -265,10 +258,10 @@ def test_preference_equals_plain_python(
     )
     if on == "aggregated" and nested and (len(model) or not masks):
         with pytest.raises(SchemaError, match="ancestor"):
-            subgraph_preference(hierarchy, model.scores, *sides, on=on)
+            whole(SubgraphPreference(*sides, on=on), hierarchy, None, model.scores)
         return
     same(
-        subgraph_preference(hierarchy, model.scores, *sides, on=on),
+        whole(SubgraphPreference(*sides, on=on), hierarchy, None, model.scores),
         oracle.subgraph_preference(parents, model.predicted, first, second, on == "aggregated"),
     )
 
@@ -386,15 +379,15 @@ def test_perfect_predictions_are_perfect(model: Model) -> None:
         model.hierarchy, model.golds, [dict.fromkeys(gold, 1.0) for gold in model.golds]
     )
     for average in ("micro", "macro"):
-        found = hierarchical_scores(
-            perfect.hierarchy, perfect.gold, perfect.scores, average=average
+        found = whole(
+            HierarchicalScores(average, 0.5), perfect.hierarchy, perfect.gold, perfect.scores
         )
         assert {e.value for e in found.values()} <= {1.0, None}
     leaves = at_depth(perfect.hierarchy, int(perfect.hierarchy.depth.max()))
     arrays = (perfect.hierarchy, perfect.gold, perfect.scores)
 
-    assert accuracy(*arrays, leaves)["accuracy"].value in (1.0, None)
-    assert mistake_severity(*arrays)["mistake_severity"].n == 0
+    assert whole(Accuracy(leaves), *arrays)["accuracy"].value in (1.0, None)
+    assert whole(MistakeSeverity(), *arrays)["mistake_severity"].n == 0
 
 
 @MODEST
@@ -402,12 +395,11 @@ def test_perfect_predictions_are_perfect(model: Model) -> None:
 def test_alignment_is_recovered_less_lost_and_never_above_one(model: Model) -> None:
     hierarchy = model.hierarchy
     for fine, coarse in depth_pairs(int(hierarchy.depth.max())):
-        found = accuracy_alignment(
+        found = whole(
+            AccuracyAlignment(at_depth(hierarchy, fine), at_depth(hierarchy, coarse)),
             hierarchy,
             model.gold,
             model.scores,
-            at_depth(hierarchy, fine),
-            at_depth(hierarchy, coarse),
         )
         net, up, down = (found[name].value for name in ("accuracy_alignment", "recovered", "lost"))
         if net is not None and up is not None and down is not None:
@@ -425,8 +417,11 @@ def test_uncertainty_never_rises_toward_the_root_on_trees_with_mass_on_leaves(mo
     if any(len(hierarchy.parents(node)) > 1 for node in hierarchy.nodes):
         return
     for fine, coarse in depth_pairs(int(hierarchy.depth.max())):
-        found = uncertainty_alignment(
-            hierarchy, scores, at_depth(hierarchy, fine), at_depth(hierarchy, coarse)
+        found = whole(
+            UncertaintyAlignment(at_depth(hierarchy, fine), at_depth(hierarchy, coarse)),
+            hierarchy,
+            None,
+            scores,
         )
         assert (found["uncertainty_alignment"].value or 0) <= 1e-12
         assert (found["abstraction_match"].value or 0) >= -1e-12

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.alignment.metrics.measure import model_metrics
-from audit.alignment.metrics.stated_queries import Stated
+from audit.alignment.metrics.queries import Stated
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.model_questions import BehaviourQuery, Subgraph
 from audit.results.shared_metrics import shared_metrics

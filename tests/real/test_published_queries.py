@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import audit
-from audit.alignment.metrics.stated_queries import Stated
+from audit.alignment.metrics.queries import Stated
 from audit.policy.model_questions import query_of
 
 DATA = Path(os.environ.get("AUDIT_DATA") or "/nowhere") / "softmax"

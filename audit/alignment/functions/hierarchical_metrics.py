@@ -121,7 +121,7 @@ class HierarchicalMetrics:
         set_valued, single_label = kind
         moves = moves_of(self.hierarchy, "depth", "descendants")
         measures = measures_of(self.hierarchy, moves, (), single_label, set_valued, self.threshold)
-        return Stream(self.hierarchy, list(measures), replicates=0)
+        return Stream(self.hierarchy, measures, replicates=0)
 
 
 def _key(name: str, parameters: Mapping[str, Any]) -> str:

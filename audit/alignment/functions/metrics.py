@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
 
 from audit.alignment.functions.inputs import (
     HierarchyLike,
@@ -16,12 +14,14 @@ from audit.alignment.functions.inputs import (
     outputs_from,
     refuse_other_length,
 )
-from audit.alignment.metrics import accuracy as by_answer
-from audit.alignment.metrics import confusion, preference, uncertainty
-from audit.alignment.metrics.hierarchical import Average, hierarchical_scores
-from audit.alignment.metrics.preference import On
-from audit.alignment.metrics.severity import mistake_severity as severity
-from audit.alignment.metrics.streaming import Estimate
+from audit.alignment.metrics import confusion
+from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment
+from audit.alignment.metrics.hierarchical import Average, HierarchicalScores
+from audit.alignment.metrics.measure import nodes_of
+from audit.alignment.metrics.preference import On, SubgraphPreference
+from audit.alignment.metrics.severity import MistakeSeverity
+from audit.alignment.metrics.streaming import Estimate, Measure, whole
+from audit.alignment.metrics.uncertainty import UncertaintyAlignment
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.scores.cuts import Cut, depth_cut
@@ -57,7 +57,7 @@ def hierarchical_precision(
     Raises:
         SchemaError: If a label or class is no node, or the two have other shapes.
     """
-    return _sets("precision", y_true, y_pred, hierarchy, classes, average, threshold)
+    return _World(y_true, y_pred, hierarchy, classes).of_sets("precision", average, threshold)
 
 
 def hierarchical_recall(
@@ -73,7 +73,7 @@ def hierarchical_recall(
 
     Arguments and errors are those of `hierarchical_precision`; NaN where there is no label.
     """
-    return _sets("recall", y_true, y_pred, hierarchy, classes, average, threshold)
+    return _World(y_true, y_pred, hierarchy, classes).of_sets("recall", average, threshold)
 
 
 def hierarchical_f1(
@@ -89,7 +89,7 @@ def hierarchical_f1(
 
     Arguments and errors are those of `hierarchical_precision`; NaN without labels and predictions.
     """
-    return _sets("f1", y_true, y_pred, hierarchy, classes, average, threshold)
+    return _World(y_true, y_pred, hierarchy, classes).of_sets("f1", average, threshold)
 
 
 def accuracy(
@@ -116,7 +116,7 @@ def accuracy(
         SchemaError: As `hierarchical_precision`; or if sets of labels are predicted.
     """
     world = _World(y_true, y_score, hierarchy, classes)
-    return value_of(by_answer.accuracy(*world.pair, world.cut(depth))["accuracy"])
+    return world.of_answers(Accuracy(_cut(world.hierarchy, depth)), "accuracy")
 
 
 def accuracy_alignment(
@@ -146,7 +146,7 @@ def accuracy_alignment(
     Raises:
         SchemaError: As `accuracy`.
     """
-    return _moved("accuracy_alignment", y_true, y_score, hierarchy, classes, fine, coarse)
+    return _World(y_true, y_score, hierarchy, classes).moved("accuracy_alignment", fine, coarse)
 
 
 def recovered(
@@ -162,7 +162,7 @@ def recovered(
 
     Arguments and errors are those of `accuracy_alignment`.
     """
-    return _moved("recovered", y_true, y_score, hierarchy, classes, fine, coarse)
+    return _World(y_true, y_score, hierarchy, classes).moved("recovered", fine, coarse)
 
 
 def lost(
@@ -178,7 +178,7 @@ def lost(
 
     Arguments and errors are those of `accuracy_alignment`.
     """
-    return _moved("lost", y_true, y_score, hierarchy, classes, fine, coarse)
+    return _World(y_true, y_score, hierarchy, classes).moved("lost", fine, coarse)
 
 
 def uncertainty_alignment(
@@ -238,7 +238,7 @@ def mistake_severity(
     without mistakes.
     """
     world = _World(y_true, y_score, hierarchy, classes)
-    return value_of(severity(*world.pair)["mistake_severity"])
+    return world.of_answers(MistakeSeverity(), "mistake_severity")
 
 
 def subgraph_preference(
@@ -273,13 +273,9 @@ def subgraph_preference(
             if a node of one part is above one of the other.
     """
     graph = hierarchy_from(hierarchy)
-    sides = (np.array([graph.index(node) for node in nodes], np.int64) for nodes in (first, second))
-    parts = [
-        np.unique(csr_array(graph.below[side]).indices).astype(np.int64) if below else side
-        for side in sides
-    ]
+    left, right = (nodes_of(nodes, below, graph) for nodes in (first, second))
     scores = _scores(y_score, graph, classes)
-    found = preference.subgraph_preference(graph, scores, parts[0], parts[1], on=on)
+    found = whole(SubgraphPreference(left, right, on), graph, None, scores)
     return value_of(found["subgraph_preference"])
 
 
@@ -311,63 +307,40 @@ def concept_confusion(
 
 
 class _World:
-    """Labels and answers of the same instances."""
+    """Labels and predictions of the same instances, and their hierarchy."""
 
     def __init__(
-        self, y_true: Any, y_score: Any, hierarchy: HierarchyLike, classes: Sequence[str] | None
+        self, y_true: Any, y_pred: Any, hierarchy: HierarchyLike, classes: Sequence[str] | None
     ) -> None:
         self.hierarchy = hierarchy_from(hierarchy)
         self.gold = labels_from(y_true, self.hierarchy, classes)
-        self.outputs = outputs_from(y_score, self.hierarchy, classes)
+        self.outputs = outputs_from(y_pred, self.hierarchy, classes)
+
+    def of_sets(self, name: str, average: Average, threshold: float) -> float:
+        refuse_other_length(self.gold, self.outputs)
+        least = None if self.outputs.single_label else threshold
+        return self._value(HierarchicalScores(average, least), f"hierarchical_{name}")
+
+    def of_answers(self, measure: Measure, name: str) -> float:
         if self.outputs.set_valued:
             raise SchemaError(
                 "one answer per instance is required: scores, or one label each",
                 found="sets of labels",
             )
         refuse_other_length(self.gold, self.outputs)
+        return self._value(measure, name)
 
-    @property
-    def pair(self) -> tuple[Hierarchy, Sparse, Sparse]:
-        return self.hierarchy, self.gold, self.outputs.scores
+    def moved(self, name: str, fine: int | None, coarse: int) -> float:
+        cuts = (_cut(self.hierarchy, depth) for depth in (fine, coarse))
+        return self.of_answers(AccuracyAlignment(*cuts), name)
 
-    def cut(self, depth: int | None) -> Cut:
-        return _cut(self.hierarchy, depth)
+    def _value(self, measure: Measure, name: str) -> float:
+        return value_of(whole(measure, self.hierarchy, self.gold, self.outputs.scores)[name])
 
 
 def _cut(hierarchy: Hierarchy, depth: int | None) -> Cut:
     at = int(hierarchy.depth.max()) if depth is None else depth
     return depth_cut(hierarchy.closure, hierarchy.depth, hierarchy.leaf, at)
-
-
-def _sets(
-    name: str,
-    y_true: Any,
-    y_pred: Any,
-    hierarchy: HierarchyLike,
-    classes: Sequence[str] | None,
-    average: Average,
-    threshold: float,
-) -> float:
-    graph = hierarchy_from(hierarchy)
-    gold, outputs = labels_from(y_true, graph, classes), outputs_from(y_pred, graph, classes)
-    refuse_other_length(gold, outputs)
-    least = None if outputs.single_label else threshold
-    found = hierarchical_scores(graph, gold, outputs.scores, average=average, threshold=least)
-    return value_of(found[f"hierarchical_{name}"])
-
-
-def _moved(
-    name: str,
-    y_true: Any,
-    y_score: Any,
-    hierarchy: HierarchyLike,
-    classes: Sequence[str] | None,
-    fine: int | None,
-    coarse: int,
-) -> float:
-    world = _World(y_true, y_score, hierarchy, classes)
-    cuts = world.cut(fine), world.cut(coarse)
-    return value_of(by_answer.accuracy_alignment(*world.pair, *cuts)[name])
 
 
 def _uncertain(
@@ -379,9 +352,8 @@ def _uncertain(
     coarse: int,
 ) -> float:
     graph = hierarchy_from(hierarchy)
-    cuts = _cut(graph, fine), _cut(graph, coarse)
-    scores = _scores(y_score, graph, classes)
-    return value_of(uncertainty.uncertainty_alignment(graph, scores, *cuts)[name])
+    moved = UncertaintyAlignment(_cut(graph, fine), _cut(graph, coarse))
+    return value_of(whole(moved, graph, None, _scores(y_score, graph, classes))[name])
 
 
 def _scores(y_score: Any, hierarchy: Hierarchy, classes: Sequence[str] | None) -> Sparse:

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from audit.alignment.metrics.metric import Metric
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Needs: TypeAlias = Literal["answer", "scores", "subgraphs", "sets"]
+"""One answer per instance; scores; two subgraphs to compare; sets of nodes only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric as shown by `audit list metrics` and in reports."""
+
+    name: str
+    title: str
+    needs: Needs
+
 
 METRICS: tuple[Metric, ...] = (
     Metric("accuracy", "Accuracy at a depth of the hierarchy", "answer"),

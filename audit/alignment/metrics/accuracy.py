@@ -12,10 +12,10 @@ from typing import ClassVar
 import numpy as np
 
 from audit.alignment.metrics.batch import Batch
-from audit.alignment.metrics.streaming import Computed, Estimate, Measure, columns, ratio, whole
-from audit.base.dag import FloatArray, Sparse
+from audit.alignment.metrics.streaming import Computed, Measure, columns
+from audit.base.dag import FloatArray
 from audit.engine.scores.cuts import Cut
-from audit.hierarchies.hierarchy import Hierarchy
+from audit.engine.statistics.ratios import ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +74,3 @@ class AccuracyAlignment(Measure):
             "recovered": (ratio(recovered, wrong), wrong),
             "lost": (ratio(lost, wrong), wrong),
         }
-
-
-def accuracy(
-    hierarchy: Hierarchy, gold: Sparse, scores: Sparse, cut: Cut
-) -> Mapping[str, Estimate]:
-    """Compute `Accuracy` on whole arrays, each of shape (n_instances, n_nodes)."""
-    return whole(Accuracy(cut), Batch(hierarchy, gold, scores))
-
-
-def accuracy_alignment(
-    hierarchy: Hierarchy, gold: Sparse, scores: Sparse, fine: Cut, coarse: Cut
-) -> Mapping[str, Estimate]:
-    """Compute `AccuracyAlignment` on whole arrays, each of shape (n_instances, n_nodes)."""
-    return whole(AccuracyAlignment(fine, coarse), Batch(hierarchy, gold, scores))

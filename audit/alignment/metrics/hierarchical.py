@@ -10,9 +10,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
-from audit.alignment.metrics.streaming import Computed, Estimate, Measure, columns, ratio, whole
+from audit.alignment.metrics.streaming import Computed, Measure, columns
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.engine.pairs.rows import row_numbers, row_sums
+from audit.engine.statistics.ratios import ratio
 from audit.hierarchies.hierarchy import Hierarchy
 
 Average = Literal["micro", "macro"]
@@ -83,18 +84,6 @@ class HierarchicalScores(Measure):
             return instance, batch.answers.column[instance]
         kept = (batch.scores.data >= self.threshold) & (batch.scores.data > 0)
         return row_numbers(batch.scores)[kept], batch.scores.indices[kept].astype(np.int64)
-
-
-def hierarchical_scores(
-    hierarchy: Hierarchy,
-    gold: Sparse,
-    scores: Sparse,
-    *,
-    average: Average = "micro",
-    threshold: float | None = 0.5,
-) -> Mapping[str, Estimate]:
-    """Compute `HierarchicalScores` on whole arrays, each of shape (n_instances, n_nodes)."""
-    return whole(HierarchicalScores(average, threshold), Batch(hierarchy, gold, scores))
 
 
 def _with_ancestors(hierarchy: Hierarchy, n: int, instance: IntArray, node: IntArray) -> Sparse:

@@ -11,11 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.alignment.metrics import METRICS
+from audit.alignment.metrics import METRICS, Needs
 from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.hierarchical import HierarchicalScores
-from audit.alignment.metrics.metric import Needs
 from audit.alignment.metrics.moves import Moves, moves_of
 from audit.alignment.metrics.preference import SubgraphPreference
 from audit.alignment.metrics.severity import MistakeSeverity
@@ -90,20 +89,12 @@ def model_metrics(
     Raises:
         SchemaError: If shapes do not match, or a scope is not a node of the hierarchy.
     """
-    stream = metric_stream(
-        hierarchy,
-        moves_of(hierarchy, levels, aggregation),
-        subgraphs,
-        single_label=single_label,
-        set_valued=set_valued,
-        decision_threshold=decision_threshold,
-        scopes=default_scopes(hierarchy, gold) if scopes is None else scopes,
-        seed=seed,
-    )
+    kind, moves = (single_label, set_valued), moves_of(hierarchy, levels, aggregation)
+    measures = measures_of(hierarchy, moves, subgraphs, *kind, decision_threshold)
+    chosen = default_scopes(hierarchy, gold) if scopes is None else scopes
+    stream = Stream(hierarchy, measures, (ALL, *chosen), seed=seed)
     add_all(stream, gold, scores, units, aggregation, progress)
-    return _in_order(
-        stream.compute(), partial(_why_absent, single_label, set_valued, len(subgraphs))
-    )
+    return _in_order(stream.compute(), partial(_why_absent, *kind, len(subgraphs)))
 
 
 def _in_order(found: Sequence[Estimate], why_absent: Callable[[Needs], str]) -> ModelMetrics:
@@ -119,27 +110,6 @@ def _in_order(found: Sequence[Estimate], why_absent: Callable[[Needs], str]) -> 
         ],
         beside=[_as_row(estimate) for estimate in found if estimate.name not in order],
     )
-
-
-def metric_stream(
-    hierarchy: Hierarchy,
-    moves: Moves,
-    subgraphs: Sequence[Subgraph],
-    *,
-    single_label: bool,
-    set_valued: bool,
-    decision_threshold: float,
-    scopes: Sequence[str],
-    seed: int = 0,
-) -> Stream:
-    """A stream of every metric that such predictions allow, of all instances and of the scopes.
-
-    Arguments are those of `model_metrics`.
-    """
-    measures = list(
-        measures_of(hierarchy, moves, subgraphs, single_label, set_valued, decision_threshold)
-    )
-    return Stream(hierarchy, measures, (ALL, *scopes), seed=seed)
 
 
 def add_all(
@@ -207,21 +177,21 @@ def _preferences(
     hierarchy: Hierarchy, subgraphs: Sequence[Subgraph]
 ) -> Iterator[SubgraphPreference]:
     """Equation 3 for each two subgraphs, in either order; the values of nodes are compared."""
-    nodes = {part.name: nodes_of(part, hierarchy) for part in subgraphs}
+    nodes = {part.name: nodes_of(part.nodes, part.below, hierarchy) for part in subgraphs}
     for first, second in permutations(nodes, 2):
         yield SubgraphPreference(
             nodes[first], nodes[second], parameters={"subgraphs": [[first], [second]]}
         )
 
 
-def nodes_of(subgraph: Subgraph, hierarchy: Hierarchy) -> IntArray:
-    """Indices of a subgraph's nodes, ascending, with all below them where it says so.
+def nodes_of(nodes: Sequence[str], below: bool, hierarchy: Hierarchy) -> IntArray:
+    """Indices of the nodes of a part of the hierarchy, ascending, with all below them if asked for.
 
     Raises:
-        SchemaError: If the hierarchy lacks one of its nodes.
+        SchemaError: If the hierarchy lacks one of the nodes.
     """
-    named = np.array([hierarchy.index(node) for node in subgraph.nodes], np.int64)
-    if not subgraph.below:
+    named = np.array([hierarchy.index(node) for node in nodes], np.int64)
+    if not below:
         return np.unique(named)
     return np.unique(csr_array(hierarchy.below[named]).indices).astype(np.int64)
 

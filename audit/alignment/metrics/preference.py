@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
@@ -14,19 +14,15 @@ from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.streaming import (
-    ALL,
     Computed,
-    Estimate,
     Measure,
-    Tally,
     columns,
-    estimates,
-    ratio,
 )
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers, stored
+from audit.engine.statistics.ratios import ratio
 from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -79,28 +75,6 @@ class SubgraphPreference(Measure):
             "subgraph_preference": (ratio(preferred, compared), compared),
             "ties": (tied, compared),
         }
-
-
-def subgraph_preference(
-    hierarchy: Hierarchy,
-    scores: Sparse,
-    first: IntArray | Sparse,
-    second: IntArray | Sparse,
-    *,
-    on: On = "values",
-    units: Sequence[str] = (),
-    seed: int = 0,
-    replicates: int = 0,
-) -> Mapping[str, Estimate]:
-    """Compute `SubgraphPreference` on whole scores, shape (n_instances, n_nodes).
-
-    Given ``units`` and ``replicates``, the estimates have bootstrap intervals.
-    """
-    measure = SubgraphPreference(first, second, on)
-    statistics = measure.update(Batch(hierarchy, csr_array(scores.shape), scores, units))
-    tally = Tally((ALL,), statistics.shape[1], seed=seed, replicates=replicates)
-    tally.add(statistics, np.ones((len(statistics), 1), np.bool_), units)
-    return {estimate.name: estimate for estimate in estimates(measure, tally)}
 
 
 def _side(nodes: IntArray | Sparse, batch: Batch) -> Sparse:

@@ -1,9 +1,8 @@
 """Queries for kinds of model behaviour, evaluated instance by instance.
 
 *Abstraction Alignment*, section 4.1 and figure 2. The paper gives examples but no thresholds: the
-defaults below are ours, and each can be set. A
-query evaluates an instance's mass (its scores divided by their sum); an instance without mass
-matches no query.
+defaults below are ours, and each can be set; a policy states further ones. A query evaluates an
+instance's mass (its scores divided by their sum); an instance without mass matches no query.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.scores.cuts import atom_mass, cut_at, normalised
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.model_questions import BehaviourQuery
 
 CONFIDENT = 0.9
 """Least share of the mass that counts as concentrated in one place."""
@@ -37,8 +37,8 @@ class Query(ABC):
 
     @property
     def parameters(self) -> Mapping[str, float]:
-        """Thresholds of the query, by name."""
-        return {}
+        """Thresholds of the query, by name: the fields of one that has them."""
+        return dict(vars(self))
 
     @abstractmethod
     def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
@@ -55,13 +55,8 @@ class ConfidentInOneLeaf(Query):
     """One leaf has nearly all the mass."""
 
     at_least: float = CONFIDENT
-    name: str = "confident_in_one_leaf"
-    words: str = "Confident in one leaf"
-
-    @property
-    def parameters(self) -> Mapping[str, float]:
-        """Least share of the mass that the leaf has."""
-        return {"at_least": self.at_least}
+    name = "confident_in_one_leaf"
+    words = "Confident in one leaf"
 
     def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
         """Whether the share of some leaf reaches ``at_least``."""
@@ -73,13 +68,8 @@ class ContainedInOneParent(Query):
     """Several leaves share the mass, and all are children of one node."""
 
     at_least: float = CONFIDENT
-    name: str = "contained_in_one_parent"
-    words: str = "Confusion contained in one parent"
-
-    @property
-    def parameters(self) -> Mapping[str, float]:
-        """Least share of the mass of the parent, which no single leaf reaches."""
-        return {"at_least": self.at_least}
+    name = "contained_in_one_parent"
+    words = "Confusion contained in one parent"
 
     def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
         """Whether a node with its children reaches ``at_least`` and no leaf does.
@@ -97,13 +87,8 @@ class SpreadOverParents(Query):
 
     more_than: int = 3
     each: float = NOTICED
-    name: str = "spread_over_parents"
-    words: str = "Spread over more than {more_than} parents"
-
-    @property
-    def parameters(self) -> Mapping[str, float]:
-        """Number of parents, and the share of mass at which a parent counts as considered."""
-        return {"more_than": self.more_than, "each": self.each}
+    name = "spread_over_parents"
+    words = "Spread over more than {more_than} parents"
 
     def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
         """Whether more than ``more_than`` sets of parents have a share of at least ``each``.
@@ -119,13 +104,8 @@ class SplitBetweenBranches(Query):
 
     each: float = SPLIT
     together: float = CONFIDENT
-    name: str = "split_between_branches"
-    words: str = "Split between two branches"
-
-    @property
-    def parameters(self) -> Mapping[str, float]:
-        """Least share of the mass of each of the two branches, and of both together."""
-        return {"each": self.each, "together": self.together}
+    name = "split_between_branches"
+    words = "Split between two branches"
 
     def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
         """Whether the two largest branches reach ``each`` and ``together``.
@@ -190,3 +170,72 @@ def _two_largest(shares: Sparse, among: BoolArray) -> tuple[FloatArray, FloatArr
     for rank in (0, 1):
         largest[rank, rows[place == rank]] = data[place == rank]
     return largest[0], largest[1]
+
+
+_WORDS = {
+    "leaves": "leaves that count: {}",
+    "nodes": "nodes at depth {depth}: {}",
+    "largest_leaf": "the largest leaf in {}",
+    "largest_node": "the largest node at depth {depth} in {}",
+}
+
+
+class Stated(Query):
+    """A query as a policy or an option states it; a published one by its name alone.
+
+    A node counts from ``at_least`` of an instance's mass. Nodes at a depth have the aggregated
+    value, each descendant once.
+    """
+
+    def __init__(self, stated: BehaviourQuery) -> None:
+        self.stated = stated.as_published
+        self.name = stated.name
+        self.words = (
+            f"{self.name.capitalize()}: {', '.join(self._conditions())} "
+            f"(a node counts from {self.stated.at_least:g})"
+        )
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """Share of the mass from which a node counts."""
+        return {"at_least": self.stated.at_least}
+
+    def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
+        """Whether each instance meets every condition, shape (n_instances,); not without mass."""
+        own = normalised(values)
+        above = csr_array(own @ hierarchy.closure)
+        groups = {
+            "leaves": (own, hierarchy.leaf),
+            "nodes": (above, hierarchy.depth == self.stated.depth),
+        }
+        found = {name: _counted(*group, self.stated.at_least) for name, group in groups.items()}
+        measured: dict[str, IntArray | FloatArray] = {
+            "leaves": found["leaves"][0],
+            "nodes": found["nodes"][0],
+            "largest_leaf": found["leaves"][1],
+            "largest_node": found["nodes"][1],
+        }
+        matching = np.bincount(row_numbers(own)[own.data > 0], minlength=values.shape[0]) > 0
+        for name, (least, greatest) in self.stated.conditions.items():
+            matching &= (measured[name] >= least) & (measured[name] <= greatest)
+        return matching
+
+    def _conditions(self) -> list[str]:
+        depth = self.stated.depth
+        return [
+            _WORDS[name].format(_span(*bounds), depth=depth)
+            for name, bounds in self.stated.conditions.items()
+        ]
+
+
+def _counted(shares: Sparse, among: BoolArray, at_least: float) -> tuple[IntArray, FloatArray]:
+    """How many chosen columns of each row reach a share, and the largest of these, 0 without."""
+    kept = among[shares.indices] & (shares.data >= at_least)
+    rows, data = row_numbers(shares)[kept], shares.data[kept]
+    largest = np.zeros(shares.shape[0])
+    np.maximum.at(largest, rows, data)
+    return np.bincount(rows, minlength=shares.shape[0]), largest
+
+
+def _span(least: float, greatest: float) -> str:
+    return f"{least:g}" if least == greatest else f"{least:g} to {greatest:g}"

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from audit.alignment.metrics.batch import Batch
-from audit.alignment.metrics.streaming import Computed, Estimate, Measure, columns, ratio, whole
-from audit.base.dag import FloatArray, IntArray, Sparse, lowest_common_ancestors
+from audit.alignment.metrics.streaming import Computed, Measure, columns
+from audit.base.dag import FloatArray, IntArray, lowest_common_ancestors
+from audit.engine.statistics.ratios import ratio
 from audit.hierarchies.hierarchy import Hierarchy
 
 
@@ -44,11 +45,6 @@ class MistakeSeverity(Measure):
         """``mistake_severity``, in edges; n is the number of mistakes, undefined where it is 0."""
         mistaken, height = columns(sums)
         return {"mistake_severity": (ratio(height, mistaken), mistaken)}
-
-
-def mistake_severity(hierarchy: Hierarchy, gold: Sparse, scores: Sparse) -> Mapping[str, Estimate]:
-    """Compute `MistakeSeverity` on whole arrays, each of shape (n_instances, n_nodes)."""
-    return whole(MistakeSeverity(), Batch(hierarchy, gold, scores))
 
 
 def _meeting_height(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> FloatArray:

@@ -7,7 +7,7 @@ and a bootstrap replicate is the same sum with other weights.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
-from audit.base.dag import BoolArray, FloatArray
+from audit.base.dag import BoolArray, FloatArray, Sparse
 from audit.base.errors import SchemaError
 from audit.engine.scores.cuts import Cut
 from audit.engine.statistics.resampling import (
@@ -146,7 +146,7 @@ class Stream:
     def __init__(
         self,
         hierarchy: Hierarchy,
-        measures: Sequence[Measure],
+        measures: Iterable[Measure],
         scopes: Sequence[str] = (ALL,),
         *,
         seed: int = 0,
@@ -232,11 +232,6 @@ def replicated(measure: Measure, tally: Tally, columns: slice = slice(None)) -> 
     ]
 
 
-def estimates(measure: Measure, tally: Tally) -> list[Estimate]:
-    """Estimates of the only metric of a tally, in every scope."""
-    return [_estimate(found) for found in replicated(measure, tally)]
-
-
 def _estimate(found: Replicated) -> Estimate:
     low, high = percentile_interval(found.values[1:])
     defined = not np.isnan(found.values[0])
@@ -251,17 +246,29 @@ def _estimate(found: Replicated) -> Estimate:
     )
 
 
-def whole(measure: Measure, batch: Batch) -> dict[str, Estimate]:
-    """Estimates of one metric over all instances of a batch, by name, without intervals."""
-    stream = Stream(batch.hierarchy, [measure], replicates=0)
-    stream.update(batch)
+def whole(
+    measure: Measure,
+    hierarchy: Hierarchy,
+    gold: Sparse | None,
+    scores: Sparse,
+    *,
+    units: Sequence[str] = (),
+    replicates: int = 0,
+) -> dict[str, Estimate]:
+    """Estimates of one metric on whole arrays, by name.
+
+    Args:
+        measure: The metric.
+        hierarchy: The hierarchy; its nodes are the columns.
+        gold: Direct labels, shape (n_instances, n_nodes); None for a metric that reads none.
+        scores: Same shape.
+        units: Resampling unit of each instance; needed for intervals.
+        replicates: Number of bootstrap replicates; 0 for no intervals.
+    """
+    stream = Stream(hierarchy, [measure], replicates=replicates)
+    labels = csr_array(scores.shape) if gold is None else gold
+    stream.update(Batch(hierarchy, labels, scores, units))
     return {estimate.name: estimate for estimate in stream.compute()}
-
-
-def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Elementwise ratio, NaN where the denominator is zero. Shapes as given."""
-    undefined = np.full(np.shape(whole), np.nan)
-    return np.asarray(np.divide(part, whole, out=undefined, where=whole != 0))
 
 
 def columns(sums: FloatArray) -> tuple[FloatArray, ...]:

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
-from audit.alignment.metrics.streaming import Computed, Estimate, Measure, columns, ratio, whole
-from audit.base.dag import FloatArray, Sparse
+from audit.alignment.metrics.streaming import Computed, Measure, columns
+from audit.base.dag import FloatArray
 from audit.engine.scores.cuts import Cut
-from audit.hierarchies.hierarchy import Hierarchy
+from audit.engine.statistics.ratios import ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +58,3 @@ class UncertaintyAlignment(Measure):
             "residual_from": (ratio(fine_residual, n), n),
             "residual_to": (ratio(coarse_residual, n), n),
         }
-
-
-def uncertainty_alignment(
-    hierarchy: Hierarchy, scores: Sparse, fine: Cut, coarse: Cut
-) -> Mapping[str, Estimate]:
-    """Compute `UncertaintyAlignment` on whole scores, shape (n_instances, n_nodes)."""
-    return whole(
-        UncertaintyAlignment(fine, coarse), Batch(hierarchy, csr_array(scores.shape), scores)
-    )

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audit.alignment.preference.measure import top
+from audit.alignment.preference.measure import places_of, top
 from audit.alignment.preference.questions import Question
 from audit.alignment.preference.result import (
     ACCURACY,
@@ -30,9 +30,7 @@ from audit.alignment.preference.result import (
     PreferenceRow,
     share,
 )
-from audit.alignment.preference.scores import TokenScores
-from audit.alignment.preference.vocabulary import Vocabulary
-from audit.base.dag import IntArray
+from audit.alignment.preference.scores import TokenScores, Vocabulary
 from audit.hierarchies.formats.wordnet import WordNet
 
 RELATIONS = {"hypernym": "kind_hypernym", "holonym": "part_holonym"}
@@ -123,9 +121,9 @@ class ReleasedMeasure:
         position = {word: i for i, word in enumerate(sorted(words.task | answers))}
         self._position = position
         self._vocabulary = Vocabulary(position, form=str)
-        self._below = {answer: _places_of(own, position) for answer, own in words.below.items()}
-        self._above = {answer: _places_of(own, position) for answer, own in words.above.items()}
-        self._task = _places_of(words.task, position)
+        self._below = {answer: places_of(own, position) for answer, own in words.below.items()}
+        self._above = {answer: places_of(own, position) for answer, own in words.above.items()}
+        self._task = places_of(words.task, position)
         self._counts = {name: [0, 0, 0] for name in ("k", "pr", "ps", "pt")}
         self.scored = np.zeros(len(questions), np.bool_)
 
@@ -182,7 +180,3 @@ class ReleasedMeasure:
         self._counts[name] = [
             total + one for total, one in zip(self._counts[name], (win, tie, True), strict=True)
         ]
-
-
-def _places_of(words: frozenset[str], position: Mapping[str, int]) -> IntArray:
-    return np.array(sorted(position[word] for word in words), np.int64)

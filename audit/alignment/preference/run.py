@@ -8,15 +8,19 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from audit.alignment.preference.lexicon import Lexicon, load_lexicon, plain
-from audit.alignment.preference.measure import Measured
+from audit.alignment.preference.lexicon import (
+    Lexicon,
+    load_lexicon,
+    plain,
+    read_senses,
+    refuse_unknown_senses,
+)
+from audit.alignment.preference.measure import Measured, TaskWords
 from audit.alignment.preference.questions import TASKS, Question, Task, read_questions
 from audit.alignment.preference.released import RELATIONS as RELEASED_RELATIONS
 from audit.alignment.preference.released import TOPS, ReleasedMeasure, related_words
 from audit.alignment.preference.result import PreferenceResult
 from audit.alignment.preference.scores import read_scores
-from audit.alignment.preference.senses import read_senses, refuse_unknown_senses
-from audit.alignment.preference.sides import TaskWords
 from audit.base.errors import InputError
 from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats import wordnet
@@ -43,7 +47,7 @@ def run_preference(
         relation: The relation that edges represent; None for that of the predicate in WordNet.
         dangling: Treatment of edges with an end that is not a node, as in `audit.load_hierarchy`.
         senses: File of the node of each specific answer, as
-            `audit.alignment.preference.senses.read_senses` reads it; None, and for answers that it
+            `audit.alignment.preference.lexicon.read_senses` reads it; None, and for answers that it
             lacks: a rule chooses among the senses.
         released: Whether to follow the paper's released code, as
             `audit.alignment.preference.released` does; then only answers in ``senses`` have a node.

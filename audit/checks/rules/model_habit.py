@@ -12,8 +12,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
 from audit.checks.rules.residual_overuse import standing_parents
 from audit.disclosure import Quantity, count, derived
-from audit.engine.pairs.amplified import Together
-from audit.engine.pairs.phenomena import representatives
+from audit.engine.pairs.amplified import Together, representatives
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements

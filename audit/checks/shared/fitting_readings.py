@@ -9,7 +9,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
-from audit.engine.statistics.log_lift import log_lift
+from audit.engine.statistics.association import log_lift
 from audit.measure.measure import Measurements
 
 CLEARLY = math.log(2)
@@ -22,10 +22,9 @@ def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame)
     """``line, fits_best, fitting`` of labels with one reading that fits better than all others.
 
     The evidence of a record for a reading is the sum, over its undamaged labels, of how much more
-    often than by chance they occur beside that code in undamaged rows
-    (`audit.engine.statistics.log_lift.log_lift`). A record fits a reading if the evidence exceeds
-    that of any other reading by `CLEARLY`. A reading is returned if more than half of the records
-    with the label fit it; ``fitting`` is their number.
+    often than by chance they occur beside that code in undamaged rows (`log_lift`). A record fits
+    a reading if the evidence exceeds that of any other reading by `CLEARLY`. A reading is returned
+    if more than half of the records with the label fit it; ``fitting`` is their number.
 
     Args:
         measured: The measurements.

@@ -151,7 +151,7 @@ class _Whole:
 
 
 def _one_a_label(numbered: pl.DataFrame) -> pl.DataFrame:
-    """`NUMBERED` rows as those of `audit.counting.instances.ROWS`."""
+    """`NUMBERED` rows as those of `audit.counting.passes.ROWS`."""
     rows = numbered.explode("labels").with_columns(row=pl.lit(0, pl.Int64))
     return rows.select("instance", pl.col("labels").cast(pl.Int64).alias("label"), "row")
 

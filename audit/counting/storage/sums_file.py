@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from audit.base.dag import IntArray
 from audit.base.disk import written_whole
 from audit.base.errors import InputError
-from audit.engine.pairs.sums import Sums
+from audit.engine.pairs.sums import Sums, end_to_end
 
 ROWS_PER_GROUP = 262_144
 """Number of pairs in a row group, the unit in which they are read back."""
@@ -75,20 +75,10 @@ def _grouped(parts: Iterable[Sums]) -> Iterable[Sums]:
     for part in parts:
         held.append(part)
         if sum(map(len, held)) >= ROWS_PER_GROUP:
-            yield _joined(held)
+            yield end_to_end(held)
             held = []
     if any(map(len, held)):
-        yield _joined(held)
-
-
-def _joined(parts: list[Sums]) -> Sums:
-    if len(parts) == 1:
-        return parts[0]
-    return Sums(
-        np.concatenate([part.keys for part in parts]),
-        np.concatenate([part.joint for part in parts]),
-        np.concatenate([part.confusion for part in parts]),
-    )
+        yield end_to_end(held)
 
 
 class SumsFile:
@@ -113,10 +103,6 @@ class SumsFile:
             begins, ends = self._bounds
             groups = np.flatnonzero((begins < stop) & (ends >= first)).tolist()
             return _within(self._opened.read_row_groups(groups), first, stop)
-
-    def all(self) -> Sums:
-        """All sums."""
-        return self.between(0, np.iinfo(np.int64).max)
 
     def blocks(self, first: int, stop: int) -> Iterator[Sums]:
         """As `between`, in order of keys, in blocks of `GROUPS_AT_ONCE` row groups."""

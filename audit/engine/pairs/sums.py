@@ -44,12 +44,21 @@ def summed(parts: Sequence[Sums]) -> Sums:
     some = [part for part in parts if len(part)]
     if len(some) < 2:
         return some[0] if some else NOTHING
-    keys = np.concatenate([part.keys for part in some])
-    joint = np.concatenate([part.joint for part in some])
-    confusion = np.concatenate([part.confusion for part in some])
+    every = end_to_end(some)
     if all(one.keys[-1] < other.keys[0] for one, other in pairwise(some)):
-        return Sums(keys, joint, confusion)
-    return added_up(keys, joint, confusion)
+        return every
+    return added_up(every.keys, every.joint, every.confusion)
+
+
+def end_to_end(parts: Sequence[Sums]) -> Sums:
+    """Parts one after the other, at least one; keys stay as they are."""
+    if len(parts) == 1:
+        return parts[0]
+    return Sums(
+        np.concatenate([part.keys for part in parts]),
+        np.concatenate([part.joint for part in parts]),
+        np.concatenate([part.confusion for part in parts]),
+    )
 
 
 def added_up(keys: IntArray, joint: IntArray, confusion: FloatArray) -> Sums:

@@ -16,9 +16,8 @@ from audit.base.packages import can_compile
 from audit.base.progress import Progress, blocks, silent
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.scores import score_loops
+from audit.engine.scores.met_pairs import COUNTING, Met, met_of, safe_factors
 
-Met: TypeAlias = tuple[IntArray, IntArray, FloatArray]
-"""The pairs of one node: the nodes after it that it meets, joint counts and confusion."""
 Kernel: TypeAlias = Callable[[Sparse, float, IntArray, ModuleType, Executor, Progress], list[Met]]
 """A function that counts the pairs of scores at a threshold, for some of the nodes."""
 
@@ -30,8 +29,6 @@ TASKS = 16
 """Parts of a block's nodes that cores share; a node is in one part, so summation has one order."""
 WORTH_COMPILING = 200_000_000
 """Pairs of scores, summed over instances, from which loading the compiled loops saves time."""
-COUNTING = "counting pairs of scores"
-"""Name of the step that is reported as progress."""
 
 
 def count_score_pairs(
@@ -160,18 +157,6 @@ def _dense_kernel(
     ]
 
 
-def safe_factors(values: FloatArray, threshold: float, decades: int = 300) -> int:
-    """How many sums of two values can be multiplied so that the product stays in range.
-
-    The range is from 10^-decades to 10^decades.
-    """
-    if not len(values):
-        return 1
-    least, largest = max(float(values.min()), threshold), 2 * float(values.max())
-    furthest = max(abs(np.log10(least)), abs(np.log10(largest)), 1.0)
-    return max(int(decades / furthest), 1)
-
-
 def times_log(values: FloatArray) -> FloatArray:
     """Values times their natural logarithms; 0 where a value is 0."""
     return values * np.log(np.where(values > 0, values, 1.0))
@@ -203,18 +188,6 @@ def _sparse_kernel(
 
     each = blocks(progress, COUNTING, range(n_nodes), "nodes")
     return [line for _, line in zip(each, pool.map(met, range(n_nodes)), strict=True)]
-
-
-def met_of(node: int, joint: IntArray, entropy: FloatArray) -> Met:
-    """The pairs of a node with those after it; confusion is clipped to [0, joint].
-
-    Args:
-        node: The node.
-        joint: Joint counts with each node after it, shape (n_later,).
-        entropy: Summed entropies in nats, same shape.
-    """
-    met = np.flatnonzero(joint)
-    return node + 1 + met, joint[met], np.clip(entropy[met] / np.log(2), 0, joint[met])
 
 
 def _collect(lines: list[Met], used: IntArray) -> PairCounts:

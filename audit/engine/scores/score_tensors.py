@@ -10,7 +10,7 @@ import numpy as np
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import InputError
 from audit.base.progress import Progress, blocks, silent
-from audit.engine.scores.score_pairs import COUNTING, Met, met_of, safe_factors
+from audit.engine.scores.met_pairs import COUNTING, Met, met_of, safe_factors
 
 if TYPE_CHECKING:
     import torch

@@ -1,11 +1,12 @@
-"""One-sided p values of an excess, and intervals of the ratio of observed to expected."""
+"""How far observed numbers exceed expected ones: p values, ratios with intervals, and lifts."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaincinv
 
-from audit.base.dag import FloatArray
+from audit.base.dag import FloatArray, Sparse
 
 SHRINKAGE = 0.5
 """Number added to observed and to expected records before they are divided."""
@@ -41,3 +42,34 @@ def shrunk_ratio(
     shape, rate = observed + SHRINKAGE, expected + SHRINKAGE
     low, high = (gammaincinv(shape, tail) / rate for tail in (TAIL, 1 - TAIL))
     return shape / rate, low, high
+
+
+def log_lift(labels: Sparse, code_of: Sparse) -> Sparse:
+    """Logarithm of the ratio of observed to chance co-occurrence of each label with each code.
+
+    A label occurs beside a code on a record if another label of the record is that code. By chance,
+    the occurrences beside a code are distributed over labels in proportion to the frequencies of
+    the labels, so that records with many labels favour no code. The ratio is the lower bound of
+    `shrunk_ratio`; where it is below 1, the logarithm is 0, because the co-occurrence may be
+    chance.
+
+    Args:
+        labels: Labels of records, 0 or 1, int64, shape (n_records, n_labels), canonical CSR.
+        code_of: 1 where a label is a code, int64, shape (n_labels, n_codes).
+
+    Returns:
+        Shape (n_labels, n_codes), 0 or more; without records nothing is stored. Time grows with the
+        sum over records of labels times codes.
+    """
+    of_codes = csr_array(labels @ code_of)
+    any_of, one_of = of_codes.copy(), of_codes.copy()
+    any_of.data, one_of.data = np.minimum(of_codes.data, 1), (of_codes.data == 1).astype(np.int64)
+    itself_alone = csr_array((labels.T @ one_of).multiply(code_of))
+    joint = csr_array(labels.T @ any_of - itself_alone)
+    joint.eliminate_zeros()
+    share = np.asarray(labels.sum(axis=0), np.float64) / max(labels.nnz, 1)
+    beside = np.asarray(joint.sum(axis=0), np.float64)
+    label, code = joint.tocoo().coords
+    _, low, _ = shrunk_ratio(joint.data.astype(np.float64), beside[code] * share[label])
+    found = np.maximum(np.log(low), 0.0)
+    return csr_array((found, (label, code)), shape=joint.shape)

@@ -92,17 +92,16 @@ class GroupBootstrap:
 
 
 def group_bootstrap(
-    group: IntArray, names: Sequence[str], *, seed: int = 0, replicates: int = REPLICATES
+    group: IntArray, names: Sequence[str], *, replicates: int = REPLICATES
 ) -> GroupBootstrap:
-    """A bootstrap whose weights depend on the names of groups and the seed alone.
+    """A bootstrap whose weights depend on the names of groups alone.
 
     Args:
         group: Group of each example, shape (n,).
         names: Name of each group, shape (n_groups,).
-        seed: Any integer.
         replicates: Number of replicates.
     """
-    drawn = poisson_weights(unit_keys(names, seed), replicates)
+    drawn = poisson_weights(unit_keys(names, 0), replicates)
     return GroupBootstrap(group, np.hstack([np.ones((len(names), 1)), drawn]))
 
 

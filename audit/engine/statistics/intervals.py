@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, ndtri, stdtr, stdtrit
 
-from audit.base.dag import FloatArray
+from audit.base.dag import BoolArray, FloatArray, IntArray
 
 Numbers: TypeAlias = FloatArray | NDArray[np.int64]
 
@@ -54,13 +55,34 @@ def newcombe(share: float, n: float, elsewhere: float, n_elsewhere: float) -> tu
     Returns:
         Lower and upper bound, which include the difference.
     """
-    low, high = wilson(share * n, n)
-    low_there, high_there = wilson(elsewhere * n_elsewhere, n_elsewhere)
-    difference = share - elsewhere
-    return (
-        difference - math.hypot(share - low, high_there - elsewhere),
-        difference + math.hypot(high - share, elsewhere - low_there),
-    )
+    there = elsewhere, *wilson(elsewhere * n_elsewhere, n_elsewhere)
+    return difference_interval((share, *wilson(share * n, n)), there, math.hypot)
+
+
+def difference_interval(
+    one: tuple[Any, Any, Any],
+    other: tuple[Any, Any, Any],
+    hypot: Callable[[Any, Any], Any] = np.hypot,
+) -> tuple[Any, Any]:
+    """Interval of ``one - other``, squared and added from the intervals of two independent values.
+
+    Newcombe's hybrid score interval if these are Wilson's of two shares (method 10 of "Interval
+    estimation for the difference between independent proportions"); of other values it is Zou's
+    and Donner's (*Construction of confidence intervals about effect measures*).
+
+    Args:
+        one: A value with its lower and upper bound; or of several, of shape (n,) each.
+        other: The value that is subtracted, with its bounds.
+        hypot: How to add; that of Python and that of NumPy differ in the last bit.
+
+    Returns:
+        Lower and upper bound, which include the difference.
+    """
+    (value, low, high), (other_value, other_low, other_high) = one, other
+    difference = value - other_value
+    below = hypot(value - low, other_high - other_value)
+    above = hypot(high - value, other_value - other_low)
+    return difference - below, difference + above
 
 
 def effective_n(k: FloatArray, n: FloatArray) -> float:
@@ -106,9 +128,22 @@ def intraclass_correlation(k: FloatArray, n: FloatArray) -> float:
     total, groups = float(n.sum()), len(n)
     if total == groups:
         return 0.0
-    typical = (total - float((n**2).sum()) / total) / (groups - 1)
     between = float(((k - n * k.sum() / total) ** 2 / n).sum()) / (groups - 1)
     within = float((k * (n - k) / n).sum()) / (total - groups)
+    return float(correlation_by_variance(between, within, total, float((n**2).sum()), groups))
+
+
+def correlation_by_variance(between: Any, within: Any, n: Any, squares: Any, groups: Any) -> Any:
+    """Intraclass correlation by the mean squares of an analysis of variance; numbers or arrays.
+
+    Args:
+        between: Mean square between groups.
+        within: Mean square within them.
+        n: Number of instances.
+        squares: Sum over groups of the squared number of their instances.
+        groups: Number of groups.
+    """
+    typical = (n - squares / n) / (groups - 1)
     return (between - within) / (between + (typical - 1) * within)
 
 
@@ -179,3 +214,15 @@ def grouped_wilson(k: FloatArray, n: FloatArray, level: float = LEVEL) -> tuple[
     total = float(n.sum())
     effective = at_freedom(effective_n(k, n), total, len(n), level)
     return wilson(float(k.sum()) / total * effective if total else 0.0, effective, level)
+
+
+def wilson_of_marks(mark: BoolArray, group: IntArray) -> tuple[float, float]:
+    """`grouped_wilson` of the share of marked instances, at 95 %.
+
+    Args:
+        mark: Whether an instance counts, shape (n,).
+        group: Any number that tells the groups of instances apart, shape (n,).
+    """
+    _, place = np.unique(group, return_inverse=True)
+    n = np.bincount(place).astype(np.float64)
+    return grouped_wilson(np.bincount(place, weights=mark).astype(np.float64), n)

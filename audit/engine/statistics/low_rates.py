@@ -9,6 +9,7 @@ from scipy.special import betainc, betaln, gammaln, ndtri, stdtr
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.intervals import correlation_by_variance
 
 LEAST_OTHERS = 3
 """Least number of others that a share is compared with."""
@@ -84,8 +85,7 @@ def _mean_and_spread(sums: FloatArray, groups: IntArray) -> tuple[FloatArray, Fl
         mean = k / n
         between = (scaled - k**2 / n) / (groups - 1)
         within = (k - scaled) / (n - groups)
-        typical = (n - squared / n) / (groups - 1)
-        spread = (between - within) / (between + (typical - 1) * within)
+        spread = correlation_by_variance(between, within, n, squared, groups)
     return mean, np.clip(np.nan_to_num(spread), 0.0, 0.99)
 
 

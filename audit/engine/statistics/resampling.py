@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base.dag import FloatArray, UIntArray
+from audit.engine.statistics.intervals import LEVEL
 
 REPLICATES = 200
 """Number of bootstrap replicates behind an interval."""
@@ -99,14 +100,11 @@ def _poisson_thresholds() -> UIntArray:
 _THRESHOLDS = _poisson_thresholds()
 
 
-def percentile_interval(
-    estimates: FloatArray, level: float = 0.95
-) -> tuple[FloatArray, FloatArray]:
-    """Percentile interval of bootstrap estimates, along the first axis.
+def percentile_interval(estimates: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Percentile interval of bootstrap estimates at 95 %, along the first axis.
 
     Args:
         estimates: Shape (replicates, ...); NaN where the estimate of a replicate is undefined.
-        level: Nominal coverage.
 
     Returns:
         Lower and upper bounds, shape (...): percentiles of the defined replicates, with linear
@@ -117,7 +115,7 @@ def percentile_interval(
         return missing, missing
     ordered = np.sort(estimates, axis=0)
     last = np.maximum(np.sum(~np.isnan(estimates), axis=0) - 1, 0)
-    return _quantile(ordered, last, (1 - level) / 2), _quantile(ordered, last, (1 + level) / 2)
+    return _quantile(ordered, last, (1 - LEVEL) / 2), _quantile(ordered, last, (1 + LEVEL) / 2)
 
 
 def _quantile(ordered: FloatArray, last: NDArray[np.int64], q: float) -> FloatArray:

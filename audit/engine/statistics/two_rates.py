@@ -1,4 +1,4 @@
-"""Comparison of two shares: interval of the difference, odds ratio and p values."""
+"""Comparison of two shares: odds ratio and p values of their difference."""
 
 from __future__ import annotations
 
@@ -8,38 +8,12 @@ import numpy as np
 from scipy.special import betainc, gammaln
 
 from audit.base.dag import FloatArray, IntArray
-from audit.engine.statistics.intervals import wilson
 
 Size: TypeAlias = int | IntArray
 """Size of a sample: one for all counts, or one for each, shape (n,)."""
 
 _NEGLIGIBLE = 1e-12
 """Share of a sum below which a further term is left out."""
-
-
-def difference_interval(
-    k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Size
-) -> tuple[FloatArray, FloatArray]:
-    """Newcombe's hybrid score interval, at 95 %, of ``k_new / n_new - k_old / n_old``.
-
-    The two Wilson intervals are squared and added (method 10 of "Interval estimation for the
-    difference between independent proportions").
-
-    Args:
-        k_old: Number of instances that count in the old sample, shape (n,).
-        n_old: Size of the old sample, positive.
-        k_new: Number of instances that count in the new sample, shape (n,).
-        n_new: Size of the new sample, positive.
-
-    Returns:
-        Lower and upper bounds in [-1, 1], shape (n,), which include the differences.
-    """
-    old, (low_old, high_old) = k_old / n_old, wilson(k_old, n_old)
-    new, (low_new, high_new) = k_new / n_new, wilson(k_new, n_new)
-    difference = new - old
-    below = np.hypot(new - low_new, high_old - old)
-    above = np.hypot(high_new - new, old - low_old)
-    return np.asarray(difference - below), np.asarray(difference + above)
 
 
 def odds_ratio(k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Size) -> FloatArray:

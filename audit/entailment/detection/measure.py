@@ -13,7 +13,7 @@ from audit.base.progress import Progress, silent
 from audit.data.records import Records
 from audit.engine.scores.two_classes import majority_macro_f1, random_macro_f1
 from audit.engine.statistics.group_bootstrap import with_interval
-from audit.engine.statistics.intervals import grouped_wilson
+from audit.engine.statistics.intervals import wilson_of_marks
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.detection import measures
 from audit.entailment.detection.answers import Answers, answers_of
@@ -179,10 +179,8 @@ def _accuracy(questions: Questions, answers: Answers, rows: IntArray) -> _Number
     if not len(rows):
         return _NOTHING
     right = (questions.valid[rows] == answers.predicted[rows]) & answers.answered[rows]
-    _, group = np.unique(questions.drawn.group[rows], return_inverse=True)
-    n = np.bincount(group).astype(np.float64)
-    k = np.bincount(group, weights=right).astype(np.float64)
-    return (float(right.mean()), *grouped_wilson(k, n), float("nan"))
+    bounds = wilson_of_marks(right, questions.drawn.group[rows])
+    return (float(right.mean()), *bounds, float("nan"))
 
 
 def _closed_forms(answers: Answers, rows: IntArray, truth: BoolArray) -> Mapping[str, float]:

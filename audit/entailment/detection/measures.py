@@ -12,7 +12,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.scores.binary_ranking import aps, aps_trapezoid, average_precision, roc_auc
 from audit.engine.scores.two_classes import macro_f1
 from audit.engine.statistics.group_bootstrap import GroupBootstrap
-from audit.engine.statistics.intervals import grouped_wilson
+from audit.engine.statistics.intervals import wilson_of_marks
 from audit.engine.statistics.ratios import ratio
 from audit.entailment.detection.answers import Answers
 from audit.entailment.detection.measurements import CONSISTENCY, MODEL
@@ -95,10 +95,7 @@ def bins(truth: BoolArray, score: FloatArray, group: IntArray) -> list[dict[str,
     rows = []
     for number in np.unique(place).tolist():
         own = place == number
-        of_group = np.unique(group[own], return_inverse=True)[1]
-        n = np.bincount(of_group).astype(np.float64)
-        k = np.bincount(of_group, weights=truth[own]).astype(np.float64)
-        low, high = grouped_wilson(k, n)
+        low, high = wilson_of_marks(truth[own], group[own])
         about = {"from": number / BINS, "to": (number + 1) / BINS, "n": int(own.sum())}
         means = {"mean_score": float(score[own].mean()), "valid_share": float(truth[own].mean())}
         rows.append({**about, **means, "low": low, "high": high})

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
+from audit.engine.statistics.instance_means import Clusters, clusters_by, instance_means
 from audit.explanations.agreement.agreement_values import HUMAN, Values
-from audit.explanations.agreement.instance_means import Clusters, Means, clusters_by, instance_means
 from audit.explanations.agreement.units import Units
 
 GAIN_KS = (1, 2, 3, 4, 5)
@@ -113,13 +113,11 @@ def summary(
         table = _with_names(parts, [sets[one] for one in kept]).with_columns(
             rule=pl.lit(rule),
             k=pl.lit(k, dtype=pl.Int64),
-            **_columns(mean, "agreement", "low", "high", bounds=(0.0, 1.0)),
-            n=mean.n.ravel(),
-            units=mean.units.ravel(),
-            undefined=mean.undefined.ravel(),
+            **mean.interval("agreement", "low", "high", bounds=(0.0, 1.0)),
+            **mean.counts("n", "units", "undefined"),
             chance_sizes=by_sizes.value.ravel(),
             chance_permuted=by_peaks.value.ravel(),
-            **_columns(above, "above_chance", "above_low", "above_high"),
+            **above.interval("above_chance", "above_low", "above_high"),
         )
         tables.append(table)
     return _corrected(pl.concat(tables))
@@ -143,7 +141,7 @@ def difference(values: Values, parts: Parts, sets: Sequence[MethodSet], k: int) 
             k=pl.lit(k, dtype=pl.Int64),
             dynamic=instance_means(dynamic, parts.grouped).value.ravel(),
             fixed=instance_means(fixed, parts.grouped).value.ravel(),
-            **_columns(gap, "difference", "low", "high"),
+            **gap.interval("difference", "low", "high"),
             n=gap.n.ravel(),
             undefined=gap.undefined.ravel(),
         )
@@ -180,7 +178,7 @@ def gains(values: Values, parts: Parts, sets: Sequence[MethodSet]) -> pl.DataFra
         tables.append(
             table.with_columns(
                 k=pl.lit(k, dtype=pl.Int64),
-                **_columns(mean, "gain", "low", "high"),
+                **mean.interval("gain", "low", "high"),
                 n=mean.n.ravel(),
                 undefined=mean.undefined.ravel(),
             )
@@ -214,10 +212,9 @@ def chosen_tokens(values: Values, parts: Parts, methods: Sequence[str], k: int) 
             parts, pl.DataFrame({"method": [*methods, HUMAN][:columns]}, {"method": pl.String})
         )
         .with_columns(
-            n=mean.n.ravel(),
-            units=mean.units.ravel(),
+            **mean.counts("n", "units"),
             k=pl.lit(k, dtype=pl.Int64),
-            **_columns(mean, "peaks", "low", "high"),
+            **mean.interval("peaks", "low", "high"),
             sd=mean.sd.ravel(),
             **means,
         )
@@ -237,16 +234,6 @@ def _with_names(parts: Parts, sets: Sequence[MethodSet]) -> pl.DataFrame:
 
 def _crossed(parts: Parts, others: pl.DataFrame) -> pl.DataFrame:
     return parts.names.join(others, how="cross", maintain_order="left_right")
-
-
-def _columns(
-    means: Means, value: str, low: str, high: str, bounds: tuple[float, float] | None = None
-) -> dict[str, pl.Expr]:
-    """Value and interval as columns under these names; undefined ones are null."""
-    arrays = {value: means.value, low: means.low, high: means.high}
-    if bounds:
-        arrays = {name: np.clip(array, *bounds) for name, array in arrays.items()}
-    return {name: pl.lit(pl.Series(array.ravel())).fill_nan(None) for name, array in arrays.items()}
 
 
 def _corrected(table: pl.DataFrame) -> pl.DataFrame:

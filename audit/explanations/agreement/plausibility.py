@@ -12,10 +12,10 @@ import polars as pl
 from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.base.errors import InputError
+from audit.engine.statistics.instance_means import clusters_by, instance_means
 from audit.engine.statistics.ratios import ratio
 from audit.explanations.agreement.agreement import MAIN_K
 from audit.explanations.agreement.chosen_sets import expected_agreement
-from audit.explanations.agreement.instance_means import clusters_by, instance_means
 from audit.explanations.agreement.top_tokens import Ranking, peaks, ranking, row_keys
 from audit.explanations.attributions import Attributions
 from audit.explanations.lists import equal_lengths, matrix
@@ -309,12 +309,8 @@ def _means(judged: pl.DataFrame, values: Mapping[str, FloatArray]) -> pl.DataFra
     blank = np.full(len(judged), np.nan)
     columns = [values.get(f"chance_{name}", blank) for name in METRICS]
     chance = instance_means(np.column_stack(columns), grouped)
-    found = {"value": mean.value, "low": mean.low, "high": mean.high, "chance": chance.value}
     return crossed.with_columns(
-        *(pl.Series(name, of.ravel()).fill_nan(None) for name, of in found.items()),
-        n=mean.n.ravel(),
-        rows=mean.units.ravel(),
-        undefined=mean.undefined.ravel(),
-    ).select(
-        "model", "method", "metric", "value", "low", "high", "n", "rows", "undefined", "chance"
+        **mean.interval("value", "low", "high"),
+        **mean.counts("n", "rows", "undefined"),
+        chance=pl.Series(chance.value.ravel()).fill_nan(None),
     )

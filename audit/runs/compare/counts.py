@@ -10,9 +10,9 @@ import numpy as np
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.intervals import difference_interval, wilson
 from audit.engine.statistics.two_rates import (
     Size,
-    difference_interval,
     difference_p_value,
     least_expected,
     odds_ratio,
@@ -54,7 +54,9 @@ class Counts:
         """Bounds of the differences; the differences themselves if the data are the same."""
         if self.same_data:
             return self.difference, self.difference
-        return difference_interval(self.old, self.n_old, self.new, self.n_new)
+        return difference_interval(
+            _with_bounds(self.new, self.n_new), _with_bounds(self.old, self.n_old)
+        )
 
     @cached_property
     def p_value(self) -> FloatArray:
@@ -90,6 +92,11 @@ class Counts:
         if self.same_data:
             return np.asarray(self.difference != 0)
         return np.asarray(self.large & (self.p_value <= FALSE_DISCOVERY_RATE.value))
+
+
+def _with_bounds(k: IntArray, n: Size) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rates with their Wilson intervals."""
+    return k / n, *wilson(k, n)
 
 
 def beyond_floor(ratio: FloatArray) -> BoolArray:

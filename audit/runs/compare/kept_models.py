@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csc_array, csr_array
 
-from audit.alignment.metrics.measure import add_all, metric_stream
+from audit.alignment.metrics.measure import add_all, measures_of
 from audit.alignment.metrics.moves import moves_of
-from audit.alignment.metrics.streaming import ALL, Replicated
+from audit.alignment.metrics.streaming import ALL, Replicated, Stream
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.errors import InputError
 from audit.engine.pairs.pair_counts import binary_entropy
@@ -65,15 +65,10 @@ class KeptModel:
         """
         ledger = self.run.ledger["predictions"]
         policy = self._policy
-        stream = metric_stream(
-            self.hierarchy,
-            moves_of(self.hierarchy, policy.levels, policy.aggregation),
-            policy.subgraphs,
-            single_label=ledger["single_label"],
-            set_valued=ledger["set_valued"],
-            decision_threshold=ledger["decision_threshold"],
-            scopes=[scope for scope in scopes if scope != ALL],
-        )
+        kind = (ledger[name] for name in ("single_label", "set_valued", "decision_threshold"))
+        moves = moves_of(self.hierarchy, policy.levels, policy.aggregation)
+        measures = measures_of(self.hierarchy, moves, policy.subgraphs, *kind)
+        stream = Stream(self.hierarchy, measures, (ALL, *(one for one in scopes if one != ALL)))
         add_all(stream, self.gold, self.scores, self.units, policy.aggregation)
         return stream.replicated()
 

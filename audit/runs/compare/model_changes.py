@@ -13,6 +13,7 @@ import polars as pl
 from audit.alignment.metrics import METRICS
 from audit.alignment.metrics.streaming import ALL
 from audit.base.dag import FloatArray
+from audit.engine.statistics.intervals import difference_interval
 from audit.engine.statistics.resampling import percentile_interval
 from audit.results.result import AuditResult
 from audit.runs.compare.confusion_changes import confusion_changes, untested_confusions
@@ -80,9 +81,8 @@ def model_changes(old: AuditResult, new: AuditResult, *, same_data: bool) -> Mod
 
     If both runs keep their instances, and have some in common, the intervals of differences are
     percentiles of bootstrap replicates into which both runs draw each unit, a group or else an
-    instance, equally often. Otherwise they are squared and added from the intervals of the two runs
-    (Zou, Donner, *Construction of confidence intervals about effect measures*), which takes the
-    runs as independent.
+    instance, equally often. Otherwise they are those of `difference_interval`, which takes the runs
+    as independent.
     """
     if old.model is None or new.model is None:
         if old.model is new.model:
@@ -225,13 +225,11 @@ def _bounds(was: _Metric | None, now: _Metric | None, *, exact: bool) -> dict[st
     sides = [side for side in (was, now) if side is not None]
     if len(sides) < 2 or any(side[of] is None for side in sides for of in ("value", "low", "high")):
         return {"low": None, "high": None}
-    first, second = sides
-    apart = second["value"] - first["value"]
+    old, new = ((side["value"], side["low"], side["high"]) for side in sides)
     if exact:
-        return {"low": apart, "high": apart}
-    below = np.hypot(second["value"] - second["low"], first["high"] - first["value"])
-    above = np.hypot(second["high"] - second["value"], first["value"] - first["low"])
-    return {"low": float(apart - below), "high": float(apart + above)}
+        return dict.fromkeys(("low", "high"), new[0] - old[0])
+    low, high = difference_interval(new, old)
+    return {"low": float(low), "high": float(high)}
 
 
 def _by_what_was_counted(old: AuditResult, new: AuditResult) -> State:

@@ -6,19 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.chapters.concepts.tests import KEYS, of_the_paper
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Chapter,
-    Row,
-    Rows,
-    bounds,
-    chance,
-    chapter,
-    count,
-    line_label,
-    plain,
-    with_interval,
-)
 from reports.charts.concept_charts import accuracies_spec
 from reports.charts.svg import draw
 from reports.words.concept_words import (
@@ -34,7 +21,20 @@ from reports.words.concept_words import (
     TOKEN,
     VERDICTS,
 )
-from reports.words.parts import Cell, Figure, Key, Table, column
+from reports.words.parts import Chapter, Figure, Key, Table, chapter
+from reports.words.shown_numbers import UNDEFINED, Row, Rows, bounds, line_label, plain
+from reports.words.table_specs import (
+    across,
+    chances,
+    decimals,
+    interval_beside,
+    numbers,
+    optional_table,
+    pivoted,
+    table,
+    texts,
+    written,
+)
 from reports.words.words import counted, number
 
 DRAWN = 32
@@ -48,22 +48,18 @@ def accuracies(concepts: Mapping[str, Any]) -> Chapter | None:
     margin = concepts["facts"]["parameters"]["margin"]
     own = [row for row in parts if of_the_paper(row)]
     of_tests = {test: [row for row in own if row["test"] == test] for test in TESTS}
-    tables = {test: _numbers(test, rows) for test, rows in of_tests.items() if rows}
-    figures = {
-        test: _figure(test, of_tests[test], table, limit, margin) for test, table in tables.items()
-    }
-    others = [row for row in parts if not of_the_paper(row)]
+    given = [(test, rows, _numbers(test, rows)) for test, rows in of_tests.items() if rows]
     return chapter(
-        figures.values(),
+        [_figure(*one, limit, margin) for one in given],
         (
-            *(table for test, table in tables.items() if figures[test] is None),
+            *(made for *_, made in given),
             _variants(concepts["tests"], parts),
-            _other_accuracies(others),
+            _other_accuracies([row for row in parts if not of_the_paper(row)]),
         ),
     )
 
 
-def _figure(test: str, rows: Rows, table: Table, limit: float, margin: float) -> Figure | None:
+def _figure(test: str, rows: Rows, numbers_: Table, limit: float, margin: float) -> Figure | None:
     every = _lines(rows)
     lines = every[:DRAWN]
     panels = [seen for seen in (*SEEN, None) if any(row["seen"] == seen for row in rows)]
@@ -101,7 +97,7 @@ def _figure(test: str, rows: Rows, table: Table, limit: float, margin: float) ->
             Key("limit", f"limit, {number(limit)}", "across"),
             Key("pass-tint", "where it passes"),
         ),
-        table=table,
+        table=numbers_,
     )
 
 
@@ -192,38 +188,27 @@ def _with(row: Row) -> str:
 
 
 def _numbers(test: str, rows: Rows) -> Table:
-    ablated = test in (MODULAR, CAUSAL)
     classes = max(row["classes"] for row in rows)
     judged = "on minimal pairs" if test == GROUNDED else "on unseen classes"
     alike = max(sum(row["seen"] == one["seen"] for row in rows) for one in rows)
     family = counted(alike, "accuracy", "accuracies")
     splits = max(row["seeds"] for row in rows)
-    return Table(
-        id=f"concept-{test}-numbers",
-        caption=f"{TESTS[test].title}: accuracies {judged}, {number(classes)} "
-        f"in all, pooled over {counted(splits, 'split')}; in brackets, the 95% interval, and the "
-        f"verdict by interval where it differs; q-values over {family}",
-        columns=column(
-            "Read", *(("Removed",) if ablated else ()), "Slices seen", "Accuracy", "90% interval",
-            "Chance", "q above chance", "Required", "Verdict", "Answers",
-            numeric=("   " if ablated else "  ") + "nnnn  n",
-        ),
-        rows=tuple(_row(row, ablated) for row in rows),
-    )  # fmt: skip
-
-
-def _row(row: Row, ablated: bool) -> tuple[Cell, ...]:
-    return (
-        row["read"] or "all classes",
-        *((row["dimension"],) if ablated else ()),
-        UNDEFINED if row["seen"] is None else SLICES_SEEN[row["seen"]],
-        with_interval(plain(row, "accuracy"), row),
-        _ninety(row),
-        plain(row, "chance"),
-        chance(row, "q_above_chance"),
-        REQUIREMENTS[row["requirement"]],
-        _verdicts(row),
-        count(row, "instances"),
+    return table(
+        f"concept-{test}-numbers",
+        f"{TESTS[test].title}: accuracies {judged}, {number(classes)} in all, pooled over "
+        f"{counted(splits, 'split')}; in brackets, the 95% interval, and the verdict by interval "
+        f"where it differs; q-values over {family}",
+        rows,
+        texts("Read", lambda row: row["read"] or "all classes"),
+        texts("Removed", "dimension") if test in (MODULAR, CAUSAL) else None,
+        texts("Slices seen", "seen", SLICES_SEEN),
+        interval_beside(decimals("Accuracy", "accuracy")),
+        written("90% interval", _ninety),
+        decimals("Chance", "chance"),
+        chances("q above chance", "q_above_chance"),
+        texts("Required", "requirement", REQUIREMENTS),
+        texts("Verdict", _verdicts),
+        numbers("Answers", "instances"),
     )
 
 
@@ -242,86 +227,57 @@ def _verdicts(row: Row) -> str:
 
 def _variants(tests: Rows, parts: Rows) -> Table | None:
     """The tests that remove something, by other ablations and probes beside the paper's."""
-    removing = [row for row in tests if row["test"] in (MODULAR, CAUSAL) and row["parts"]]
-    kinds = list(dict.fromkeys((row["ablation"], row["probe"]) for row in removing))
-    if len(kinds) < 2:
-        return None
     along = {
         tuple(row[key] for key in KEYS): row for row in parts if row["read"] == row["dimension"]
     }
-    of = {tuple(row[key] for key in KEYS): row for row in removing}
-    lines = list(dict.fromkeys((row["test"], row["dimension"], row["seen"]) for row in removing))
-    return Table(
-        id="concept-variants",
-        caption="The same by LEACE and by probes fitted anew: the verdict, and the accuracy along "
-        "the dimension removed",
-        columns=column(
-            "Test",
-            "Removed",
-            "Slices seen",
-            "Chance",
-            *(_kind(*kind) for kind in kinds),
-            numeric="   n",
-        ),
-        rows=tuple(
-            (
-                TESTS[test].title,
-                dimension,
-                SLICES_SEEN[seen],
-                next(
-                    (
-                        plain(along[test, dimension, seen, *kind], "chance")
-                        for kind in kinds
-                        if (test, dimension, seen, *kind) in along
-                    ),
-                    UNDEFINED,
-                ),
-                *(
-                    _variant(
-                        of.get((test, dimension, seen, *kind)),
-                        along.get((test, dimension, seen, *kind)),
-                    )
-                    for kind in kinds
-                ),
-            )
-            for test, dimension, seen in lines
-        ),
+    removing = [
+        {**row, "kind": _kind(row), "part": along.get(tuple(row[key] for key in KEYS))}
+        for row in tests
+        if row["test"] in (MODULAR, CAUSAL) and row["parts"]
+    ]
+    kinds = list(dict.fromkeys(row["kind"] for row in removing))
+    if len(kinds) < 2:
+        return None
+    return table(
+        "concept-variants",
+        "The same by LEACE and by probes fitted anew: the verdict, and the accuracy along the "
+        "dimension removed",
+        pivoted(removing, ["test", "dimension", "seen"], "kind"),
+        texts("Test", lambda line: TESTS[line["test"]].title),
+        texts("Removed", "dimension"),
+        texts("Slices seen", "seen", SLICES_SEEN),
+        written("Chance", _chance_of_variants),
+        *(across("kind", kind, texts(kind, _variant)) for kind in kinds),
     )
 
 
-def _kind(ablation: str, probe: str) -> str:
-    return f"{ABLATIONS[ablation]}, {PROBES[probe]}"
+def _kind(row: Row) -> str:
+    return f"{ABLATIONS[row['ablation']]}, {PROBES[row['probe']]}"
 
 
-def _variant(test: Row | None, part: Row | None) -> Cell:
-    if test is None:
-        return UNDEFINED
-    word = VERDICTS[test["verdict"]][0]
-    return word if part is None else f"{word}, {plain(part, 'accuracy')}"
+def _chance_of_variants(line: Row) -> str:
+    """The chance of the first variant that has one."""
+    known = (row["part"] for row in line["kind"].values() if row["part"] is not None)
+    return next((plain(part, "chance") for part in known), UNDEFINED)
+
+
+def _variant(row: Row) -> str:
+    word = VERDICTS[row["verdict"]][0]
+    return word if row["part"] is None else f"{word}, {plain(row['part'], 'accuracy')}"
 
 
 def _other_accuracies(rows: Rows) -> Table | None:
     """Every accuracy with another ablation or a probe fitted anew."""
-    if not rows:
-        return None
-    return Table(
-        id="concept-others",
-        caption="Every accuracy by LEACE and by probes fitted anew",
-        columns=column(
-            "By", "Removed", "Read", "Slices seen", "Accuracy", "Chance", "Verdict", "Answers",
-            numeric="    nn n",
-        ),
-        rows=tuple(
-            (
-                _kind(row["ablation"], row["probe"]),
-                row["dimension"],
-                row["read"],
-                SLICES_SEEN[row["seen"]],
-                with_interval(plain(row, "accuracy"), row),
-                plain(row, "chance"),
-                _verdicts(row),
-                count(row, "instances"),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    return optional_table(
+        "concept-others",
+        "Every accuracy by LEACE and by probes fitted anew",
+        rows,
+        texts("By", _kind),
+        texts("Removed", "dimension"),
+        texts("Read", "read"),
+        texts("Slices seen", "seen", SLICES_SEEN),
+        interval_beside(decimals("Accuracy", "accuracy")),
+        decimals("Chance", "chance"),
+        texts("Verdict", _verdicts),
+        numbers("Answers", "instances"),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,10 @@ from reports.chapters.concepts.curves import ablation, layers
 from reports.chapters.concepts.nodes import Nodes, nodes
 from reports.chapters.concepts.tests import Matrix, matrix
 from reports.chapters.labels_alone import Facts
-from reports.chapters.shown_numbers import UNDEFINED, Chapter, Row, Rows, count, names, plain
 from reports.words.concept_words import FACETS_FROM, LEFT_OUT
-from reports.words.parts import Figure, Named, Table, column
+from reports.words.parts import Chapter, Figure, Named, Table
+from reports.words.shown_numbers import UNDEFINED, Rows, names
+from reports.words.table_specs import decimals, numbers, table, texts, written
 from reports.words.words import counted, number, percent, words
 
 LISTED = 200
@@ -123,65 +124,55 @@ def _network(baseline: str) -> str:
 
 def _dimensions(rows: Rows) -> Table:
     unfit = any(row["reason"] for row in rows)
-    return Table(
-        id="concept-dimensions",
-        caption="Dimensions of concepts; chance is the share of the most frequent concept",
-        columns=column(
-            "Dimension", "Kind", "Concepts", "Slices", "With one concept", "With none",
-            "With several", "Chance", *(["Why it is not tested"] if unfit else []),
-            numeric="  nnnnnn",
-        ),
-        rows=tuple(
-            (
-                row["dimension"],
-                row["kind"],
-                number(row["concepts"]),
-                number(row["slices"]),
-                count(row, "instances"),
-                count(row, "without_concept"),
-                count(row, "several_concepts"),
-                plain(row, "chance"),
-                *([row["reason"] or UNDEFINED] if unfit else []),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    return table(
+        "concept-dimensions",
+        "Dimensions of concepts; chance is the share of the most frequent concept",
+        rows,
+        texts("Dimension", "dimension"),
+        texts("Kind", "kind"),
+        numbers("Concepts", "concepts"),
+        numbers("Slices", "slices"),
+        numbers("With one concept", "instances"),
+        numbers("With none", "without_concept"),
+        numbers("With several", "several_concepts"),
+        decimals("Chance", "chance"),
+        texts("Why it is not tested", lambda row: row["reason"] or UNDEFINED) if unfit else None,
+    )
 
 
 def _classes(rows: Rows) -> Table:
     further = len(rows) - LISTED
     left_out = f"; {number(further)} more in result.json" if further > 0 else ""
-    return Table(
-        id="concept-classes",
-        caption=f"Classes: labels that are described alike{left_out}",
-        columns=column("Class", "Labels", "Instances", numeric="  n"),
-        rows=tuple(_class(row) for row in rows[:LISTED]),
+    return table(
+        "concept-classes",
+        f"Classes: labels that are described alike{left_out}",
+        rows[:LISTED],
+        texts("Class", "class"),
+        texts("Labels", lambda row: _first(row["labels"])),
+        numbers("Instances", "instances"),
     )
 
 
-def _class(row: Row) -> tuple[str, str, str]:
-    labels = row["labels"]
+def _first(labels: Sequence[str]) -> str:
     more = f" and {number(len(labels) - 8)} more" if len(labels) > 8 else ""
-    return row["class"], f"{', '.join(labels[:8])}{more}", count(row, "instances")
+    return f"{', '.join(labels[:8])}{more}"
 
 
 def _read(facts: Mapping[str, Any]) -> Table:
-    instances = facts["instances"]
-    return Table(
-        id="concepts-read",
-        caption="Which instances with representations took part in tests",
-        columns=column("Instances", "Number", "Share", numeric=" nn"),
-        rows=(
-            ("Took part", *_of(facts["used"], instances)),
-            *(
-                (Named(f"Left out: {words(name, LEFT_OUT)}", name), *_of(left_out, instances))
-                for name, left_out in facts["left_out"].items()
-            ),
-        ),
-        total=("With representations", *_of(instances, instances)),
+    left_out = [
+        {"what": Named(f"Left out: {words(name, LEFT_OUT)}", name), "instances": instances}
+        for name, instances in facts["left_out"].items()
+    ]
+    return table(
+        "concepts-read",
+        "Which instances with representations took part in tests",
+        [{"what": "Took part", "instances": facts["used"]}, *left_out],
+        texts("Instances", "what"),
+        numbers("Number", "instances"),
+        written("Share", lambda row: _share(row["instances"], facts["instances"])),
+        total={"what": "With representations", "instances": facts["instances"]},
     )
 
 
-def _of(some: Any, every: int) -> tuple[str, str]:
-    known = isinstance(some, int) and every
-    return number(some), percent(some / every) if known else UNDEFINED
+def _share(some: Any, every: int) -> str:
+    return percent(some / every) if isinstance(some, int) and every else UNDEFINED

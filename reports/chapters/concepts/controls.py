@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Chapter,
-    Row,
-    Rows,
-    chapter,
-    line_label,
-    plain,
-    signed,
-)
 from reports.charts.concept_charts import DOT, Mark, accuracies_spec
 from reports.charts.svg import draw
-from reports.words.parts import Figure, Key, Table, column
+from reports.words.parts import Chapter, Figure, Key, Table, chapter
+from reports.words.shown_numbers import Row, Rows, grouped, line_label, plain
+from reports.words.table_specs import decimals, differences, numbers, table, texts
 from reports.words.words import counted, number
 
 JUDGED = {"seen": "classes seen", "unseen": "classes unseen"}
@@ -39,26 +31,24 @@ def controls(concepts: Mapping[str, Any]) -> Chapter | None:
     rows = _means(concepts["controls"])
     if not rows:
         return None
-    table, limit = _table(rows), concepts["facts"]["parameters"]["limit"]
-    figure = _figure([row for row in rows if row["linear"] is not None], table, limit)
-    return chapter([figure], [] if figure else [table])
+    made, limit = _table(rows), concepts["facts"]["parameters"]["limit"]
+    return chapter(
+        [_figure([row for row in rows if row["linear"] is not None], made, limit)], [made]
+    )
 
 
 def _means(rows: Rows) -> list[dict[str, Any]]:
     """Means over splits by dimension and by what is judged; None where any is missing."""
-    alike: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        alike.setdefault((row["dimension"], row["judged"]), []).append(row)
     return [
         {
-            "dimension": dimension,
-            "judged": judged,
+            "dimension": own[0]["dimension"],
+            "judged": own[0]["judged"],
             "splits": len(own),
             **{name: mean([row[name] for row in own]) for name in NUMBERS},
             "least": least([row["linear"] for row in own]),
             "most": least([row["linear"] for row in own], -1),
         }
-        for (dimension, judged), own in alike.items()
+        for own in grouped(rows, ["dimension", "judged"])
     ]
 
 
@@ -78,7 +68,7 @@ def least(numbers: Sequence[float | None], sign: int = 1) -> float | None:
     return known[0 if sign > 0 else -1] if known and len(known) == len(numbers) else None
 
 
-def _figure(rows: Rows, table: Table, limit: float) -> Figure | None:
+def _figure(rows: Rows, numbers_: Table, limit: float) -> Figure | None:
     drawn = rows[:DRAWN]
     if not drawn:
         return None
@@ -120,7 +110,7 @@ def _figure(rows: Rows, table: Table, limit: float) -> Figure | None:
             Key("expected", "chance", "tick"),
             Key("limit", f"limit, {number(limit)}", "across"),
         ),
-        table=table,
+        table=numbers_,
     )
 
 
@@ -141,27 +131,18 @@ def _line(line: int, row: Row) -> dict[str, Any]:
 
 def _table(rows: Rows) -> Table:
     network = any(row["random_network"] is not None for row in rows)
-    return Table(
-        id="concept-controls-numbers",
-        caption="The probes of dimensions and their controls: mean accuracies over splits",
-        columns=column(
-            "Dimension", "Judged on", "Linear", "AUC", "Chance", "Control task", "Selectivity",
-            "Not linear", *(["Random network"] if network else []), "Splits",
-            numeric="  nnnnnnnn",
-        ),
-        rows=tuple(
-            (
-                row["dimension"],
-                JUDGED[row["judged"]],
-                plain(row, "linear"),
-                plain(row, "auc"),
-                plain(row, "chance"),
-                plain(row, "control_task"),
-                UNDEFINED if row["selectivity"] is None else signed(row, "selectivity"),
-                plain(row, "nonlinear"),
-                *([plain(row, "random_network")] if network else []),
-                number(row["splits"]),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    return table(
+        "concept-controls-numbers",
+        "The probes of dimensions and their controls: mean accuracies over splits",
+        rows,
+        texts("Dimension", "dimension"),
+        texts("Judged on", "judged", JUDGED),
+        decimals("Linear", "linear"),
+        decimals("AUC", "auc"),
+        decimals("Chance", "chance"),
+        decimals("Control task", "control_task"),
+        differences("Selectivity", "selectivity"),
+        decimals("Not linear", "nonlinear"),
+        decimals("Random network", "random_network") if network else None,
+        numbers("Splits", "splits"),
+    )

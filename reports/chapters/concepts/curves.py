@@ -6,21 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reports.chapters.concepts.controls import mean
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Chapter,
-    Row,
-    Rows,
-    bounds,
-    chapter,
-    count,
-    plain,
-    with_interval,
-)
 from reports.charts.concept_charts import CURVES, steps_spec
 from reports.charts.svg import draw
 from reports.words.concept_words import ABLATIONS, PROBES
-from reports.words.parts import Cell, Figure, Key, Table, column
+from reports.words.parts import Chapter, Figure, Key, Table, chapter
+from reports.words.shown_numbers import UNDEFINED, Row, Rows, bounds, grouped, plain
+from reports.words.table_specs import decimals, interval_beside, numbers, table, texts
 from reports.words.words import counted, number, percent
 
 MEASURES: Mapping[str, str] = {
@@ -57,8 +48,7 @@ def layers(concepts: Mapping[str, Any]) -> Chapter | None:
         _layers_figure(by_dimension, names, tables[0], limit),
         _together_figure(together, names, tables[1]),
     )
-    undrawn = [table for table, figure in zip(tables, figures, strict=True) if figure is None]
-    return chapter(figures, undrawn)
+    return chapter(figures, tables)
 
 
 def _places(names: list[str]) -> list[str]:
@@ -78,7 +68,7 @@ def _drawable(curves: Curves) -> Curves:
     return known[: len(CURVES)]
 
 
-def _layers_figure(rows: Rows, names: list[str], table: Table, limit: float) -> Figure | None:
+def _layers_figure(rows: Rows, names: list[str], numbers_: Table, limit: float) -> Figure | None:
     dimensions = list(dict.fromkeys(row["dimension"] for row in rows))
     curves = _drawable(
         [
@@ -99,11 +89,11 @@ def _layers_figure(rows: Rows, names: list[str], table: Table, limit: float) -> 
         "class, and are judged on other instances." + _further(names, rest),
         key_title="Across",
         key=(Key("limit", f"limit, {number(limit)}", "across"),),
-        table=table,
+        table=numbers_,
     )
 
 
-def _together_figure(rows: Rows, names: list[str], table: Table) -> Figure | None:
+def _together_figure(rows: Rows, names: list[str], numbers_: Table) -> Figure | None:
     curves = _drawable(
         [
             (title, _curve(row for row in rows if row["measure"] == measure))
@@ -124,7 +114,7 @@ def _together_figure(rows: Rows, names: list[str], table: Table) -> Figure | Non
         "is low, a layer does not hold the class as the sum of its concepts." + _further(names, 0),
         key_title="",
         key=(),
-        table=table,
+        table=numbers_,
     )
 
 
@@ -152,58 +142,46 @@ def _described(curves: Curves, names: list[str]) -> str:
 
 
 def _layer_table(id_: str, caption: str, rows: Rows) -> Table:
-    return Table(
-        id=f"{id_}-numbers",
-        caption=f"{caption}: means over splits",
-        columns=column("Layer", "What", "Value", "Chance", "Instances", numeric="  nnn"),
-        rows=tuple(
-            (
-                row["layer"],
-                row["dimension"] or MEASURES[row["measure"]],
-                with_interval(plain(row, "value"), row),
-                plain(row, "chance"),
-                count(row, "instances"),
-            )
-            for row in rows
-        ),
+    return table(
+        f"{id_}-numbers",
+        f"{caption}: means over splits",
+        rows,
+        texts("Layer", "layer"),
+        texts("What", lambda row: row["dimension"] or MEASURES[row["measure"]]),
+        interval_beside(decimals("Value", "value")),
+        decimals("Chance", "chance"),
+        numbers("Instances", "instances"),
     )
 
 
 def ablation(concepts: Mapping[str, Any]) -> Chapter | None:
     """What is read as ablation goes on, by dimension removed; None without any."""
-    rows = _over_splits(concepts["iterations"])
-    dimensions = list(dict.fromkeys(row["dimension"] for row in rows))
-    figures: list[Figure | None] = []
-    tables: list[Table] = []
-    for place, dimension in enumerate(dimensions):
-        own = [row for row in rows if row["dimension"] == dimension]
-        table = _ablation_table(dimension, own, f"concept-ablation-{place}-numbers")
-        figure = None
-        if place < ABLATED:
-            figure = _ablation_figure(dimension, own, table, f"concept-ablation-{place}")
-        figures.append(figure)
-        tables += [] if figure else [table]
+    by_dimension = grouped(_over_splits(concepts["iterations"]), ["dimension"])
+    tables = [_ablation_table(own, place) for place, own in enumerate(by_dimension)]
+    figures = [
+        _ablation_figure(own, tables[place], place)
+        for place, own in enumerate(by_dimension[:ABLATED])
+    ]
     return chapter(figures, tables)
 
 
 def _over_splits(rows: Rows) -> list[dict[str, Any]]:
     """Means over the splits that go as far."""
-    keys = ("dimension", "ablation", "iteration", "read", "probe")
-    alike: dict[tuple[object, ...], list[Row]] = {}
-    for row in rows:
-        alike.setdefault(tuple(row[key] for key in keys), []).append(row)
     return [
-        dict(zip(keys, key, strict=True))
-        | {
-            name: mean([row[name] for row in own])
-            for name in ("accuracy", "chance", "removed", "variance_kept")
+        {
+            **own[0],
+            **{
+                name: mean([row[name] for row in own])
+                for name in ("accuracy", "chance", "removed", "variance_kept")
+            },
+            "splits": len(own),
         }
-        | {"splits": len(own)}
-        for key, own in alike.items()
+        for own in grouped(rows, ["dimension", "ablation", "iteration", "read", "probe"])
     ]
 
 
-def _ablation_figure(dimension: str, rows: Rows, table: Table, id_: str) -> Figure | None:
+def _ablation_figure(rows: Rows, numbers_: Table, place: int) -> Figure | None:
+    dimension = rows[0]["dimension"]
     own = [row for row in rows if row["read"] == dimension]
     names = [f"{dimension}, {PROBES[probe]}" for probe in PROBES]
     curves = [
@@ -226,7 +204,7 @@ def _ablation_figure(dimension: str, rows: Rows, table: Table, id_: str) -> Figu
     chances = {row["chance"] for row in own if row["chance"] is not None}
     level = sum(chances) / len(chances) if chances else None
     return Figure(
-        id=id_,
+        id=f"concept-ablation-{place}",
         title=f"Removing {dimension} again and again",
         drawing=draw(steps_spec(drawn, places, "iterations of INLP", None, level=level)),
         alt=_described(drawn, ["no ablation", *(f"iteration {n}" for n in range(1, last + 1))]),
@@ -236,7 +214,7 @@ def _ablation_figure(dimension: str, rows: Rows, table: Table, id_: str) -> Figu
         "takes the others along; where a probe fitted anew still reads, the concept was not gone.",
         key_title="Across",
         key=(Key("expected", "chance", "across"),),
-        table=table,
+        table=numbers_,
     )
 
 
@@ -248,8 +226,8 @@ def _iterations(rows: Iterable[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _ablation_table(dimension: str, rows: Rows, id_: str) -> Table:
-    order = list(PROBES)
+def _ablation_table(rows: Rows, place: int) -> Table:
+    dimension, order = rows[0]["dimension"], list(PROBES)
     lines = sorted(
         rows,
         key=lambda row: (
@@ -257,29 +235,18 @@ def _ablation_table(dimension: str, rows: Rows, id_: str) -> Table:
             row["read"], order.index(row["probe"]),
         ),
     )  # fmt: skip
-    return Table(
-        id=id_,
-        caption=f"What is read after {dimension} is removed",
-        columns=column(
-            "Removed by", "Read", "By", "Accuracy", "Chance", "Directions removed",
-            "Variance left", "Splits",
-            numeric="   nnnnn",
-        ),
-        rows=tuple(_ablation_row(row) for row in lines),
-    )  # fmt: skip
-
-
-def _ablation_row(row: Row) -> tuple[Cell, ...]:
-    kept, gone = row["variance_kept"], row["removed"]
-    return (
-        _step(row),
-        row["read"],
-        PROBES[row["probe"]],
-        plain(row, "accuracy"),
-        plain(row, "chance"),
-        UNDEFINED if gone is None else number(gone),
-        UNDEFINED if kept is None else percent(kept),
-        number(row["splits"]),
+    return table(
+        f"concept-ablation-{place}-numbers",
+        f"What is read after {dimension} is removed",
+        lines,
+        texts("Removed by", _step),
+        texts("Read", "read"),
+        texts("By", "probe", PROBES),
+        decimals("Accuracy", "accuracy"),
+        decimals("Chance", "chance"),
+        numbers("Directions removed", "removed", absent=UNDEFINED),
+        numbers("Variance left", "variance_kept", percent, absent=UNDEFINED),
+        numbers("Splits", "splits"),
     )
 
 

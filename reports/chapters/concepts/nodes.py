@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Row,
-    Rows,
-    bounds,
-    chance,
-    count,
-    plain,
-    signed,
-    with_interval,
-)
 from reports.charts.concept_charts import DOT, Mark, accuracies_spec
 from reports.charts.svg import draw
 from reports.words.concept_words import STATES, UNTESTED
 from reports.words.labels import node_label
-from reports.words.parts import Badge, Cell, Figure, Key, Node, Table, column
+from reports.words.parts import Badge, Figure, Key, Node, Table
+from reports.words.shown_numbers import UNDEFINED, Row, Rows, bounds, count, grouped, plain
+from reports.words.table_specs import (
+    Spec,
+    chances,
+    decimals,
+    differences,
+    interval_beside,
+    numbers,
+    table,
+    texts,
+    written,
+)
+from reports.words.table_specs import nodes as node_column
 from reports.words.words import counted, number, shortened
 
 DRAWN = 20
@@ -209,7 +211,7 @@ def _line(place: int, row: Row, how: Drawn) -> dict[str, Any]:
     if how.field == "separable":
         both = f"{row['node']} {row['title'] or ''}".strip()
         label = f"{shortened(both, 32)} × {shortened(row['sibling'], 12)}"
-    ends = {"low": row.get(f"{how.field}_low"), "high": row.get(f"{how.field}_high")}
+    ends = {end: row.get(f"{how.field}_{end}") for end in ("low", "high")}
     return {
         "line": place,
         "label": label,
@@ -233,27 +235,25 @@ def _sentence(row: Row, how: Drawn) -> str:
 
 
 def _numbers(state: str, how: Drawn, rows: Rows) -> Table:
-    heads, cells = _OWN[state]
-    return Table(
-        id=f"concept-{state}-numbers",
-        caption=f"{how.title}: balanced accuracies",
-        columns=column("Node", *heads, "q", "Tested together", "Instances", numeric=_MARKS[state]),
-        rows=tuple(
-            (
-                Node(row["node"], row["title"] or ""),
-                *cells(row),
-                chance(row, f"{'entangled' if state == 'weakest' else state}_q"),
-                number(row["family"]),
-                count(row, "instances"),
-            )
-            for row in rows
-        ),
+    q_value = f"{'entangled' if state == 'weakest' else state}_q"
+    return table(
+        f"concept-{state}-numbers",
+        f"{how.title}: balanced accuracies",
+        rows,
+        node_column("Node"),
+        *OWN[state],
+        chances("q", q_value),
+        numbers("Tested together", "family"),
+        numbers("Instances", "instances"),
     )
 
 
-def _ends(row: Row, name: str) -> str:
-    own = _beside_sibling(row) if name == "separable" else row
-    return with_interval(plain(own, name), own, f"{name}_low", f"{name}_high")
+def _ends(heading: str, name: str) -> Spec:
+    """A column of accuracies with their intervals."""
+    column = interval_beside(decimals(heading, name), f"{name}_low", f"{name}_high")
+    if name != "separable":
+        return column
+    return written(heading, lambda row: column.cell(_beside_sibling(row)))
 
 
 def _beside_sibling(row: Row) -> Row:
@@ -261,84 +261,59 @@ def _beside_sibling(row: Row) -> Row:
     return row if row["sibling"] is None else {**row, "instances": row["sibling_instances"]}
 
 
-def _sibling(row: Row) -> str:
+def _sibling(row: Row) -> str | None:
     """The nearest sibling, and how many instances it has beside the node."""
     if row["sibling"] is None:
-        return UNDEFINED
+        return None
     return f"{row['sibling']} ({number(row['sibling_instances'])})"
 
 
-def _best_layer(row: Row) -> str:
+def _best_layer(row: Row) -> str | None:
     if row["best_layer"] is None:
-        return UNDEFINED
+        return None
     return f"{row['best_layer']}, {plain(_beside_sibling(row), 'best_separable')}"
 
 
-def _mistakes(row: Row, name: str) -> str:
-    """How many instances the model answers as another node; a dash without predictions."""
-    return UNDEFINED if row[name] is None else count(row, name)
-
-
-Cells: TypeAlias = Callable[[Row], tuple[Cell, ...]]
-
-_OWN: Mapping[str, tuple[tuple[str, ...], Cells]] = {
-    "absent": (("Against all others",), lambda row: (_ends(row, "readable"),)),
+SIBLING = texts("Sibling (its instances)", _sibling)
+OWN: Mapping[str, tuple[Spec, ...]] = {
+    "absent": (_ends("Against all others", "readable"),),
     "entangled": (
-        (
-            "Sibling (its instances)",
-            "Against it",
-            "Against all others",
-            "Best layer",
-            "Answered as the sibling",
-            "The reverse",
-        ),
-        lambda row: (
-            _sibling(row),
-            _ends(row, "separable"),
-            plain(row, "readable"),
-            _best_layer(row),
-            *(_mistakes(row, name) for name in ("taken_for_sibling", "sibling_taken_for_it")),
-        ),
+        SIBLING,
+        _ends("Against it", "separable"),
+        decimals("Against all others", "readable"),
+        texts("Best layer", _best_layer),
+        numbers("Answered as the sibling", "taken_for_sibling", absent=UNDEFINED),
+        numbers("The reverse", "sibling_taken_for_it", absent=UNDEFINED),
     ),
     "weakest": (
-        ("Sibling (its instances)", "Against it", "Against all others"),
-        lambda row: (_sibling(row), _ends(row, "separable"), _ends(row, "readable")),
+        SIBLING,
+        _ends("Against it", "separable"),
+        _ends("Against all others", "readable"),
     ),
     "unused": (
-        ("Siblings", "Probe", "Predictions", "Difference"),
-        lambda row: (
-            number(row["siblings"]),
-            plain(row, "probed"),
-            plain(row, "predicted"),
-            with_interval(signed(row, "unused"), row, "unused_low", "unused_high"),
-        ),
+        numbers("Siblings", "siblings"),
+        decimals("Probe", "probed"),
+        decimals("Predictions", "predicted"),
+        interval_beside(differences("Difference", "unused"), "unused_low", "unused_high"),
     ),
 }
-_MARKS = {"absent": " nnnn", "entangled": "  nn nnnnn", "weakest": "  nnnnn", "unused": " nnnnnnn"}
-"""Headings and cells of each picture's own columns."""
+"""The columns that each picture's table has of its own; without predictions, dashes."""
 
 
 def _states(rows: Rows) -> Table:
     """Nodes by depth and state."""
-    states = [*STATES, None]
-    return Table(
-        id="concept-states",
-        caption="Nodes by depth and by what was found of them",
-        columns=column(
-            "Depth", *(_state(state).word for state in states), "Nodes", numeric=" nnnnnnn"
-        ),
-        rows=tuple(
-            (
-                number(depth),
-                *(
-                    number(sum(row["depth"] == depth and row["state"] == state for row in rows))
-                    for state in states
-                ),
-                number(sum(row["depth"] == depth for row in rows)),
-            )
-            for depth in sorted({row["depth"] for row in rows})
-        ),
+    return table(
+        "concept-states",
+        "Nodes by depth and by what was found of them",
+        grouped(sorted(rows, key=lambda row: row["depth"]), ["depth"]),
+        texts("Depth", lambda own: number(own[0]["depth"])),
+        *(_in_state(state) for state in (*STATES, None)),
+        numbers("Nodes", len),
     )
+
+
+def _in_state(state: str | None) -> Spec:
+    return numbers(_state(state).word, lambda own: sum(row["state"] == state for row in own))
 
 
 def _state(state: str | None) -> Badge:
@@ -349,25 +324,15 @@ def _table(rows: Rows) -> Table:
     listed = ordered(rows)[:LISTED]
     further = len(rows) - len(listed)
     left_out = f"; {counted(further, 'further node')} in result.json" if further else ""
-    return Table(
-        id="concept-nodes",
-        caption=f"Every node that was tested, by balanced accuracies{left_out}",
-        columns=column(
-            "Node", "State", "Against all others", "Against the nearest sibling", "Sibling",
-            "Probe less predictions", "Instances",
-            numeric="  nn nn",
-        ),
-        rows=tuple(_row(row) for row in listed),
-    )  # fmt: skip
-
-
-def _row(row: Row) -> tuple[Cell, ...]:
-    return (
-        Node(row["node"], row["title"] or ""),
-        _state(row["state"]),
-        _ends(row, "readable"),
-        _ends(row, "separable"),
-        _sibling(row),
-        signed(row, "unused"),
-        count(row, "instances"),
+    return table(
+        "concept-nodes",
+        f"Every node that was tested, by balanced accuracies{left_out}",
+        listed,
+        node_column("Node"),
+        texts("State", lambda row: _state(row["state"])),
+        _ends("Against all others", "readable"),
+        _ends("Against the nearest sibling", "separable"),
+        texts("Sibling", _sibling),
+        differences("Probe less predictions", "unused"),
+        numbers("Instances", "instances"),
     )

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from reports.chapters.shown_numbers import UNDEFINED, Row, Rows, missing, plain, with_interval
 from reports.words.concept_words import (
     CAUSAL,
     GROUNDED,
@@ -17,7 +16,9 @@ from reports.words.concept_words import (
     TOKEN,
     VERDICTS,
 )
-from reports.words.parts import Badge, Cell, Judged, Named, Table, column
+from reports.words.parts import Badge, Judged, Named, Table
+from reports.words.shown_numbers import UNDEFINED, Row, Rows, missing, plain, with_interval
+from reports.words.table_specs import across, optional_table, table, texts
 from reports.words.words import counted, listed, number
 
 KEYS = ("test", "dimension", "seen", "ablation", "probe")
@@ -197,24 +198,26 @@ def judged(row: Row, passes: Passes) -> Judged:
 def _table(tests: Rows, passes: Passes) -> Table:
     of = {(row["test"], row["dimension"], row["seen"]): row for row in tests}
     dimensions = dict.fromkeys(row["dimension"] for row in tests if row["dimension"] is not None)
-    return Table(
-        id="concept-matrix",
-        caption="Verdicts by dimension and by the classes that probes and ablation have seen",
-        columns=column("Dimension", "Slices seen", *(TESTS[test].title for test in BY_DIMENSION)),
-        rows=tuple(
-            (
-                dimension,
-                slices,
-                *(_cell(of.get((test, dimension, seen)), passes) for test in BY_DIMENSION),
-            )
-            for dimension in dimensions
-            for seen, slices in SLICES_SEEN.items()
+    lines = [
+        {
+            "dimension": dimension,
+            "seen": seen,
+            "test": {test: of.get((test, dimension, seen)) for test in BY_DIMENSION},
+        }
+        for dimension in dimensions
+        for seen in SLICES_SEEN
+    ]
+    return table(
+        "concept-matrix",
+        "Verdicts by dimension and by the classes that probes and ablation have seen",
+        lines,
+        texts("Dimension", "dimension"),
+        texts("Slices seen", "seen", SLICES_SEEN),
+        *(
+            across("test", test, texts(TESTS[test].title, lambda row: judged(row, passes)))
+            for test in BY_DIMENSION
         ),
     )
-
-
-def _cell(row: Row | None, passes: Passes) -> Cell:
-    return "–" if row is None else judged(row, passes)
 
 
 def _reasons(tests: Rows) -> Table | None:
@@ -222,27 +225,27 @@ def _reasons(tests: Rows) -> Table | None:
     cases = [_case(row) for row in tests if row["reason"]]
     for place in range(len(TOGETHER)):
         cases = _joined(cases, place)
-    if not cases:
-        return None
-    return Table(
-        id="concept-reasons",
-        caption="What is undecided or could not run, and why",
-        columns=column("Test", "Slices seen", "Dimension", "Verdict", "Why"),
-        rows=tuple(
-            (
-                Named(listed([TESTS[name].title for name in names]), ", ".join(names)),
-                listed(list(seen)),
-                listed(list(dimensions)),
-                *_reason_cells(verdict, reason),
-            )
-            for dimensions, names, seen, verdict, reason in cases
-        ),
+    return optional_table(
+        "concept-reasons",
+        "What is undecided or could not run, and why",
+        [dict(zip(CASE, case, strict=True)) for case in cases],
+        texts("Test", lambda case: _tests(case["test"])),
+        texts("Slices seen", lambda case: listed(list(case["seen"]))),
+        texts("Dimension", lambda case: listed(list(case["dimension"]))),
+        texts("Verdict", lambda case: Badge(*VERDICTS[case["verdict"]])),
+        texts("Why", lambda case: f"{case['reason'][:1].upper()}{case['reason'][1:]}."),
     )
+
+
+def _tests(names: Sequence[str]) -> Named:
+    return Named(listed([TESTS[name].title for name in names]), ", ".join(names))
 
 
 Case: TypeAlias = tuple[Any, ...]
 TOGETHER = ("dimension", "test", "seen")
 """What cases with one reason may have several of, in the order in which they are joined."""
+CASE = (*TOGETHER, "verdict", "reason")
+"""What a case holds."""
 
 
 def _case(row: Row) -> Case:
@@ -256,7 +259,3 @@ def _joined(cases: Sequence[Case], place: int) -> list[Case]:
     for case in cases:
         alike.setdefault((*case[:place], *case[place + 1 :]), []).extend(case[place])
     return [(*key[:place], tuple(own), *key[place:]) for key, own in alike.items()]
-
-
-def _reason_cells(verdict: str | None, reason: str) -> Sequence[Cell]:
-    return Badge(*VERDICTS[verdict]), f"{reason[:1].upper()}{reason[1:]}."

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from reports.chapters.shown_numbers import UNDEFINED, Row, Rows
-from reports.words.parts import Cell, Table, column
+from reports.words.entailment_words import ALL
+from reports.words.parts import Cell, Table
+from reports.words.shown_numbers import Row, Rows
+from reports.words.table_specs import Spec, across, optional_table, pivoted, table, texts, written
 
 KEPT = "restricted/entailment_{}.parquet"
 """Where a run keeps all rows of a table."""
@@ -19,36 +21,43 @@ def relations(rows: Rows) -> list[str]:
 def by_relation(
     id_: str,
     caption: str,
-    first: Sequence[str],
-    lines: Iterable[tuple[Sequence[Cell], Rows]],
+    rows: Rows,
+    by: Sequence[str],
+    first: Sequence[Spec],
     cell: Callable[[Row], Cell],
 ) -> Table | None:
-    """A table with a line for each given one, and a cell for each relation.
+    """A table with a line per combination of some fields, and a cell for each relation.
 
     Args:
         id_: Id of the table.
         caption: Its caption.
-        first: Headings of the columns before those of relations.
-        lines: The cells of these columns, and a row per relation.
+        rows: A row per line and relation.
+        by: Fields that lines differ in.
+        first: The columns before those of relations.
         cell: What is said of a row.
     """
-    kept = [(head, rows) for head, rows in lines if rows]
-    columns = relations([row for _, rows in kept for row in rows])
-    if not columns:
-        return None
-    return Table(
-        id=id_,
-        caption=caption,
-        columns=column(*first, *columns, numeric=" " * len(first) + "n" * len(columns)),
-        rows=tuple((*head, *_cells(rows, columns, cell)) for head, rows in kept),
-    )
+    lines = pivoted(rows, by, "relation")
+    names = dict.fromkeys(name for line in lines for name in line["relation"])
+    own = (across("relation", name, written(name, cell)) for name in names)
+    return optional_table(id_, caption, lines, *first, *own)
 
 
-def _cells(rows: Rows, columns: Sequence[str], cell: Callable[[Row], Cell]) -> list[Cell]:
-    own = {row["relation"]: row for row in rows}
-    return [cell(own[name]) if name in own else UNDEFINED for name in columns]
+def with_total(id_: str, caption: str, rows: Rows, *columns: Spec) -> Table | None:
+    """A table with a line per relation, and that of all, if there are several, as the total.
+
+    It is None where there are no rows.
+    """
+    lines = [row for row in rows if row["relation"] != ALL]
+    whole = [row for row in rows if row["relation"] == ALL]
+    total = whole[0] if whole and len(lines) > 1 else None
+    made = table(id_, caption, lines, texts("Relation", _relation), *columns, total=total)
+    return made if rows else None
 
 
-def first_rows(caption: str, table: str) -> str:
-    """A caption of the first cases of a table, with the place of all."""
-    return f"{caption}. The first of each relation; all are in {KEPT.format(table)}"
+def _relation(row: Row) -> str:
+    return "All relations" if row["relation"] == ALL else str(row["relation"])
+
+
+def first_rows(caption: str, kept: str) -> str:
+    """A caption of the first cases of a table that is kept, with the place of all."""
+    return f"{caption}. The first of each relation; all are in {KEPT.format(kept)}"

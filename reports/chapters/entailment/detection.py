@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from reports.chapters.entailment.by_relation import by_relation, relations
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Chapter,
-    Row,
-    Rows,
-    bounds,
-    chapter,
-    count,
-    line_label,
-    plain,
-    ranged,
-    share,
-    signed,
-)
 from reports.charts.concept_charts import Mark, accuracies_spec
 from reports.charts.svg import draw
 from reports.words.entailment_words import (
@@ -32,7 +19,19 @@ from reports.words.entailment_words import (
     MACRO_F1,
     ROC_AUC,
 )
-from reports.words.parts import Cell, Figure, Key, Ranged, Table, column
+from reports.words.parts import Cell, Chapter, Figure, Key, Ranged, Table, chapter
+from reports.words.shown_numbers import (
+    Row,
+    Rows,
+    bounds,
+    count,
+    grouped,
+    line_label,
+    plain,
+    ranged,
+    signed,
+)
+from reports.words.table_specs import across, numbers, optional_table, pivoted, shares, texts
 from reports.words.words import counted, words
 
 MODEL, LABELS = "model", "labels"
@@ -46,8 +45,6 @@ IN_DOMAIN, MAJORITY, WHOLE = "in_domain", "majority", "all"
 EMPTY, FULL = Mark("other", "expected", own=False), Mark("own", "observed")
 """Marks of baselines and of models."""
 TICKS = (0.0, 0.5, 1.0)
-Trained = tuple[str, str | None]
-"""A model, or a baseline, and what it was trained on."""
 
 
 def detection(entailment: Mapping[str, Any]) -> Chapter | None:
@@ -97,50 +94,49 @@ def named(row: Row) -> str:
     """A model with what it was trained on, or a baseline in words."""
     if row["kind"] != MODEL:
         return words(row["model"], {name: word.title for name, word in BASELINES.items()})
-    return called((row["model"], row["trained_on"]))
+    return called(row)
 
 
-def called(model: Trained) -> str:
+def called(row: Row) -> str:
     """A model with what it was trained on."""
-    name, trained_on = model
-    return name if trained_on is None else f"{name}, trained on {trained_on}"
+    trained_on = row["trained_on"]
+    return str(row["model"]) if trained_on is None else f"{row['model']}, trained on {trained_on}"
 
 
-def _who(row: Row) -> Trained:
-    return row["model"], row["trained_on"]
-
-
-def _answering(rows: Rows) -> list[Rows]:
+def _answering(rows: Rows) -> list[list[Row]]:
     """The rows of each model and baseline, models first."""
-    every = dict.fromkeys((row["kind"] != MODEL, *_who(row)) for row in rows)
-    return [
-        [row for row in rows if (row["kind"] != MODEL, *_who(row)) == one]
-        for one in sorted(every, key=lambda one: one[0])
-    ]
+    models_first = sorted(rows, key=lambda row: row["kind"] != MODEL)
+    return grouped(models_first, ["kind", "model", "trained_on"])
 
 
 def _measure(rows: Rows, measure: str) -> Table | None:
     own = [row for row in rows if row["measure"] == measure]
     if not own:
         return None
-    lines: list[tuple[Sequence[Cell], Rows]] = []
-    for answers in _answering(own):
-        lines.append(((named(answers[0]),), answers))
-        stated = [row for row in answers if row["expected"] is not None]
-        if stated and answers[0]["kind"] != MODEL:
-            closed = [{**row, "closed": True} for row in stated]
-            lines.append(((f"{named(answers[0])}, by its closed form",), closed))
     return by_relation(
         f"entailment-{measure}".replace("_", "-"),
         f"{DETECTION[measure].title}, on {_of(rows)}, by relation",
-        ("Model or baseline",),
-        lines,
+        [row for answers in _answering(own) for row in _with_closed_form(answers)],
+        ["kind", "model", "trained_on", "closed"],
+        [texts("Model or baseline", _line_name)],
         _value,
     )
 
 
+def _with_closed_form(answers: Rows) -> list[Row]:
+    """The rows, and those of baselines once more, by what they have to expect."""
+    stated = [row for row in answers if row["kind"] != MODEL and row["expected"] is not None]
+    return [
+        {**row, "closed": closed} for closed in (False, True) for row in (answers, stated)[closed]
+    ]
+
+
+def _line_name(row: Row) -> str:
+    return f"{named(row)}, by its closed form" if row["closed"] else named(row)
+
+
 def _value(row: Row) -> Cell:
-    if row.get("closed"):
+    if row["closed"]:
         return plain(row, "expected")
     if row["value"] is None and row["absent"]:
         return words(row["absent"], ABSENT)
@@ -182,10 +178,8 @@ def _figure(rows: Rows, table: Table | None) -> Figure | None:
             Key("expected", "baseline", "ring"),
             Key("expected", "by its closed form", "tick"),
         ),
-        table=Table(
-            f"{table.id}-numbers", table.caption, table.columns, table.rows, table.total
-        ),
-    )  # fmt: skip
+        table=replace(table, id=f"{table.id}-numbers"),
+    )
 
 
 def _line(place: int, row: Row, panels: Sequence[str]) -> dict[str, Any]:
@@ -215,24 +209,13 @@ def _best(answering: Sequence[Rows]) -> str:
 
 
 def _differences(rows: Rows, measure: str) -> Table | None:
-    own = [row for row in rows if row["measure"] == measure and row["against"] != IN_DOMAIN]
-    keys = dict.fromkeys((row["model"], row["trained_on"], row["against"]) for row in own)
     return by_relation(
         f"entailment-less-{measure}".replace("_", "-"),
         f"{DETECTION[measure].title} of models less that of baselines on the same tuples, with 95% "
         "intervals",
-        ("Model", "Less that of"),
-        (
-            (
-                (called((model, trained_on)), words(against, AGAINST)),
-                [
-                    row
-                    for row in own
-                    if (*_who(row), row["against"]) == (model, trained_on, against)
-                ],
-            )
-            for model, trained_on, against in keys
-        ),
+        [row for row in rows if row["measure"] == measure and row["against"] != IN_DOMAIN],
+        ["model", "trained_on", "against"],
+        [texts("Model", called), texts("Less that of", "against", AGAINST)],
         _difference,
     )
 
@@ -242,72 +225,48 @@ def _difference(row: Row) -> Cell:
 
 
 def _transfer(rows: Rows) -> Table | None:
-    own = [row for row in rows if row["measure"] == MACRO_F1 and row["against"] == IN_DOMAIN]
     return by_relation(
         "entailment-transfer",
         "Transfer: macro F1 less that of the same model trained on the relation that is tested, "
         "with 95% intervals",
-        ("Model", "Trained on"),
-        (
-            (
-                (model, trained_on or UNDEFINED),
-                [row for row in own if _who(row) == (model, trained_on)],
-            )
-            for model, trained_on in dict.fromkeys(map(_who, own))
-        ),
+        [row for row in rows if row["measure"] == MACRO_F1 and row["against"] == IN_DOMAIN],
+        ["model", "trained_on"],
+        [texts("Model", "model"), texts("Trained on", "trained_on")],
         _difference,
     )
 
 
 def _consistency(rows: Rows) -> Table | None:
-    predicted = [row for row in rows if row["kind"] == MODEL and row["chains"] != 0]
-    if not predicted:
-        return None
-    labels = {(*_who(row), row["relation"]): row for row in rows if row["kind"] == LABELS}
-    return Table(
-        id="entailment-consistency",
-        caption="Whether predictions agree with each other: of chains a → b → c of predicted "
-        "edges, how many have a → c predicted valid (closed), predicted invalid (broken), or not "
-        "judged (open). Chains share their edges, so that the share has no interval",
-        columns=column(
-            "Model", "Relation", "Chains", "Closed", "Broken", "Open", "Closed, of judged",
-            "The labels’ chains", "The labels’ closed, of judged", numeric="  nnnnnnn",
-        ),
-        rows=tuple(
-            (
-                called(_who(row)),
-                row["relation"],
-                *(count(row, name) for name in ("chains", "closed", "broken", "open")),
-                share(row, "closed_share"),
-                *_of_labels(labels.get((*_who(row), row["relation"]))),
-            )
-            for row in predicted
-        ),
-    )  # fmt: skip
-
-
-def _of_labels(row: Row | None) -> tuple[str, str]:
-    if row is None:
-        return UNDEFINED, UNDEFINED
-    return count(row, "chains"), share(row, "closed_share")
+    models_first = sorted(rows, key=lambda row: row["kind"] != MODEL)
+    lines = pivoted(models_first, ["model", "trained_on", "relation"], "kind")
+    return optional_table(
+        "entailment-consistency",
+        "Whether predictions agree with each other: of chains a → b → c of predicted edges, how "
+        "many have a → c predicted valid (closed), predicted invalid (broken), or not judged "
+        "(open). Chains share their edges, so that the share has no interval",
+        [line for line in lines if MODEL in line["kind"] and line["chains"] != 0],
+        texts("Model", called),
+        texts("Relation", "relation"),
+        numbers("Chains", "chains"),
+        numbers("Closed", "closed"),
+        numbers("Broken", "broken"),
+        numbers("Open", "open"),
+        shares("Closed, of judged", "closed_share"),
+        across("kind", LABELS, numbers("The labels’ chains", "chains")),
+        across("kind", LABELS, shares("The labels’ closed, of judged", "closed_share")),
+    )
 
 
 def _coverage(rows: Rows) -> Table | None:
-    if not rows:
-        return None
-    return Table(
-        id="entailment-coverage",
-        caption="What models answered. Measures are of the answered tuples; an answer that is "
-        "neither valid nor invalid counts only in the strict accuracy",
-        columns=column(
-            "Model", "Relation", "Answered", "Neither", "No answer", "Tuples", numeric="  nnnn"
-        ),
-        rows=tuple(
-            (
-                called(_who(row)),
-                row["relation"],
-                *(count(row, name) for name in ("answered", "unparsable", "missing", "tuples")),
-            )
-            for row in rows
-        ),
+    return optional_table(
+        "entailment-coverage",
+        "What models answered. Measures are of the answered tuples; an answer that is neither "
+        "valid nor invalid counts only in the strict accuracy",
+        rows,
+        texts("Model", called),
+        texts("Relation", "relation"),
+        numbers("Answered", "answered"),
+        numbers("Neither", "unparsable"),
+        numbers("No answer", "missing"),
+        numbers("Tuples", "tuples"),
     )

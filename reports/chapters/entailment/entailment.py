@@ -14,7 +14,6 @@ from reports.chapters.entailment.neighbourhoods import neighbourhoods
 from reports.chapters.entailment.reliability import reliability
 from reports.chapters.entailment.votes import votes
 from reports.chapters.labels_alone import Facts
-from reports.chapters.shown_numbers import Chapter, Rows, names
 from reports.words.entailment_words import (
     AGREEMENT,
     ALL,
@@ -26,7 +25,9 @@ from reports.words.entailment_words import (
     READ,
     Wording,
 )
-from reports.words.parts import Cell, Figure, Named, Table, column
+from reports.words.parts import Chapter, Figure, Named, Table
+from reports.words.shown_numbers import Row, Rows, names
+from reports.words.table_specs import numbers, table, texts
 from reports.words.words import counted, number, words
 
 KEPT = {"rows_read": "read", "used": "used"}
@@ -131,15 +132,17 @@ def _by(facts: Mapping[str, Any], measured: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _read(facts: Mapping[str, Any]) -> Table:
-    return Table(
-        id="entailment-read",
-        caption="What was read, and what was left out of it",
-        columns=column("Of", "What", "Number", numeric="  n"),
-        rows=tuple(_ledger(facts)),
+    return table(
+        "entailment-read",
+        "What was read, and what was left out of it",
+        _ledger(facts),
+        texts("Of", "of"),
+        texts("What", "what"),
+        numbers("Number", "rows"),
     )
 
 
-def _ledger(facts: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
+def _ledger(facts: Mapping[str, Any]) -> Iterator[Row]:
     """Rows read and kept, and a line for each reason why some were left out."""
     tuples = {"rows_read": facts["rows_read"], "used": facts["tuples"], **facts["refused"]}
     given = {"tuples": tuples} | {
@@ -150,9 +153,10 @@ def _ledger(facts: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
             continue
         for key, rows in ledger.items():
             if key in KEPT:
-                yield READ[name], KEPT[key], number(rows)
+                yield {"of": READ[name], "what": KEPT[key], "rows": rows}
             elif rows:
-                yield READ[name], Named(f"left out: {words(key, LEFT_OUT)}", key), number(rows)
+                left_out = Named(f"left out: {words(key, LEFT_OUT)}", key)
+                yield {"of": READ[name], "what": left_out, "rows": rows}
 
 
 def _terms(measured: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Chapter,
-    Rows,
-    chapter,
-    count,
-    plain,
-    ranged,
-    share,
-)
 from reports.words.entailment_words import AGREEMENT, GENERATION
-from reports.words.parts import Table, column
-from reports.words.words import words
+from reports.words.parts import Chapter, Table, chapter
+from reports.words.shown_numbers import UNDEFINED, Rows, plain
+from reports.words.table_specs import (
+    across,
+    decimals,
+    interval_below,
+    numbers,
+    optional_table,
+    pivoted,
+    shares,
+    texts,
+    written,
+)
 
 OF_BLEU = ("bleu_1", "bleu_2", "brevity_penalty")
 """Measures in a table of their own, beside those that the paper prints."""
@@ -41,95 +42,67 @@ def generation(entailment: Mapping[str, Any]) -> Chapter | None:
     )
 
 
-def _measures(rows: Rows, names: Any, id_: str, caption: str) -> Table | None:
+def _measures(rows: Rows, names: Sequence[str], id_: str, caption: str) -> Table | None:
     kept = [name for name in names if any(row["measure"] == name for row in rows)]
-    if not kept:
-        return None
-    of = {(row["model"], row["relation"], row["measure"]): row for row in rows}
-    lines = []
-    for model, relation in dict.fromkeys((row["model"], row["relation"]) for row in rows):
-        own = [of[model, relation, name] for name in kept]
-        values = (ranged(plain(row, "value"), row) for row in own)
-        lines.append((model, relation, *values, count(own[0])))
-    return Table(
-        id=f"entailment-generation-{id_}",
-        caption=f"{caption}, with 95% intervals",
-        columns=column(
-            "Model",
-            "Relation",
-            *(GENERATION[name].title for name in kept),
-            "Instances",
-            numeric="  " + "n" * (len(kept) + 1),
+    lines = pivoted(rows, ["model", "relation"], "measure")
+    return optional_table(
+        f"entailment-generation-{id_}",
+        f"{caption}, with 95% intervals",
+        lines if kept else (),
+        texts("Model", "model"),
+        texts("Relation", "relation"),
+        *(
+            across("measure", name, interval_below(decimals(GENERATION[name].title, "value")))
+            for name in kept
         ),
-        rows=tuple(lines),
+        *(across("measure", name, numbers("Instances", "n")) for name in kept[:1]),
     )
 
 
 def _coverage(rows: Rows, measured: Rows) -> Table | None:
-    if not rows:
-        return None
     of = {(row["model"], row["relation"]): plain(row, "references", 2) for row in measured}
-    return Table(
-        id="entailment-generated",
-        caption="Instances for which models have a text; a blank one scores 0",
-        columns=column(
-            "Model", "Relation", "With a text", "Of them blank", "Without a text",
-            "Instances with a reference", "References of those with a text, mean",
-            numeric="  nnnnn",
+    return optional_table(
+        "entailment-generated",
+        "Instances for which models have a text; a blank one scores 0",
+        rows,
+        texts("Model", "model"),
+        texts("Relation", "relation"),
+        numbers("With a text", "generated"),
+        numbers("Of them blank", "blank"),
+        numbers("Without a text", "missing"),
+        numbers("Instances with a reference", "instances"),
+        written(
+            "References of those with a text, mean",
+            lambda row: of.get((row["model"], row["relation"]), UNDEFINED),
         ),
-        rows=tuple(
-            (
-                row["model"],
-                row["relation"],
-                *(count(row, name) for name in ("generated", "blank", "missing", "instances")),
-                of.get((row["model"], row["relation"]), UNDEFINED),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    )
 
 
 def _ratings(rows: Rows) -> Table | None:
-    if not rows:
-        return None
     levels = sorted({row["level"] for row in rows})
-    of = {(row["model"], row["relation"], row["level"]): row for row in rows}
-    lines = []
-    for model, relation in dict.fromkeys((row["model"], row["relation"]) for row in rows):
-        own = [of.get((model, relation, level)) for level in levels]
-        shares = (UNDEFINED if row is None else ranged(share(row), row) for row in own)
-        known = next(row for row in own if row is not None)
-        lines.append((model, relation, *shares, count(known, "ratings"), count(known, "items")))
-    return Table(
-        id="entailment-ratings",
-        caption="How people rate generated concepts: the share of ratings at each level, with its "
-        "95% interval",
-        columns=column(
-            "Model", "Relation", *levels, "Ratings", "Texts", numeric="  nn" + "n" * len(levels)
-        ),
-        rows=tuple(lines),
+    return optional_table(
+        "entailment-ratings",
+        "How people rate generated concepts: the share of ratings at each level, with its 95% "
+        "interval",
+        pivoted(rows, ["model", "relation"], "level"),
+        texts("Model", "model"),
+        texts("Relation", "relation"),
+        *(across("level", level, interval_below(shares(level))) for level in levels),
+        numbers("Ratings", "ratings"),
+        numbers("Texts", "items"),
     )
 
 
 def _agreement(rows: Rows) -> Table | None:
-    if not rows:
-        return None
-    titles = {name: wording.title for name, wording in AGREEMENT.items()}
-    return Table(
-        id="entailment-raters",
-        caption="How far they agree, on texts with two ratings or more",
-        columns=column(
-            "Model", "Relation", "Measure", "Agreement", "Texts", "Ratings", "Raters",
-            numeric="   nnnn",
-        ),
-        rows=tuple(
-            (
-                row["model"],
-                row["relation"],
-                words(row["measure"], titles),
-                ranged(plain(row, "value"), row),
-                *(count(row, name) for name in ("items", "ratings", "raters")),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    return optional_table(
+        "entailment-raters",
+        "How far they agree, on texts with two ratings or more",
+        rows,
+        texts("Model", "model"),
+        texts("Relation", "relation"),
+        texts("Measure", "measure", {name: wording.title for name, wording in AGREEMENT.items()}),
+        interval_below(decimals("Agreement", "value")),
+        numbers("Texts", "items"),
+        numbers("Ratings", "ratings"),
+        numbers("Raters", "raters"),
+    )

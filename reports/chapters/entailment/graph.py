@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from reports.chapters.entailment.by_relation import by_relation, first_rows, relations
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Chapter,
-    Row,
-    Rows,
-    chapter,
-    count,
-    plain,
-    ranged,
-    share,
-)
 from reports.words.entailment_words import RULES, STATED
-from reports.words.parts import Badge, Table, column
-from reports.words.words import SEVERITY, TONE, WITHHELD, number, words
+from reports.words.parts import Chapter, Table, chapter
+from reports.words.shown_numbers import UNDEFINED, Row, Rows, plain
+from reports.words.table_specs import (
+    Spec,
+    badges,
+    decimals,
+    interval_below,
+    numbers,
+    optional_table,
+    shares,
+    texts,
+)
+from reports.words.words import SEVERITY, WITHHELD, number
 
 NUMBERS = (
     ("tuples", "Tuples"),
@@ -98,12 +100,14 @@ def _numbers(rows: Rows) -> Table | None:
     return by_relation(
         "entailment-graph",
         "The graph of each relation: every text is a node, an instance and its concept are an edge",
-        ("What",),
-        (
-            ((called,), [{"relation": row["relation"], "at": (row, name)} for row in rows])
-            for name, called in NUMBERS
-        ),
-        lambda cell: _number(*cell["at"]),
+        [
+            {"what": what, "relation": row["relation"], "number": _number(row, name)}
+            for name, what in NUMBERS
+            for row in rows
+        ],
+        ["what"],
+        [texts("What", "what")],
+        itemgetter("number"),
     )
 
 
@@ -118,15 +122,22 @@ def _shape(rows: Rows, order: Sequence[str]) -> Table | None:
         "entailment-shape",
         "Texts by depth, and by how many instances and concepts they have, the texts of a "
         "component being one",
-        ("What", "How many"),
-        (
-            ((called, _class(low, high)), _texts(rows, measure, low, high, order))
-            for measure, called in MEASURES.items()
-            for low, high in zip(STEPS, (*STEPS[1:], None), strict=True)
-            if any(row["measure"] == measure and _within(row, low, high) for row in rows)
-        ),
-        lambda cell: str(cell["texts"]),
+        list(_classes(rows, order)),
+        ["what", "class"],
+        [texts("What", "what"), texts("How many", "class")],
+        itemgetter("texts"),
     )
+
+
+def _classes(rows: Rows, order: Sequence[str]) -> Iterator[dict[str, str]]:
+    """The number of texts of each relation in each class that has some."""
+    for measure, what in MEASURES.items():
+        for low, high in zip(STEPS, (*STEPS[1:], None), strict=True):
+            own = [row for row in rows if row["measure"] == measure and _within(row, low, high)]
+            class_ = {"what": what, "class": _class(low, high)}
+            for relation in order if own else ():
+                counts = [row["texts"] for row in own if row["relation"] == relation]
+                yield {**class_, "relation": relation, "texts": _sum(counts)}
 
 
 def _class(low: int, high: int | None) -> str:
@@ -139,82 +150,43 @@ def _within(row: Row, low: int, high: int | None) -> bool:
     return bool(low <= row["value"] and (high is None or row["value"] < high))
 
 
-def _texts(
-    rows: Rows, measure: str, low: int, high: int | None, order: Sequence[str]
-) -> list[dict[str, str]]:
-    """The number of texts of each relation in a class; withheld if a part of it is."""
-    own = [row for row in rows if row["measure"] == measure and _within(row, low, high)]
-    lines = []
-    for relation in order:
-        counts = [row["texts"] for row in own if row["relation"] == relation]
-        exact = all(isinstance(one, int) for one in counts)
-        alone = number(counts[0]) if len(counts) == 1 else WITHHELD
-        lines.append({"relation": relation, "texts": number(sum(counts)) if exact else alone})
-    return lines
+def _sum(counts: Sequence[int | str]) -> str:
+    """A sum of counts; withheld if one of several is."""
+    exact = [one for one in counts if isinstance(one, int)]
+    if len(exact) == len(counts):
+        return number(sum(exact))
+    return number(counts[0]) if len(counts) == 1 else WITHHELD
 
 
 def _lint(rows: Rows) -> Table | None:
-    if not rows:
-        return None
-    return Table(
-        id="entailment-lint",
-        caption="What audit lint says about the valid edges of each relation as a hierarchy, with "
-        "the texts of a component taken as one",
-        columns=column(
-            "Relation", "What", "Severity", "How many", "Of", "Counted", "First",
-            numeric="   nn",
-        ),
-        rows=tuple(
-            (
-                row["relation"],
-                words(row["rule"], RULES),
-                Badge(SEVERITY[row["severity"]], TONE[row["severity"]]),
-                number(row["n"]),
-                number(row["of"]),
-                row["unit"],
-                _listed(row["first"]),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
-
-
-def _listed(texts: Sequence[str] | None) -> str:
-    return ", ".join(_quoted(text) for text in texts or ())
-
-
-def _quoted(text: str) -> str:
-    return f"“{text}”"
+    return optional_table(
+        "entailment-lint",
+        "What audit lint says about the valid edges of each relation as a hierarchy, with the "
+        "texts of a component taken as one",
+        rows,
+        texts("Relation", "relation"),
+        texts("What", "rule", RULES),
+        badges("Severity", "severity", SEVERITY),
+        numbers("How many", "n"),
+        numbers("Of", "of"),
+        texts("Counted", "unit"),
+        texts("First", lambda row: ", ".join(f"“{text}”" for text in row["first"] or ())),
+    )
 
 
 def _wordnet(rows: Rows) -> Table | None:
-    if not rows:
-        return None
-    return Table(
-        id="entailment-wordnet",
-        caption="Agreement with WordNet: of the edges whose texts are both nouns of WordNet, in "
-        "how many some sense of the concept is one of the instance or above it. Denied edges "
-        "should have few",
-        columns=column(
-            "Relation",
-            "Edges",
-            "How many",
-            "Both in WordNet",
-            "Agreeing",
-            "Share",
-            numeric="  nnnn",
-        ),
-        rows=tuple(
-            (
-                row["relation"],
-                words(row["stated"], STATED),
-                count(row, "edges"),
-                count(row, "in_wordnet"),
-                count(row, "agreeing"),
-                ranged(share(row), row, "share_low", "share_high"),
-            )
-            for row in rows
-        ),
+    return optional_table(
+        "entailment-wordnet",
+        "Agreement with WordNet: of the edges whose texts are both nouns of WordNet, in how many "
+        "some sense of the concept is one of the instance or above it. Denied edges should have "
+        "few",
+        rows,
+        texts("Relation", "relation"),
+        texts("Edges", "stated", STATED),
+        numbers("How many", "edges"),
+        numbers("Both in WordNet", "in_wordnet"),
+        numbers("Agreeing", "agreeing"),
+        interval_below(shares("Share"), "share_low", "share_high"),
     )
 
 
@@ -229,35 +201,26 @@ def _components(rows: Rows) -> Table | None:
     return _cases(
         "components",
         "Texts that entail each other",
-        column("Relation", "Shortest cycle", "Kind", "Under", "Texts", "Edges", numeric="    nn"),
         rows,
-        lambda row: (
-            row["relation"],
-            " → ".join(row["cycle"] or ()),
-            "synonyms" if row["synonyms"] else "cycle",
-            UNDEFINED if row["synonyms"] else _head_of(row),
-            number(row["texts"]),
-            number(row["edges"]),
-        ),
+        texts("Shortest cycle", lambda row: " → ".join(row["cycle"] or ())),
+        texts("Kind", lambda row: "synonyms" if row["synonyms"] else "cycle"),
+        texts("Under", lambda row: None if row["synonyms"] else _head_of(row)),
+        numbers("Texts", "texts"),
+        numbers("Edges", "edges"),
     )
 
 
 def _contradictions(rows: Rows) -> Table | None:
-    kinds = {"edge": "stated both ways", "cycle": "denied on a cycle"}
     return _cases(
         "contradictions",
         "Edges with an answer against another, by tuples that state them",
-        column(
-            "Relation", "Instance", "Concept", "How", "Under", "Valid", "Invalid", numeric="     nn"
-        ),
         rows,
-        lambda row: (
-            *(row[name] for name in ("relation", "instance", "concept")),
-            kinds.get(row["kind"], row["kind"]),
-            _head_of(row),
-            number(row["valid"]),
-            number(row["invalid"]),
-        ),
+        texts("Instance", "instance"),
+        texts("Concept", "concept"),
+        texts("How", "kind", {"edge": "stated both ways", "cycle": "denied on a cycle"}),
+        texts("Under", _head_of),
+        numbers("Valid", "valid"),
+        numbers("Invalid", "invalid"),
     )
 
 
@@ -265,30 +228,25 @@ def _violations(rows: Rows) -> Table | None:
     return _cases(
         "violations",
         "Denied edges that follow from two valid ones",
-        column(
-            "Relation", "Instance", "First through", "Concept", "Under", "Ways", "Invalid tuples",
-            numeric="     nn",
-        ),
         rows,
-        lambda row: (
-            *(row[name] for name in ("relation", "instance", "through", "concept")),
-            _head_of(row),
-            number(row["chains"]),
-            number(row["invalid"]),
-        ),
-    )  # fmt: skip
+        texts("Instance", "instance"),
+        texts("First through", "through"),
+        texts("Concept", "concept"),
+        texts("Under", _head_of),
+        numbers("Ways", "chains"),
+        numbers("Invalid tuples", "invalid"),
+    )
 
 
 def _redundant(rows: Rows) -> Table | None:
     return _cases(
         "redundant",
         "Valid edges beside a longer path of valid edges",
-        column("Relation", "Instance", "First through", "Concept", "Valid tuples", numeric="    n"),
         rows,
-        lambda row: (
-            *(row[name] for name in ("relation", "instance", "through", "concept")),
-            number(row["valid"]),
-        ),
+        texts("Instance", "instance"),
+        texts("First through", "through"),
+        texts("Concept", "concept"),
+        numbers("Valid tuples", "valid"),
     )
 
 
@@ -296,46 +254,36 @@ def _twins(rows: Rows) -> Table | None:
     return _cases(
         "twins",
         "Siblings with nearly the same instances",
-        column(
-            "Relation", "First", "Second", "In common", "Of the first", "Of the second", "Jaccard",
-            numeric="   nnnn",
-        ),
         rows,
-        lambda row: (
-            *(row[name] for name in ("relation", "first", "second")),
-            *(count(row, name) for name in ("shared", "first_children", "second_children")),
-            plain(row, "jaccard", 2),
-        ),
-    )  # fmt: skip
+        texts("First", "first"),
+        texts("Second", "second"),
+        numbers("In common", "shared"),
+        numbers("Of the first", "first_children"),
+        numbers("Of the second", "second_children"),
+        decimals("Jaccard", "jaccard", 2),
+    )
 
 
 def _concepts(rows: Rows) -> Table | None:
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     kept = []
     for row in rows:
-        place = seen[row["relation"]] = seen.get(row["relation"], 0) + 1
-        if place <= LISTED or row["catch_all"]:
+        seen[row["relation"]] += 1
+        if seen[row["relation"]] <= LISTED or row["catch_all"]:
             kept.append(row)
     return _cases(
         "concepts",
         "Concepts with the most valid edges. The ratio compares them with the other concepts of "
         "the same instances",
-        column(
-            "Relation", "Concept", "Valid edges", "Of", "Share", "The others have, on average",
-            "Times as many", "Remark", numeric="  nnnnn",
-        ),
         kept,
-        lambda row: (
-            row["relation"],
-            row["concept"],
-            count(row, "edges"),
-            count(row, "of"),
-            ranged(share(row), row, "share_low", "share_high"),
-            plain(row, "typical", 2),
-            plain(row, "excess", 2),
-            _remark(row),
-        ),
-    )  # fmt: skip
+        texts("Concept", "concept"),
+        numbers("Valid edges", "edges"),
+        numbers("Of", "of"),
+        interval_below(shares("Share"), "share_low", "share_high"),
+        decimals("The others have, on average", "typical", 2),
+        decimals("Times as many", "excess", 2),
+        texts("Remark", _remark),
+    )
 
 
 def _remark(row: Row) -> str:
@@ -343,12 +291,11 @@ def _remark(row: Row) -> str:
     return ", ".join(filter(None, remarks)) or UNDEFINED
 
 
-def _cases(name: str, caption: str, columns: Any, rows: Rows, cells: Any) -> Table | None:
-    if not rows:
-        return None
-    return Table(
-        id=f"entailment-{name}",
-        caption=first_rows(caption, f"graph_{name}"),
-        columns=columns,
-        rows=tuple(cells(row) for row in rows),
+def _cases(name: str, caption: str, rows: Rows, *columns: Spec) -> Table | None:
+    return optional_table(
+        f"entailment-{name}",
+        first_rows(caption, f"graph_{name}"),
+        rows,
+        texts("Relation", "relation"),
+        *columns,
     )

@@ -7,10 +7,11 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import unquote
 
-from reports.chapters.shown_numbers import Row, Rows
 from reports.charts.graph_picture import GraphEdge, State, draw_graph
-from reports.words.parts import Figure, Key, Table, column
-from reports.words.words import counted, listed, number, shortened
+from reports.words.parts import Figure, Key
+from reports.words.shown_numbers import Row, Rows
+from reports.words.table_specs import numbers, table, texts
+from reports.words.words import counted, listed, shortened
 
 AROUND: Mapping[str, str] = {
     "cycle": "A cycle of {relation}, around “{last}”",
@@ -47,8 +48,8 @@ def neighbourhoods(entailment: Mapping[str, Any]) -> tuple[Figure, ...]:
 
 
 def _figure(place: int, finding: str, rows: Rows) -> Figure:
-    texts = list(dict.fromkeys(row[end] for row in rows for end in ("child", "parent")))
-    number_of = {text: spot for spot, text in enumerate(texts)}
+    drawn = list(dict.fromkeys(row[end] for row in rows for end in ("child", "parent")))
+    number_of = {text: spot for spot, text in enumerate(drawn)}
     edges = [
         GraphEdge(number_of[row["child"]], number_of[row["parent"]], _state(row)) for row in rows
     ]
@@ -57,20 +58,20 @@ def _figure(place: int, finding: str, rows: Rows) -> Figure:
     return Figure(
         id=f"around-{place}",
         title=_title(finding),
-        drawing=draw_graph(texts, edges),
-        alt=f"Graph of {counted(len(texts), 'text')}. {' '.join(_edge_sentences(rows))}",
+        drawing=draw_graph(drawn, edges),
+        alt=f"Graph of {counted(len(drawn), 'text')}. {' '.join(_edge_sentences(rows))}",
         caption="Arrows lead from an instance to its concept. Drawn are the texts of the finding’s "
         "first cases and those nearest to them, a dozen at most, and all edges among these.",
         key_title="Arrows",
         key=tuple(kept),
-        table=Table(
-            id=f"around-{place}-numbers",
-            caption=f"{_title(finding)}: tuples that state each edge",
-            columns=column("Instance", "Concept", "Valid", "Invalid", numeric="  nn"),
-            rows=tuple(
-                (row["child"], row["parent"], number(row["valid"]), number(row["invalid"]))
-                for row in rows
-            ),
+        table=table(
+            f"around-{place}-numbers",
+            f"{_title(finding)}: tuples that state each edge",
+            rows,
+            texts("Instance", "child"),
+            texts("Concept", "parent"),
+            numbers("Valid", "valid"),
+            numbers("Invalid", "invalid"),
         ),
     )
 

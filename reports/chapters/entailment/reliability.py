@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from reports.chapters.entailment.detection import called
-from reports.chapters.shown_numbers import Rows, bounds, count, plain, ranged
 from reports.charts.concept_charts import CURVES
 from reports.charts.entailment_charts import reliability_spec
 from reports.charts.svg import draw
 from reports.words.entailment_words import ALL
-from reports.words.parts import Figure, Key, Table, column
+from reports.words.parts import Figure, Key
+from reports.words.shown_numbers import bounds, grouped, plain
+from reports.words.table_specs import decimals, interval_below, numbers, table, texts
 from reports.words.words import counted, number
 
 SHAPES = {"circle": "dot", "diamond": "diamond", "square": "square", "triangle-up": "up",
@@ -28,20 +29,17 @@ def reliability(entailment: Mapping[str, Any]) -> Figure | None:
         for row in rows
         if (not several or row["relation"] == ALL) and row["valid_share"] is not None
     ]
-    models = list(dict.fromkeys((row["model"], row["trained_on"]) for row in own))
-    if not models:
+    curves = grouped(own, ["model", "trained_on"])
+    if not curves:
         return None
-    curves = [
-        [row for row in own if (row["model"], row["trained_on"]) == model] for model in models
-    ]
-    rest = len(models) - len(CURVES)
+    rest = len(curves) - len(CURVES)
     return Figure(
         id="entailment-reliability",
         title="Are scores what they say?",
         drawing=draw(
             reliability_spec([list(map(_point, curve)) for curve in curves[: len(CURVES)]])
         ),
-        alt=f"Curves of {counted(len(curves[: len(CURVES)]), 'model')}. {called(models[0])}: "
+        alt=f"Curves of {counted(len(curves[: len(CURVES)]), 'model')}. {called(curves[0][0])}: "
         + ", ".join(
             f"{plain(row, 'valid_share', 2)} at a score of {plain(row, 'mean_score', 2)}"
             for row in curves[0]
@@ -53,30 +51,21 @@ def reliability(entailment: Mapping[str, Any]) -> Figure | None:
         + (f" The table has {counted(rest, 'model')} more." if rest > 0 else ""),
         key_title="Model",
         key=tuple(
-            Key(role, called(model), SHAPES[shape])
-            for model, (role, shape) in zip(models, CURVES, strict=False)
+            Key(role, called(curve[0]), SHAPES[shape])
+            for curve, (role, shape) in zip(curves, CURVES, strict=False)
         ),
-        table=_table(own),
+        table=table(
+            "entailment-reliability-numbers",
+            "Tuples by score",
+            own,
+            texts("Model", called),
+            texts("Scores", lambda row: f"{number(row['from'])} to {number(row['to'])}"),
+            decimals("Mean score", "mean_score"),
+            interval_below(decimals("Valid, share", "valid_share")),
+            numbers("Tuples", "n"),
+        ),
     )
 
 
 def _point(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in ("mean_score", "valid_share")} | bounds(row)
-
-
-def _table(rows: Rows) -> Table:
-    return Table(
-        id="entailment-reliability-numbers",
-        caption="Tuples by score",
-        columns=column("Model", "Scores", "Mean score", "Valid, share", "Tuples", numeric="  nnn"),
-        rows=tuple(
-            (
-                called((row["model"], row["trained_on"])),
-                f"{number(row['from'])} to {number(row['to'])}",
-                plain(row, "mean_score"),
-                ranged(plain(row, "valid_share"), row),
-                count(row),
-            )
-            for row in rows
-        ),
-    )

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
-from reports.chapters.entailment.by_relation import KEPT, by_relation
-from reports.chapters.shown_numbers import (
-    Chapter,
-    Row,
-    Rows,
-    chance,
-    chapter,
-    count,
-    line_label,
-    plain,
-    ranged,
-    share,
-)
+from reports.chapters.entailment.by_relation import KEPT, by_relation, with_total
 from reports.charts.parts import dots_spec
 from reports.charts.svg import draw
-from reports.words.entailment_words import AGREEMENT, ALL
-from reports.words.parts import Cell, Figure, Key, Ranged, Table, column
+from reports.words.entailment_words import AGREEMENT
+from reports.words.parts import Cell, Chapter, Figure, Key, Ranged, Table, chapter
+from reports.words.shown_numbers import Row, Rows, count, line_label, plain, ranged, share
+from reports.words.table_specs import (
+    chances,
+    interval_below,
+    numbers,
+    shares,
+    table,
+    texts,
+    written,
+)
 from reports.words.words import counted, number, points
 
 
@@ -40,24 +39,25 @@ def votes(entailment: Mapping[str, Any]) -> Chapter | None:
 
 
 def _agreement(rows: Rows) -> Table | None:
-    sizes = {row["relation"]: row for row in rows}
-    table = by_relation(
+    measured = [
+        {"measure": wording.title, "relation": row["relation"], "cell": _agreed(row)}
+        for name, wording in AGREEMENT.items()
+        for row in rows
+        if row["measure"] == name
+    ]
+    sizes = [
+        {"measure": title, "relation": relation, "cell": count(row, name)}
+        for title, name in (("Tuples", "tuples"), ("Votes", "votes"))
+        for relation, row in {row["relation"]: row for row in rows}.items()
+    ]
+    return by_relation(
         "entailment-agreement",
         "Agreement of votes on tuples with two votes or more, with 95% intervals",
-        ("Measure",),
-        (
-            ((wording.title,), [row for row in rows if row["measure"] == name])
-            for name, wording in AGREEMENT.items()
-        ),
-        _agreed,
+        [*measured, *sizes],
+        ["measure"],
+        [texts("Measure", "measure")],
+        itemgetter("cell"),
     )
-    if table is None:
-        return None
-    lines = (
-        (title, *(count(row, name) for row in sizes.values()))
-        for title, name in (("Tuples", "tuples"), ("Votes", "votes"))
-    )
-    return Table(table.id, table.caption, table.columns, (*table.rows, *lines))
 
 
 def _agreed(row: Row) -> Cell:
@@ -69,26 +69,15 @@ def _agreed(row: Row) -> Cell:
 
 
 def _weak(rows: Rows, carrying: float) -> Table | None:
-    if not rows:
-        return None
-    lines = [row for row in rows if row["relation"] != ALL]
-    total = next((row for row in rows if row["relation"] == ALL), None)
-    return Table(
-        id="entailment-weak",
-        caption=f"Labels that less than {carrying:.0%} of their votes carry",
-        columns=column(
-            "Relation", "Weak", "Of them ties", "Of them against most votes", "Tuples with votes",
-            "Weak, share", numeric=" nnnnn",
-        ),
-        rows=tuple((row["relation"], *_weak_cells(row)) for row in lines),
-        total=("All relations", *_weak_cells(total)) if total and len(lines) > 1 else (),
-    )  # fmt: skip
-
-
-def _weak_cells(row: Row) -> tuple[Cell, ...]:
-    return (
-        *(count(row, name) for name in ("weak", "ties", "against", "tuples")),
-        ranged(share(row), row),
+    return with_total(
+        "entailment-weak",
+        f"Labels that less than {carrying:.0%} of their votes carry",
+        rows,
+        numbers("Weak", "weak"),
+        numbers("Of them ties", "ties"),
+        numbers("Of them against most votes", "against"),
+        numbers("Tuples with votes", "tuples"),
+        interval_below(shares("Weak, share")),
     )
 
 
@@ -112,8 +101,24 @@ def _annotators(rows: Rows, parameters: Mapping[str, float]) -> Figure | None:
         f"votes. Annotators beyond the first are in {KEPT.format('quality_annotators')}.",
         key_title="Each line",
         key=(Key("observed", "share, with its 95% interval", "dot"),),
-        table=_annotator_table(rows),
+        table=table(
+            "entailment-annotators-numbers",
+            "Annotators beside the majority of the others",
+            rows,
+            texts("Annotator", lambda row: str(row["annotator"])),
+            written("With the majority", _agreeing),
+            interval_below(shares("Share", "rate")),
+            shares("Others", "others"),
+            written("Difference in points", _difference),
+            shares("Sensitivity", "sensitivity"),
+            shares("Specificity", "specificity"),
+            chances("q-value", "q_value"),
+        ),
     )
+
+
+def _agreeing(row: Row) -> str:
+    return f"{count(row, 'agreeing')} of {count(row, 'compared')}"
 
 
 def _line(row: Row) -> dict[str, Any]:
@@ -122,33 +127,8 @@ def _line(row: Row) -> dict[str, Any]:
         "share": row["rate"],
         "low": row["low"],
         "high": row["high"],
-        "counts": f"{count(row, 'agreeing')} of {count(row, 'compared')}",
+        "counts": _agreeing(row),
     }
-
-
-def _annotator_table(rows: Rows) -> Table:
-    return Table(
-        id="entailment-annotators-numbers",
-        caption="Annotators beside the majority of the others",
-        columns=column(
-            "Annotator", "With the majority", "Share", "Others", "Difference in points",
-            "Sensitivity", "Specificity", "q-value",
-            numeric=" nnnnnnn",
-        ),
-        rows=tuple(
-            (
-                str(row["annotator"]),
-                f"{count(row, 'agreeing')} of {count(row, 'compared')}",
-                ranged(share(row, "rate"), row),
-                share(row, "others"),
-                _difference(row),
-                share(row, "sensitivity"),
-                share(row, "specificity"),
-                chance(row, "q_value"),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
 
 
 def _difference(row: Row) -> Cell:

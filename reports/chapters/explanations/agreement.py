@@ -7,22 +7,21 @@ from typing import Any
 
 from reports.chapters.explanations.parts import PEOPLE
 from reports.chapters.explanations.tables import chosen, gains, lengths, runs
-from reports.chapters.shown_numbers import (
-    Chapter,
-    Row,
-    Rows,
-    chapter,
-    count,
-    line_label,
-    plain,
-    signed,
-    with_interval,
-)
 from reports.charts.charts import matrix_spec
 from reports.charts.explanation_charts import PEAKS, SERIES, curves_spec
 from reports.charts.palette import SCALE
 from reports.charts.svg import draw
-from reports.words.parts import Cell, Figure, Key, Table, column
+from reports.words.parts import Chapter, Figure, Key, Table, chapter
+from reports.words.shown_numbers import Row, Rows, line_label, plain, signed
+from reports.words.table_specs import (
+    across,
+    decimals,
+    differences,
+    interval_beside,
+    numbers,
+    table,
+    texts,
+)
 from reports.words.words import counted
 
 MODELS_DRAWN = 6
@@ -148,33 +147,21 @@ def _cell(names: Sequence[str], i: int, j: int, peaks: Pairs, gaps: Pairs) -> di
     return {**place, "role": shade, "text": plain(peaks[pair], "agreement", 2)}
 
 
-def _pairs_table(rows: Rows, differences: Rows, k: int, id_: str, of_model: str) -> Table:
-    gaps = _pairs(differences)
-    return Table(
-        id=id_,
-        caption=f"Agreement of pairs{of_model}",
-        columns=column(
-            "Pair", "At the peaks", "Random sets", "Permuted scores", "Above permuted",
-            f"First {k}", f"Peaks less first {k}", "Instances",
-            numeric=" nnnnnnn",
-        ),
-        rows=tuple(
-            _pair_row(pair, row, gaps.get(pair))
-            for pair, row in _pairs([row for row in rows if row["rule"] == "dynamic"]).items()
-        ),
-    )  # fmt: skip
-
-
-def _pair_row(pair: tuple[str, str], row: Row, gap: Row | None) -> tuple[Cell, ...]:
-    return (
-        " × ".join(map(_method_name, pair)),
-        with_interval(plain(row, "agreement"), row),
-        plain(row, "chance_sizes"),
-        plain(row, "chance_permuted"),
-        with_interval(signed(row, "above_chance"), row, "above_low", "above_high"),
-        "–" if gap is None else plain(gap, "fixed"),
-        "–" if gap is None else with_interval(signed(gap, "difference"), gap),
-        count(row),
+def _pairs_table(rows: Rows, differences_: Rows, k: int, id_: str, of_model: str) -> Table:
+    gaps = _pairs(differences_)
+    peaks = _pairs([row for row in rows if row["rule"] == "dynamic"])
+    return table(
+        id_,
+        f"Agreement of pairs{of_model}",
+        [{**row, "gap": {k: gaps.get(pair)}} for pair, row in peaks.items()],
+        texts("Pair", lambda row: f"{_method_name(row['first'])} × {_method_name(row['second'])}"),
+        interval_beside(decimals("At the peaks", "agreement")),
+        decimals("Random sets", "chance_sizes"),
+        decimals("Permuted scores", "chance_permuted"),
+        interval_beside(differences("Above permuted", "above_chance"), "above_low", "above_high"),
+        across("gap", k, decimals(f"First {k}", "fixed")),
+        across("gap", k, interval_beside(differences(f"Peaks less first {k}", "difference"))),
+        numbers("Instances", "n"),
     )
 
 
@@ -204,27 +191,22 @@ def _curves(rows: Rows, id_: str, of_model: str) -> Figure | None:
             Key(role, name, shape or "square")
             for name, (role, _, shape) in zip(chosen_, SERIES, strict=False)
         ),
-        table=Table(
-            id=f"{id_}-numbers",
-            caption=f"Agreement by the number of tokens chosen{of_model}",
-            columns=column(
-                "Methods", "Chosen", "Agreement", "By chance", "Above chance", "Instances",
-                numeric="  nnnn",
-            ),
-            rows=tuple(
-                (
-                    name,
-                    _choice(row),
-                    with_interval(plain(row, "agreement"), row),
-                    plain(row, "chance_permuted"),
-                    with_interval(signed(row, "above_chance"), row, "above_low", "above_high"),
-                    count(row),
-                )
+        table=table(
+            f"{id_}-numbers",
+            f"Agreement by the number of tokens chosen{of_model}",
+            [
+                {**row, "methods": name}
                 for name, own in chosen_.items()
                 for row in sorted(own, key=_order)
-            ),
+            ],
+            texts("Methods", "methods"),
+            texts("Chosen", _choice),
+            interval_beside(decimals("Agreement", "agreement")),
+            decimals("By chance", "chance_permuted"),
+            interval_beside(differences("Above chance", "above_chance"), "above_low", "above_high"),
+            numbers("Instances", "n"),
         ),
-    )  # fmt: skip
+    )
 
 
 def _selected(rows: Rows) -> dict[str, Rows]:

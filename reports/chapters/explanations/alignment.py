@@ -4,37 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reports.chapters.explanations.parts import dots, in_order, named, several_models
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Chapter,
-    Row,
-    Rows,
-    chance,
-    chapter,
-    count,
-    interval,
-    missing,
-    plain,
-    signed,
-    with_interval,
-)
+from reports.chapters.explanations.parts import dots, in_order, methods, named, several_models
 from reports.charts.explanation_charts import means_spec
 from reports.charts.svg import draw
 from reports.words.explanation_words import ORACLES, SUBSETS
-from reports.words.parts import Cell, Figure, Key, Table, column
-from reports.words.words import counted, percent
+from reports.words.parts import Chapter, Figure, Key, Table, chapter
+from reports.words.shown_numbers import UNDEFINED, Rows, plain
+from reports.words.table_specs import (
+    chances,
+    decimals,
+    differences,
+    interval_beside,
+    intervals,
+    numbers,
+    shares,
+    table,
+    texts,
+    written,
+)
+from reports.words.words import counted
 
 
 def reasons(explanations: Mapping[str, Rows]) -> Chapter | None:
     """Delta-A of all models and methods: a picture for each oracle; None without evidence."""
     rows = explanations.get("alignment", ())
-    oracles = [name for name in ORACLES if any(row["oracle"] == name for row in rows)]
-    of_oracles = [(name, [row for row in rows if row["oracle"] == name]) for name in oracles]
-    tables = {name: _alignment_table(name, own) for name, own in of_oracles}
-    figures = {name: _alignment_figure(name, own, tables[name]) for name, own in of_oracles}
-    undrawn = (tables[name] for name in oracles if figures[name] is None)
-    return chapter(figures.values(), (*undrawn, _models_table(explanations.get("models", ()))))
+    by_oracle = {name: [row for row in rows if row["oracle"] == name] for name in ORACLES}
+    given = [(name, own, _alignment_table(name, own)) for name, own in by_oracle.items() if own]
+    figures = [_alignment_figure(*one) for one in given]
+    of_models = _models_table(explanations.get("models", ()))
+    return chapter(figures, (*(made for *_, made in given), of_models))
 
 
 def _alignment_figure(oracle: str, rows: Rows, table: Table) -> Figure | None:
@@ -64,38 +62,21 @@ def _alignment_figure(oracle: str, rows: Rows, table: Table) -> Figure | None:
 
 def _alignment_table(oracle: str, rows: Rows) -> Table:
     order = list(SUBSETS)
-    several = several_models(rows)
     absent = any(row["absent"] for row in rows)
-    ranked = sorted(in_order(rows), key=lambda row: order.index(row["subset"]))
-    return Table(
-        id=f"alignment-{oracle}-numbers",
-        caption=f"Importance alignment. {ORACLES[oracle][0]}",
-        columns=column(
-            "Method" if not several else "Model and method", "Examples", "Delta-A",
-            "95% interval", "p by permutation", "q", "Tested together", "Undefined draws",
-            "Instances",
-            *(["Why it is missing"] if absent else []),
-            numeric="  nnnnnnn",
-        ),
-        rows=tuple(
-            (*_alignment_row(row, several), *([row["absent"] or UNDEFINED] if absent else []))
-            for row in ranked
-        ),
-    )  # fmt: skip
-
-
-def _alignment_row(row: Row, several: bool) -> tuple[Cell, ...]:
-    share = row["undefined_share"]
-    return (
-        named(row, several),
-        SUBSETS[row["subset"]],
-        plain(row, "delta_a"),
-        interval(row),
-        chance(row, "p_permutation"),
-        chance(row, "q"),
-        str(row["family"]),
-        missing(row) if share is None else percent(share),
-        count(row, "clusters"),
+    return table(
+        f"alignment-{oracle}-numbers",
+        f"Importance alignment. {ORACLES[oracle][0]}",
+        sorted(in_order(rows), key=lambda row: order.index(row["subset"])),
+        methods(rows),
+        texts("Examples", "subset", SUBSETS),
+        decimals("Delta-A", "delta_a"),
+        intervals(),
+        chances("p by permutation", "p_permutation"),
+        chances("q", "q"),
+        written("Tested together", lambda row: str(row["family"])),
+        shares("Undefined draws", "undefined_share"),
+        numbers("Instances", "clusters"),
+        texts("Why it is missing", lambda row: row["absent"] or UNDEFINED) if absent else None,
     )
 
 
@@ -104,28 +85,18 @@ def _models_table(rows: Rows) -> Table | None:
     if not rows:
         return None
     notes = any(row["absent"] or row["warnings"] for row in rows)
-    return Table(
-        id="alignment-models",
-        caption=f"By how much each model’s C − C_R lies above that of {rows[0]['reference']}, by a "
+    return table(
+        "alignment-models",
+        f"By how much each model’s C − C_R lies above that of {rows[0]['reference']}, by a "
         "mixed-effects model with a random intercept for each example",
-        columns=column(
-            "Method", "Oracle", "Model", "Difference (z)", "p", "Variance of examples",
-            "Variance of residuals", "Examples",
-            *(["Notes"] if notes else []),
-            numeric="   nnnnn",
-        ),
-        rows=tuple(
-            (
-                row["method"],
-                ORACLES[row["oracle"]][0],
-                row["model"] or UNDEFINED,
-                with_interval(signed(row, "estimate"), row),
-                chance(row, "p"),
-                plain(row, "cov_re"),
-                plain(row, "residual_variance"),
-                count(row, "examples"),
-                *([row["absent"] or row["warnings"] or ""] if notes else []),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+        rows,
+        texts("Method", "method"),
+        texts("Oracle", lambda row: ORACLES[row["oracle"]][0]),
+        texts("Model", lambda row: row["model"] or UNDEFINED),
+        interval_beside(differences("Difference (z)", "estimate")),
+        chances("p", "p"),
+        decimals("Variance of examples", "cov_re"),
+        decimals("Variance of residuals", "residual_variance"),
+        numbers("Examples", "examples"),
+        texts("Notes", lambda row: row["absent"] or row["warnings"] or "") if notes else None,
+    )

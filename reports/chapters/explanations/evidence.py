@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reports.chapters.explanations.parts import dots, in_order, named, several_models
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Chapter,
-    Row,
-    Rows,
-    chance,
-    chapter,
-    count,
-    interval,
-    plain,
-    signed,
-    with_interval,
-)
+from reports.chapters.explanations.parts import dots, in_order, methods, named, several_models
 from reports.charts.explanation_charts import means_spec
 from reports.charts.svg import draw
 from reports.words.explanation_words import FAITHFUL, ORACLES, RANKINGS, RULES, SETS, SUBSETS
-from reports.words.parts import Cell, Column, Figure, Key, Table, column
-from reports.words.words import counted, number
+from reports.words.parts import Chapter, Figure, Key, Table, chapter
+from reports.words.shown_numbers import UNDEFINED, Row, Rows, plain, signed
+from reports.words.table_specs import (
+    Spec,
+    across,
+    chances,
+    decimals,
+    differences,
+    interval_beside,
+    intervals,
+    numbers,
+    optional_table,
+    pivoted,
+    table,
+    texts,
+    written,
+)
+from reports.words.words import counted
 
 DRAWN = 40
 """Largest number of lines of a picture; the table has all."""
@@ -76,112 +79,56 @@ def _plausibility_figure(rows: Rows) -> Figure | None:
             Key("observed", "mean over instances, with its 95% interval", "dot"),
             Key("expected", "tokens in random order", "ring"),
         ),
-        table=Table(
-            id="plausibility-numbers",
-            caption="Average precision against people’s evidence",
-            columns=column(
-                _heading(several), "Average precision", "95% interval", "By chance", "Instances",
-                numeric=" nnnn",
-            ),
-            rows=tuple(
-                (
-                    named(row, several),
-                    plain(row, "value"),
-                    interval(row),
-                    plain(row, "chance"),
-                    count(row),
-                )
-                for row in in_order(row for row in rows if row["metric"] == RANKING)
-            ),
+        table=table(
+            "plausibility-numbers",
+            "Average precision against people’s evidence",
+            in_order(row for row in rows if row["metric"] == RANKING),
+            methods(rows),
+            decimals("Average precision", "value"),
+            intervals(),
+            decimals("By chance", "chance"),
+            numbers("Instances", "n"),
         ),
-    )  # fmt: skip
-
-
-def _heading(several: bool) -> str:
-    return "Model and method" if several else "Method"
+    )
 
 
 def _rankings_table(rows: Rows) -> Table | None:
     """A line per model and method, a column per measure of a ranking."""
-    return _pivoted(
-        rows,
-        {name: (title, name) for name, title in RANKINGS.items() if name != RANKING},
+    known = {row["metric"] for row in rows}
+    names = [name for name in RANKINGS if name in known and name != RANKING]
+    return optional_table(
         "plausibility-rankings",
         "Other measures of an order against people’s evidence; in brackets, by chance",
+        pivoted(in_order(rows), ["model", "method"], "metric") if names else (),
+        methods(rows),
+        *(across("metric", name, written(RANKINGS[name], _with_chance)) for name in names),
     )
 
 
 def _sets_table(rows: Rows) -> Table | None:
     """A line per model, method and rule, a column per measure of a set."""
-    known = {row["metric"] for row in rows}
-    names = [name for name in SETS if any(f"{name}_{rule}" in known for rule in RULES)]
-    if not names:
-        return None
-    several = several_models(rows)
-    lines: list[tuple[Cell, ...]] = []
-    for own in _by_line(rows):
-        for rule, chosen in RULES.items():
-            cells = [own.get(f"{name}_{rule}") for name in names]
-            there = [row for row in cells if row is not None]
-            if there:
-                lines.append(
-                    (
-                        named(there[0], several),
-                        chosen,
-                        *(_with_chance(row) for row in cells),
-                        count(there[0]),
-                    )
-                )
-    return Table(
-        id="plausibility-sets",
-        caption="Chosen tokens against those that people marked; in brackets, by chance",
-        columns=column(
-            _heading(several), "Tokens chosen", *(SETS[name] for name in names), "Instances",
-            numeric="  " + "n" * (len(names) + 1),
-        ),
-        rows=tuple(lines),
-    )  # fmt: skip
-
-
-def _by_line(rows: Rows) -> list[dict[str, Row]]:
-    """Rows of each model and method by their metric."""
-    lines: dict[tuple[str, str], dict[str, Row]] = {}
-    for row in in_order(rows):
-        lines.setdefault((row["model"], row["method"]), {})[row["metric"]] = row
-    return list(lines.values())
-
-
-def _pivoted(
-    rows: Rows, metrics: Mapping[str, tuple[str, str]], id_: str, caption: str
-) -> Table | None:
-    known = {row["metric"] for row in rows}
-    names = [name for name in metrics if name in known]
-    if not names:
-        return None
-    several = several_models(rows)
-    return Table(
-        id=id_,
-        caption=caption,
-        columns=column(
-            _heading(several),
-            *(metrics[name][0] for name in names),
-            numeric=" " + "n" * len(names),
-        ),
-        rows=tuple(
-            (
-                named(next(iter(own.values())), several),
-                *(_with_chance(own.get(name)) for name in names),
-            )
-            for own in _by_line(rows)
-        ),
+    chosen = [
+        {**row, "set": name, "rule": rule}
+        for rule in RULES
+        for name in SETS
+        for row in rows
+        if row["metric"] == f"{name}_{rule}"
+    ]
+    names = [name for name in SETS if any(row["set"] == name for row in chosen)]
+    return optional_table(
+        "plausibility-sets",
+        "Chosen tokens against those that people marked; in brackets, by chance",
+        pivoted(in_order(chosen), ["model", "method", "rule"], "set"),
+        methods(rows),
+        texts("Tokens chosen", "rule", RULES),
+        *(across("set", name, written(SETS[name], _with_chance)) for name in names),
+        numbers("Instances", "n"),
     )
 
 
-def _with_chance(row: Row | None) -> str:
-    if row is None:
-        return UNDEFINED
+def _with_chance(row: Row) -> str:
     text = plain(row, "value")
-    return text if row.get("chance") is None else f"{text} ({plain(row, 'chance')})"
+    return text if row["chance"] is None else f"{text} ({plain(row, 'chance')})"
 
 
 def _faithfulness_figure(rows: Rows) -> Figure | None:
@@ -206,11 +153,12 @@ def _faithfulness_figure(rows: Rows) -> Figure | None:
         "what the method puts first any more than other tokens.",
         key_title="Each line",
         key=(Key("observed", "mean over instances, with its 95% interval", "dot"),),
-        table=Table(
-            id="faithfulness-comprehensiveness",
-            caption="Comprehensiveness beside tokens in random order",
-            columns=_faithfulness_columns(several, "Comprehensiveness"),
-            rows=tuple(_faithfulness_row(row, several) for row in _of(rows, [LOST])),
+        table=table(
+            "faithfulness-comprehensiveness",
+            "Comprehensiveness beside tokens in random order",
+            _of(rows, [LOST]),
+            methods(rows),
+            *_faithfulness_columns("Comprehensiveness"),
         ),
     )
 
@@ -220,97 +168,59 @@ def _faithfulness_table(rows: Rows) -> Table | None:
     others = [
         name for name in FAITHFUL if name != LOST or not _rows_to_draw(rows, LOST, "above_random")
     ]
-    found = _of(rows, others)
-    if not found:
-        return None
-    several = several_models(rows)
-    head, *rest = _faithfulness_columns(several, "Value")
-    return Table(
-        id="faithfulness-numbers",
-        caption="Other measures of faithfulness; above random is positive where a method is more "
-        "faithful than a random order",
-        columns=(head, *column("Measure", "Faithful is"), *rest),
-        rows=tuple(
-            (name, *_title(row), *numbers)
-            for row in found
-            for name, *numbers in [_faithfulness_row(row, several)]
-        ),
+    return optional_table(
+        "faithfulness-numbers",
+        "Other measures of faithfulness; above random is positive where a method is more faithful "
+        "than a random order",
+        _of(rows, others),
+        methods(rows),
+        texts("Measure", lambda row: FAITHFUL[row["metric"]][0]),
+        texts("Faithful is", lambda row: FAITHFUL[row["metric"]][1]),
+        *_faithfulness_columns("Value"),
     )
-
-
-def _title(row: Row) -> tuple[str, str]:
-    return FAITHFUL[row["metric"]]
 
 
 def _of(rows: Rows, metrics: list[str]) -> list[Row]:
     return [row for name in metrics for row in in_order(r for r in rows if r["metric"] == name)]
 
 
-def _faithfulness_columns(several: bool, value: str) -> tuple[Column, ...]:
-    return column(
-        _heading(several), value, "Random order", "Above random", "Instances", numeric=" nnnn"
-    )
-
-
-def _faithfulness_row(row: Row, several: bool) -> tuple[str, ...]:
+def _faithfulness_columns(value: str) -> tuple[Spec, ...]:
     return (
-        named(row, several),
-        with_interval(plain(row, "value"), row),
-        plain(row, "random"),
-        with_interval(signed(row, "above_random"), row, "above_low", "above_high"),
-        count(row),
+        interval_beside(decimals(value, "value")),
+        decimals("Random order", "random"),
+        interval_beside(differences("Above random", "above_random"), "above_low", "above_high"),
+        numbers("Instances", "n"),
     )
 
 
 def _randomised_table(rows: Rows) -> Table | None:
     """Scores beside those of a model that has learned nothing."""
-    if not rows:
-        return None
-    several = several_models(rows)
-    absolute = ("absolute_low", "absolute_high")
-    return Table(
-        id="explanations-randomised",
-        caption="Rank correlation of scores with those of the same model with shuffled parameters; "
-        "near 1, a method does not depend on what the model has learned",
-        columns=column(
-            _heading(several), "Signed scores", "Absolute scores", "Instances", numeric=" nnn"
-        ),
-        rows=tuple(
-            (
-                named(row, several),
-                with_interval(plain(row, "correlation"), row),
-                with_interval(plain(row, "absolute_correlation"), row, *absolute),
-                count(row),
-            )
-            for row in in_order(rows)
-        ),
+    absolute = decimals("Absolute scores", "absolute_correlation")
+    return optional_table(
+        "explanations-randomised",
+        "Rank correlation of scores with those of the same model with shuffled parameters; near 1, "
+        "a method does not depend on what the model has learned",
+        in_order(rows),
+        methods(rows),
+        interval_beside(decimals("Signed scores", "correlation")),
+        interval_beside(absolute, "absolute_low", "absolute_high"),
+        numbers("Instances", "n"),
     )
 
 
 def _oracles_table(rows: Rows) -> Table | None:
-    if not rows:
-        return None
-    return Table(
-        id="oracles-numbers",
-        caption="How far the oracles agree on the tokens that matter",
-        columns=column(
-            "Method", "Oracle", "With", "Spearman over tokens", "Pearson over tokens",
-            "Mean Spearman of an example", "Examples",
-            numeric="   nnnn",
-        ),
-        rows=tuple(
-            (
-                row["method"] or "any",
-                _oracle(row["oracle"]),
-                _oracle(row["other"]),
-                plain(row, "spearman"),
-                plain(row, "pearson"),
-                with_interval(plain(row, "mean_spearman"), row),
-                count(row, "examples"),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    return optional_table(
+        "oracles-numbers",
+        "How far the oracles agree on the tokens that matter",
+        rows,
+        texts("Method", lambda row: row["method"] or "any"),
+        texts("Oracle", lambda row: _oracle(row["oracle"])),
+        texts("With", lambda row: _oracle(row["other"])),
+        decimals("Spearman over tokens", "spearman"),
+        decimals("Pearson over tokens", "pearson"),
+        interval_beside(decimals("Mean Spearman of an example", "mean_spearman")),
+        numbers("Examples", "examples"),
+    )
 
 
 def _oracle(name: str) -> str:
@@ -320,31 +230,20 @@ def _oracle(name: str) -> str:
 
 def _accuracy_table(rows: Rows) -> Table | None:
     """Delta-A with accuracy over models and their runs, or why it is absent."""
-    if not rows:
-        return None
-    return Table(
-        id="accuracy-numbers",
-        caption="Whether models that are more often right are better aligned: correlation of "
-        "Delta-A with accuracy, over models and their runs",
-        columns=column(
-            "Method", "Oracle", "Examples", "Correlation", "p", "Points", "Models",
-            "Why it is missing",
-            numeric="   nnnn",
-        ),
-        rows=tuple(
-            (
-                row["method"],
-                _oracle(row["oracle"]),
-                SUBSETS[row["subset"]],
-                with_interval(plain(row, "r"), row),
-                chance(row, "p"),
-                number(row["n"]),
-                number(row["models"]),
-                row["absent"] or UNDEFINED,
-            )
-            for row in _merged_reasons(rows)
-        ),
-    )  # fmt: skip
+    return optional_table(
+        "accuracy-numbers",
+        "Whether models that are more often right are better aligned: correlation of Delta-A with "
+        "accuracy, over models and their runs",
+        _merged_reasons(rows),
+        texts("Method", "method"),
+        texts("Oracle", lambda row: _oracle(row["oracle"])),
+        texts("Examples", "subset", SUBSETS),
+        interval_beside(decimals("Correlation", "r")),
+        chances("p", "p"),
+        numbers("Points", "n"),
+        numbers("Models", "models"),
+        texts("Why it is missing", lambda row: row["absent"] or UNDEFINED),
+    )
 
 
 def _merged_reasons(rows: Rows) -> Rows:

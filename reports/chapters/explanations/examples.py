@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import tanh
+from typing import Any
 
-from reports.chapters.shown_numbers import Row, Rows, minus
-from reports.words.parts import Node, Table, column
+from reports.words.parts import Node, Table
+from reports.words.shown_numbers import Row, Rows, minus
+from reports.words.table_specs import table, texts
 from reports.words.words import decimal
 
 MOST_TOKENS = 160
@@ -171,26 +173,27 @@ def shade(size: float, largest: float) -> int:
 
 
 def _table(rows: Rows) -> Table:
-    return Table(
-        id="examples-numbers",
-        caption="The examples in words: tokens that people marked, and those with the largest "
-        "scores",
-        columns=column("Instance", "Label", "Model", "Aligned", "Seen by", "Tokens"),
-        rows=tuple(line for row in rows for line in _rows_of_example(row)),
+    return table(
+        "examples-numbers",
+        "The examples in words: tokens that people marked, and those with the largest scores",
+        [{**row, **seen} for row in rows for seen in _seen(row)],
+        texts("Instance", "id"),
+        texts("Label", "target"),
+        texts("Model", "model"),
+        texts("Aligned", lambda row: f"{row['aligned']}, {_aligned(row)}"),
+        texts("Seen by", "by"),
+        texts("Tokens", lambda row: ", ".join(row["seen"]) or "none"),
     )
 
 
-def _rows_of_example(row: Row) -> Iterator[tuple[str, ...]]:
+def _seen(row: Row) -> Iterator[dict[str, Any]]:
+    """The tokens that people marked, and that each method scored highest."""
     tokens: Sequence[str] = row["tokens"]
-    head = (row["id"], row["target"], row["model"], f"{row['aligned']}, {_aligned(row)}")
     marked = [token for token, mark in zip(tokens, row["marks"], strict=True) if mark]
-    yield *head, "people", ", ".join(marked) or "none"
-    views: Mapping[str, Sequence[float | None]] = dict(
-        zip(row["methods"], row["scores"], strict=True)
-    )
-    for method, scores in views.items():
+    yield {"by": "people", "seen": marked}
+    for method, scores in zip(row["methods"], row["scores"], strict=True):
         high = [f"{tokens[place]} {_score(scores[place])}" for place in _highest(scores)]
-        yield *head, method, ", ".join(high) or "none"
+        yield {"by": method, "seen": high}
 
 
 def _score(value: float | None) -> str:

@@ -12,9 +12,10 @@ from reports.chapters.explanations.evidence import against_evidence
 from reports.chapters.explanations.examples import Examples, examples
 from reports.chapters.explanations.nodes import where
 from reports.chapters.labels_alone import Facts
-from reports.chapters.shown_numbers import Chapter, names
 from reports.words.explanation_words import EVIDENCE, LEFT_OUT, SUBSETS
-from reports.words.parts import Figure, Named, Table, column
+from reports.words.parts import Chapter, Figure, Named, Table
+from reports.words.shown_numbers import names
+from reports.words.table_specs import numbers, table, texts
 from reports.words.words import number, words
 
 FALSE_DISCOVERIES = "false_discovery_rate"
@@ -109,18 +110,20 @@ def _by(facts: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _read(facts: Mapping[str, Any]) -> Table:
-    return Table(
-        id="explanations-read",
-        caption="What was read of attributions and evidence, and what was left out",
-        columns=column("What", "Number", numeric=" n"),
-        rows=(
-            ("Rows of attributions read", number(facts["rows_read"])),
-            ("Rows of attributions kept", number(facts["rows"])),
-            *(
-                (Named(_sentence(words(name, LEFT_OUT)), name), number(left_out))
-                for name, left_out in facts["left_out"].items()
-            ),
-        ),
+    left_out = [
+        {"what": Named(_sentence(words(name, LEFT_OUT)), name), "rows": rows}
+        for name, rows in facts["left_out"].items()
+    ]
+    return table(
+        "explanations-read",
+        "What was read of attributions and evidence, and what was left out",
+        [
+            {"what": "Rows of attributions read", "rows": facts["rows_read"]},
+            {"what": "Rows of attributions kept", "rows": facts["rows"]},
+            *left_out,
+        ],
+        texts("What", "what"),
+        numbers("Number", "rows"),
     )
 
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import tanh
 
-from reports.chapters.explanations.parts import several_models
-from reports.chapters.shown_numbers import (
-    UNDEFINED,
-    Chapter,
-    Row,
-    Rows,
-    bounds,
-    chance,
-    chapter,
-    count,
-    line_label,
-    plain,
-    signed,
-    with_interval,
-)
+from reports.chapters.explanations.parts import models, several_models
 from reports.charts.explanation_charts import means_spec
 from reports.charts.svg import draw
 from reports.words.explanation_words import MEASURES
 from reports.words.labels import node_label
-from reports.words.parts import Cell, Figure, Key, Node, Table, column
+from reports.words.parts import Chapter, Figure, Key, Node, Table, chapter
+from reports.words.shown_numbers import Row, Rows, bounds, count, line_label, plain
+from reports.words.table_specs import (
+    Spec,
+    across,
+    chances,
+    decimals,
+    differences,
+    interval_beside,
+    nodes,
+    numbers,
+    optional_table,
+    pivoted,
+    table,
+)
 from reports.words.words import counted, number
 
 DRAWN = 20
@@ -49,12 +49,12 @@ def where(explanations: Mapping[str, Rows], rate: float) -> Chapter | None:
     main = next((name for name, own in of.items() if ranked(own)), None)
     if main is None:
         return None
-    nodes, several = ranked(of[main]), several_models(of[main])
+    tested, several, model = ranked(of[main]), several_models(of[main]), models(of[main])
     others = {name: own for name, own in of.items() if name != main and own}
-    table = _table(main, nodes, several)
+    numbers_ = _table(main, tested, model)
     return chapter(
-        [_figure(main, nodes, several, table, rate)],
-        [_other_measures(nodes[:DRAWN], others, several)],
+        [_figure(main, tested, several, numbers_, rate)],
+        [_other_measures(tested[:DRAWN], others, model)],
     )
 
 
@@ -83,12 +83,12 @@ def shown(measure: str, row: Row) -> dict[str, float | None]:
     return {name: None if value is None else tanh(value) for name, value in ends.items()}
 
 
-def _figure(measure: str, nodes: Rows, several: bool, table: Table, rate: float) -> Figure:
+def _figure(measure: str, tested: Rows, several: bool, numbers_: Table, rate: float) -> Figure:
     title, meaning = MEASURES[measure]
-    lines = sorted(nodes[:DRAWN], key=lambda row: (row["difference"], row["node"]))
+    lines = sorted(tested[:DRAWN], key=lambda row: (row["difference"], row["node"]))
     least, most = lines[0], lines[-1]
-    below = sum(row["q_value"] is not None and row["q_value"] <= rate for row in nodes)
-    rest = len(nodes) - len(lines)
+    below = sum(row["q_value"] is not None and row["q_value"] <= rate for row in tested)
+    rest = len(tested) - len(lines)
     more = f" The table has {counted(rest, 'line')} more." if rest else ""
     return Figure(
         id="explained-nodes",
@@ -102,7 +102,7 @@ def _figure(measure: str, nodes: Rows, several: bool, table: Table, rate: float)
         "labelled at or below the node, over all methods; the ring, that of all other "
         "examples. The nodes with the most certain difference from the rest are drawn, "
         "those furthest below the rest first; of nodes with the same examples, the most "
-        f"specific. Of {counted(len(nodes), 'line')} that were tested, {below} "
+        f"specific. Of {counted(len(tested), 'line')} that were tested, {below} "
         f"{'lies' if below == 1 else 'lie'} below the rest with a q-value up to "
         f"{number(rate)}. At the right, the instances with such a label.{more}",
         key_title="Each line",
@@ -110,7 +110,7 @@ def _figure(measure: str, nodes: Rows, several: bool, table: Table, rate: float)
             Key("observed", "below the node, with its 95% interval", "dot"),
             Key("expected", "all other examples", "ring"),
         ),
-        table=table,
+        table=numbers_,
     )
 
 
@@ -140,65 +140,42 @@ def _rest(measure: str, row: Row) -> str:
     return plain(shown(measure, row), "rest", 2)
 
 
-def _table(measure: str, nodes: Sequence[Row], several: bool) -> Table:
-    listed = nodes[:LISTED]
-    further = len(nodes) - len(listed)
+def _table(measure: str, tested: Rows, model: Spec | None) -> Table:
+    listed = tested[:LISTED]
+    further = len(tested) - len(listed)
     left_out = f"; {counted(further, 'further line')} in result.json" if further else ""
-    return Table(
-        id="explained-nodes-numbers",
-        caption=f"{MEASURES[measure][0]} by node, the surest difference first{left_out}",
-        columns=column(
-            "Node", *(["Model"] if several else []), "Below it", "Elsewhere",
-            "Difference" if measure != ALIGNMENT else "Difference (z)",
-            "Smallest detectable", "q (lower)", "Instances",
-            numeric=("  " if several else " ") + "nnnnnn",
-        ),
-        rows=tuple(
-            (
-                Node(row["node"], row["title"] or ""),
-                *([row["model"]] if several else []),
-                with_interval(plain(shown(measure, row), "mean"), shown(measure, row)),
-                plain(shown(measure, row), "rest"),
-                with_interval(
-                    signed(row, "difference"), row, "difference_low", "difference_high"
-                ),
-                plain(row, "smallest"),
-                chance(row, "q_value"),
-                count(row, "instances"),
-            )
-            for row in listed
-        ),
-    )  # fmt: skip
-
-
-def _other_measures(nodes: Rows, others: Mapping[str, Rows], several: bool) -> Table | None:
-    """What else was measured of the nodes drawn."""
-    if not others:
-        return None
-    found = {(name, row["node"], row["model"]): row for name, own in others.items() for row in own}
-    rows: list[tuple[Cell, ...]] = []
-    for node in nodes:
-        own = [found.get((name, node["node"], node["model"])) for name in others]
-        rows.append(
-            (
-                Node(node["node"], node["title"] or ""),
-                *([node["model"]] if several else []),
-                *(cell for row in own for cell in _compared(row)),
-            )
-        )
-    headings = [text for name in others for text in (MEASURES[name][0], "Elsewhere")]
-    return Table(
-        id="explained-nodes-beside",
-        caption="What else was measured below the nodes drawn, as means of all methods",
-        columns=column(
-            "Node",
-            *(["Model"] if several else []),
-            *headings,
-            numeric=("  " if several else " ") + "n" * len(headings),
-        ),
-        rows=tuple(rows),
+    difference = differences(
+        "Difference (z)" if measure == ALIGNMENT else "Difference", "difference"
+    )
+    return table(
+        "explained-nodes-numbers",
+        f"{MEASURES[measure][0]} by node, the surest difference first{left_out}",
+        [{**row, **shown(measure, row)} for row in listed],
+        nodes("Node"),
+        model,
+        interval_beside(decimals("Below it", "mean")),
+        decimals("Elsewhere", "rest"),
+        interval_beside(difference, "difference_low", "difference_high"),
+        decimals("Smallest detectable", "smallest"),
+        chances("q (lower)", "q_value"),
+        numbers("Instances", "instances"),
     )
 
 
-def _compared(row: Row | None) -> tuple[str, str]:
-    return (UNDEFINED, UNDEFINED) if row is None else (plain(row, "mean"), plain(row, "rest"))
+def _other_measures(drawn: Rows, others: Mapping[str, Rows], model: Spec | None) -> Table | None:
+    """What else was measured of the nodes drawn."""
+    beside = [row for own in others.values() for row in own]
+    lines = pivoted([*drawn, *beside], ["node", "model"], "measure")
+    columns = [
+        across("measure", name, column)
+        for name in others
+        for column in (decimals(MEASURES[name][0], "mean"), decimals("Elsewhere", "rest"))
+    ]
+    return optional_table(
+        "explained-nodes-beside",
+        "What else was measured below the nodes drawn, as means of all methods",
+        lines[: len(drawn)] if others else (),
+        nodes("Node"),
+        model,
+        *columns,
+    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from reports.chapters.shown_numbers import Row, bounds, count, line_label, plain, signed
+from reports.words.shown_numbers import Row, bounds, count, line_label, plain, signed
+from reports.words.table_specs import Spec, texts
 
 PEOPLE = "human"
 """Name that the shared view has for people's marks in place of a method."""
@@ -14,6 +15,18 @@ PEOPLE = "human"
 def named(row: Row, several: bool) -> str:
     """Method and model of a row, the model first; without it, if there is only one."""
     return f"{row['model']} · {row['method']}" if several else str(row["method"])
+
+
+def methods(rows: Iterable[Row]) -> Spec:
+    """The column of methods, with their models where rows are of more than one."""
+    several = several_models(rows)
+    heading = "Model and method" if several else "Method"
+    return texts(heading, lambda row: named(row, several))
+
+
+def models(rows: Iterable[Row]) -> Spec | None:
+    """The column of models; None where there is only one."""
+    return texts("Model", "model") if several_models(rows) else None
 
 
 def dots(

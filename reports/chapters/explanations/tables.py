@@ -2,141 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from reports.chapters.explanations.parts import in_order, methods, models
+from reports.words.parts import Table
+from reports.words.shown_numbers import Row, Rows
+from reports.words.table_specs import (
+    across,
+    decimals,
+    differences,
+    interval_beside,
+    numbers,
+    optional_table,
+    pivoted,
+    shares,
+    texts,
+)
+from reports.words.words import number
 
-from reports.chapters.explanations.parts import in_order, named, several_models
-from reports.chapters.shown_numbers import Row, Rows, count, missing, plain, signed, with_interval
-from reports.words.parts import Cell, Table, column
-from reports.words.words import number, percent
+GROUP = ("model", "tokens_from", "tokens_to", "first", "second", "together")
+"""What texts of one length and methods that are compared have in common."""
 
 
 def lengths(rows: Rows, k: int) -> Table | None:
     """Agreement by the number of tokens of the text, at the peaks and at the fixed k."""
-    fixed = {_group(row): row for row in rows if row["k"] == k}
     peaks = [row for row in rows if row["rule"] == "dynamic"]
-    if not peaks:
-        return None
-    several = "model" in peaks[0] and several_models(peaks)
-    return Table(
-        id="agreement-lengths",
-        caption="Agreement by the length of the text",
-        columns=column(
-            "Tokens", "Methods", *(["Model"] if several else []), "At the peaks",
-            "Permuted scores", "Above permuted", f"First {k}", "By chance", "Instances",
-            numeric="  " + (" " if several else "") + "nnnnnn",
-        ),
-        rows=tuple(
-            (
-                f"{number(row['tokens_from'])} to {number(row['tokens_to'])}",
-                row["together"] or f"{row['first']} and {row['second']}",
-                *([row["model"]] if several else []),
-                with_interval(plain(row, "agreement"), row),
-                plain(row, "chance_permuted"),
-                with_interval(signed(row, "above_chance"), row, "above_low", "above_high"),
-                *_noise_cells(fixed.get(_group(row)), "agreement", "chance_permuted"),
-                count(row),
-            )
-            for row in peaks
-        ),
-    )  # fmt: skip
+    fixed = [row for row in rows if row["k"] == k]
+    lines = pivoted([*peaks, *fixed], GROUP, "k")
+    return optional_table(
+        "agreement-lengths",
+        "Agreement by the length of the text",
+        [line for line in lines if None in line["k"]],
+        texts("Tokens", lambda row: f"{number(row['tokens_from'])} to {number(row['tokens_to'])}"),
+        texts("Methods", lambda row: row["together"] or f"{row['first']} and {row['second']}"),
+        models(peaks),
+        interval_beside(decimals("At the peaks", "agreement")),
+        decimals("Permuted scores", "chance_permuted"),
+        interval_beside(differences("Above permuted", "above_chance"), "above_low", "above_high"),
+        across("k", k, decimals(f"First {k}", "agreement")),
+        across("k", k, decimals("By chance", "chance_permuted")),
+        numbers("Instances", "n"),
+    )
 
 
 def gains(rows: Rows) -> Table | None:
-    """Dynamic less fixed agreement, summed over a method's pairs: a column for each k."""
-    if not rows:
-        return None
-    ks, several = sorted({row["k"] for row in rows}), several_models(rows)
-    lines: dict[tuple[str, str], dict[int, Row]] = {}
-    for row in in_order(rows):
-        lines.setdefault((row["model"], row["method"]), {})[row["k"]] = row
-    return Table(
-        id="agreement-gains",
-        caption="Agreement at the peaks less that at a fixed k, summed over a method’s pairs",
-        columns=column(
-            "Model and method" if several else "Method", "Pairs",
-            *(f"k = {k}" for k in ks), "Instances",
-            numeric=" n" + "n" * (len(ks) + 1),
+    """Dynamic less fixed agreement, summed over a method’s pairs: a column for each k."""
+    return optional_table(
+        "agreement-gains",
+        "Agreement at the peaks less that at a fixed k, summed over a method’s pairs",
+        pivoted(in_order(rows), ["model", "method"], "k"),
+        methods(rows),
+        numbers("Pairs", "pairs"),
+        *(
+            across("k", k, interval_beside(differences(f"k = {k}", "gain")))
+            for k in sorted({row["k"] for row in rows})
         ),
-        rows=tuple(_gain_row(list(line.values()), several) for line in lines.values()),
-    )  # fmt: skip
-
-
-def _gain_row(line: Rows, several: bool) -> tuple[Cell, ...]:
-    return (
-        named(line[0], several),
-        number(line[0]["pairs"]),
-        *(with_interval(signed(row, "gain"), row) for row in line),
-        count(line[0]),
+        numbers("Instances", "n"),
     )
 
 
 def chosen(rows: Rows) -> Table | None:
     """How many tokens each method chooses, beside scores in random order."""
-    if not rows:
-        return None
-    several = several_models(rows)
-    return Table(
-        id="agreement-chosen",
-        caption="How many tokens the peaks are, beside those of noise",
-        columns=column(
-            "Model and method" if several else "Method", "Tokens of a text", "Peaks",
-            "Standard deviation", "Peaks of permuted scores", "Ties at the first k",
-            "All scores equal", "Instances",
-            numeric=" nnnnnnn",
-        ),
-        rows=tuple(
-            (
-                named(_with_people(row), several),
-                plain(row, "tokens", 1),
-                with_interval(plain(row, "peaks"), row),
-                plain(row, "sd"),
-                plain(row, "permuted_peaks"),
-                _share(row, "tied"),
-                _share(row, "constant"),
-                count(row),
-            )
-            for row in in_order(rows)
-        ),
-    )  # fmt: skip
+    return optional_table(
+        "agreement-chosen",
+        "How many tokens the peaks are, beside those of noise",
+        [_with_people(row) for row in in_order(rows)],
+        methods(rows),
+        decimals("Tokens of a text", "tokens", 1),
+        interval_beside(decimals("Peaks", "peaks")),
+        decimals("Standard deviation", "sd"),
+        decimals("Peaks of permuted scores", "permuted_peaks"),
+        shares("Ties at the first k", "tied"),
+        shares("All scores equal", "constant"),
+        numbers("Instances", "n"),
+    )
 
 
 def _with_people(row: Row) -> Row:
     return {**row, "method": "people"} if row["method"] == "human" else row
 
 
-def _share(row: Row, name: str) -> str:
-    return missing(row) if row[name] is None else percent(row[name])
-
-
-def _group(row: Row) -> tuple[object, ...]:
-    names = ("model", "tokens_from", "tokens_to", "first", "second", "together")
-    return tuple(row.get(name) for name in names)
-
-
-def _noise_cells(row: Mapping[str, object] | None, *names: str) -> tuple[str, ...]:
-    return tuple("–" if row is None else plain(row, name) for name in names)
-
-
 def runs(rows: Rows) -> Table | None:
     """How much the scores of a model's runs differ; None without several runs of one model."""
-    if not rows:
-        return None
-    return Table(
-        id="agreement-runs",
-        caption="How much attributions differ between runs of a model",
-        columns=column(
-            "Model", "Run", "Average difference", "For each token", "Differs least", "Instances",
-            numeric="  nn n",
-        ),
-        rows=tuple(
-            (
-                row["model"],
-                number(row["seed"]),
-                with_interval(plain(row, "difference"), row),
-                plain(row, "per_token"),
-                "yes" if row["median"] else "no",
-                count(row, "instances"),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    return optional_table(
+        "agreement-runs",
+        "How much attributions differ between runs of a model",
+        rows,
+        texts("Model", "model"),
+        texts("Run", lambda row: number(row["seed"])),
+        interval_beside(decimals("Average difference", "difference")),
+        decimals("For each token", "per_token"),
+        texts("Differs least", lambda row: "yes" if row["median"] else "no"),
+        numbers("Instances", "instances"),
+    )

@@ -130,7 +130,7 @@ def test_no_pairs_give_no_answers() -> None:
     edges, none = toy_edges(), np.array([], np.int64)
 
     assert dag.share_parent(edges, none, none).shape == (0,)
-    assert dag.share_descendant(edges, dag.closure(edges), none, none).shape == (0,)
+    assert dag.among(dag.sharing_descendant(edges, dag.closure(edges)), none).shape == (0,)
     assert lowest(edges, 0, 0) == 0
 
 
@@ -138,7 +138,8 @@ def test_shared_parents_and_descendants_of_the_toy() -> None:
     edges = toy_edges()
     a, b = (np.array([INDEX[pair[end]] for pair in PAIRS]) for end in (0, 1))
     parent = dag.share_parent(edges, a, b)
-    descendant = dag.share_descendant(edges, dag.closure(edges), a, b)
+    sharing = dag.sharing_descendant(edges, dag.closure(edges))
+    descendant = dag.among(sharing, a * np.int64(edges.shape[0]) + b)
 
     assert [PAIRS[i][:2] for i in np.flatnonzero(parent)] == [
         ("animal", "pet"),

@@ -22,7 +22,7 @@ from polars.testing import assert_frame_equal
 from audit.base.errors import AuditError, InputError, OutputError, PolicyError, SchemaError
 from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
-from audit.counting.instances import Seen
+from audit.counting.passes import Seen
 from audit.counting.storage.spill import SpilledTail
 from audit.data.dataset import load_labels
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed

@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
-from audit.engine.pairs.amplified import Carried
-from audit.engine.pairs.phenomena import representatives
+from audit.engine.pairs.amplified import Carried, representatives
 from audit.engine.statistics.random_split import chance_of_unseen, unseen_by_chance
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.engine.statistics.instance_means import group_means
 from audit.explanations.branches import by_node, mean_examples
-from audit.explanations.group_means import group_means
 from fixtures.children import printed_with_threads
 from fixtures.examples import examples
 from fixtures.labelled import tree

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from audit.alignment.metrics.accuracy import accuracy, accuracy_alignment
+from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment
+from audit.alignment.metrics.streaming import whole
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.scores.cuts import Cut
@@ -23,7 +24,7 @@ def test_accuracy_at_each_depth(
     right: int,
     ties: int,
 ) -> None:
-    found = accuracy(toy_hierarchy, gold, scores, at(depth))
+    found = whole(Accuracy(at(depth)), toy_hierarchy, gold, scores)
 
     assert (found["accuracy"].value, found["accuracy"].n) == (right / 4, 4)
     assert found["ties"].value == ties
@@ -44,7 +45,7 @@ def test_alignment_between_depths(
     recovered: float,
     lost: float,
 ) -> None:
-    found = accuracy_alignment(toy_hierarchy, gold, scores, at(fine), at(coarse))
+    found = whole(AccuracyAlignment(at(fine), at(coarse)), toy_hierarchy, gold, scores)
 
     assert found["accuracy_alignment"].value == net
     assert found["recovered"].value == recovered
@@ -57,7 +58,7 @@ def test_alignment_is_negative_where_more_is_lost_than_recovered(
 ) -> None:
     gold = array([{"bird": 1}, {"tool": 1}, {"tool": 1}])
     scores = array([{"tool": 1}] + [{"cow": 0.375, "dog": 0.25, "tool": 0.375 + 1 / 64}] * 2)
-    found = accuracy_alignment(toy_hierarchy, gold, scores, at(3), at(2))
+    found = whole(AccuracyAlignment(at(3), at(2)), toy_hierarchy, gold, scores)
 
     assert found["accuracy_alignment"].value == -2 / 1
     assert found["lost"].value == 2 / 1
@@ -66,7 +67,7 @@ def test_alignment_is_negative_where_more_is_lost_than_recovered(
 def test_alignment_without_errors_is_undefined(
     toy_hierarchy: Hierarchy, gold: Sparse, at: Callable[[int], Cut]
 ) -> None:
-    found = accuracy_alignment(toy_hierarchy, gold, gold, at(3), at(1))
+    found = whole(AccuracyAlignment(at(3), at(1)), toy_hierarchy, gold, gold)
 
     assert {(e.value, e.low, e.high, e.n) for e in found.values()} == {(None, None, None, 0)}
 
@@ -75,7 +76,7 @@ def test_alignment_without_errors_is_undefined(
 def test_on_a_dag_either_cut_node_above_a_label_is_right(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut], predicted: str
 ) -> None:
-    found = accuracy(toy_hierarchy, array([{"dog": 1}]), array([{predicted: 1.0}]), at(1))
+    found = whole(Accuracy(at(1)), toy_hierarchy, array([{"dog": 1}]), array([{predicted: 1.0}]))
 
     assert found["accuracy"].value == 1
 
@@ -83,7 +84,9 @@ def test_on_a_dag_either_cut_node_above_a_label_is_right(
 def test_without_mass_there_is_no_answer_and_it_is_wrong(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
 ) -> None:
-    found = accuracy(toy_hierarchy, array([{"bird": 1}] * 2), array([{}, {"tool": 0.0}]), at(3))
+    found = whole(
+        Accuracy(at(3)), toy_hierarchy, array([{"bird": 1}] * 2), array([{}, {"tool": 0.0}])
+    )
 
     assert (found["accuracy"].value, found["accuracy"].n, found["ties"].value) == (0, 2, 0)
 
@@ -92,7 +95,9 @@ def test_a_label_above_the_cut_is_left_out(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
 ) -> None:
     gold = array([{"mammal": 1}, {"bird": 1}, {}])
-    found = accuracy(toy_hierarchy, gold, array([{"cow": 1.0}, {"bird": 1.0}, {"cow": 1.0}]), at(3))
+    found = whole(
+        Accuracy(at(3)), toy_hierarchy, gold, array([{"cow": 1.0}, {"bird": 1.0}, {"cow": 1.0}])
+    )
 
     assert (found["accuracy"].value, found["accuracy"].n) == (1 / 1, 1)
 
@@ -100,7 +105,7 @@ def test_a_label_above_the_cut_is_left_out(
 def test_no_instances_are_undefined_not_an_error(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
 ) -> None:
-    found = accuracy(toy_hierarchy, array([]), array([]), at(3))
+    found = whole(Accuracy(at(3)), toy_hierarchy, array([]), array([]))
 
     assert (found["accuracy"].value, found["accuracy"].n) == (None, 0)
 
@@ -109,4 +114,4 @@ def test_shapes_that_do_not_fit_are_refused(
     toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, at: Callable[[int], Cut]
 ) -> None:
     with pytest.raises(SchemaError, match=r"gold \(3, 8\), scores \(4, 8\)"):
-        accuracy(toy_hierarchy, gold[:3], scores, at(3))
+        whole(Accuracy(at(3)), toy_hierarchy, gold[:3], scores)

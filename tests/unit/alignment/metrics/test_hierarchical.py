@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from audit.alignment.metrics.hierarchical import Average, hierarchical_scores
-from audit.alignment.metrics.streaming import Estimate
+from audit.alignment.metrics.hierarchical import Average, HierarchicalScores
+from audit.alignment.metrics.streaming import Estimate, whole
 from audit.base.dag import Sparse
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -22,7 +22,7 @@ def values(found: Mapping[str, Estimate]) -> list[float | None]:
 def test_micro_sums_before_it_divides(
     toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
 ) -> None:
-    found = hierarchical_scores(toy_hierarchy, gold, scores, threshold=None)
+    found = whole(HierarchicalScores("micro", None), toy_hierarchy, gold, scores)
 
     assert values(found) == pytest.approx([6 / 8, 6 / 10, 12 / 18], abs=1e-15)
 
@@ -30,7 +30,7 @@ def test_micro_sums_before_it_divides(
 def test_macro_divides_before_it_averages(
     toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
 ) -> None:
-    found = hierarchical_scores(toy_hierarchy, gold, scores, average="macro", threshold=None)
+    found = whole(HierarchicalScores("macro", None), toy_hierarchy, gold, scores)
     by_instance = [(b / p, b / g, 2 * b / (p + g)) for b, p, g in SHARES]
 
     assert values(found) == pytest.approx([sum(c) / 4 for c in zip(*by_instance, strict=True)])
@@ -40,13 +40,18 @@ def test_a_threshold_takes_every_node_at_or_above_it(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse]
 ) -> None:
     scores = array([{"cow": 0.5, "tool": 0.6, "bird": 0.49}])
-    found = hierarchical_scores(toy_hierarchy, array([{"cow": 1}]), scores, threshold=0.5)
+    found = whole(HierarchicalScores("micro", 0.5), toy_hierarchy, array([{"cow": 1}]), scores)
 
     assert values(found) == pytest.approx([3 / 4, 3 / 3, 6 / 7])
 
 
 def test_the_root_alone_is_nothing(toy_hierarchy: Hierarchy, array: Callable[..., Sparse]) -> None:
-    found = hierarchical_scores(toy_hierarchy, array([{"object": 1}]), array([{"object": 1.0}]))
+    found = whole(
+        HierarchicalScores("micro", 0.5),
+        toy_hierarchy,
+        array([{"object": 1}]),
+        array([{"object": 1.0}]),
+    )
 
     assert values(found) == [None, None, None]
 
@@ -56,7 +61,7 @@ def test_what_is_undefined_is_left_out_and_counted(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse], average: Average
 ) -> None:
     gold, scores = array([{"tool": 1}, {"tool": 1}]), array([{"tool": 1.0}, {}])
-    found = hierarchical_scores(toy_hierarchy, gold, scores, average=average)
+    found = whole(HierarchicalScores(average, 0.5), toy_hierarchy, gold, scores)
 
     assert values(found) == pytest.approx([1, 1 / 2, 2 / 3 if average == "micro" else 1 / 2])
     assert [e.n for e in found.values()] == [1, 2, 2]

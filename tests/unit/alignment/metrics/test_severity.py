@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from audit.alignment.metrics.severity import mistake_severity
+from audit.alignment.metrics.severity import MistakeSeverity
+from audit.alignment.metrics.streaming import whole
 from audit.base.dag import Sparse
 from audit.hierarchies.hierarchy import Hierarchy
 
 
 def test_mean_height_over_mistakes(toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse) -> None:
-    found = mistake_severity(toy_hierarchy, gold, scores)["mistake_severity"]
+    found = whole(MistakeSeverity(), toy_hierarchy, gold, scores)["mistake_severity"]
 
     assert (found.value, found.n) == ((1 + 2) / 2, 2)  # cow for dog: mammal; bird for cow: animal
 
@@ -24,7 +25,7 @@ def test_mean_height_over_mistakes(toy_hierarchy: Hierarchy, gold: Sparse, score
 def test_one_mistake(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse], predicted: str, label: str, height: int
 ) -> None:
-    found = mistake_severity(toy_hierarchy, array([{label: 1}]), array([{predicted: 0.5}]))
+    found = whole(MistakeSeverity(), toy_hierarchy, array([{label: 1}]), array([{predicted: 0.5}]))
 
     assert found["mistake_severity"].value == height
 
@@ -32,7 +33,9 @@ def test_one_mistake(
 def test_of_several_labels_the_nearest_counts(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse]
 ) -> None:
-    found = mistake_severity(toy_hierarchy, array([{"tool": 1, "dog": 1}]), array([{"cow": 1}]))
+    found = whole(
+        MistakeSeverity(), toy_hierarchy, array([{"tool": 1, "dog": 1}]), array([{"cow": 1}])
+    )
 
     assert found["mistake_severity"].value == 1
 
@@ -41,6 +44,6 @@ def test_no_mistakes_no_labels_and_no_answers_are_undefined(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse]
 ) -> None:
     gold = array([{"cow": 1}, {}, {"dog": 1}])
-    found = mistake_severity(toy_hierarchy, gold, array([{"cow": 1}, {"cow": 1}, {}]))
+    found = whole(MistakeSeverity(), toy_hierarchy, gold, array([{"cow": 1}, {"cow": 1}, {}]))
 
     assert (found["mistake_severity"].value, found["mistake_severity"].n) == (None, 0)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from audit.alignment.metrics.uncertainty import uncertainty_alignment
+from audit.alignment.metrics.streaming import whole
+from audit.alignment.metrics.uncertainty import UncertaintyAlignment
 from audit.base.dag import Sparse
 from audit.engine.scores.cuts import Cut
 from audit.hierarchies.hierarchy import Hierarchy
@@ -33,7 +34,7 @@ def test_both_readings(
     match: float,
 ) -> None:
     scores = array([HALF_COW_HALF_DOG, HALF_BIRD_HALF_TOOL])
-    found = uncertainty_alignment(toy_hierarchy, scores, at(fine), at(coarse))
+    found = whole(UncertaintyAlignment(at(fine), at(coarse)), toy_hierarchy, None, scores)
 
     assert found["uncertainty_alignment"].value == difference
     assert found["abstraction_match"].value == match
@@ -43,7 +44,9 @@ def test_both_readings(
 def test_scores_need_not_sum_to_one(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
 ) -> None:
-    found = uncertainty_alignment(toy_hierarchy, array([{"cow": 0.25, "dog": 0.25}]), at(3), at(2))
+    found = whole(
+        UncertaintyAlignment(at(3), at(2)), toy_hierarchy, None, array([{"cow": 0.25, "dog": 0.25}])
+    )
 
     assert found["uncertainty_alignment"].value == -1
 
@@ -52,7 +55,7 @@ def test_mass_above_a_cut_is_an_atom_of_its_own_and_told(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
 ) -> None:
     scores = array([{"pet": 0.5, "cow": 0.25, "dog": 0.25}])
-    found = uncertainty_alignment(toy_hierarchy, scores, at(3), at(2))
+    found = whole(UncertaintyAlignment(at(3), at(2)), toy_hierarchy, None, scores)
 
     assert found["uncertainty_alignment"].value == 1 - 1.5
     assert found["residual_from"].value == found["residual_to"].value == 0.5
@@ -62,7 +65,7 @@ def test_an_instance_without_mass_is_left_out(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
 ) -> None:
     scores = array([{}, {"cow": 0.0}, HALF_COW_HALF_DOG])
-    found = uncertainty_alignment(toy_hierarchy, scores, at(3), at(2))
+    found = whole(UncertaintyAlignment(at(3), at(2)), toy_hierarchy, None, scores)
 
     assert (found["uncertainty_alignment"].value, found["uncertainty_alignment"].n) == (-1, 1)
 
@@ -70,7 +73,7 @@ def test_an_instance_without_mass_is_left_out(
 def test_match_without_uncertainty_is_undefined(
     toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
 ) -> None:
-    found = uncertainty_alignment(toy_hierarchy, array([{"cow": 0.3}]), at(3), at(2))
+    found = whole(UncertaintyAlignment(at(3), at(2)), toy_hierarchy, None, array([{"cow": 0.3}]))
 
     assert found["uncertainty_alignment"].value == 0
     assert found["abstraction_match"].value is None

@@ -20,7 +20,7 @@ from audit.engine.pairs.margins import (
     tallied,
     with_parts,
 )
-from audit.engine.pairs.specific import most_specific
+from audit.engine.pairs.strata import most_specific
 from audit.engine.pairs.sums import Sums, summed
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain

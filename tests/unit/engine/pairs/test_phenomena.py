@@ -6,8 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray
-from audit.engine.pairs.amplified import Carried
-from audit.engine.pairs.phenomena import representatives
+from audit.engine.pairs.amplified import Carried, representatives
 
 BRANCHES, CHILDREN, LEAVES = 4, 3, 3
 """A root; below it branches, each with children, each with leaves."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import gamma
 
-from audit.engine.statistics.log_lift import log_lift
+from audit.engine.statistics.association import log_lift
 
 N_LABELS = 6
 CODES = [{0}, {1, 2}, set[int]()]

@@ -70,17 +70,17 @@ FIXED = [[0, 0, 0, 1, 0, 0, 2, 0], [0, 0, 2, 2, 2, 0, 3, 1], [0, 1, 1, 1, 3, 2, 
 
 def test_an_interval_is_between_percentiles() -> None:
     estimates = np.random.default_rng(0).normal(size=(200, 3))
-    low, high = percentile_interval(estimates, 0.9)
+    low, high = percentile_interval(estimates)
 
-    assert low == pytest.approx(np.percentile(estimates, 5, axis=0))
-    assert high == pytest.approx(np.percentile(estimates, 95, axis=0))
+    assert low == pytest.approx(np.percentile(estimates, 2.5, axis=0))
+    assert high == pytest.approx(np.percentile(estimates, 97.5, axis=0))
 
 
 def test_undefined_replicates_are_left_out() -> None:
     estimates = np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]])
-    low, high = percentile_interval(estimates, 0.5)
+    low, high = percentile_interval(estimates)
 
-    assert (low[0], high[0]) == (1.5, 2.5)
+    assert (low[0], high[0]) == pytest.approx((1.05, 2.95))
     assert np.isnan([low[1], high[1]]).all()
 
 

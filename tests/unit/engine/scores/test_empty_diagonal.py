@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from audit.engine.statistics.empty_diagonal import MOST_STEPS, TOLERANCE, fitted
+from audit.engine.scores.exchanges import MOST_STEPS, TOLERANCE, fitted
 
 Counts = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""Means over instances with intervals, where an instance may have several values."""
+"""Means of groups of rows, and means over instances that may have several values each."""
 
 from __future__ import annotations
 
@@ -87,6 +87,24 @@ class Means:
     units: IntArray
     undefined: IntArray
 
+    def of(self, column: int) -> Means:
+        """Those of one column."""
+        return Means(*(getattr(self, array.name)[:, [column]] for array in fields(self)))
+
+    def interval(
+        self, value: str, low: str, high: str, bounds: tuple[float, float] | None = None
+    ) -> dict[str, pl.Series]:
+        """Value and interval as columns of these names, parts slowest; undefined ones are null."""
+        arrays = {value: self.value, low: self.low, high: self.high}
+        if bounds:
+            arrays = {name: np.clip(array, *bounds) for name, array in arrays.items()}
+        return {name: pl.Series(array.ravel()).fill_nan(None) for name, array in arrays.items()}
+
+    def counts(self, *names: str) -> dict[str, IntArray]:
+        """``n``, ``units`` and ``undefined`` as columns of these names, as many as there are."""
+        arrays = (self.n, self.units, self.undefined)
+        return {name: array.ravel() for name, array in zip(names, arrays, strict=False)}
+
 
 def instance_means(values: FloatArray, grouped: Clusters) -> Means:
     """Means over instances of each part.
@@ -130,3 +148,22 @@ def _sums(values: FloatArray, rows: Sparse) -> tuple[FloatArray, IntArray]:
         return np.asarray(rows @ values), counts.astype(np.int64)
     sums = np.asarray(rows @ np.where(missing, 0.0, values))
     return sums, np.asarray(rows @ (~missing).astype(np.float64), np.int64)
+
+
+def group_means(rows: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame:
+    """The mean of a column in each group.
+
+    The sum of floats depends on their order, and joins and groups of Polars come in another order
+    each time: here the values of a group are added from the lowest to the highest.
+
+    Args:
+        rows: Rows in any order.
+        by: The columns that name a group; null is a value of its own.
+        value: A column of floats; null values are left out.
+
+    Returns:
+        The columns ``by`` and ``value``, a row per group, null for a group without a value; groups
+        are in the order of their lowest values. Empty without rows.
+    """
+    ordered = rows.select(*by, value).sort(value, *by).rechunk()
+    return ordered.group_by(by, maintain_order=True).agg(pl.col(value).mean())

@@ -1,12 +1,11 @@
-"""What chapters on measured tables are made of, and how their numbers are written."""
+"""How the numbers of measured rows are written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from reports.words.parts import Cell, Figure, Ranged, Table
+from reports.words.parts import Cell, Ranged
 from reports.words.words import (
     WITHHELD,
     columns_of,
@@ -34,21 +33,6 @@ _COUNTS = (
 """Names of a row’s first count, in the order in which they are looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chapter:
-    """Pictures, and the tables under them."""
-
-    figures: tuple[Figure, ...]
-    tables: tuple[Table, ...]
-
-
-def chapter(figures: Iterable[Figure | None], tables: Iterable[Table | None]) -> Chapter | None:
-    """A chapter of what there is; None if there is nothing."""
-    drawn = tuple(figure for figure in figures if figure is not None)
-    shown = tuple(table for table in tables if table is not None)
-    return Chapter(drawn, shown) if drawn or shown else None
-
-
 def plain(row: Row, name: str, places: int = PLACES) -> str:
     """A number of a row.
 
@@ -57,7 +41,7 @@ def plain(row: Row, name: str, places: int = PLACES) -> str:
     >>> plain({"r": None, "n": "<11"}, "r")
     'withheld'
     """
-    return missing(row) if row.get(name) is None else minus(decimal(row[name], places))
+    return missing(row) if row[name] is None else minus(decimal(row[name], places))
 
 
 def signed(row: Row, name: str, places: int = PLACES) -> str:
@@ -67,20 +51,20 @@ def signed(row: Row, name: str, places: int = PLACES) -> str:
     ('+0.250', '0.000')
     """
     text = plain(row, name, places)
-    positive = row.get(name) is not None and text[0] != "−" and text.strip("0.,")
+    positive = row[name] is not None and text[0] != "−" and text.strip("0.,")
     return f"+{text}" if positive else text
 
 
 def interval(row: Row, low: str = "low", high: str = "high") -> str:
     """The interval of a row's number; a dash or “withheld” without one."""
-    if row.get(low) is None or row.get(high) is None:
+    if row[low] is None or row[high] is None:
         return missing(row)
     return f"{plain(row, low)} to {plain(row, high)}"
 
 
 def with_interval(text: str, row: Row, low: str = "low", high: str = "high") -> str:
     """A number with its interval, if it has one."""
-    if text in (UNDEFINED, WITHHELD) or row.get(low) is None or row.get(high) is None:
+    if text in (UNDEFINED, WITHHELD) or row[low] is None or row[high] is None:
         return text
     return f"{text} ({interval(row, low, high)})"
 
@@ -91,7 +75,7 @@ def share(row: Row, name: str = "share") -> str:
     >>> share({"share": 0.5, "n": 4}), share({"share": None, "n": "<11"})
     ('50.0%', 'withheld')
     """
-    return missing(row) if row.get(name) is None else percent(row[name])
+    return missing(row) if row[name] is None else percent(row[name])
 
 
 def ranged(text: str, row: Row, low: str = "low", high: str = "high") -> Cell:
@@ -104,7 +88,7 @@ def ranged(text: str, row: Row, low: str = "low", high: str = "high") -> Cell:
     >>> ranged("–", {"low": None, "high": None, "n": 0})
     '–'
     """
-    if text in (UNDEFINED, WITHHELD) or row.get(low) is None or row.get(high) is None:
+    if text in (UNDEFINED, WITHHELD) or row[low] is None or row[high] is None:
         return text
     if text.endswith("%"):
         return Ranged(text, f"{share(row, low)} to {share(row, high)}")
@@ -113,7 +97,7 @@ def ranged(text: str, row: Row, low: str = "low", high: str = "high") -> Cell:
 
 def chance(row: Row, name: str) -> str:
     """A p-value or q-value."""
-    value = row.get(name)
+    value = row[name]
     return missing(row) if value is None else evidence_value("p_value", value, {})
 
 
@@ -140,7 +124,7 @@ def minus(text: str) -> str:
 
 def bounds(row: Row, low: str = "low", high: str = "high") -> dict[str, float | None]:
     """The interval to be drawn, None at both ends where there is none."""
-    known = row.get(low) is not None and row.get(high) is not None
+    known = row[low] is not None and row[high] is not None
     return {"low": row[low] if known else None, "high": row[high] if known else None}
 
 
@@ -159,3 +143,15 @@ def line_label(text: str, width: int = LABEL) -> str:
 def names(texts: Iterable[str]) -> str:
     """Names as a sentence lists them."""
     return listed([str(text) for text in texts])
+
+
+def grouped(rows: Rows, by: Sequence[str]) -> list[list[Row]]:
+    """Rows that are alike in some fields, together, in the order in which they come.
+
+    >>> grouped([{"k": 1, "n": 5}, {"k": 2, "n": 6}, {"k": 1, "n": 7}], ["k"])
+    [[{'k': 1, 'n': 5}, {'k': 1, 'n': 7}], [{'k': 2, 'n': 6}]]
+    """
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in by), []).append(row)
+    return list(groups.values())

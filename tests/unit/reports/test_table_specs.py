@@ -1,0 +1,150 @@
+"""A column of a table says a field of its rows, and what is missing there as words say it."""
+
+from __future__ import annotations
+
+import doctest
+from typing import Any
+
+import pytest
+
+from reports.words import shown_numbers, table_specs
+from reports.words.parts import Badge, Cell, Code, Column, Named, Node, Ranged
+from reports.words.table_specs import (
+    Spec,
+    across,
+    badges,
+    chances,
+    codes,
+    decimals,
+    differences,
+    interval_below,
+    interval_beside,
+    intervals,
+    named,
+    nodes,
+    numbers,
+    optional_table,
+    pivoted,
+    shares,
+    table,
+    texts,
+    written,
+)
+from reports.words.words import STATUS, percent
+
+ROW: dict[str, Any] = {
+    "name": "a_b", "node": "C1", "title": None, "status": "fail", "n": 1200,
+    "share": 0.25, "low": 0.125, "high": 0.5, "ratio": -1.5, "q": 0.00001,
+}  # fmt: skip
+MISSING = dict.fromkeys(ROW)
+"""A row of which everything is withheld."""
+
+KINDS = [
+    (texts("Name", "name"), "a_b", "–"),
+    (texts("Name", "name", {"a_b": "A and B"}), "A and B", "–"),
+    (texts("Name", "name", {}), "a b", "–"),
+    (numbers("Instances", "n"), "1,200", "withheld"),
+    (numbers("Instances", "n", absent="none"), "1,200", "none"),
+    (numbers("Share", "share", percent), "25.0%", "withheld"),
+    (decimals("Ratio", "ratio", 2), "−1.50", "withheld"),
+    (decimals("Ratio", "ratio"), "−1.500", "withheld"),
+    (differences("Difference", "share"), "+0.250", "withheld"),
+    (shares("Share"), "25.0%", "withheld"),
+    (chances("q-value", "q"), "below 0.0001", "withheld"),
+    (intervals(), "0.125 to 0.500", "withheld"),
+    (interval_below(shares("Share")), Ranged("25.0%", "12.5% to 50.0%"), "withheld"),
+    (interval_beside(decimals("Share", "share")), "0.250 (0.125 to 0.500)", "withheld"),
+    (written("Sum", lambda row: str((row["n"] or 0) + 1)), "1201", "1"),
+    (badges("Status", "status", STATUS), Badge(STATUS["fail"], "error"), "–"),
+    (badges("Status", "status", STATUS, "not asked"), Badge(STATUS["fail"], "error"), "not asked"),
+]
+
+
+@pytest.mark.parametrize(("column", "cell", "missing"), KINDS)
+def test_what_a_column_says(column: Spec, cell: Cell, missing: Cell) -> None:
+    made = table("t", "Caption", [ROW, MISSING], column)
+
+    assert made.rows == ((cell,), (missing,))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [decimals("", "ratio"), differences("", "ratio"), shares("", "share"), chances("", "q"),
+     intervals(""), interval_below(shares("")), interval_beside(decimals("", "share"))],
+)  # fmt: skip
+@pytest.mark.parametrize(("count", "text"), [(1200, "–"), ("<11", "withheld"), (None, "withheld")])
+def test_a_number_without_value_is_withheld_if_its_count_is_small(
+    column: Spec, count: int | str | None, text: str
+) -> None:
+    made = table("t", "Caption", [{**MISSING, "n": count}], column)
+
+    assert made.rows == ((text,),)
+
+
+def test_small_counts_are_bounds() -> None:
+    assert table("t", "Caption", [{"n": "<11"}], numbers("Instances", "n")).rows == (("<11",),)
+
+
+def test_columns_of_names() -> None:
+    row = {**ROW, "title": "Title"}
+    made = table(
+        "t", "Caption", [row], nodes("Node"), named("Title", "title", "name"), codes("Id", "node")
+    )
+
+    assert made.rows == ((Node("C1", "Title"), Named("Title", "a_b"), Code("C1")),)
+    assert table("t", "Caption", [ROW], nodes("Node")).rows == ((Node("C1"),),)
+
+
+def test_headings_and_which_of_them_are_of_numbers() -> None:
+    columns = [texts("A", "name"), numbers("B", "n"), None, interval_below(shares("C"))]
+    made = table("t", "Caption", [], *columns)
+
+    assert made.columns == (Column("A"), Column("B", True), Column("C", True))
+    assert (made.id, made.caption, made.rows, made.total) == ("t", "Caption", (), ())
+
+
+def test_a_table_without_rows_is_none_where_it_may_be() -> None:
+    columns = (texts("A", "name"), numbers("B", "n"))
+
+    assert optional_table("t", "Caption", [], *columns) is None
+    assert optional_table("t", "Caption", [ROW], *columns) == table("t", "Caption", [ROW], *columns)
+
+
+def test_the_total_is_said_by_the_same_columns() -> None:
+    columns = (texts("A", "name"), numbers("B", "n"))
+    made = table("t", "Caption", [ROW], *columns, total={"name": "all", "n": 3}, left_out=2)
+
+    assert made.total == ("all", "3")
+    assert made.left_out == 2
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [texts, numbers, decimals, differences, shares, chances, codes,
+     lambda heading, field: interval_below(shares(heading), field),
+     lambda heading, field: interval_beside(shares(heading), "low", field),
+     lambda heading, field: intervals(heading, field),
+     lambda heading, field: badges(heading, field, STATUS)],
+)  # fmt: skip
+def test_a_field_that_rows_lack_is_an_error_that_names_column_and_table(kind: Any) -> None:
+    with pytest.raises(KeyError, match="lacking") as raised:
+        table("some-table", "Caption", [ROW], kind("Heading", "lacking"))
+
+    assert raised.value.__notes__ == ["in the column 'Heading' of the table 'some-table'"]
+
+
+def test_a_line_of_pivoted_rows_has_a_cell_per_value() -> None:
+    rows = [
+        {"model": model, "k": k, "n": n}
+        for model, k, n in [("a", 1, 5), ("b", 2, 6), ("a", 2, "<11")]
+    ]
+    columns = [across("k", k, numbers(f"k = {k}", "n")) for k in (1, 2, 3)]
+    made = table("t", "Caption", pivoted(rows, ["model"], "k"), texts("Model", "model"), *columns)
+
+    assert made.columns[1:] == tuple(Column(f"k = {k}", True) for k in (1, 2, 3))
+    assert made.rows == (("a", "5", "<11", "–"), ("b", "–", "6", "–"))
+
+
+@pytest.mark.parametrize("module", [table_specs, shown_numbers])
+def test_examples_hold(module: Any) -> None:
+    assert doctest.testmod(module).failed == 0
