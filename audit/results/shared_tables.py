@@ -54,7 +54,8 @@ def columns(
     >>> columns("model split", counts="n").keys
     ('model', 'split')
     """
-    return SharedTable(*(tuple(one.split()) for one in (keys, values, counts)), most, each)
+    keys_of, values_of, counts_of = (tuple(names.split()) for names in (keys, values, counts))
+    return SharedTable(keys_of, values_of, counts_of, most, each)
 
 
 def shared_rows(
