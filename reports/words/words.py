@@ -225,6 +225,11 @@ def decimal(value: float | None, places: int) -> str:
     return WITHHELD if value is None else f"{value:,.{places}f}"
 
 
+def tenths(value: float | None) -> str:
+    """A number with one decimal."""
+    return decimal(value, 1)
+
+
 def precise(value: float) -> str:
     """A number with three decimals; one that would be 0 there, with two digits.
 
