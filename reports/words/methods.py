@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
-from reports.words.parts import Table, column
-from reports.words.words import number
+from reports.words.parts import Table
+from reports.words.table_specs import numbers, table, texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,11 +275,12 @@ def fixed_table(*, model: bool, release: bool = True, further: Iterable[Fixed] =
         *(OF_MODELS if model else ()),
         *further,
     )
-    return Table(
-        id="fixed-table",
-        caption="Thresholds that are part of a method",
-        columns=column("Of", "Value", "Unit", "Reason", numeric=" n"),
-        rows=tuple(
-            (fixed.where, number(fixed.value), fixed.unit, fixed.reason) for fixed in relied_on
-        ),
+    return table(
+        "fixed-table",
+        "Thresholds that are part of a method",
+        relied_on,
+        texts("Of", attrgetter("where")),
+        numbers("Value", attrgetter("value")),
+        texts("Unit", attrgetter("unit")),
+        texts("Reason", attrgetter("reason")),
     )
