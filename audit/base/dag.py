@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,6 @@ UIntArray: TypeAlias = NDArray[np.uint64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-
-Aggregation: TypeAlias = Literal["descendants", "paths", "mimic"]
-"""``descendants``: a node's value and that of each node below it, once (the sentence under
-Algorithm 1 of *Abstraction Alignment*). ``paths``: Algorithm 1 as printed, where a value counts
-once for every path that leads up from its node. ``mimic``: the released code for MIMIC-III, where
-a node with a value of its own keeps it, and any other has the sum of its children's.
-
-On a tree whose inner nodes have no value of their own, all three are equal."""
 
 SYNTHETIC_ROOT = "(root)"
 """Id of the root that is added above the tops of a hierarchy if there are several."""

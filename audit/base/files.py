@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
@@ -162,6 +162,12 @@ def read_table(path: Path, *, separator: str = ",", header: bool = True) -> pl.D
     return table.rename({name: name.replace('""', '"') for name in table.columns if '""' in name})
 
 
+def called(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
+    """The names that are one of those wanted; case and blanks around them are ignored."""
+    alike = {name.strip().lower() for name in wanted}
+    return [name for name in names if name.strip().lower() in alike]
+
+
 def column_named(frame: pl.DataFrame, wanted: str, where: object) -> str:
     """The column of that name, ignoring case; raises SchemaError if there is none."""
     return name_among(frame.columns, wanted, where)
@@ -173,7 +179,7 @@ def name_among(names: Sequence[str], wanted: str, where: object, hint: str = "")
     Raises:
         SchemaError: If there is none, or several columns of a file are written like that.
     """
-    same = [name for name in names if name.strip().lower() == wanted.strip().lower()]
+    same = called(names, [wanted])
     name = wanted if wanted in same or not same else same[0]
     if f"{name}{REPEATED}0" in names:
         raise SchemaError(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -10,7 +11,12 @@ from types import MappingProxyType
 
 from audit.base.errors import InputError, first_cases
 
-_STATED: ContextVar[Mapping[str, int]] = ContextVar("limits", default=MappingProxyType({}))
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?i?)B?", re.IGNORECASE)
+USUAL: Mapping[str, int] = MappingProxyType({})
+"""No limits stated, so that each is the usual one."""
+_STATED: ContextVar[Mapping[str, int]] = ContextVar("limits", default=USUAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +136,53 @@ def refuse_unknown(most: Mapping[str, int]) -> None:
 def stated_limits() -> dict[str, int]:
     """The limits that are stated where this is called, by name; what starts tasks hands them on."""
     return dict(_STATED.get())
+
+
+def limits_of(stated: Sequence[str]) -> dict[str, int]:
+    """Parse ``NAME=NUMBER`` of each limit; a number may be written as a size.
+
+    Raises:
+        InputError: If there is no limit of a name, one is stated twice, or a number is none.
+
+    >>> limits_of(["labels=20000", "unpacked=4GB"])
+    {'labels': 20000, 'unpacked': 4000000000}
+    """
+    pairs = [text.partition("=") for text in stated]
+    unlike = [text for text, (_, sign, _) in zip(stated, pairs, strict=True) if not sign]
+    if unlike:
+        raise InputError(
+            "--limit takes a name and a number, such as labels=20000", found=first_cases(unlike)
+        )
+    names = [name.strip() for name, _, _ in pairs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError("each limit can be stated once", found=f"twice: {first_cases(twice)}")
+    refuse_unknown(dict.fromkeys(names, 1))
+    limits = {name: _number(name, text) for name, (_, _, text) in zip(names, pairs, strict=True)}
+    refuse_unknown(limits)
+    return limits
+
+
+def _number(name: str, text: str) -> int:
+    try:
+        return size_of(text)
+    except InputError as error:
+        raise InputError(
+            f"--limit {name} takes a whole number, or a size such as 4GB", found=error.found
+        ) from None
+
+
+def size_of(text: str) -> int:
+    """Parse a size such as ``500MB``, ``4GB`` or ``2GiB`` to bytes.
+
+    Raises:
+        InputError: If the text is not a size.
+
+    >>> size_of("1.5 GB"), size_of("2GiB")
+    (1500000000, 2147483648)
+    """
+    found = _SIZE.fullmatch(text.strip())
+    units = {name.lower(): size for name, size in (_UNITS | _BINARY).items()}
+    if not found or found[2].lower() not in units:
+        raise InputError("a size is required, such as 500MB, 4GB or 2GiB", found=repr(text))
+    return int(float(found[1]) * units[found[2].lower()])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from audit.base.errors import InputError
 
@@ -23,3 +23,12 @@ def dated() -> datetime:
             found=repr(epoch),
             hint="a whole number, or unset it",
         ) from None
+
+
+def judging_date() -> date:
+    """Today in UTC, or the day of ``SOURCE_DATE_EPOCH`` if that is set.
+
+    Raises:
+        InputError: If ``SOURCE_DATE_EPOCH`` is not a valid timestamp.
+    """
+    return dated().date()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from pydantic import BaseModel
-
 from audit.base.progress import Progress
+from audit.base.settings import Stored
 from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
@@ -43,7 +42,7 @@ class FileAnalysis(Analysis[Measured]):
 
     format: ClassVar[str]
     """Format of a dataset that is its labels alone."""
-    stated_by: ClassVar[type[BaseModel]]
+    stated_by: ClassVar[type[Stored]]
     """Its settings. A field that holds paths names files, and their role in a run."""
 
     @classmethod

@@ -8,17 +8,16 @@ from typing import Annotated
 import typer
 
 from audit.cli.compare import compare
-from audit.cli.concepts import concepts
+from audit.cli.declared import declared
 from audit.cli.entailment import entailment
-from audit.cli.explanations import explanations
 from audit.cli.explore import explore
 from audit.cli.export import export
+from audit.cli.file_audits import concepts, explanations
 from audit.cli.history import history
-from audit.cli.judge import judge
 from audit.cli.lint import lint
 from audit.cli.lists import list_
 from audit.cli.preference import preference
-from audit.cli.report import report
+from audit.cli.report import judge, report
 from audit.cli.run import run
 from audit.cli.show import cases, show
 from audit.cli.verify import verify
@@ -72,7 +71,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
 
 for name, command, *examples in COMMANDS:
     shown = "\n\n".join(f"audit {name} {example}" for example in examples)
-    app.command(name, epilog=f"Examples:\n\n{shown}")(command)
+    app.command(name, epilog=f"Examples:\n\n{shown}")(declared(command))
 
 
 app.add_typer(entailment, name="entailment")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated
@@ -11,99 +12,87 @@ from typing import Annotated
 import typer
 
 from audit.base.errors import InputError
-from audit.cli.options import INPUT, OUTPUT, POLICY, Force, RunFolder
-from audit.cli.output import user_mistakes
+from audit.base.settings import INPUT, OUTPUT, POLICY, Option
+from audit.cli.options import Force, RunFolder
 from audit.cli.rendering import imprint_of_run, name_of_run
 
-Port = Annotated[
-    int,
-    typer.Option(
-        min=0, max=65535, help="Port to serve at; 0 for any free port.", rich_help_panel=OUTPUT
-    ),
-]
-ShowInstances = Annotated[
-    bool,
-    typer.Option(
-        "--show-instances",
-        help="Show single instances of a run made with --keep-instances.",
-        rich_help_panel=INPUT,
-    ),
-]
-MediaFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Table of texts and pictures of instances, by their id.",
-        rich_help_panel=INPUT,
-    ),
-]
-PlainFiles = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR",
-        help="Write the shared view as pages for a web server into this folder, and exit.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-DecidedPolicy = Annotated[
-    Path | None,
-    typer.Option(
-        help="Policy file (TOML) that decisions on findings are written to.",
-        rich_help_panel=POLICY,
-    ),
-]
-RunsBesideIt = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="OTHER",
-        help="Another run of the same hierarchy to show for comparison; may be repeated.",
-        rich_help_panel=INPUT,
-    ),
-]
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What is shown of a run, where, and beside what."""
+
+    port: Annotated[
+        int, Option("Port to serve at; 0 for any free port.", OUTPUT, least=0, most=65535)
+    ] = 0
+    show_instances: Annotated[
+        bool, Option("Show single instances of a run made with --keep-instances.", INPUT)
+    ] = False
+    media: Annotated[
+        Path | None,
+        Option("Table of texts and pictures of instances, by their id.", INPUT, metavar="FILE"),
+    ] = None
+    static: Annotated[
+        Path | None,
+        Option(
+            "Write the shared view as pages for a web server into this folder, and exit.",
+            OUTPUT,
+            metavar="DIR",
+        ),
+    ] = None
+    policy: Annotated[
+        Path | None, Option("Policy file (TOML) that decisions on findings are written to.", POLICY)
+    ] = None
+    beside: Annotated[
+        tuple[Path, ...],
+        Option(
+            "Another run of the same hierarchy to show for comparison; may be repeated.",
+            INPUT,
+            metavar="OTHER",
+        ),
+    ] = ()
 
 
-def explore(
-    run: RunFolder,
-    port: Port = 0,
-    show_instances: ShowInstances = False,
-    media: MediaFile = None,
-    static: PlainFiles = None,
-    policy: DecidedPolicy = None,
-    beside: RunsBesideIt = None,
-    force: Force = False,
-) -> None:
+def explore(run: RunFolder, shown: Shown, force: Force = False) -> None:
     """Look at a run in a browser, on this machine only; Ctrl-C ends it."""
-    with user_mistakes():
-        from audit.explorer import require_explorer
+    from audit.explorer import require_explorer
 
-        require_explorer()
-        from audit.explorer.application import serve
-        from audit.explorer.run.opened_run import open_run
-        from audit.explorer.run.other_runs import open_beside
-        from audit.explorer.run.policy_editor import EditedPolicy
-        from audit.explorer.site import Site
+    require_explorer()
+    from audit.explorer.application import serve
+    from audit.explorer.run.opened_run import open_run
+    from audit.explorer.run.other_runs import open_beside
+    from audit.explorer.run.policy_editor import EditedPolicy
+    from audit.explorer.site import Site
 
-        _refuse_unshown(media, show_instances and static is None)
-        folders = [run, *(beside or ())]
-        names = [name_of_run(folder) for folder in folders]
-        day = imprint_of_run(run).day
-        if static is not None:
-            _refuse_several(folders)
-            _refuse_of_window(
-                {"--show-instances": show_instances, "--policy": policy, "--port": port}
-            )
-            _write_shared(run, names[0], day, static, force)
-            return
-        opened = open_run(
-            run, names[0], day=day, show_instances=show_instances, media=media, unsealed=force
+    _refuse_unshown(shown.media, shown.show_instances and shown.static is None)
+    folders = [run, *shown.beside]
+    names = [name_of_run(folder) for folder in folders]
+    day = imprint_of_run(run).day
+    if shown.static is not None:
+        _refuse_several(folders)
+        _refuse_of_window(
+            {
+                "--show-instances": shown.show_instances,
+                "--policy": shown.policy,
+                "--port": shown.port,
+            }
         )
-        for note in opened.media.notes if opened.media else ():
-            typer.echo(note, err=True)
-        others = open_beside(opened, folders, names, unsealed=force) if beside else None
-        edited = None if policy is None else EditedPolicy(policy)
-        if edited is not None:
-            edited.decided()  # refused now rather than at the first decision
-        serve(Site(opened, edited, others), port, _print_address)
+        _write_shared(run, names[0], day, shown.static, force)
+        return
+    opened = open_run(
+        run,
+        names[0],
+        day=day,
+        show_instances=shown.show_instances,
+        media=shown.media,
+        unsealed=force,
+    )
+    for note in opened.media.notes if opened.media else ():
+        typer.echo(note, err=True)
+    others = open_beside(opened, folders, names, unsealed=force) if shown.beside else None
+    edited = None if shown.policy is None else EditedPolicy(shown.policy)
+    if edited is not None:
+        edited.decided()  # refused now rather than at the first decision
+    serve(Site(opened, edited, others), shown.port, _print_address)
 
 
 def _refuse_several(runs: list[Path]) -> None:

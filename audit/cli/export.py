@@ -9,8 +9,8 @@ import typer
 
 from audit.base.errors import InputError
 from audit.base.plurals import counted
+from audit.base.settings import Option
 from audit.cli.options import Force, RunFolder
-from audit.cli.output import user_mistakes
 from audit.cli.seal_verification import reading_runs
 
 if TYPE_CHECKING:
@@ -21,40 +21,35 @@ def export(
     run: RunFolder,
     interface: Annotated[
         Path | None,
-        typer.Option(
+        Option(
+            "Folder for the data files of the paper's interface; they are not for sharing.",
             metavar="DIR",
-            help="Folder for the data files of the paper's interface; they are not for sharing.",
         ),
     ] = None,
     csv: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder for a CSV file of each table that is shared."),
+        Path | None, Option("Folder for a CSV file of each table that is shared.", metavar="DIR")
     ] = None,
     xlsx: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Workbook with a sheet for each table that is shared."),
+        Path | None, Option("Workbook with a sheet for each table that is shared.", metavar="FILE")
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what was exported there earlier.")
-    ] = False,
+    overwrite: Annotated[bool, Option("Replace what was exported there earlier.")] = False,
     force: Force = False,
 ) -> None:
     """Write what a run shares as tables, or its instances for the published interface."""
-    with user_mistakes():
-        if interface is csv is xlsx is None:
-            raise InputError(
-                "a folder or file to export to is required",
-                found="none",
-                hint="--csv DIR, --xlsx FILE or --interface DIR",
-            )
-        with reading_runs([run], None, force):
-            if csv is not None or xlsx is not None:
-                _export_tables(run, csv, xlsx, overwrite=overwrite)
-            if interface is not None:
-                from audit.runs.interface_export import export_interface
+    if interface is csv is xlsx is None:
+        raise InputError(
+            "a folder or file to export to is required",
+            found="none",
+            hint="--csv DIR, --xlsx FILE or --interface DIR",
+        )
+    with reading_runs([run], None, force):
+        if csv is not None or xlsx is not None:
+            _export_tables(run, csv, xlsx, overwrite=overwrite)
+        if interface is not None:
+            from audit.runs.interface_export import export_interface
 
-                exported = export_interface(run, interface, overwrite=overwrite, unsealed=True)
-                typer.echo(f"{interface}: {_sentence(exported)}")
+            exported = export_interface(run, interface, overwrite=overwrite, unsealed=True)
+            typer.echo(f"{interface}: {_sentence(exported)}")
 
 
 def _export_tables(run: Path, csv: Path | None, xlsx: Path | None, *, overwrite: bool) -> None:

@@ -10,62 +10,58 @@ from typing import Annotated, Any
 
 import typer
 
+from audit.base.settings import Argument, Option
 from audit.cli.options import AsJson, Force
-from audit.cli.output import print_json, print_report_place, shown_progress, user_mistakes
+from audit.cli.output import print_json, print_report_place, shown_progress
 from audit.cli.rendering import render_history
 
 
 def history(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of the runs.")],
-    out: Annotated[Path, typer.Option(help="Folder of the history.")] = Path("audit-history"),
+    runs: Annotated[tuple[Path, ...], Argument("Folders of the runs.", metavar="RUN...")],
+    out: Annotated[Path, Option("Folder of the history.")] = Path("audit-history"),
     as_named: Annotated[
-        bool, typer.Option("--as-named", help="Keep the runs in the order in which they are named.")
+        bool, Option("Keep the runs in the order in which they are named.")
     ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an earlier history.")
-    ] = False,
+    overwrite: Annotated[bool, Option("Replace an earlier history.")] = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
     """Show how checks, metrics and findings changed over several runs."""
-    with user_mistakes():
-        from audit.runs.folder import writing_run
-        from audit.runs.history import (
-            HISTORY,
-            HTML,
-            history_of,
-            read_shared_runs,
-            seal_history,
-            write_history_tables,
-        )
+    from audit.runs.folder import writing_run
+    from audit.runs.history import (
+        HISTORY,
+        HTML,
+        history_of,
+        read_shared_runs,
+        seal_history,
+        write_history_tables,
+    )
 
-        started = datetime.now(UTC)
-        with (
-            shown_progress() as progress,
-            writing_run(out, overwrite=overwrite, kind=HISTORY) as folder,
-        ):
-            progress("reading the runs")
-            found = read_shared_runs(runs, forced=force)
-            for run in found:
-                for fault in run.faults:
-                    typer.echo(f"Continued in spite of: {run.name}: {fault}", err=True)
-            history = history_of(found, as_named=as_named)
-            write_history_tables(history, folder)
-            progress("writing the report")
-            unrendered = render_history(history, folder / HTML)
-            seal_history(
-                folder, history, runs=runs, command=["audit", *sys.argv[1:]], started=started
-            )
-        _print(history, out, unrendered, as_json=as_json)
-        print_report_place(out / HTML, unrendered, as_json=as_json)
-        raise typer.Exit(3 if unrendered else 0)
+    started = datetime.now(UTC)
+    with (
+        shown_progress() as progress,
+        writing_run(out, overwrite=overwrite, kind=HISTORY) as folder,
+    ):
+        progress("reading the runs")
+        found = read_shared_runs(runs, forced=force)
+        for run in found:
+            for fault in run.faults:
+                typer.echo(f"Continued in spite of: {run.name}: {fault}", err=True)
+        history = history_of(found, as_named=as_named)
+        write_history_tables(history, folder)
+        progress("writing the report")
+        unrendered = render_history(history, folder / HTML)
+        seal_history(folder, history, runs=runs, command=["audit", *sys.argv[1:]], started=started)
+    _print(history, out, unrendered, as_json=as_json)
+    print_report_place(out / HTML, unrendered, as_json=as_json)
+    raise typer.Exit(3 if unrendered else 0)
 
 
 def _print(
     history: Mapping[str, Any], out: Path, unrendered: Sequence[Exception], *, as_json: bool
 ) -> None:
     from audit.cli.output import print_shown
-    from audit.cli.terminal.history import history_summary
+    from audit.cli.terminal.listings import history_summary
 
     if as_json:
         shown = {name: history[name] for name in ("order", "runs", "steps")}

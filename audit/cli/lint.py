@@ -2,60 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
-from audit.base.limits import limits
-from audit.cli.options import (
-    Dangling,
-    DanglingEdges,
-    FailOn,
-    FailOnSeverity,
-    JUnitFile,
-    Limits,
-    Relations,
-    TitleFiles,
-)
-from audit.cli.output import print_json, print_shown, shown_progress, user_mistakes
-from audit.cli.stated_limits import limits_of
+from audit.base.limits import USUAL, limits
+from audit.base.settings import Argument, Option
+from audit.cli.options import FailOn, JUnitFile, PrintJson, Severity
+from audit.cli.output import print_json, print_shown, shown_progress
+from audit.runs.settings import DanglingEdges, Limits, Relations, TitleFiles
 
-_FAILING = {
-    FailOn.never: (),
-    FailOn.error: ("error",),
-    FailOn.warning: ("error", "warning"),
+_FAILING: Mapping[Severity, tuple[str, ...]] = {
+    "never": (),
+    "error": ("error",),
+    "warning": ("error", "warning"),
 }
 
 
 def lint(
     hierarchy: Annotated[
-        str, typer.Argument(help="Name of a built-in hierarchy, or a hierarchy file or folder.")
+        str, Argument("Name of a built-in hierarchy, or a hierarchy file or folder.")
     ],
-    format: Annotated[
-        str | None, typer.Option(help="Format of the file; recognised if not given.")
-    ] = None,
-    titles: TitleFiles = None,
-    relations: Relations = None,
+    format: Annotated[str | None, Option("Format of the file; recognised if not given.")] = None,
+    titles: TitleFiles = (),
+    relations: Relations = (),
     dangling: DanglingEdges = None,
-    fail_on: FailOnSeverity = FailOn.never,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    fail_on: FailOn = "never",
+    as_json: PrintJson = False,
     junit: JUnitFile = None,
-    limit: Limits = None,
+    limit: Limits = USUAL,
 ) -> None:
     """Find faults in a hierarchy's structure: cycles, redundant edges, titles that clash."""
-    with user_mistakes(), shown_progress() as progress:
+    with shown_progress() as progress:
         from audit.cli.ci.junit import refuse_no_file
         from audit.hierarchies.lint.linting import lint as linted
 
         refuse_no_file(junit)
         progress("reading")
-        with limits(**limits_of(limit)):
+        with limits(**limit):
             result = linted(
                 hierarchy,
                 format=format,
-                relations=tuple(relations or ()),
-                titles=tuple(titles or ()),
-                dangling="drop" if dangling is Dangling.drop else "refuse",
+                relations=relations,
+                titles=titles,
+                dangling=dangling or "refuse",
             )
     if as_json:
         print_json(result.to_dict())
@@ -63,10 +54,9 @@ def lint(
         from audit.cli.terminal.lint import lint_summary
 
         print_shown(lint_summary(result))
-    with user_mistakes():
-        from audit.cli.ci.outcomes import of_lint
-        from audit.cli.ci.publishing import publish
+    from audit.cli.ci.outcomes import of_lint
+    from audit.cli.ci.publishing import publish
 
-        publish(of_lint(result, fail_on), junit)
+    publish(of_lint(result, fail_on), junit)
     failing = any(finding.severity in _FAILING[fail_on] for finding in result.findings)
     raise typer.Exit(int(failing))

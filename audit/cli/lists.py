@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
-from typing import Annotated
-
-import typer
+from typing import Annotated, Literal, TypeAlias
 
 from audit.base.limits import LIMITS
-from audit.cli.output import (
-    print_shown,
-)
+from audit.base.settings import Argument
+from audit.cli.output import print_shown
 
-
-class Listed(StrEnum):
-    """Things that ``audit list`` can list."""
-
-    hierarchies = "hierarchies"
-    formats = "formats"
-    checks = "checks"
-    metrics = "metrics"
-    limits = "limits"
-
+Listed: TypeAlias = Literal["hierarchies", "formats", "checks", "metrics", "limits"]
 
 _HEADINGS: Mapping[Listed, tuple[str, ...]] = {
-    Listed.formats: ("name", "kind", "what it is"),
-    Listed.limits: ("name", "unless stated", "what is limited"),
+    "formats": ("name", "kind", "what it is"),
+    "limits": ("name", "unless stated", "what is limited"),
 }
 
 
-def list_(what: Annotated[Listed, typer.Argument(help="What to list.")]) -> None:
+def list_(what: Annotated[Listed, Argument("What to list.")]) -> None:
     """List the built-in hierarchies, the formats, the checks, the metrics or the limits."""
     from audit.cli.terminal.tables import listed
 
@@ -38,23 +25,23 @@ def list_(what: Annotated[Listed, typer.Argument(help="What to list.")]) -> None
 
 
 def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
-    if what is Listed.checks:
+    if what == "checks":
         from audit.runs.analyses import ALL_CHECKS
 
         yield from ((check.name, check.title) for check in ALL_CHECKS)
         return
-    if what is Listed.metrics:
+    if what == "metrics":
         from audit.alignment.metrics import METRICS
 
         yield from ((metric.name, metric.title) for metric in METRICS)
         return
-    if what is Listed.limits:
+    if what == "limits":
         yield from ((one.name, f"{one.most:,}", f"{one.of}: {one.why}") for one in LIMITS)
         return
     from audit.data import formats as loaders
     from audit.hierarchies import reading as hierarchies
 
-    if what is Listed.hierarchies:
+    if what == "hierarchies":
         yield from ((known.name, known.title) for known in hierarchies.BUILT_IN)
         return
     yield from ((known.name, "labels", known.title) for known in loaders.FORMATS)

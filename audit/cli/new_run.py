@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from audit.base.errors import RenderError
 from audit.base.progress import Progress
-from audit.cli.output import exit_status, shown_progress, summarise, user_mistakes
+from audit.cli.options import NewRun
+from audit.cli.output import exit_status, shown_progress, summarise
 from audit.cli.rendering import imprint_of, rendering
 from audit.cli.seal_verification import key_of, refuse_broken
 
@@ -24,45 +26,54 @@ if TYPE_CHECKING:
 
 
 def make_run(
-    options: Mapping[str, Any],
-    settings_of: Callable[[Mapping[str, Any]], Settings],
+    settings: Settings,
+    output: NewRun,
     *,
     command: str,
-    finish: Callable[[AuditResult, Settings], None] | None = None,
+    keep_instances: bool = False,
+    resume: bool = False,
+    force: bool = False,
+    finish: Callable[[AuditResult], None] | None = None,
 ) -> NoReturn:
-    """Audit as the options of a command say, write a run, print its summary, and exit.
+    """Audit as settings say, write a run, print its summary, and exit.
 
     Args:
-        options: The options of the command.
-        settings_of: Function that makes the settings of them.
+        settings: The settings of the audit.
+        output: What is written and printed.
         command: Name of the command.
+        keep_instances: Whether the run keeps each instance.
+        resume: Whether to continue a count that was interrupted.
+        force: Whether to continue with a named run that is not as it was sealed.
         finish: Function that does what is left to do with the result of a whole run.
     """
-    with user_mistakes():
-        from audit.cli.ci.junit import refuse_no_file
-        from audit.cli.ci.outcomes import of_audit
-        from audit.cli.ci.publishing import publish
-        from audit.runs.folder import refuse_occupied
+    from audit.cli.ci.junit import refuse_no_file
+    from audit.cli.ci.outcomes import of_audit
+    from audit.cli.ci.publishing import publish
+    from audit.runs.folder import refuse_occupied
 
-        refuse_occupied(options["out"], overwrite=options["overwrite"])
-        refuse_no_file(options["junit"], options["out"])
-        settings = settings_of(options)
-        with shown_progress() as progress:
-            progress("starting")
-            result, unrendered, layout = _written(settings, options, progress)
-        summarise(result, options["out"], unrendered, as_json=options["as_json"])
-        if layout.pairs and not options["as_json"]:
-            typer.echo(_layout_in_words(layout))
-        if finish is not None:
-            finish(result, settings)
-        title = settings.title or ""
-        outcome = of_audit(command, result.shared(), options["fail_on"], unrendered, title)
-        publish(outcome, options["junit"])
-        raise typer.Exit(exit_status(result, options["fail_on"], unrendered))
+    refuse_occupied(output.out, overwrite=output.overwrite)
+    refuse_no_file(output.junit, output.out)
+    with shown_progress() as progress:
+        progress("starting")
+        result, unrendered, layout = _written(
+            settings, output, force, progress, keep_instances=keep_instances, resume=resume
+        )
+    summarise(result, output.out, unrendered, as_json=output.as_json)
+    if layout.pairs and not output.as_json:
+        typer.echo(_layout_in_words(layout))
+    if finish is not None:
+        finish(result)
+    title, shared = settings.title or "", result.shared()
+    publish(of_audit(command, shared, output.fail_on, unrendered, title), output.junit)
+    raise typer.Exit(exit_status(result, output.fail_on, unrendered))
 
 
 def _written(
-    settings: Settings, options: Mapping[str, Any], progress: Progress
+    settings: Settings,
+    output: NewRun,
+    force: bool,
+    progress: Progress,
+    **how: bool,
 ) -> tuple[AuditResult, list[RenderError], LayoutCost]:
     """Write a sealed run; returns its result, rendering errors, and the cost of its pair layout."""
     from audit.runs.folder import write_tables, writing_pairs, writing_run
@@ -71,40 +82,25 @@ def _written(
     from audit.runs.manifest import seal
     from audit.runs.seal_key import with_keyed_data
 
-    key, forced = key_of(options["seal_key"]), _broken(settings, options.get("force", False))
-    out, started = options["out"], datetime.now(UTC)
+    key, stored, started = key_of(output.seal_key), settings.stored(), datetime.now(UTC)
+    seal_run = partial(seal, forced=_broken(settings, force), key=key, settings=stored)
     with (
-        keeping_count(out, settings.engine) as checkpoint,
+        keeping_count(output.out, settings.counting) as checkpoint,
         _resumable(checkpoint),
-        writing_run(out, overwrite=options["overwrite"]) as folder,
+        writing_run(output.out, overwrite=output.overwrite) as folder,
     ):
-        made = audited(
-            settings,
-            stated_policy(settings),
-            keep_instances=options.get("keep_instances", False),
-            checkpoint=checkpoint,
-            resume=options.get("resume", False),
-            progress=progress,
-        )
+        policy = stated_policy(settings)
+        made = audited(settings, policy, checkpoint=checkpoint, progress=progress, **how)
         result = with_keyed_data(made.result, key)
-        imprint = imprint_of(settings.model_dump(mode="json"))
         with (
             writing_pairs(result, folder) as pairs,
-            rendering(result, folder, imprint, options["pdf"], progress) as unrendered,
+            rendering(result, folder, imprint_of(stored), output.pdf, progress) as unrendered,
         ):
             progress("writing tables")
             layout = write_tables(result, folder, progress, pairs)
             made.keep(folder)
         progress("sealing")
-        seal(
-            folder,
-            result,
-            command=["audit", *sys.argv[1:]],
-            started=started,
-            settings=settings.model_dump(mode="json"),
-            key=key,
-            forced=forced,
-        )
+        seal_run(folder, result, command=["audit", *sys.argv[1:]], started=started)
     return result, unrendered, layout
 
 

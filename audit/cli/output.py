@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -18,7 +17,7 @@ import typer
 from audit.base.errors import AuditError, RenderError
 from audit.base.progress import Progress, silent
 from audit.base.source_date import dated
-from audit.cli.options import FailOn
+from audit.cli.options import Severity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -135,6 +134,8 @@ def write_lines(text: str) -> None:
 
 def print_json(content: Mapping[str, Any]) -> None:
     """Print JSON with control characters escaped, and what GitHub's runner would obey."""
+    import json
+
     shown = json.dumps(content, ensure_ascii=False, indent=1).replace("##[", "\\u0023#[")
     typer.echo("".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in shown))
 
@@ -164,9 +165,9 @@ def print_report_place(path: Path, unrendered: list[RenderError], *, as_json: bo
         typer.echo(f"Not written: {error}", err=True)
 
 
-def exit_status(result: AuditResult, fail_on: FailOn, unrendered: list[RenderError]) -> int:
+def exit_status(result: AuditResult, fail_on: Severity, unrendered: list[RenderError]) -> int:
     """3 if a check or a report failed, 1 for findings of at least the given severity, else 0."""
     if unrendered or result.status == "error":
         return 3
-    failing = {"never": (), "error": ("fail",), "warning": ("fail", "warn")}[fail_on.value]
+    failing = {"never": (), "error": ("fail",), "warning": ("fail", "warn")}[fail_on]
     return int(any(check.status in failing for check in result.checks))

@@ -1,17 +1,17 @@
-"""``audit report``: render the reports of a run again."""
+"""``audit report`` and ``audit judge``: a run rendered again, and judged again."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+
 import typer
 
-from audit.cli.options import Force, RunFolder, SealKeyFile, WritePdf
-from audit.cli.output import (
-    print_report_place,
-    shown_progress,
-    user_mistakes,
-)
+from audit.cli.options import AsJson, FailOn, Force, JUnitFile, RunFolder, SealKeyFile, WritePdf
+from audit.cli.output import exit_status, print_report_place, shown_progress, summarise
 from audit.cli.rendering import imprint_of_run, rendering
 from audit.cli.seal_verification import key_of, reading_runs
+from audit.runs.settings import Judging
 
 
 def report(
@@ -21,18 +21,67 @@ def report(
     force: Force = False,
 ) -> None:
     """Render the reports of a run again, without recounting."""
-    with user_mistakes():
-        from audit.runs.folder import rewriting_run, seal_reports
-        from audit.runs.read import read_run
+    from audit.runs.folder import rewriting_run, seal_reports
+    from audit.runs.read import read_run
 
-        with (
-            reading_runs([run], key_of(seal_key), force, ("report.html", "report.pdf")) as forced,
-            shown_progress() as progress,
-            rewriting_run(run) as folder,
-        ):
-            result = read_run(run, unsealed=True)
-            with rendering(result, folder, imprint_of_run(run), pdf, progress) as unrendered:
-                pass
-            seal_reports(run, folder, forced)
-        print_report_place(run / "report.html", unrendered)
-        raise typer.Exit(3 if unrendered else 0)
+    with (
+        reading_runs([run], key_of(seal_key), force, ("report.html", "report.pdf")) as forced,
+        shown_progress() as progress,
+        rewriting_run(run) as folder,
+    ):
+        result = read_run(run, unsealed=True)
+        with rendering(result, folder, imprint_of_run(run), pdf, progress) as unrendered:
+            pass
+        seal_reports(run, folder, forced)
+    print_report_place(run / "report.html", unrendered)
+    raise typer.Exit(3 if unrendered else 0)
+
+
+def judge(
+    run: RunFolder,
+    judging: Judging,
+    pdf: WritePdf = True,
+    fail_on: FailOn = "never",
+    as_json: AsJson = False,
+    junit: JUnitFile = None,
+    seal_key: SealKeyFile = None,
+    force: Force = False,
+) -> None:
+    """Judge a run again by another policy, without recounting."""
+    from audit.cli.ci.junit import refuse_no_file
+    from audit.cli.ci.outcomes import of_audit
+    from audit.cli.ci.publishing import publish
+    from audit.runs.folder import rewriting_run, seal_judged, write_judged_tables
+    from audit.runs.inputs import judge_again
+    from audit.runs.read import read_run
+    from audit.runs.seal_key import with_keyed_data
+    from audit.runs.sealed_run import refuse_lost_key
+
+    refuse_no_file(junit, run)
+    key, before = key_of(seal_key), [judging.reference] if judging.reference else []
+    with (
+        shown_progress() as progress,
+        rewriting_run(run) as folder,
+        reading_runs([run], key, force) as forced,
+        reading_runs(before, None, force) as forced_before,
+    ):
+        progress("reading the run")
+        found = read_run(run, unsealed=True)
+        refuse_lost_key(run, key, forced=force)
+        progress("judging")
+        result = with_keyed_data(judge_again(judging, found), key)
+        imprint = replace(imprint_of_run(run), day=judging.today)
+        with rendering(result, folder, imprint, pdf, progress) as unrendered:
+            write_judged_tables(run, result, folder)
+        seal_judged(
+            run,
+            folder,
+            result,
+            command=["audit", *sys.argv[1:]],
+            judging=judging.stored(),
+            key=key,
+            forced=forced + forced_before,
+        )
+    summarise(result, run, unrendered, as_json=as_json)
+    publish(of_audit("judge", result.shared(), fail_on, unrendered, imprint.title), junit)
+    raise typer.Exit(exit_status(result, fail_on, unrendered))

@@ -14,20 +14,17 @@ from audit.base.packages import require_package
 from audit.base.progress import Progress, silent
 from audit.concepts import ablation, classes, further_ablation, nodes, splits, verdicts
 from audit.concepts.answers import Answers, pool_answers
-from audit.concepts.classes import Described, describe
+from audit.concepts.classes import Described, describe, folds, slices
 from audit.concepts.controls import baseline_of, control_rows
 from audit.concepts.facets import Facets
 from audit.concepts.further_ablation import iteration_rows
 from audit.concepts.grounding import given_answers, paired, probed_answers
 from audit.concepts.layer_curves import layer_frame, layer_rows
 from audit.concepts.measurements import CONTROLS, ITERATIONS, NODES, ConceptMeasurements
-from audit.concepts.model_answers import model_answers
 from audit.concepts.nodes import node_frame
 from audit.concepts.nodes_below import chosen_instances, instances_below
-from audit.concepts.predictors import HEAD, PROBE, fit_predictor, head_predictor
-from audit.concepts.probes import quiet_fits
-from audit.concepts.representations import LinearHead, Representations
-from audit.concepts.slices import folds, slices
+from audit.concepts.probes import HEAD, PROBE, fit_predictor, head_predictor, quiet_fits
+from audit.concepts.representations import LinearHead, Representations, model_answers
 from audit.concepts.splits import draw_split, scaling_of
 from audit.concepts.tables import (
     judge_answers,

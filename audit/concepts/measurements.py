@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from audit.concepts.facets import Facets
-from audit.concepts.model_answers import AnswersFrom
+from audit.concepts.representations import AnswersFrom
 
 TESTS: dict[str, Any] = {
     "test": pl.String,

@@ -7,9 +7,8 @@ import polars as pl
 from scipy.sparse import csc_array
 
 from audit.base.dag import BoolArray
-from audit.concepts.model_answers import model_answers
 from audit.concepts.nodes_below import instances_below
-from audit.concepts.representations import Representations
+from audit.concepts.representations import Representations, model_answers
 from audit.hierarchies.hierarchy import Hierarchy
 
 MISTAKES = ("taken_for_sibling", "sibling_taken_for_it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -64,3 +65,29 @@ class Representations:
         last = list(self.layers.values())[-1].astype(np.float64)
         answers = (last @ self.head.weight.T + self.head.bias).argmax(axis=1)
         return pl.Series(self.head.classes, dtype=pl.String).gather(answers)
+
+
+AnswersFrom: TypeAlias = Literal["representations", "predictions"]
+"""Whether answers came with the representations, or apart from them."""
+
+
+def model_answers(
+    representations: Representations, apart: pl.Series | None
+) -> tuple[pl.Series, AnswersFrom] | None:
+    """Answers of the representations' own model output, else those given apart; None without both.
+
+    Args:
+        representations: With predictions or a head, or without.
+        apart: Lists of labels in the order of the instances, null where none are known; None if
+            there are none.
+
+    Returns:
+        Lists of labels in the order of the instances, null where none are known; and whose.
+    """
+    own = representations.predictions
+    if own is not None:
+        alone = pl.when(own.is_not_null()).then(pl.concat_list(own))
+        return pl.select(alone).to_series(), "representations"
+    if apart is None or apart.null_count() == len(apart):
+        return None
+    return apart, "predictions"

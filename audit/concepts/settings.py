@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
-from audit.base.stored_path import StoredPath
+from audit.base.settings import Argument, Option, Stored
+
+TESTS = "Tests"
+"""Heading of ``audit concepts --help``."""
 
 
-class Testing(BaseModel):
-    """The settings for testing concepts in representations.
+@dataclass(frozen=True, kw_only=True)
+class Testing(Stored):
+    """The settings for testing concepts in representations."""
 
-    Args:
-        representations: File of representations.
-        facets: Table of facets; None to take the ancestors at `depths`, or titles.
-        depths: Depths of the hierarchy whose nodes are nested dimensions beside the others.
-        titles: Whether words that recur in titles are crossed dimensions.
-        layer: The layer that tests are about; None for the last.
-        baseline: Representations of the same instances by an untrained network; None without.
-        seeds: Number of resampled splits.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    representations: StoredPath
-    facets: StoredPath | None = None
-    depths: tuple[int, ...] = ()
-    titles: bool = False
-    layer: str | None = None
-    baseline: StoredPath | None = None
-    seeds: int = 5
+    representations: Annotated[
+        Path, Argument("Representations by layer: .npz, .safetensors or .parquet.")
+    ]
+    facets: Annotated[Path | None, Option("Table of node, dimension and concept.", TESTS)] = None
+    titles: Annotated[
+        bool,
+        Option(
+            "Take words that recur in titles of labels below several parents as concepts.",
+            TESTS,
+            flag="--facets-from-titles",
+        ),
+    ] = False
+    depths: Annotated[
+        tuple[int, ...],
+        Option("Take the nodes at this depth as concepts; may be repeated.", TESTS, flag="--depth"),
+    ] = ()
+    layer: Annotated[str | None, Option("Layer to test; by default the last.", TESTS)] = None
+    baseline: Annotated[
+        Path | None, Option("Representations of the same instances by an untrained network.", TESTS)
+    ] = None
+    seeds: Annotated[int, Option("Resampled splits.", TESTS, least=1)] = 5

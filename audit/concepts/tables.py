@@ -25,10 +25,9 @@ from audit.concepts.answers import (
     Part,
     Pooled,
 )
-from audit.concepts.classes import Described
+from audit.concepts.classes import Described, slices
 from audit.concepts.grounding import NO_PAIRS
 from audit.concepts.measurements import PARTS, POINTS, TESTS, VALUES
-from audit.concepts.slices import slices
 from audit.concepts.verdicts import (
     LIMIT,
     Estimate,

@@ -25,9 +25,8 @@ from audit.concepts.answers import (
     Part,
     count_answers,
 )
-from audit.concepts.classes import Described
+from audit.concepts.classes import Described, folds, slices
 from audit.concepts.probes import LinearProbe, fit_linear, in_parallel, mean_auc
-from audit.concepts.slices import folds, slices
 from audit.concepts.specification import Ablate, HasConcept, Predict
 from audit.concepts.splits import Split
 

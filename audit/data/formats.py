@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from audit.base.errors import AuditError, FormatError, InputError, first_cases
-from audit.base.files import whole_characters
+from audit.base.files import called, whole_characters
 from audit.data import interface_folder
 from audit.data.class_names import Classes
 from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
@@ -76,7 +76,7 @@ def _finer(source: Source, person: str, names: list[str], label: str) -> str | N
 
 def _best(names: list[str], pattern: re.Pattern[str], but: list[str] | None = None) -> str | None:
     free = [name for name in names if name not in (but or [])]
-    usual = [name for name in free if name.strip().lower() in ID_NAMES] if pattern is _ID else []
+    usual = called(free, ID_NAMES) if pattern is _ID else []
     fitting = [name for name in free if pattern.search(name.strip().lower())]
     return next(iter(usual or fitting), None)
 
@@ -226,10 +226,7 @@ def format_of(source: Source, name: str | None, label: str | None = None) -> Lab
 
 def _column_of(source: Source, label: str | None) -> str | None:
     """The column of that name, case ignored; None where there is none, or no name."""
-    if not label:
-        return None
-    wanted = label.strip().lower()
-    return next((name for name in source.schema if name.strip().lower() == wanted), None)
+    return next(iter(called(source.schema, [label])), None) if label else None
 
 
 def batches_of(source: Source, label: str | None = None) -> Batches:

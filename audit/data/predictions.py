@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from audit.base.choices import Transform
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.plurals import counted
@@ -18,7 +19,7 @@ from audit.data.dataset import LabelDataset
 from audit.data.formats import read_predictions
 from audit.data.mapping import grown, place
 from audit.data.prediction_format import RawPredictions
-from audit.data.scores import Transform, as_scores, have_score, placed_scores
+from audit.data.scores import as_scores, have_score, placed_scores
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy

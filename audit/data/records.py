@@ -12,7 +12,7 @@ import polars as pl
 from polars.datatypes import DataTypeClass
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import name_among
+from audit.base.files import called, name_among
 from audit.data.json_lines import (
     AS_WRITTEN,
     Line,
@@ -149,7 +149,7 @@ def _written(value: Any) -> str | None:
 
 def present(frame: pl.DataFrame, name: str) -> str | None:
     """The column of that name, ignoring case; None if there is none."""
-    return next((column for column in frame.columns if column.strip().lower() == name), None)
+    return next(iter(called(frame.columns, [name])), None)
 
 
 def column_for(role: str, wanted: str, names: Sequence[str], source: Source) -> str:
@@ -180,7 +180,7 @@ def id_among(
     if named is not None:
         return column_for("instance", named, names, source)
     free = [name for name in names if name not in beside]
-    candidates = [name for name in free if name.strip().lower() in ID_NAMES] or free
+    candidates = called(free, ID_NAMES) or free
     if len(candidates) == 1:
         return candidates[0]
     raise SchemaError(

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit, softmax
 
+from audit.base.choices import Transform
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError, first_cases
 from audit.data.prediction_format import RawPredictions
-
-Transform: TypeAlias = Literal["softmax", "sigmoid"]
-"""Function that turns a model's outputs into scores: over all columns of a row, or elementwise."""
 
 ROUNDING = 1e-6
 """How far outside [0, 1] a score may lie by rounding; it is then clipped."""

@@ -133,7 +133,7 @@ class Inference:
         return is_possible(rows, np.append(low, -np.inf), np.append(high, sign * wanted))
 
     def _sum(self, form: Form, part: Part) -> Floats:
-        """What each kind of instance adds to a form."""
+        """Contribution of an instance of each kind to a form."""
         whole = np.sum([weight * self._row(cell) for weight, cell in form], axis=0)
         return np.concatenate([weight * whole for weight in part]) if self.earlier else whole
 
@@ -152,7 +152,7 @@ class Inference:
 
     @cached_property
     def _lines(self) -> tuple[list[tuple[Cell, ...]], Floats]:
-        """Who publishes each bound, and how often each kind of instance counts in it."""
+        """The cells that publish each bound, and the contribution of each kind to it."""
         totals: list[tuple[Cell, ...]] = [()] * len(self._totals(self.release))
         owners = [*totals, *((cell,) for cell in self.cells), *self.rests]
         rests = [np.asarray(self.kinds & bit != 0, np.float64) for bit in self.rests.values()]
@@ -164,7 +164,7 @@ class Inference:
         return owners + [()] * len(then), np.vstack([np.hstack([rows, rows]), none_came])
 
     def _rows(self, cells: tuple[Cell, ...]) -> list[Floats]:
-        """How each kind counts in the totals, and in cells."""
+        """Contributions of each kind to the totals and to cells."""
         every = np.ones(len(self.release.labels), np.bool_)
         labels = [self._labels_in(every)] if seen_whole(self.release) else []
         return [self._row(None), *labels, *map(self._row, cells)]
@@ -181,7 +181,7 @@ class Inference:
         return np.asarray(has @ counted.astype(np.float64), np.float64)
 
     def _row(self, cell: Cell | None) -> Floats:
-        """What an instance of each kind adds to a cell; None: to those with labels."""
+        """Contribution of an instance of each kind to a cell; None: to all with labels."""
         if cell is None:
             return np.asarray(self.kinds != 0, np.float64)
         if cell.of_labels:

@@ -1,4 +1,4 @@
-"""What counts of instances and of labels tell of sets of labels."""
+"""What can be inferred about sets of labels from counts of instances and of labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Ends: TypeAlias = Mapping[Cell, Range]
 
 @dataclass(frozen=True, eq=False)
 class SetCounts:
-    """Counts of a release as counts of sets of its labels.
+    """Counts of a release, expressed as counts of sets of its labels.
 
     Args:
         release: The labels of the release, numbered in their order.
@@ -49,10 +49,10 @@ class SetCounts:
         return [cell for cell in plain if self._sides[cell][0].isdisjoint(self._sides[cell][1])]
 
     def tell(self, ranges: Ends, ends: tuple[Numbers, Numbers]) -> None:
-        """Narrow the least and the most of each set by those of counts, in place.
+        """Narrow the range of each set by the ranges of counts, in place.
 
-        As many instances as have a label of each of several sets have one of each; where there is
-        one set, and no instance is left out, no more have.
+        Instances with a label in each of several sets have a label in every single one; if there is
+        one set and no instance is left out, no other instance has one.
         """
         low, high = ends
         for cell, (least, most) in ranges.items():
@@ -147,9 +147,9 @@ class LabelSums:
         return cls(both, earlier, tuple(counts), holds, np.column_stack([each, came]))
 
     def left(self, ranges: Ends) -> Ranges:
-        """What the counts of each set of labels can be, beside published counts of the release.
+        """Ranges of the counts of each set of labels, given the published counts of the release.
 
-        A least is above its greatest if no two releases have all these counts.
+        A least exceeds its greatest if no two releases have all these counts.
 
         Args:
             ranges: Least and most of each published count, as readers see it.
@@ -162,13 +162,13 @@ class LabelSums:
         return self._sets.of_labels.sums.left((low, high), contained=self.contained)
 
     def narrow(self, left: Ranges, free: Ranges, min_cell: int) -> bool:
-        """Whether a small count, of a label, at a depth or at all others, is shown too finely.
+        """Whether the range of a small count is too narrow: of a label, a depth, or all others.
 
-        Nothing is where no two releases have all these counts.
+        No range is too narrow if no two releases have all these counts.
 
         Args:
-            left: What these can be.
-            free: What they could be if as much as possible were withheld.
+            left: Ranges of the counts.
+            free: Their ranges if as much as possible were withheld.
             min_cell: Smallest count that may be shown.
         """
         if any(np.any(low > high) for low, high in (left, free)):
@@ -209,7 +209,7 @@ class LabelSums:
 
     @cached_property
     def _known(self) -> Ranges:
-        """What is known of each count beside what the release publishes."""
+        """Range of each count from everything but the published counts of the release."""
         low, high = np.zeros((2, self._sets.of_labels.size, 3), np.int64)
         releases: tuple[Known | Release, ...] = (self.earlier, self.release)
         for column, release in enumerate(releases):
@@ -223,7 +223,7 @@ class LabelSums:
     def _of_totals(
         self, release: Release | Known, used: NDArray[np.bool_]
     ) -> tuple[Numbers, Numbers]:
-        """What the totals of a release tell of each count, and which labels are in use there."""
+        """Range of each count from the totals of a release and from which labels are in use."""
         sets, n_labels = self._sets.of_labels, len(used)
         low, high = np.zeros((2, sets.size), np.int64)
         high[: sets.instances(0)] = release.assertions
@@ -238,9 +238,9 @@ class LabelSums:
         return low, high
 
     def _least_joints(self, ranges: Ends) -> list[dict[Cell, int]]:
-        """How many instances each count of two sets has at least: then, now, and of what came.
+        """Least number of instances in each count of two sets: then, now, and added since.
 
-        Of what came only where that is a count of instances.
+        Those added since are left out where the release need not contain the earlier one.
         """
         then, none = self.earlier.ranges, (0, self.earlier.labelled)
         before = {cell: least for cell, (least, _) in then.items()}

@@ -212,7 +212,7 @@ def with_tight_bounds(
 ) -> dict[str, Shown]:
     """Tighten bounds so that they do not exceed a printed total.
 
-    None comes to read as "all but few of a total" by it, which `shown_count` alone may say.
+    A tightened bound never reads as "all but few of a total", which only `shown_count` may say.
 
     Args:
         evidence: Numbers by name.

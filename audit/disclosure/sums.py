@@ -1,9 +1,9 @@
-"""Counts that add up to counts, in two releases: what each can be beside all others.
+"""Counts that add up to other counts, in two releases: the range that all leave to each.
 
-Of each there are three counts: in the earlier release, in the later one, and what came between
-them. Their ranges are followed from parts to wholes, back, and between the three, until nothing
-changes. Where each count is part of one other this is all that follows from them; otherwise a
-linear program could know more.
+Each thing is counted three times: in the earlier release, in the later one, and as the difference.
+Ranges are narrowed from parts to wholes, from wholes to parts and between the three until nothing
+changes. That is all that can be inferred if each count is part of one other; otherwise a linear
+program could infer more.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Union: TypeAlias = tuple[int, tuple[int, ...]]
 
 Step = TypeVar("Step")
 ROUNDS = 50
-"""How often ranges are followed at most; a few times are enough but where sums go in circles."""
+"""Largest number of rounds of narrowing; a few are enough unless sums form circles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +76,12 @@ class Sums:
         )
 
     def left(self, ranges: Ranges, *, contained: bool) -> Ranges:
-        """What each count can be beside all others; a least above its greatest where nothing can.
+        """Range of each count, given all others; least above greatest if no counts fit.
 
         Args:
             ranges: What is known of each count by itself, shape (size, 3).
-            contained: Whether what came is a count of something: it is never less than none, and
-                at most what came to a count that is never less.
+            contained: Whether the difference counts something: then it is not negative, and at most
+                the difference of a count that is never smaller.
         """
         for _ in range(ROUNDS):
             before, ranges = ranges, self._once(_closed(ranges), 2 + contained)
@@ -90,7 +90,7 @@ class Sums:
         return ranges
 
     def _once(self, ranges: Ranges, n_counted: int) -> Ranges:
-        """Ranges after one look at every sum, at its whole and at each of its parts."""
+        """Ranges narrowed once by every sum, its whole and each of its parts."""
         low, high = (its.copy() for its in ranges)
         least, most = (self._matrix @ its for its in ranges)
         np.maximum.at(low, self.wholes, least)
@@ -110,7 +110,7 @@ class Sums:
 
 
 def narrower(counts: Counts, left: Ranges, free: Ranges, min_cell: int) -> NDArray[np.bool_]:
-    """Whether each small count can be less than 1 to ``min_cell - 1``, and less than is possible.
+    """Whether the range of each small count is narrower than it need be, up to ``min_cell - 1``.
 
     Args:
         counts: The counts; one below 0 is small where its amount is.
@@ -129,7 +129,7 @@ def narrower(counts: Counts, left: Ranges, free: Ranges, min_cell: int) -> NDArr
 
 
 def minimal_steps(steps: Sequence[Step], narrow: Callable[[Sequence[Step]], bool]) -> list[Step]:
-    """The first steps until nothing is narrow, without those that are in vain.
+    """The first steps until nothing is narrow, without the unnecessary ones.
 
     Of n steps of which k are needed it asks about k log n times.
 
@@ -150,7 +150,7 @@ def _needed(
     after: Sequence[Step],
     narrow: Callable[[Sequence[Step]], bool],
 ) -> list[Step]:
-    """The steps that are needed between others, if the last is tried without first."""
+    """The necessary ones of some steps, taken between others; the last ones are kept out first."""
     if not narrow([*before, *after]):
         return []
     if len(steps) == 1:
@@ -161,7 +161,7 @@ def _needed(
 
 
 def _closed(ranges: Ranges) -> Ranges:
-    """Ranges of two counts and their difference, each as narrow as the other two leave it."""
+    """Ranges of two counts and their difference, each narrowed by the other two."""
     (before, now, came), (before_most, now_most, came_most) = (ends.T for ends in ranges)
     low = (
         np.maximum(before, now - came_most),

@@ -9,8 +9,15 @@ import polars as pl
 from audit.base.progress import Progress, silent
 from audit.entailment.content.consistency import consistency
 from audit.entailment.content.diversity import diversity
-from audit.entailment.content.min_hash import BANDS, NEIGHBOURS, ROWS, SHINGLE, miss_rate
-from audit.entailment.content.near_duplicates import SIMILARITY, near_duplicates
+from audit.entailment.content.near_duplicates import (
+    BANDS,
+    NEIGHBOURS,
+    ROWS,
+    SHINGLE,
+    SIMILARITY,
+    miss_rate,
+    near_duplicates,
+)
 from audit.entailment.content.references import generation_set, references
 from audit.entailment.content.shared_keys import repeats, shared_keys
 from audit.entailment.content.totals import totals

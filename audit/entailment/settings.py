@@ -2,36 +2,70 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
 
-from audit.base.stored_path import StoredPath
+from audit.base.errors import InputError
+from audit.base.settings import INPUT, MODEL, Argument, Option, Stored
 
 
-class Entailing(BaseModel):
-    """The settings for auditing an entailment graph.
+def columns_named(given: Sequence[str]) -> dict[str, str]:
+    """Columns by what they hold; raises InputError if one is not NAME=COLUMN."""
+    named: dict[str, str] = {}
+    for text in given:
+        name, equals, column = text.partition("=")
+        if not (name and equals and column):
+            raise InputError(
+                "--column needs a name and a column",
+                found=repr(text),
+                hint="for example --column head=event",
+            )
+        named[name] = column
+    return named
 
-    Args:
-        files: Files of tuples; all of them are the dataset.
-        kind: What the files hold, a name of `audit.entailment.reading.columns.KINDS`.
-        columns: Columns of the files that have another name than what they hold.
-        positives: File of the tuples for generation, which should be the valid ones; None without.
-        predictions: Files of predicted validity.
-        answers: Files of a language model's answers to prompts.
-        generations: Files of generated concepts.
-        ratings: File of people's ratings of generated concepts; None without.
-        wordnet: Folder of a WordNet; None without.
-        meteor: Whether generated concepts are also measured by METEOR.
-    """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+TupleFiles: TypeAlias = Annotated[
+    tuple[Path, ...],
+    Argument("Tuples: one file, one per split, or a folder of these.", metavar="FILE..."),
+]
+FileKind: TypeAlias = Annotated[
+    Literal["tuples", "premises", "hypernyms"],
+    Option("Five elements; premise and hypothesis; or hyponym and hypernym.", INPUT),
+]
+NamedColumns: TypeAlias = Annotated[
+    Mapping[str, str],
+    Option(
+        "The file's name for a column, if it is not a usual one; may be repeated.",
+        INPUT,
+        flag="--column",
+        metavar="NAME=COLUMN",
+        typed=list[str],
+        parse=columns_named,
+    ),
+]
 
-    files: tuple[StoredPath, ...]
-    kind: str = "tuples"
-    columns: dict[str, str] = {}
-    positives: StoredPath | None = None
-    predictions: tuple[StoredPath, ...] = ()
-    answers: tuple[StoredPath, ...] = ()
-    generations: tuple[StoredPath, ...] = ()
-    ratings: StoredPath | None = None
-    wordnet: StoredPath | None = None
-    meteor: bool = False
+
+@dataclass(frozen=True, kw_only=True)
+class Entailing(Stored):
+    """The settings for auditing an entailment graph."""
+
+    files: TupleFiles
+    kind: FileKind = "tuples"
+    columns: NamedColumns = field(default_factory=dict)
+    positives: Annotated[
+        Path | None, Option("Tuples for generation, to compare with the valid ones.", INPUT)
+    ] = None
+    wordnet: Annotated[Path | None, Option("Folder of a WordNet to compare with.", INPUT)] = None
+    predictions: Annotated[
+        tuple[Path, ...], Option("Predicted validity, by id; may be repeated.", MODEL)
+    ] = ()
+    answers: Annotated[
+        tuple[Path, ...], Option("A language model's answers to prompts; may be repeated.", MODEL)
+    ] = ()
+    generations: Annotated[
+        tuple[Path, ...], Option("Concepts that a model generated; may be repeated.", MODEL)
+    ] = ()
+    ratings: Annotated[Path | None, Option("People's ratings of generated concepts.", MODEL)] = None
+    meteor: Annotated[bool, Option("Also measure METEOR; needs nltk and --wordnet.", MODEL)] = False

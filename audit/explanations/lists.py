@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -85,3 +86,34 @@ def list_column(values: pl.Series, starts: IntArray) -> pl.Series:
 def starts_of(lengths: IntArray) -> IntArray:
     """Where lists of these lengths start when they are laid end to end, and where the last ends."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
+AT_ONCE = 1 << 17
+"""Largest number of values in a block, unless one list alone holds more."""
+
+
+def equal_lengths(lengths: IntArray, width: int = 1) -> Iterator[IntArray]:
+    """Places of lists of one length, block after block; empty lists are in no block.
+
+    Args:
+        lengths: Length of each list, shape (n,).
+        width: Number of lists that each place stands for; a block holds about `AT_ONCE` values.
+
+    Yields:
+        Ascending places of lists of one length, each place in one block.
+    """
+    order = np.argsort(lengths, kind="stable")
+    ordered = lengths[order]
+    bounds = [0, *(np.flatnonzero(np.diff(ordered)) + 1).tolist(), len(order)]
+    for start, end in pairwise(bounds):
+        if start == end or ordered[start] == 0:
+            continue
+        size = max(AT_ONCE // (int(ordered[start]) * width), 1)
+        for first in range(start, end, size):
+            yield order[first : min(first + size, end)]
+
+
+def matrix(lists: Lists[Value], places: IntArray, length: int) -> NDArray[Value]:
+    """Lists of one length as an array of shape ``(*places.shape, length)``."""
+    taken: NDArray[Value] = lists.values[lists.starts[places][..., None] + np.arange(length)]
+    return taken

@@ -2,41 +2,80 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from audit.base.errors import InputError
+from audit.base.settings import INPUT, OUTPUT, Argument, Option, Stored
 
-from audit.base.stored_path import StoredPath
+ALIGNMENT = "Alignment"
+"""Heading of ``audit explanations --help``."""
 
 
-class Explaining(BaseModel):
-    """The settings for auditing explanations.
+def informed_models(named: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The explanation-informed models of each model; InputError if one is not MODEL=NAME."""
+    models: dict[str, tuple[str, ...]] = {}
+    for one in named:
+        model, separator, name = one.partition("=")
+        if not (model and separator and name):
+            raise InputError("--informed must be MODEL=NAME", found=one)
+        models[model] = (*models.get(model, ()), name)
+    return models
 
-    Args:
-        attributions: File of attributions.
-        evidence: File of human evidence; None: it stands among the attributions, if anywhere.
-        faithfulness: File of faithfulness; None without one.
-        randomised: File of scores of the same rows by models with shuffled parameters; None
-            without one.
-        informed: Per model those that also read the explanation.
-        reference_model: The model that the others are compared with; None to compare none.
-        only: The examples that nodes are compared by.
-        draws: Other explanations that each is held against.
-        word_pieces: How word pieces are merged; None leaves them.
-        stop_words: Name of the list of words that are not evidence.
-        text: Whether words of the source may be shown.
-    """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+@dataclass(frozen=True, kw_only=True)
+class Explaining(Stored):
+    """The settings for auditing explanations."""
 
-    attributions: StoredPath
-    evidence: StoredPath | None = None
-    faithfulness: StoredPath | None = None
-    randomised: StoredPath | None = None
-    informed: dict[str, tuple[str, ...]] = {}
-    reference_model: str | None = None
-    only: Literal["all", "right", "wrong", "common"] = "all"
-    draws: int = 10
-    word_pieces: Literal["sum", "mean", "max"] | None = None
-    stop_words: Literal["paper", "clinical"] = "paper"
-    text: bool = False
+    attributions: Annotated[
+        Path, Argument("Scores of tokens, a row per instance, label, method and model.")
+    ]
+    evidence: Annotated[
+        Path | None,
+        Option("Human evidence: marks, spans or explanations, by id and target.", INPUT),
+    ] = None
+    faithfulness: Annotated[
+        Path | None, Option("Outputs of the model when tokens are removed.", INPUT)
+    ] = None
+    randomised: Annotated[
+        Path | None, Option("Scores of the same rows by models with random parameters.", INPUT)
+    ] = None
+    informed: Annotated[
+        Mapping[str, tuple[str, ...]],
+        Option(
+            "Model that also read the explanation, as soft oracle of MODEL.",
+            ALIGNMENT,
+            metavar="MODEL=NAME",
+            typed=list[str],
+            parse=informed_models,
+        ),
+    ] = field(default_factory=dict)
+    reference_model: Annotated[
+        str | None,
+        Option(
+            "Compare the other models with it, by a mixed-effects model.",
+            ALIGNMENT,
+            metavar="MODEL",
+        ),
+    ] = None
+    only: Annotated[
+        Literal["all", "right", "wrong", "common"],
+        Option("Examples by which nodes are compared.", ALIGNMENT),
+    ] = "all"
+    draws: Annotated[
+        int, Option("Number of other explanations that each is compared with.", ALIGNMENT, least=1)
+    ] = 10
+    word_pieces: Annotated[
+        Literal["sum", "mean", "max"] | None, Option("Merge word pieces by this rule.", INPUT)
+    ] = None
+    stop_words: Annotated[
+        Literal["paper", "clinical"], Option("Words that do not count as evidence.", INPUT)
+    ] = "paper"
+    text: Annotated[
+        bool,
+        Option(
+            "Show examples with words of the source.", OUTPUT, flag="--text/--no-text", after="seed"
+        ),
+    ] = False

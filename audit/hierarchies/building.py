@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from audit.base import dag
+from audit.base.choices import Dangling
 from audit.base.cycles import shortest_cycle
 from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.plurals import counted
-
-Dangling: TypeAlias = Literal["refuse", "drop"]
-"""Treatment of edges with an end that is not a node: refuse the hierarchy, or leave them out."""
 
 
 @dataclass(frozen=True, slots=True)

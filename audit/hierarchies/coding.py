@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,6 @@ class Integrity:
     editions: Mapping[str, str] = field(default_factory=dict)
     other_version: Callable[[str], bool] | None = None
     never_first: Callable[[str, str], str | None] | None = None
-
-
-Unlisted: TypeAlias = Literal["refuse", "hang"]
-"""Treatment of labels that a hierarchy lacks: refuse them, or add them where their digits say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from audit.base import dag
+from audit.base.choices import Dangling, Unlisted
 from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.limits import ANCESTORS
@@ -24,7 +25,6 @@ from audit.base.plurals import counted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
     NODE_SCHEMA,
-    Dangling,
     DroppedEdges,
     declared_nodes,
     end_indices,
@@ -32,7 +32,7 @@ from audit.hierarchies.building import (
     rooted,
     without_dangling,
 )
-from audit.hierarchies.coding import Coding, Placement, Unlisted
+from audit.hierarchies.coding import Coding, Placement
 from audit.hierarchies.notes import Companions, Exclusions
 
 if TYPE_CHECKING:

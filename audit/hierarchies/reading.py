@@ -11,10 +11,10 @@ from typing import NoReturn, TypeAlias
 
 import polars as pl
 
+from audit.base.choices import Dangling, Unlisted
 from audit.base.errors import FormatError, InputError
 from audit.base.files import first_bytes, refuse_pickle
-from audit.hierarchies.building import EDGE_SCHEMA, Dangling
-from audit.hierarchies.coding import Unlisted
+from audit.hierarchies.building import EDGE_SCHEMA
 from audit.hierarchies.formats import (
     audioset,
     caml,

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Self, TypeAlias
 
 from pydantic import Field, ValidationError, model_validator
 
 from audit.base.errors import InputError
 from audit.policy.rules import Frozen, Nodes
-
-Levels: TypeAlias = Literal["depth", "paper"]
-"""Cuts that metrics move between: depths from the root, or the paper's levels from the leaves."""
 
 Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_ -]*$")]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]

@@ -13,9 +13,9 @@ from pydantic import (
     field_validator,
 )
 
-from audit.base.dag import Aggregation
+from audit.base.choices import Aggregation, Levels
 from audit.base.errors import PolicyError, first_cases
-from audit.policy.model_questions import BehaviourQuery, Levels, Subgraph
+from audit.policy.model_questions import BehaviourQuery, Subgraph
 from audit.policy.rules import Companion, Exclusive, Expected, Frozen, Person, PersonRule, Severity
 from audit.policy.statements import ANY_BRANCH, ANY_CHECK, BranchRule, CodeDates, Threshold, Waiver
 

@@ -54,7 +54,9 @@ def columns(
     >>> columns("model split", counts="n").keys
     ('model', 'split')
     """
-    return SharedTable(*(tuple(one.split()) for one in (keys, values, counts)), most, each)
+    return SharedTable(
+        tuple(keys.split()), tuple(values.split()), tuple(counts.split()), most, each
+    )
 
 
 def shared_rows(

@@ -20,12 +20,12 @@ from audit.base.errors import InputError
 from audit.base.files import sha256_of
 from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, blocks, silent
+from audit.base.source_date import judging_date
 from audit.checks import CHECKS
 from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check
 from audit.checks.judging import (
     judged,
-    judging_date,
     policy_as_applied,
     refuse_reference,
     refuse_unknown_names,

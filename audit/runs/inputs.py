@@ -141,7 +141,7 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[
 def _files_of_analyses(settings: Settings) -> Iterator[tuple[str, Path]]:
     """The files that analyses read, but for `files`: these are the data."""
     for stated in settings.analyses.values():
-        for role, value in stated:
+        for role, value in vars(stated).items():
             paths = value if isinstance(value, tuple) else (value,)
             yield from ((role, one) for one in paths if isinstance(one, Path) and role != "files")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from audit.base.choices import Engine
 from audit.base.disk import alone_in
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
@@ -43,7 +44,7 @@ from audit.runs.instances import instance_frame, write_instances
 from audit.runs.manifest import RESTRICTED, RESULT
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
-from audit.runs.settings import Engine, Settings
+from audit.runs.settings import Settings
 from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
 
 
@@ -117,7 +118,7 @@ def audited(
     """
     beside = _Beside(reference_run(settings), runs_beside(settings))
     with limits(**settings.limits):
-        if settings.engine == "memory":
+        if settings.counting == "memory":
             made = _audit_instances(settings, policy, beside, keep_instances, progress)
         else:
             _refuse_what_counts_lack(settings, policy, keep_instances)
@@ -211,7 +212,7 @@ def _audit_counts(
         "added_to": before.count if before else None,
         "progress": progress,
     }
-    if settings.engine == "spark":
+    if settings.counting == "spark":
         count = _count_on_spark(settings, source, hierarchy, options)
     else:
         options |= {"checkpoint": checkpoint, "resume": resume}
@@ -298,8 +299,9 @@ def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
 def _countable(settings: Settings) -> Source:
     """What is counted; raises InputError if its format does not give batches."""
     source = settings.source
-    named = settings.format
-    known = format_of(source, named, settings.label).name if settings.engine == "stream" else named
+    known = settings.format
+    if settings.counting == "stream":
+        known = format_of(source, known, settings.label).name
     giving = [known.name for known in FORMATS if known.batches]
     if known is not None and known not in giving:
         raise InputError(

@@ -2,163 +2,269 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    PlainSerializer,
-    SerializeAsAny,
-    field_serializer,
-    field_validator,
+from audit.base.choices import Aggregation, Dangling, Engine, Levels, Transform, Unlisted
+from audit.base.limits import LIMITS, limits_of, size_of
+from audit.base.settings import (
+    INPUT,
+    LARGE_DATA,
+    LIMITED,
+    MODEL,
+    OUTPUT,
+    POLICY,
+    Argument,
+    Option,
+    Stored,
 )
+from audit.base.source_date import judging_date
 
-from audit.base.dag import Aggregation
-from audit.base.stored_path import StoredPath
-from audit.data.scores import Transform
-from audit.data.sources import Source, source_of
-from audit.hierarchies.building import Dangling
-from audit.hierarchies.coding import Unlisted
-from audit.hierarchies.reading import built_in_named
-from audit.measure.labels_alone import FLAT
-from audit.policy.model_questions import Levels
+if TYPE_CHECKING:
+    from audit.data.sources import Source
 
-_Dataset: TypeAlias = Annotated[
-    str,
-    BeforeValidator(str),
-    PlainSerializer(lambda name: str(Path(name).absolute()) if Path(name).exists() else name),
+
+FormatName: TypeAlias = Annotated[
+    str | None, Option("Format of the dataset; recognised if not given.", INPUT)
 ]
-"""A path as typed, serialised as an absolute one if it is there; or the name of a table."""
+InstanceColumn: TypeAlias = Annotated[str | None, Option("Column of the instance id.", INPUT)]
+LabelColumn: TypeAlias = Annotated[
+    str | None, Option("Column of the label, or a pattern of several: 'DX*'.", INPUT)
+]
+TitleFiles: TypeAlias = Annotated[
+    tuple[Path, ...], Option("Dictionary of code titles; may be repeated.", INPUT)
+]
+Relations: TypeAlias = Annotated[
+    tuple[str, ...], Option("OBO relations that count in addition to is_a.", INPUT)
+]
+DanglingEdges: TypeAlias = Annotated[
+    Dangling | None,
+    Option("Refuse edges to a parent that is not a node (default), or drop and count them.", INPUT),
+]
+PredictionsFile: TypeAlias = Annotated[
+    Path | None, Option("A model's predictions of the same instances.", MODEL)
+]
+PolicyFile: TypeAlias = Annotated[Path | None, Option("Policy file (TOML).", POLICY)]
+ReferenceRun: TypeAlias = Annotated[
+    Path | None,
+    Option("Earlier run; findings already in it are marked as known.", POLICY, metavar="RUN"),
+]
+MinCell: TypeAlias = Annotated[
+    int | None,
+    Option("Smallest count shown; by default 11 for records of persons, else 1.", POLICY, least=1),
+]
+Seed: TypeAlias = Annotated[int, Option("Seed of the resampling behind intervals.", POLICY)]
+Title: TypeAlias = Annotated[
+    str | None,
+    Option(
+        "Title of the reports; by default the policy's, or the name of the file or folder.",
+        OUTPUT,
+        metavar="TEXT",
+    ),
+]
+Limits: TypeAlias = Annotated[
+    Mapping[str, int],
+    Option(
+        f"Read more, or less, of unusual input: {', '.join(one.name for one in LIMITS)}; "
+        "`audit list limits` explains. May be repeated.",
+        LIMITED,
+        flag="--limit",
+        metavar="NAME=NUMBER",
+        typed=list[str],
+        parse=limits_of,
+    ),
+]
 
-Engine: TypeAlias = Literal["memory", "stream", "spark"]
 
+class _OfAnalyses:
+    """Written beside the type of a field: settings of analyses are read as those of each."""
 
-class Settings(BaseModel):
-    """The settings of an audit, kept in the manifest of its run so that it can be made again.
+    def __get_pydantic_core_schema__(self, kind: Any, schema_of: Callable[[Any], Any]) -> Any:
+        from pydantic_core.core_schema import no_info_plain_validator_function
 
-    Args:
-        dataset: File or folder of labels, or the name of a table that Spark knows.
-        hierarchy: Name of a built-in hierarchy, or a path.
-        format: Format of the dataset; None to detect it.
-        id: Column of the instance id; this and the next three as in `load_labels`.
-        label: Column of the label.
-        group: Column of the group.
-        split: Column of the split.
-        strata: Columns that stratify the instances, in addition to those of the policy.
-        titles: Dictionaries of code titles.
-        relations: OBO relations that count as edges besides ``is_a``.
-        anyway: Whether to continue if most labels, or classes, are not nodes of the hierarchy.
-        unlisted: Treatment of labels that the hierarchy lacks; overrides the policy.
-        dangling: Treatment of edges with an end that is not a node; None: as the policy says.
-        classes: File with the names of a matrix's columns.
-        predictions: File of predictions; None without a model.
-        transform: Transform of predictions into scores.
-        single_label: Whether each instance has a single answer.
-        device: PyTorch device that counts pairs of scores; None to count with NumPy.
-        policy: Policy file; None for the hierarchy's own policy.
-        min_cell: Smallest count shown; overrides the policy.
-        title: Title of the reports; None for the policy's, or the name of the dataset.
-        reference: Folder of an earlier run.
-        protected_with: Folders of runs of the same data whose shared views readers may have too.
-        seed: Seed of the bootstrap behind intervals.
-        today: The day that decides whether waivers have expired.
-        engine: How to count: in memory, in batches of a file, or on Apache Spark.
-        memory: Bytes that a count in batches may use; None for `audit.counting.plan.MEMORY`.
-        master: URL of the Spark master; None for Spark's own settings.
-        limits: Limits on unusual input by name, where they are not the usual ones.
-        add_to: Folder of a run to whose counts those of the dataset are added.
-        levels: The cuts that a model's metrics move between; overrides the policy.
-        aggregation: What an aggregated value is; overrides the policy.
-        subgraphs: Parts of the hierarchy as ``--subgraph`` states them, beside those of the policy.
-        queries: Kinds of behaviour as ``--query`` states them, beside those of the policy.
-        analyses: The settings of each analysis that is made, by its name.
-    """
+        return no_info_plain_validator_function(self._read)
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    def _read(self, stated: Mapping[str, Any]) -> dict[str, Stored]:
+        from pydantic import TypeAdapter
 
-    dataset: _Dataset
-    hierarchy: str
-    format: str | None = None
-    id: str | None = None
-    label: str | None = None
-    group: str | None = None
-    split: str | None = None
-    strata: tuple[str, ...] = ()
-    titles: tuple[StoredPath, ...] = ()
-    relations: tuple[str, ...] = ()
-    unlisted: Unlisted | None = None
-    dangling: Dangling | None = None
-    anyway: bool = False
-    classes: StoredPath | None = None
-    predictions: StoredPath | None = None
-    transform: Transform | None = None
-    single_label: bool = False
-    device: str | None = None
-    policy: StoredPath | None = None
-    min_cell: int | None = None
-    title: str | None = None
-    reference: StoredPath | None = None
-    protected_with: tuple[StoredPath, ...] = ()
-    seed: int = 0
-    today: date
-    engine: Engine = "memory"
-    memory: int | None = None
-    master: str | None = None
-    limits: dict[str, int] = {}
-    add_to: StoredPath | None = None
-    levels: Levels | None = None
-    aggregation: Aggregation | None = None
-    subgraphs: tuple[str, ...] = ()
-    queries: tuple[str, ...] = ()
-    analyses: dict[str, SerializeAsAny[BaseModel]] = {}
-
-    @field_validator("analyses", mode="before")
-    @classmethod
-    def _read_back(cls, stated: Mapping[str, Any]) -> dict[str, BaseModel]:
         from audit.runs.analyses import ANALYSES
 
         kinds = {kind.name: kind.stated_by for kind in ANALYSES}
         if unknown := [name for name in stated if name not in kinds]:
             raise ValueError(f"there is no analysis {unknown[0]}")
-        return {name: kinds[name].model_validate(one) for name, one in stated.items()}
+        return {n: TypeAdapter(kinds[n]).validate_python(one) for n, one in stated.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Stored):
+    """The settings of an audit, kept in the manifest of its run so that it can be made again.
+
+    Fields with an `Option` are the options of ``audit run``. Beside them are the day that decides
+    whether waivers have expired, and the settings of each analysis that is made, by its name.
+    """
+
+    dataset: Annotated[
+        str,
+        Argument("File or folder of labels.", typed=Path, parse=str),
+    ]
+    hierarchy: Annotated[
+        str,
+        Option("Name of a built-in hierarchy, or a hierarchy file.", INPUT),
+    ]
+    format: FormatName = None
+    id: InstanceColumn = None
+    label: LabelColumn = None
+    group: Annotated[str | None, Option("Column of the group, e.g. patient.", INPUT)] = None
+    split: Annotated[str | None, Option("Column of the split, e.g. train/test.", INPUT)] = None
+    strata: Annotated[
+        tuple[str, ...],
+        Option(
+            "Column whose values divide the instances into strata; may be repeated.",
+            INPUT,
+            metavar="COL",
+        ),
+    ] = ()
+    titles: TitleFiles = ()
+    relations: Relations = ()
+    unlisted: Annotated[
+        Unlisted | None,
+        Option(
+            "Refuse labels that the hierarchy lacks (default for a file), or hang them into it.",
+            INPUT,
+        ),
+    ] = None
+    dangling: DanglingEdges = None
+    anyway: Annotated[bool, Option("Continue even if most labels are not nodes.", INPUT)] = False
+    classes: Annotated[Path | None, Option("Names of a matrix's columns, one per line.", INPUT)] = (
+        None
+    )
+    predictions: PredictionsFile = None
+    transform: Annotated[
+        Transform | None,
+        Option(
+            "Predictions are logits over classes that exclude each other.", MODEL, sets="softmax"
+        ),
+        Option("Predictions are logits, one independent answer per node.", MODEL, sets="sigmoid"),
+    ] = None
+    single_label: Annotated[bool, Option("Each instance has one answer.", MODEL)] = False
+    device: Annotated[
+        Literal["cpu", "cuda"] | None,
+        Option("Count pairs of scores with PyTorch on this device.", MODEL),
+    ] = None
+    levels: Annotated[
+        Levels | None,
+        Option(
+            "Compare depths from the root (default), or the paper's levels from the leaves.", MODEL
+        ),
+    ] = None
+    aggregation: Annotated[
+        Aggregation | None,
+        Option(
+            "A value counts once (default), once per path, or by the released MIMIC rule.", MODEL
+        ),
+    ] = None
+    subgraphs: Annotated[
+        tuple[str, ...],
+        Option(
+            "Part of the hierarchy to compare with others; may be repeated.",
+            MODEL,
+            flag="--subgraph",
+            metavar="NAME=NODE,NODE",
+        ),
+    ] = ()
+    queries: Annotated[
+        tuple[str, ...],
+        Option(
+            "Kind of behaviour to count: confident, split, or one of your own; may be repeated.",
+            MODEL,
+            flag="--query",
+            metavar="NAME[=CONDITION:VALUE,...]",
+        ),
+    ] = ()
+    policy: PolicyFile = None
+    reference: ReferenceRun = None
+    protected_with: Annotated[
+        tuple[Path, ...],
+        Option(
+            "Run of the same data whose readers may have this one too; may be repeated.",
+            POLICY,
+            metavar="RUN",
+        ),
+    ] = ()
+    min_cell: MinCell = None
+    seed: Seed = 0
+    title: Title = None
+    engine: Annotated[
+        Engine | None,
+        Option("How to count: all in memory, in batches of a file, or on Spark.", LARGE_DATA),
+    ] = None
+    memory: Annotated[
+        int | None,
+        Option(
+            "Count in batches within this much memory, e.g. 4GB.",
+            LARGE_DATA,
+            metavar="SIZE",
+            typed=str,
+            parse=size_of,
+        ),
+    ] = None
+    add_to: Annotated[
+        Path | None,
+        Option("Counted run to add the dataset's counts to.", LARGE_DATA, metavar="RUN"),
+    ] = None
+    master: Annotated[
+        str | None,
+        Option("Where Spark runs; by default as Spark is set up.", LARGE_DATA, metavar="URL"),
+    ] = None
+    limits: Limits = field(default_factory=dict)
+    today: date = field(default_factory=judging_date)
+    analyses: Annotated[Mapping[str, Stored], _OfAnalyses()] = field(default_factory=dict)
+
+    @property
+    def counting(self) -> Engine:
+        """The engine: the one that is named, else in batches where an option of batches is."""
+        in_batches = self.memory is not None or self.add_to is not None
+        return self.engine or ("stream" if in_batches else "memory")
 
     @property
     def source(self) -> Source:
         """What the dataset names; raises InputError if Spark shall read it and nothing is there."""
-        if self.engine != "spark":
+        if self.counting != "spark":
+            from audit.data.sources import source_of
+
             return source_of(self.dataset)
         from audit.data.sources.spark import spark_source
 
         return spark_source(self.dataset)
 
-    @field_serializer("hierarchy")
-    def _stored(self, hierarchy: str) -> str:
-        built_in = built_in_named(hierarchy)
-        if built_in is not None:
-            return built_in.name
-        return hierarchy if hierarchy == FLAT else str(Path(hierarchy).absolute())
+    def stored(self) -> dict[str, Any]:
+        """The settings as JSON; files are named by absolute paths, what is none by its name."""
+        from audit.hierarchies.reading import built_in_named
+        from audit.measure.labels_alone import FLAT
+
+        dataset, hierarchy = Path(self.dataset).absolute(), built_in_named(self.hierarchy)
+        if hierarchy is None:
+            named = FLAT if self.hierarchy == FLAT else str(Path(self.hierarchy).absolute())
+        return super().stored() | {
+            "dataset": str(dataset) if dataset.exists() else self.dataset,
+            "hierarchy": named if hierarchy is None else hierarchy.name,
+        }
 
 
-class Judging(BaseModel):
-    """The settings for judging an existing run.
+@dataclass(frozen=True, kw_only=True)
+class Judging(Stored):
+    """The settings for judging an existing run, and the day of it."""
 
-    Args:
-        policy: Policy file.
-        reference: Folder of an earlier run.
-        today: The day that decides whether waivers have expired.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    policy: StoredPath
-    reference: StoredPath | None = None
-    today: date
+    policy: Annotated[Path, Option("Policy file (TOML).")]
+    reference: ReferenceRun = None
+    today: date = field(default_factory=judging_date)
 
 
 def is_built_in(hierarchy: str) -> bool:
     """Whether the text is the name of a built-in hierarchy rather than a path."""
+    from audit.hierarchies.reading import built_in_named
+
     return built_in_named(hierarchy) is not None

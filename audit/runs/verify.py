@@ -240,9 +240,7 @@ def _verdict_of_recomputation(
     settings = run.manifest.settings
     if settings is None:
         return neither("the run was made from Python, which records no settings")
-    moved = (
-        settings if data is None else settings.model_copy(update={"dataset": str(data.absolute())})
-    )
+    moved = settings if data is None else replace(settings, dataset=str(data.absolute()))
     faults = list(_changed_inputs(run.inputs, Path(settings.dataset), Path(moved.dataset)))
     if faults:
         return (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.chapters.labels_alone import Facts
-from reports.chapters.shown_numbers import UNDEFINED, Rows
 from reports.words.part_tables import heading
 from reports.words.parts import Cell, Codes, Column, Figure, Table
+from reports.words.shown_numbers import UNDEFINED, Rows
 from reports.words.words import number, precise
 
 LISTED = 200

@@ -11,8 +11,9 @@ from reports.charts.icicle_layout import COLUMNS, icicle, size
 from reports.charts.palette import SCALE
 from reports.charts.svg import draw
 from reports.words.labels import node_label, pair_label
-from reports.words.parts import Figure, Key, Node, Table, column
-from reports.words.words import WITHHELD, counted, decimal, number, percent, span
+from reports.words.parts import Figure, Key, Node
+from reports.words.table_specs import nodes, numbers, spans, table, texts, written
+from reports.words.words import WITHHELD, counted, decimal, number, percent, ratio, span, tenths
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -80,19 +81,14 @@ def hierarchy_figure(
         + (deeper if shown < len(cells) else ""),
         key_title="Residual share",
         key=_keys(SHARES, "no residual share to show") if judged else (),
-        table=Table(
-            id="hierarchy-numbers",
-            caption="Nodes with the most instances",
-            columns=column("Node", "Depth", "Instances", "Residual share", numeric=" nnn"),
-            rows=tuple(
-                (
-                    _node(row),
-                    number(row["depth"]),
-                    number(row["instances"]),
-                    "–" if row["residual_share"] is None else percent(row["residual_share"]),
-                )
-                for row in rows
-            ),
+        table=table(
+            "hierarchy-numbers",
+            "Nodes with the most instances",
+            rows,
+            nodes("Node"),
+            numbers("Depth", "depth"),
+            numbers("Instances", "instances"),
+            numbers("Residual share", "residual_share", percent, absent="–"),
         ),
     )
 
@@ -107,7 +103,7 @@ def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure |
     """
     if len(branches) < 2:
         return None
-    nodes = {branch["node"]: _node(branch) for branch in branches}
+    called = {branch["node"]: _node(branch) for branch in branches}
     between = {frozenset((pair["a"], pair["b"])): pair for pair in pairs}
     met = [
         branches[i] if i == j else between.get(_both(branches, i, j))
@@ -134,24 +130,28 @@ def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure |
             )
         ),
         alt=f"Map of {len(branches)} branches by {len(branches)}. "
-        + _map_in_words(nodes, found, unjudged),
+        + _map_in_words(called, found, unjudged),
         caption=_MAP + (f" No pair was judged: {unjudged}." if unjudged else _map_sentence(found)),
         key_title="Labels of the two branches on one instance",
         key=tuple(
             Key(role, text)
             for role, text in (*zip(SCALE, _AS_MANY, strict=True), ("scale-none", _NO_RATIO))
         ),
-        table=Table(
-            id="branches-numbers",
-            caption="What was found between branches, and within them",
-            columns=column(
-                "Branch", "With", "Pairs found", "Instances in excess", "Label pairs",
-                "Instances", "Share of all",
-                numeric="  nnnnn",
+        table=table(
+            "branches-numbers",
+            "What was found between branches, and within them",
+            sorted(there, key=_map_order),
+            texts("Branch", lambda cell: called[_ends(cell)[0]]),
+            texts("With", lambda cell: _partner(cell, called)),
+            numbers("Pairs found", "found"),
+            numbers("Instances in excess", "excess"),
+            numbers(
+                "Label pairs", "label_pairs_ratio", lambda times: f"×{number(times)}", absent="–"
             ),
-            rows=tuple(_map_row(cell, nodes) for cell in sorted(there, key=_map_order)),
+            numbers("Instances", "instances"),
+            numbers("Share of all", "share", percent),
         ),
-    )  # fmt: skip
+    )
 
 
 RATIOS = (0.8, 1.25, 2.0)
@@ -208,8 +208,8 @@ def _ends(cell: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _map_cell(cell: Mapping[str, Any] | None) -> dict[str, str]:
-    ratio = None if cell is None else cell["label_pairs_ratio"]
-    role = "scale-none" if ratio is None else SCALE[sum(ratio >= step for step in RATIOS)]
+    times = None if cell is None else cell["label_pairs_ratio"]
+    role = "scale-none" if times is None else SCALE[sum(times >= step for step in RATIOS)]
     return {"role": role, "text": number(cell["found"]) if cell and cell["found"] else ""}
 
 
@@ -218,18 +218,13 @@ def _map_order(cell: Mapping[str, Any]) -> tuple[float, float, tuple[str, str]]:
     return -cell["found"], -(cell["label_pairs_ratio"] or 0.0), _ends(cell)
 
 
-def _map_row(cell: Mapping[str, Any], nodes: Mapping[str, Node]) -> tuple[Node | str, ...]:
+def _times(value: float) -> str:
+    return f"×{number(value)}"
+
+
+def _partner(cell: Mapping[str, Any], called: Mapping[str, Node]) -> Node | str:
     first, second = _ends(cell)
-    ratio = cell["label_pairs_ratio"]
-    return (
-        nodes[first],
-        "itself" if first == second else nodes[second],
-        number(cell["found"]),
-        number(cell["excess"]),
-        "–" if ratio is None else f"×{number(ratio)}",
-        number(cell["instances"]),
-        percent(cell["share"]),
-    )
+    return "itself" if first == second else called[second]
 
 
 def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
@@ -269,20 +264,15 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
         "all “other” or “unspecified”. The nodes drawn are those with the most such instances.",
         key_title="Each line",
         key=tuple(keys),
-        table=Table(
-            id="residuals-numbers",
-            caption="Residual shares of the nodes with the most residual instances",
-            columns=column("Node", "Residual", "Out of", "Share", "95% interval", numeric=" nnnn"),
-            rows=tuple(
-                (
-                    _node(row),
-                    number(row["instances"]),
-                    number(row["of"]),
-                    percent(row["share"]),
-                    span(percent(row["low"]), percent(row["high"])),
-                )
-                for row in rows
-            ),
+        table=table(
+            "residuals-numbers",
+            "Residual shares of the nodes with the most residual instances",
+            rows,
+            nodes("Node"),
+            numbers("Residual", "instances"),
+            numbers("Out of", "of"),
+            numbers("Share", "share", percent),
+            spans("95% interval"),
         ),
     )
 
@@ -306,7 +296,7 @@ def pairs_figure(rows: Rows) -> Figure | None:
         f"branches. The first, {first['a']} and {first['b']}, occurs on "
         f"{counted(first['instances'], 'instance')}"
         + (
-            f", where {decimal(first['explained'], 1)} are expected."
+            f", where {tenths(first['explained'])} are expected."
             if first["explained"] is not None
             else "."
         ),
@@ -319,27 +309,21 @@ def pairs_figure(rows: Rows) -> Figure | None:
         "a ring has its expectation withheld.",
         key_title="Each line",
         key=tuple(keys),
-        table=Table(
-            id="pairs-numbers",
-            caption="The strongest pairs",
-            columns=column(
-                "First node", "Second node", "Instances", "Share of all", "If independent", "Lift",
-                "Expected from length", "Expected in all", "Ratio and interval",
-                numeric="  nnnnnnn",
-            ),
-            rows=tuple(
-                (
-                    _node(row, "a", "title_a"),
-                    _node(row, "b", "title_b"),
-                    *_pair_numbers(row),
-                    decimal(row["expected_length"], 1),
-                    decimal(row["explained"], 1),
-                    _ratio(row) or WITHHELD,
-                )
-                for row in rows
-            ),
+        table=table(
+            "pairs-numbers",
+            "The strongest pairs",
+            rows,
+            nodes("First node", "a", "title_a"),
+            nodes("Second node", "b", "title_b"),
+            numbers("Instances", "instances"),
+            numbers("Share of all", "share", percent),
+            numbers("If independent", "expected", tenths),
+            numbers("Lift", "lift", ratio),
+            numbers("Expected from length", "expected_length", tenths),
+            numbers("Expected in all", "explained", tenths),
+            written("Ratio and interval", lambda row: _ratio(row) or WITHHELD),
         ),
-    )  # fmt: skip
+    )
 
 
 def _observed(row: Mapping[str, Any]) -> float:
@@ -373,17 +357,8 @@ def _ratio(row: Mapping[str, Any]) -> str:
     return f"×{decimal(row['shrunk_ratio'], 2)} ({span(*(decimal(b, 2) for b in bounds))})"
 
 
-def _node(row: Mapping[str, Any], id_name: str = "node", title_name: str = "title") -> Node:
-    return Node(row[id_name], row[title_name] or "")
-
-
-def _pair_numbers(pair: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        number(pair["instances"]),
-        percent(pair["share"]),
-        decimal(pair["expected"], 1),
-        decimal(pair["lift"], 2),
-    )
+def _node(row: Mapping[str, Any]) -> Node:
+    return Node(row["node"], row["title"] or "")
 
 
 def _both(branches: Rows, i: int, j: int) -> frozenset[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
-from reports.words.parts import Table, column
-from reports.words.words import number
+from reports.words.parts import Table
+from reports.words.table_specs import numbers, table, texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,7 @@ OF_CONCEPTS = (
           "Above it, most labels do not say which concept an instance has.",
           "audit.concepts.classes.MOST_AMBIGUOUS"),
     Fixed("Dimensions of concepts", 10, "folds of the classes of a nested one, at most",
-          "Each fold is held out once.", "audit.concepts.slices.MOST_FOLDS"),
+          "Each fold is held out once.", "audit.concepts.classes.MOST_FOLDS"),
     Fixed("Further ablation", 6, "iterations", "Enough to see what is removed along with it.",
           "audit.concepts.further_ablation.ITERATIONS"),
     Fixed("Ablation", 1e-8, "share of the largest singular value, below which one counts as zero",
@@ -252,9 +253,9 @@ OF_ENTAILMENT = (
           "Concepts of the same instances are about equally general.",
           "audit.entailment.graph.concepts.EXCESS"),
     Fixed("Siblings that behave as one", 5, "instances in common, at least",
-          "Fewer may be shared by chance.", "audit.entailment.graph.twins.LEAST_SHARED"),
+          "Fewer may be shared by chance.", "audit.entailment.graph.measure.LEAST_SHARED"),
     Fixed("Siblings that behave as one", 0.9, "Jaccard coefficient of their instances, at least",
-          "Below it they count as different.", "audit.entailment.graph.twins.JACCARD"),
+          "Below it they count as different.", "audit.entailment.graph.measure.JACCARD"),
     Fixed("Detection", 0.5, "score from which a tuple is predicted valid",
           "Where a model gives only a score.", "audit.entailment.detection.measure.THRESHOLD"),
 )  # fmt: skip
@@ -274,11 +275,12 @@ def fixed_table(*, model: bool, release: bool = True, further: Iterable[Fixed] =
         *(OF_MODELS if model else ()),
         *further,
     )
-    return Table(
-        id="fixed-table",
-        caption="Thresholds that are part of a method",
-        columns=column("Of", "Value", "Unit", "Reason", numeric=" n"),
-        rows=tuple(
-            (fixed.where, number(fixed.value), fixed.unit, fixed.reason) for fixed in relied_on
-        ),
+    return table(
+        "fixed-table",
+        "Thresholds that are part of a method",
+        relied_on,
+        texts("Of", attrgetter("where")),
+        numbers("Value", attrgetter("value")),
+        texts("Unit", attrgetter("unit")),
+        texts("Reason", attrgetter("reason")),
     )

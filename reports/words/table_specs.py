@@ -25,7 +25,7 @@ from reports.words.shown_numbers import (
     signed,
     with_interval,
 )
-from reports.words.words import TONE, WITHHELD, number, words
+from reports.words.words import TONE, WITHHELD, number, percent, span, words
 
 Said: TypeAlias = str | Callable[[Any], Any]
 """The name of a field, or a function of a row."""
@@ -172,6 +172,13 @@ def numbers(
     return written(heading, cell)
 
 
+def spans(
+    heading: str, write: Callable[[Any], str] = percent, low: str = "low", high: str = "high"
+) -> Spec:
+    """A column of intervals alone, withheld where one of their ends is."""
+    return written(heading, lambda row: span(write(row[low]), write(row[high])))
+
+
 def decimals(heading: str, field: str, places: int = PLACES) -> Spec:
     """A column of decimal numbers; None is “withheld” where the row has a small count."""
     return written(heading, lambda row: plain(row, field, places))
@@ -193,7 +200,7 @@ def chances(heading: str, field: str) -> Spec:
 
 
 def intervals(heading: str = "95% interval", low: str = "low", high: str = "high") -> Spec:
-    """The same of intervals alone."""
+    """The same of intervals."""
     return written(heading, lambda row: interval(row, low, high))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -225,6 +225,11 @@ def decimal(value: float | None, places: int) -> str:
     return WITHHELD if value is None else f"{value:,.{places}f}"
 
 
+def tenths(value: float | None) -> str:
+    """A number with one decimal."""
+    return decimal(value, 1)
+
+
 def precise(value: float) -> str:
     """A number with three decimals; one that would be 0 there, with two digits.
 
@@ -292,6 +297,25 @@ def listed(items: list[str]) -> str:
     ('a', 'a, b and c')
     """
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def first_of(clauses: Sequence[str]) -> str:
+    """The first six clauses of a text alternative, and how many others its table has.
+
+    >>> first_of(["a 1", "b 2"]), first_of(list("abcdefgh"))
+    ('a 1; b 2', 'a; b; c; d; e; f; and 2 more in the table')
+    """
+    rest = len(clauses) - 6
+    return "; ".join(clauses[:6]) + (f"; and {rest} more in the table" if rest > 0 else "")
+
+
+def more_in_table(n: int, one: str) -> str:
+    """A sentence on what a picture has no room for; empty if it has.
+
+    >>> more_in_table(2, "line"), more_in_table(0, "line")
+    (' The table has 2 lines more.', '')
+    """
+    return f" The table has {counted(n, one)} more." if n > 0 else ""
 
 
 def shortened(text: str, width: int) -> str:

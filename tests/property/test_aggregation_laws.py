@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.confusion import ConfusionStream
-from audit.base.dag import Aggregation
+from audit.base.choices import Aggregation
 from audit.base.errors import InputError, SchemaError
 from audit.engine.pairs.propagation import path_counts
 from audit.engine.scores.cuts import cut_at

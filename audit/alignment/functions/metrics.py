@@ -331,8 +331,8 @@ class _World:
         return self._value(measure, name)
 
     def moved(self, name: str, fine: int | None, coarse: int) -> float:
-        cuts = (_cut(self.hierarchy, depth) for depth in (fine, coarse))
-        return self.of_answers(AccuracyAlignment(*cuts), name)
+        moved = AccuracyAlignment(_cut(self.hierarchy, fine), _cut(self.hierarchy, coarse))
+        return self.of_answers(moved, name)
 
     def _value(self, measure: Measure, name: str) -> float:
         return value_of(whole(measure, self.hierarchy, self.gold, self.outputs.scores)[name])

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
 
-from audit.base.dag import Aggregation, BoolArray, FloatArray, IntArray, Sparse
+from audit.base.choices import Aggregation
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.engine.pairs.rows import Answers, highest, row_numbers, row_sums, stored
 from audit.engine.scores.cuts import Cut, atom_values, cut_values, entropy, normalised

@@ -20,10 +20,11 @@ from audit.alignment.metrics.preference import SubgraphPreference
 from audit.alignment.metrics.severity import MistakeSeverity
 from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream
 from audit.alignment.metrics.uncertainty import UncertaintyAlignment
-from audit.base.dag import Aggregation, IntArray, Sparse
+from audit.base.choices import Aggregation, Levels
+from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.model_questions import Levels, Subgraph
+from audit.policy.model_questions import Subgraph
 
 SCOPE_INSTANCES = 30
 """Least number of instances with a direct label at or below a node for it to be a scope."""

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audit.base.dag import Aggregation
+from audit.base.choices import Aggregation, Levels
 from audit.engine.scores.cuts import Cut, depth_cut, level_cut
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.model_questions import Levels
 
 
 @dataclass(frozen=True, eq=False)

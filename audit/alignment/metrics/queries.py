@@ -26,6 +26,12 @@ NOTICED = 0.05
 """Least share of the mass at which a parent counts as considered."""
 SPLIT = 0.3
 """Least share of the mass at which a branch counts as one of two competing ones."""
+_WORDS = {
+    "leaves": "leaves that count: {}",
+    "nodes": "nodes at depth {depth}: {}",
+    "largest_leaf": "the largest leaf in {}",
+    "largest_node": "the largest node at depth {depth} in {}",
+}
 
 
 class Query(ABC):
@@ -170,14 +176,6 @@ def _two_largest(shares: Sparse, among: BoolArray) -> tuple[FloatArray, FloatArr
     for rank in (0, 1):
         largest[rank, rows[place == rank]] = data[place == rank]
     return largest[0], largest[1]
-
-
-_WORDS = {
-    "leaves": "leaves that count: {}",
-    "nodes": "nodes at depth {depth}: {}",
-    "largest_leaf": "the largest leaf in {}",
-    "largest_node": "the largest node at depth {depth} in {}",
-}
 
 
 class Stated(Query):

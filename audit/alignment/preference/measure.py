@@ -20,6 +20,9 @@ from audit.alignment.preference.result import (
 from audit.alignment.preference.scores import TokenScores, Vocabulary
 from audit.base.dag import BoolArray, FloatArray, IntArray
 
+COMPARED = (SPECIFIC_OR_GENERAL, BELOW_OR_ABOVE, RELATED_OR_TASK)
+"""Metrics that compare two sides, in the order of the paper's table 1."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sides:
@@ -83,10 +86,6 @@ class TaskWords:
 def places_of(words: Collection[str], position: Mapping[str, int]) -> IntArray:
     """Positions of words among all that are compared, ascending."""
     return np.array(sorted(position[word] for word in words), np.int64)
-
-
-COMPARED = (SPECIFIC_OR_GENERAL, BELOW_OR_ABOVE, RELATED_OR_TASK)
-"""Metrics that compare two sides, in the order of the paper's table 1."""
 
 
 def higher(first: FloatArray, second: FloatArray) -> tuple[int, int]:

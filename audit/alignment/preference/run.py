@@ -21,8 +21,8 @@ from audit.alignment.preference.released import RELATIONS as RELEASED_RELATIONS
 from audit.alignment.preference.released import TOPS, ReleasedMeasure, related_words
 from audit.alignment.preference.result import PreferenceResult
 from audit.alignment.preference.scores import read_scores
+from audit.base.choices import Dangling
 from audit.base.errors import InputError
-from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats import wordnet
 
 

@@ -1,6 +1,6 @@
 """Judging the findings of a run by a policy, without recounting."""
 
-from audit.checks.judging.judging import judged, judging_date, policy_as_applied, rejudged
+from audit.checks.judging.judging import judged, policy_as_applied, rejudged
 from audit.checks.judging.limits import FREE
 from audit.checks.judging.names import refuse_reference, refuse_unknown_checks, refuse_unknown_names
 from audit.checks.judging.ratchet import main_effect
@@ -8,7 +8,6 @@ from audit.checks.judging.ratchet import main_effect
 __all__ = [
     "FREE",
     "judged",
-    "judging_date",
     "main_effect",
     "policy_as_applied",
     "refuse_reference",

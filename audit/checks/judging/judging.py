@@ -14,31 +14,18 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import PolicyError, first_cases
-from audit.base.source_date import dated
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
 from audit.checks.judging.limits import Bound, bounds_of, needs_counting, with_limits, within
 from audit.checks.judging.names import refuse_reference, refuse_unknown_names
-from audit.checks.judging.ratchet import findings_by_id, no_worse
+from audit.checks.judging.ratchet import findings_by_id, no_worse, number
 from audit.checks.judging.reference import remembered
 from audit.checks.judging.waivers import Waivers, listed
-from audit.checks.judging.weight import severity_of
 from audit.policy.policy import Policy
-from audit.policy.rules import Companion, Person
+from audit.policy.rules import Companion, Person, Severity
 from audit.policy.statements import CodeDates
 from audit.results.findings import CheckResult, Finding, Judgement
 from audit.results.result import AuditResult, to_json_bytes
-
-_AGAIN = "audit the data again with `audit run --policy`"
-
-
-def judging_date() -> date:
-    """Today in UTC, or the day of ``SOURCE_DATE_EPOCH`` if that is set.
-
-    Raises:
-        InputError: If ``SOURCE_DATE_EPOCH`` is not a valid timestamp.
-    """
-    return dated().date()
 
 
 def judged(
@@ -273,3 +260,35 @@ def _identity(
 
 def _digest(run: AuditResult) -> str:
     return run.sha256 or hashlib.sha256(to_json_bytes(run.shared())).hexdigest()
+
+
+def severity_of(finding: Finding, policy: Policy, min_cell: int) -> Severity | None:
+    """The severity that the policy gives a finding; None to keep the check's own.
+
+    This is the policy's ``severities`` entry for the check; else ``warning`` for an error that
+    concerns less than ``error_share`` of the rows or instances examined. An error without a share
+    stays an error.
+
+    Args:
+        finding: The finding as made by the check.
+        policy: The policy as applied.
+        min_cell: Smallest count shown. Smaller counts are judged as 1, so that the severity does
+            not disclose them.
+    """
+    if finding.check in policy.severities or finding.severity != "error":
+        return policy.severities.get(finding.check)
+    share = _share(finding, min_cell)
+    return "warning" if share is not None and share < policy.error_share.value else None
+
+
+def _share(finding: Finding, min_cell: int) -> float | None:
+    share = number(finding, "share")
+    for name in ("rows", "instances"):
+        part = finding.evidence.get(name)
+        if share is not None and part is not None and part.kind == "count":
+            counted = number(finding, name) or 0
+            return share / counted if 0 < counted < min_cell else share
+    return share
+
+
+_AGAIN = "audit the data again with `audit run --policy`"

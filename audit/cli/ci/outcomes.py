@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from audit.cli.options import FailOn
+from audit.cli.options import Severity
 from audit.results.findings import SEVERITIES, worst_first
 
 if TYPE_CHECKING:
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 State: TypeAlias = Literal["passed", "failed", "crashed", "skipped"]
 
-_FAILING: Mapping[FailOn, tuple[str, ...]] = {
-    FailOn.never: SEVERITIES[:1],
-    FailOn.error: SEVERITIES[:1],
-    FailOn.warning: SEVERITIES[:2],
+_FAILING: Mapping[Severity, tuple[str, ...]] = {
+    "never": SEVERITIES[:1],
+    "error": SEVERITIES[:1],
+    "warning": SEVERITIES[:2],
 }
 """Severities of findings that fail their check; errors do without ``--fail-on`` too."""
 
@@ -87,7 +87,7 @@ class Outcome:
 def of_audit(
     command: str,
     shared: Mapping[str, Any],
-    fail_on: FailOn,
+    fail_on: Severity,
     unrendered: Sequence[Exception] = (),
     title: str = "",
 ) -> Outcome:
@@ -227,7 +227,7 @@ def of_verification(run: str, verdicts: Sequence[Verdict]) -> Outcome:
     return Outcome("verify", run, word, sentence, cases, {"run": run})
 
 
-def of_lint(result: LintResult, fail_on: FailOn) -> Outcome:
+def of_lint(result: LintResult, fail_on: Severity) -> Outcome:
     """The outcome of linting a hierarchy: a case for each rule."""
     from audit.hierarchies.lint.finding import LINTS
 
@@ -239,7 +239,7 @@ def of_lint(result: LintResult, fail_on: FailOn) -> Outcome:
     return Outcome("lint", name, word, sentence, cases, {"hierarchy.name": name})
 
 
-def _of_rule(rule: str, title: str, result: LintResult, fail_on: FailOn) -> Case:
+def _of_rule(rule: str, title: str, result: LintResult, fail_on: Severity) -> Case:
     statements = tuple(
         Statement(one.severity, f"{one.statement} {one.advice}")
         for one in result.findings

@@ -12,7 +12,7 @@ from audit.checks.shared.exchanged_pairs import exchanged_pairs, why_no_exchange
 from audit.concepts.checks.node_states import cases, described, outcome, rows_in_state
 from audit.concepts.measurements import ConceptMeasurements
 from audit.concepts.mistakes import MISTAKES
-from audit.concepts.model_answers import AnswersFrom
+from audit.concepts.representations import AnswersFrom
 from audit.disclosure import Quantity, coarse, rounded
 from audit.measure.measure import Measurements
 from audit.results.findings import EXCHANGES, Finding, finding_id

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from audit.base.files import called
 from audit.data.label_format import Columns, LabelFormat, RawLabels, exploded, raw_labels
 from audit.data.records import column_for, parts, pick
 from audit.data.sources import Source
@@ -12,7 +13,7 @@ from audit.data.sources import Source
 def read(source: Source, columns: Columns) -> RawLabels:
     """Read the codes and skip the text; the group is ``SUBJECT_ID`` if there is that column."""
     names = list(source.schema)
-    patient = next((name for name in names if name.strip().lower() == "subject_id"), None)
+    patient = next(iter(called(names, ["subject_id"])), None)
     roles = {
         "instance": columns.id or "hadm_id",
         "labels": columns.label or "labels",

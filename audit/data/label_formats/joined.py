@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from audit.base.files import called
 from audit.data.label_format import (
     Batches,
     Columns,
@@ -93,7 +94,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
 
 def matches(source: Source) -> bool:
     """Whether a column named ``labels``, ``label`` or ``codes`` has cells with several codes."""
-    named = [name for name in source.schema if name.strip().lower() in _NAMES]
+    named = called(source.schema, _NAMES)
     if len(named) != 1 or caml.matches(source):
         return False
     one_label = named[0].strip().lower() == "label"
@@ -102,8 +103,8 @@ def matches(source: Source) -> bool:
 
 def _label_column(source: Source, named: str | None) -> str:
     names = list(source.schema)
-    usual = next((name for name in names if name.strip().lower() in _NAMES), _NAMES[0])
-    return column_for("label", named or usual, names, source)
+    usual = called(names, _NAMES) or _NAMES
+    return column_for("label", named or usual[0], names, source)
 
 
 def _split(source: Source, column: str) -> pl.Expr:

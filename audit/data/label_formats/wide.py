@@ -8,7 +8,7 @@ import re
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import REPEATED
+from audit.base.files import REPEATED, called
 from audit.base.separated import stream_of
 from audit.data.label_format import (
     Columns,
@@ -82,7 +82,7 @@ def refuse_repeated(names: list[str], source: Source) -> None:
 
 
 def _id_column(frame: pl.DataFrame, named: str | None, others: set[str], source: Source) -> str:
-    usual = [name for name in frame.columns if name.strip().lower() in ID_NAMES]
+    usual = called(frame.columns, ID_NAMES)
     return id_among(frame.columns if named else usual or frame.columns[:1], named, others, source)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from audit.base.files import called
 from audit.data.class_names import Classes
 from audit.data.label_format import Columns, LabelFormat
 from audit.data.label_formats import caml, id_lines, joined, long
@@ -33,7 +34,7 @@ def matches_answers(source: Source) -> bool:
 
 
 def _answers_in(source: Source) -> str | None:
-    named = [name for name in source.schema if name.strip().lower() in _NAMES]
+    named = called(source.schema, _NAMES)
     return named[0] if len(source.schema) == 2 and len(named) == 1 else None
 
 

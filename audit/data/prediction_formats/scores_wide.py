@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
+from audit.base.files import called
 from audit.data.arrays import AnyArray
 from audit.data.class_names import Classes
 from audit.data.label_formats import id_lines
@@ -70,7 +71,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _id_column(frame: pl.DataFrame, source: Source) -> str | None:
-    usual = [name for name in frame.columns if name.strip().lower() in ID_NAMES]
+    usual = called(frame.columns, ID_NAMES)
     texts = usual or [name for name in frame.columns if not _holds_numbers(frame[name])]
     if len(texts) > 1:
         raise SchemaError(

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import first_bytes, read_json, sha256_of
+from audit.base.files import called, first_bytes, read_json, sha256_of
 from audit.base.packages import require_package
 from audit.data.sources.in_memory import Frame
 
@@ -121,7 +121,7 @@ def _dataset_of(folder: Path) -> pl.DataFrame:
 
 
 def _with_ids(frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
-    if any(name.strip().lower() == "id" for name in frame.columns):
+    if called(frame.columns, ["id"]):
         return frame
     number = pl.int_range(pl.len()).cast(pl.String)
     return frame.with_columns(id=pl.lit(prefix) + number)

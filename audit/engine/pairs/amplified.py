@@ -14,6 +14,11 @@ from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.pairs.joint import joint_counts
 from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.rows import counts_at
+
+MOST = 0.5
+"""Share of a pair's predicted instances: it stands for itself only if at least so many are not
+covered by pairs reported before, and a pair below names it only if it holds at least so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +110,10 @@ class Carried:
         in_data = joint_counts(_sorted(labelled)).tocoo()
         enough = in_data.data >= least
         a, b = (ends[enough].astype(np.int64) for ends in (in_data.row, in_data.col))
-        others = (_counts_of(part, a, b) for part in (predicted, labelled.multiply(predicted)))
+        others = (
+            counts_at(joint_counts(_sorted(csr_array(part))), a, b)
+            for part in (predicted, labelled.multiply(predicted))
+        )
         counts = in_data.data[enough].astype(np.int64)
         return Together(often[a], often[b], counts, *others)
 
@@ -128,19 +136,9 @@ def _sorted(matrix: Sparse) -> Sparse:
     return matrix
 
 
-def _counts_of(carried: Sparse, a: IntArray, b: IntArray) -> IntArray:
-    joint = joint_counts(_sorted(csr_array(carried)))
-    return np.asarray(joint[a, b] if len(a) else [], np.int64)
-
-
 def _with_both(columns: csc_array, a: int, b: int) -> IntArray:
     first, second = (columns.indices[columns.indptr[i] : columns.indptr[i + 1]] for i in (a, b))
     return np.intersect1d(first, second).astype(np.int64)
-
-
-MOST = 0.5
-"""Share of a pair's predicted instances: it stands for itself only if at least so many are not
-covered by pairs reported before, and a pair below names it only if it holds at least so many."""
 
 
 def representatives(

@@ -10,6 +10,9 @@ from audit.base.dag import IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.engine.pairs.rows import row_numbers, stored
 
+MOST_PATHS = 2.0**53
+"""Number of paths from which a float no longer counts each of them."""
+
 
 def aggregate(values: Sparse, closure: Sparse) -> Sparse:
     """Aggregated value of each node: the sum of its own value and its descendants' values.
@@ -32,10 +35,6 @@ def aggregate(values: Sparse, closure: Sparse) -> Sparse:
     aggregated = csr_array(values @ closure)
     aggregated.sort_indices()
     return aggregated
-
-
-MOST_PATHS = 2.0**53
-"""Number of paths from which a float no longer counts each of them."""
 
 
 def path_counts(edges: Sparse) -> Sparse:

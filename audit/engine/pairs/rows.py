@@ -65,6 +65,11 @@ def highest(values: Sparse) -> Answers:
     return Answers(column, np.bincount(rows[at_top], minlength=n) > 1)
 
 
+def counts_at(matrix: Sparse, row: IntArray, column: IntArray) -> IntArray:
+    """The stored count at each position, 0 where there is none, shape as ``row``."""
+    return np.asarray(matrix[row, column] if len(row) else [], np.int64)
+
+
 def stored(matrix: Sparse, row: IntArray, column: IntArray) -> BoolArray:
     """Whether a canonical matrix stores a value at each position, shape as ``row``.
 

@@ -1,7 +1,8 @@
 """Strata of records with about as many labels, within which expected joint counts are fair.
 
 A record with many labels carries more of everything, so that two nodes meet on it more often than
-they would if they were independent. Within a stratum records are about equally long.
+they would if they were independent. Within a stratum records are about equally long. Labels are
+the most specific ones here: those without another label of the record below them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,13 @@ from audit.base.dag import IntArray, Sparse
 
 LEAST_LABELS = 2
 """Least number of most specific labels of a record that takes part in the judgement of pairs."""
+MOST_STRATA = 20
+RECORDS_PER_STRATUM = 40
+"""Least number of records per stratum of length, so that a small release has few strata."""
+LEAST_RECORDS = 10
+"""Number of records below which a stratum crossed with other columns joins its neighbour."""
+NO_STRATUM = -1
+"""Stratum of records that take no part, having fewer than two most specific labels."""
 
 
 def most_specific(direct: Sparse, above: Sparse) -> Sparse:
@@ -36,15 +44,6 @@ def most_specific(direct: Sparse, above: Sparse) -> Sparse:
     kept.eliminate_zeros()
     kept.sort_indices()
     return csr_array((np.ones(kept.nnz, np.int64), kept.indices, kept.indptr), shape=kept.shape)
-
-
-MOST_STRATA = 20
-RECORDS_PER_STRATUM = 40
-"""Least number of records per stratum of length, so that a small release has few strata."""
-LEAST_RECORDS = 10
-"""Number of records below which a stratum crossed with other columns joins its neighbour."""
-NO_STRATUM = -1
-"""Stratum of records that take no part, having fewer than two most specific labels."""
 
 
 def length_histogram(lengths: IntArray) -> IntArray:

@@ -8,7 +8,15 @@ import numpy as np
 from scipy.sparse import csr_array, triu, vstack
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.engine.pairs.rows import row_numbers
+from audit.engine.pairs.pair_counts import support
+from audit.engine.pairs.rows import counts_at, row_numbers
+
+TOLERANCE = 1e-9
+"""Largest deviation from a margin at which the fit ends, as a share of the table's total."""
+MOST_STEPS = 10_000
+"""Number of steps after which the fit stops without having converged. Only a table with nearly all
+counts in the row and column of one label needs more; its largest row then lacks less than one
+count in 5,000."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,12 +128,12 @@ def count_exchanges(labels: Sparse, decided: Sparse) -> Exchanges:
     a, b = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
     rows, columns = _terms(missed, false)
     return Exchanges(
-        missed=_sums(missed),
-        false=_sums(false),
+        missed=support(missed),
+        false=support(false),
         a=a,
         b=b,
-        forth=_stored_at(one_way, a, b),
-        back=_stored_at(one_way, b, a),
+        forth=counts_at(one_way, a, b),
+        back=counts_at(one_way, b, a),
         rows=rows,
         columns=columns,
     )
@@ -150,25 +158,6 @@ def _dense(matrix: Sparse, row: int) -> FloatArray:
     found, place = np.zeros(matrix.shape[1]), slice(*matrix.indptr[row : row + 2])
     found[matrix.indices[place]] = matrix.data[place]
     return found
-
-
-def _sums(matrix: Sparse) -> IntArray:
-    return np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
-
-
-def _stored_at(matrix: Sparse, a: IntArray, b: IntArray) -> IntArray:
-    """The stored numbers at some places of a matrix, shape (n_pairs,)."""
-    if len(a) == 0:
-        return np.empty(0, np.int64)
-    return np.asarray(matrix[a, b]).ravel().astype(np.int64)
-
-
-TOLERANCE = 1e-9
-"""Largest deviation from a margin at which the fit ends, as a share of the table's total."""
-MOST_STEPS = 10_000
-"""Number of steps after which the fit stops without having converged. Only a table with nearly all
-counts in the row and column of one label needs more; its largest row then lacks less than one
-count in 5,000."""
 
 
 def fitted(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -15,6 +15,13 @@ from audit.entailment.graph.neighbourhoods import ONE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
 
+
+def share_of(name: str, k: int, n: int, row: Mapping[str, Any]) -> dict[str, Quantity]:
+    """So many of n as evidence, with the ``share, low, high`` of a row of a table."""
+    bounds = {bound: derived(row[bound], name) for bound in ("share", "low", "high")}
+    return {name: count(k, n), "of": Quantity(n), **bounds}
+
+
 EDGE = ("relation", "instance", "concept")
 LONGEST = 60
 """Characters of a text that a sentence quotes."""

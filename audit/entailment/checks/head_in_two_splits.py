@@ -10,8 +10,7 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.disclosure import coarse
-from audit.entailment.checks.edges import QUOTED, cases_of, quoted
-from audit.entailment.checks.shares import share_of
+from audit.entailment.checks.edges import QUOTED, cases_of, quoted, share_of
 from audit.entailment.content.shared_keys import KEY, SAME_KEY
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements

@@ -11,8 +11,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.disclosure import Quantity, coarse, count
 from audit.engine.statistics.intervals import wilson
-from audit.entailment.checks.edges import QUOTED, cases_of, quoted
-from audit.entailment.checks.shares import share_of
+from audit.entailment.checks.edges import QUOTED, cases_of, quoted, share_of
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding

@@ -24,7 +24,6 @@ from audit.entailment.detection.baselines import (
     RANDOM,
     baselines,
 )
-from audit.entailment.detection.consistency import consistency
 from audit.entailment.detection.measurements import (
     COVERAGE,
     DIFFERENCES,
@@ -33,7 +32,7 @@ from audit.entailment.detection.measurements import (
     RELIABILITY,
     DetectionMeasurements,
 )
-from audit.entailment.detection.reliability import bins, calibration_error
+from audit.entailment.detection.measures import bins, calibration_error, consistency
 from audit.entailment.questions import Questions, questions_of
 from audit.hierarchies.formats.wordnet import WordNet
 

@@ -3,17 +3,132 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.scores.binary_ranking import aps, aps_trapezoid, average_precision, roc_auc
 from audit.engine.scores.two_classes import macro_f1
 from audit.engine.statistics.group_bootstrap import GroupBootstrap
+from audit.engine.statistics.intervals import wilson_of_marks
 from audit.engine.statistics.ratios import ratio
 from audit.entailment.detection.answers import Answers
-from audit.entailment.detection.measurements import MODEL
-from audit.entailment.questions import Questions
+from audit.entailment.detection.measurements import CONSISTENCY, MODEL
+from audit.entailment.graph.chains import chain_counts
+from audit.entailment.graph.text_graph import text_graph
+from audit.entailment.questions import ALL, Questions
+
+LABELS = "labels"
+"""Kind of the rows that are of the labels of the tuples that a model predicts."""
+
+
+def consistency(tuples: pl.DataFrame, frame: pl.DataFrame, threshold: float) -> pl.DataFrame:
+    """Chains of predicted edges, and whether their ends are predicted to be joined.
+
+    Args:
+        tuples: All tuples of the data set, columns `audit.entailment.dataset.TUPLES`.
+        frame: Predictions of tuples of any split, columns `PREDICTIONS`.
+        threshold: Score from which a tuple is predicted valid where the model does not say.
+
+    Returns:
+        Columns `CONSISTENCY`.
+    """
+    keys = ("model", "trained_on")
+    predicted = pl.coalesce("valid", pl.col("score") >= threshold)
+    answered = frame.select(*keys, "id", predicted=predicted).drop_nulls("predicted")
+    rows = []
+    for (model, trained_on), own in answered.group_by(keys, maintain_order=True):
+        about = {"model": model, "trained_on": trained_on}
+        stated = tuples.join(own.select("id", "predicted"), on="id")
+        for kind, valid in ((MODEL, "predicted"), (LABELS, "valid")):
+            rows += [{**about, "kind": kind, **line} for line in _counts(stated, valid)]
+    return pl.DataFrame(rows, schema=CONSISTENCY).sort(keys, maintain_order=True)
+
+
+def _counts(stated: pl.DataFrame, valid: str) -> list[dict[str, object]]:
+    """A line per relation, and one for all where there are several."""
+    by_relation = chain_counts(text_graph(_edges(stated, valid))).rename(
+        {"chains_valid": "closed", "chains_denied": "broken", "chains_open": "open"}
+    )
+    together = by_relation.select(pl.lit(ALL).alias("relation"), pl.exclude("relation").sum())
+    parts = [by_relation, together] if by_relation.height > 1 else [by_relation]
+    judged = pl.col("closed") + pl.col("broken")
+    share = pl.when(judged > 0).then(pl.col("closed") / judged)
+    return pl.concat(parts).with_columns(closed_share=share).to_dicts()
+
+
+def _edges(stated: pl.DataFrame, valid: str) -> pl.DataFrame:
+    """One row per relation, instance and concept, valid or invalid by the most of its tuples.
+
+    An edge with as many valid tuples as invalid ones is neither.
+    """
+    judged = stated.filter(pl.col("instance") != pl.col("concept"))
+    counts = judged.group_by("relation", "instance", "concept").agg(
+        share=pl.col(valid).mean(), heads=pl.col("head").n_unique().cast(pl.Int64)
+    )
+    return counts.select(
+        "relation",
+        pl.lit("").alias("context"),
+        "instance",
+        "concept",
+        valid=(pl.col("share") > 0.5).cast(pl.Int64),
+        invalid=(pl.col("share") < 0.5).cast(pl.Int64),
+        heads="heads",
+    )
+
+
+BINS = 10
+"""Number of bins of one width."""
+
+
+def bins(truth: BoolArray, score: FloatArray, group: IntArray) -> list[dict[str, Any]]:
+    """``from, to, n, mean_score, valid_share, low, high`` of each bin that has a tuple.
+
+    Args:
+        truth: Whether each tuple is valid, shape (n,).
+        score: Score of valid, in [0, 1], shape (n,).
+        group: Group of each tuple, shape (n,).
+    """
+    place = _bin_of(score)
+    rows = []
+    for number in np.unique(place).tolist():
+        own = place == number
+        low, high = wilson_of_marks(truth[own], group[own])
+        about = {"from": number / BINS, "to": (number + 1) / BINS, "n": int(own.sum())}
+        means = {"mean_score": float(score[own].mean()), "valid_share": float(truth[own].mean())}
+        rows.append({**about, **means, "low": low, "high": high})
+    return rows
+
+
+def calibration_error(truth: BoolArray, score: FloatArray) -> tuple[float, float]:
+    """Expected calibration error, and what it would be about if scores were calibrated.
+
+    The first is the mean over tuples of the distance between mean score and valid share of their
+    bin. It is above 0 by chance even if every score s is right s of the time; then a bin of n
+    tuples is off by about ``sqrt(2 / pi * sum of s (1 - s)) / n``, which the second averages.
+
+    Args:
+        truth: Whether each tuple is valid, shape (n,).
+        score: Score of valid, in [0, 1], shape (n,).
+
+    Returns:
+        Both in [0, 1]; NaN without tuples.
+    """
+    if not len(score):
+        return float("nan"), float("nan")
+    place = _bin_of(score)
+    off = np.abs(np.bincount(place, weights=score - truth, minlength=BINS))
+    variance = np.bincount(place, weights=score * (1 - score), minlength=BINS)
+    by_chance = np.sqrt(2 / np.pi * variance)
+    return float(off.sum()) / len(score), float(by_chance.sum()) / len(score)
+
+
+def _bin_of(score: FloatArray) -> IntArray:
+    bounds = np.arange(1, BINS) / BINS
+    return np.searchsorted(bounds, score, "right").astype(np.int64)
+
 
 ACCURACY, STRICT, MACRO_F1 = "accuracy", "accuracy_strict", "macro_f1"
 RANKING = {

@@ -6,13 +6,179 @@ stemmed, as in the package `rouge-score`; letters of any alphabet count.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from audit.entailment.generation.porter import stem
 from audit.entailment.generation.tokens import rouge_words
+
+_IRREGULAR = {
+    "skies": "sky",
+    "dying": "die",
+    "lying": "lie",
+    "tying": "tie",
+    "innings": "inning",
+    "outings": "outing",
+    "cannings": "canning",
+} | {
+    word: word
+    for word in (
+        *("sky", "news", "inning", "outing", "canning"),
+        *("howe", "proceed", "exceed", "succeed"),
+    )
+}
+_STEP_2 = (
+    ("ational", "ate"),
+    ("tional", "tion"),
+    ("enci", "ence"),
+    ("anci", "ance"),
+    ("izer", "ize"),
+    ("bli", "ble"),
+    ("alli", "al"),
+    ("entli", "ent"),
+    ("eli", "e"),
+    ("ousli", "ous"),
+    ("ization", "ize"),
+    ("ation", "ate"),
+    ("ator", "ate"),
+    ("alism", "al"),
+    ("iveness", "ive"),
+    ("fulness", "ful"),
+    ("ousness", "ous"),
+    ("aliti", "al"),
+    ("iviti", "ive"),
+    ("biliti", "ble"),
+    ("fulli", "ful"),
+)
+_STEP_3 = (
+    ("icate", "ic"),
+    ("ative", ""),
+    ("alize", "al"),
+    ("iciti", "ic"),
+    ("ical", "ic"),
+    ("ful", ""),
+    ("ness", ""),
+)
+_STEP_4 = (
+    *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent"),
+    *("ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"),
+)
+_VOWELS = "aeiou"
+_SYLLABLE = re.compile("v+c+")
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """The stem of a word in lower case; words of one or two letters are their own.
+
+    >>> [stem(word) for word in ("animals", "running", "relational", "skies")]
+    ['anim', 'run', 'relat', 'sky']
+    """
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if len(word) <= 2:
+        return word
+    for step in (_plural, _past, _final_y, _double_suffix, _suffix, _last_suffix, _final_e):
+        word = step(word)
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+
+
+def _plural(word: str) -> str:
+    if word.endswith("ies"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("sses"):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _past(word: str) -> str:
+    if word.endswith("ied"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    for suffix in ("ed", "ing"):
+        rest = word.removesuffix(suffix)
+        if rest != word and "v" in _shape(rest):
+            return _restored(rest)
+    return word
+
+
+def _restored(rest: str) -> str:
+    """What is left of a word without "ed" or "ing", as its present is written."""
+    if rest.endswith(("at", "bl", "iz")):
+        return rest + "e"
+    if len(rest) > 1 and rest[-1] == rest[-2] and _shape(rest)[-1] == "c":
+        return rest if rest[-1] in "lsz" else rest[:-1]
+    return rest + "e" if _measure(rest) == 1 and _is_short(rest) else rest
+
+
+def _final_y(word: str) -> str:
+    rest = word.removesuffix("y")
+    return rest + "i" if rest != word and len(rest) > 1 and _shape(rest)[-1] == "c" else word
+
+
+def _double_suffix(word: str) -> str:
+    if word.endswith("alli") and _measure(word[:-4]) > 0:
+        return _double_suffix(word[:-2])
+    replaced = _replaced(word, _STEP_2)
+    if replaced is None and word.endswith("logi"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    return word if replaced is None else replaced
+
+
+def _suffix(word: str) -> str:
+    replaced = _replaced(word, _STEP_3)
+    return word if replaced is None else replaced
+
+
+def _replaced(word: str, rules: tuple[tuple[str, str], ...]) -> str | None:
+    """The word with the first of the suffixes that it has replaced; None if it has none."""
+    for suffix, written in rules:
+        if word.endswith(suffix):
+            rest = word[: -len(suffix)]
+            return rest + written if _measure(rest) > 0 else word
+    return None
+
+
+def _last_suffix(word: str) -> str:
+    for suffix in _STEP_4:
+        if word.endswith(suffix):
+            rest = word[: -len(suffix)]
+            fits = suffix != "ion" or rest.endswith(("s", "t"))
+            return rest if fits and _measure(rest) > 1 else word
+    return word
+
+
+def _final_e(word: str) -> str:
+    rest = word.removesuffix("e")
+    if rest == word:
+        return word
+    measure = _measure(rest)
+    return rest if measure > 1 or (measure == 1 and not _is_short(rest)) else word
+
+
+def _is_short(word: str) -> bool:
+    """Whether a word ends in consonant, vowel, consonant, the last none of w, x and y."""
+    shape = _shape(word)
+    return (shape.endswith("cvc") and word[-1] not in "wxy") or shape == "vc"
+
+
+def _measure(word: str) -> int:
+    """Number of sequences of vowels followed by consonants."""
+    return len(_SYLLABLE.findall(_shape(word)))
+
+
+@lru_cache(maxsize=200_000)
+def _shape(word: str) -> str:
+    """A letter v for each vowel and c for each consonant; y is a vowel after a consonant."""
+    shape = ""
+    for letter in word:
+        vowel = letter in _VOWELS or (letter == "y" and shape.endswith("c"))
+        shape += "v" if vowel else "c"
+    return shape
+
 
 _STEMMED_FROM = 4
 

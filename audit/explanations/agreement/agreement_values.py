@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.engine.statistics.resampling import mixed
-from audit.explanations.agreement.blocks import AT_ONCE, equal_lengths, matrix
 from audit.explanations.agreement.chosen_sets import (
     agreement,
     expected_agreement,
@@ -33,6 +32,7 @@ from audit.explanations.agreement.top_tokens import (
 )
 from audit.explanations.agreement.units import Units
 from audit.explanations.attributions import Attributions, Evidence
+from audit.explanations.lists import AT_ONCE, equal_lengths, matrix
 
 HUMAN = "human"
 """Name of the people's marks among the methods."""

@@ -15,7 +15,8 @@ from urllib.parse import unquote
 
 from audit.base.disk import alone_in, written_whole
 from audit.base.errors import AuditError, InputError, OutputError, first_cases
-from audit.checks.judging import judging_date, refuse_unknown_checks
+from audit.base.source_date import judging_date
+from audit.checks.judging import refuse_unknown_checks
 from audit.explorer.run.vocabulary import Row
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy

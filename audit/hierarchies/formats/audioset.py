@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from audit.base.choices import Dangling
 from audit.base.errors import SchemaError
 from audit.base.files import read_json
-from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import polars as pl
 
+from audit.base.choices import Dangling
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.files import read_lines
-from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA, Dangling
+from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
 from audit.hierarchies.formats.format import HierarchyFormat
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding, nearest_prefix

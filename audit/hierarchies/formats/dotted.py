@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from audit.base.choices import Dangling
 from audit.base.errors import SchemaError
 from audit.base.files import read_lines
 from audit.base.limits import PARTS
-from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
+from audit.base.choices import Dangling
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, first_bytes, read_table, read_text
-from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.retired import CONSIDER, OBSOLETE, REPLACED_BY, Obsolete, retired_ids

@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 import polars as pl
 
+from audit.base.choices import Dangling
 from audit.base.errors import AuditError, SchemaError
-from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA, Dangling
+from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
 from audit.hierarchies.coding import Coding
 from audit.hierarchies.hierarchy import Hierarchy
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from audit.base.choices import Dangling
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import read_lines
-from audit.hierarchies.building import Dangling, DanglingError
+from audit.hierarchies.building import DanglingError
 from audit.hierarchies.formats.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.retired import Obsolete, RetiredIds, retired_ids

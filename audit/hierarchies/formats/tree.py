@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from audit.base.choices import Dangling
 from audit.base.errors import SchemaError
 from audit.base.files import read_json
-from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats import audioset, interface, obo, obographs
 from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from audit.base.choices import Dangling
 from audit.base.errors import AuditError, InputError, SchemaError
-from audit.hierarchies.building import Dangling
 from audit.hierarchies.formats.format import EdgeRow, HierarchyFormat, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 

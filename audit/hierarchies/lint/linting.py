@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audit.hierarchies.building import CyclicError, Dangling
+from audit.base.choices import Dangling
+from audit.hierarchies.building import CyclicError
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.lint.finding import LintFinding
-from audit.hierarchies.lint.structure import (
+from audit.hierarchies.lint.faults import (
     dangling_edges,
     lone_children,
+    only_catch_alls,
     redundant_edges,
+    same_titles,
     without_cycles,
 )
-from audit.hierarchies.lint.titles import only_catch_alls, same_titles
+from audit.hierarchies.lint.finding import LintFinding
 from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 

@@ -35,7 +35,7 @@ from reports.words.table_specs import (
     texts,
     written,
 )
-from reports.words.words import counted, number
+from reports.words.words import counted, first_of, more_in_table, number
 
 DRAWN = 32
 """Largest number of lines of a picture; its table has all."""
@@ -59,7 +59,7 @@ def accuracies(concepts: Mapping[str, Any]) -> Chapter | None:
     )
 
 
-def _figure(test: str, rows: Rows, numbers_: Table, limit: float, margin: float) -> Figure | None:
+def _figure(test: str, rows: Rows, behind: Table, limit: float, margin: float) -> Figure | None:
     every = _lines(rows)
     lines = every[:DRAWN]
     panels = [seen for seen in (*SEEN, None) if any(row["seen"] == seen for row in rows)]
@@ -81,15 +81,13 @@ def _figure(test: str, rows: Rows, numbers_: Table, limit: float, margin: float)
         left=150 if test in (TOKEN, GROUNDED) else 232,
     )
     passed = sum(row["verdict"] == "pass" for row in drawn)
-    rest = len(every) - len(lines)
     return Figure(
         id=f"concept-{test}",
         title=f"{words.title}: accuracies",
         drawing=draw(spec),
         alt=f"Dot plot of {counted(len(drawn), 'accuracy', 'accuracies')}, of which {passed} "
-        f"{'passes' if passed == 1 else 'pass'}: {_sentence(drawn)}.",
-        caption=_caption(test, limit, margin)
-        + (f" The table has {counted(rest, 'line')} more." if rest else ""),
+        f"{'passes' if passed == 1 else 'pass'}: {first_of([_sentence(row) for row in drawn])}.",
+        caption=_caption(test, limit, margin) + more_in_table(len(every) - len(lines), "line"),
         key_title="Each line",
         key=(
             Key("observed", f"accuracy, with its {_level(test)} interval", "dot"),
@@ -97,7 +95,7 @@ def _figure(test: str, rows: Rows, numbers_: Table, limit: float, margin: float)
             Key("limit", f"limit, {number(limit)}", "across"),
             Key("pass-tint", "where it passes"),
         ),
-        table=numbers_,
+        table=behind,
     )
 
 
@@ -172,15 +170,9 @@ def _name(row: Row) -> str:
     return f"{row['read']}, {row['dimension']} {_REMOVED}"
 
 
-def _sentence(rows: Rows) -> str:
-    """The first accuracies in words; the table has all."""
-    shown = [
-        f"{_name(row)}{_with(row)} "
-        f"{plain(row, 'accuracy', 2)} against a chance of {plain(row, 'chance', 2)}"
-        for row in rows[:6]
-    ]
-    rest = len(rows) - len(shown)
-    return "; ".join(shown) + (f"; and {rest} more in the table" if rest else "")
+def _sentence(row: Row) -> str:
+    accuracy, by_chance = plain(row, "accuracy", 2), plain(row, "chance", 2)
+    return f"{_name(row)}{_with(row)} {accuracy} against a chance of {by_chance}"
 
 
 def _with(row: Row) -> str:

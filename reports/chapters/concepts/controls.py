@@ -68,7 +68,7 @@ def least(numbers: Sequence[float | None], sign: int = 1) -> float | None:
     return known[0 if sign > 0 else -1] if known and len(known) == len(numbers) else None
 
 
-def _figure(rows: Rows, numbers_: Table, limit: float) -> Figure | None:
+def _figure(rows: Rows, behind: Table, limit: float) -> Figure | None:
     drawn = rows[:DRAWN]
     if not drawn:
         return None
@@ -110,7 +110,7 @@ def _figure(rows: Rows, numbers_: Table, limit: float) -> Figure | None:
             Key("expected", "chance", "tick"),
             Key("limit", f"limit, {number(limit)}", "across"),
         ),
-        table=numbers_,
+        table=behind,
     )
 
 
@@ -122,8 +122,6 @@ def _line(line: int, row: Row) -> dict[str, Any]:
         "value": row["linear"],
         "low": row["least"],
         "high": row["most"],
-        "zone_from": None,
-        "zone_to": None,
         "counts": f"{plain(row, 'linear', 2)}, AUC {plain(row, 'auc', 2)}",
         **{name: row[name] for name in ("chance", "control_task", "nonlinear", "random_network")},
     }

@@ -68,7 +68,7 @@ def _drawable(curves: Curves) -> Curves:
     return known[: len(CURVES)]
 
 
-def _layers_figure(rows: Rows, names: list[str], numbers_: Table, limit: float) -> Figure | None:
+def _layers_figure(rows: Rows, names: list[str], behind: Table, limit: float) -> Figure | None:
     dimensions = list(dict.fromkeys(row["dimension"] for row in rows))
     curves = _drawable(
         [
@@ -89,11 +89,11 @@ def _layers_figure(rows: Rows, names: list[str], numbers_: Table, limit: float) 
         "class, and are judged on other instances." + _further(names, rest),
         key_title="Across",
         key=(Key("limit", f"limit, {number(limit)}", "across"),),
-        table=numbers_,
+        table=behind,
     )
 
 
-def _together_figure(rows: Rows, names: list[str], numbers_: Table) -> Figure | None:
+def _together_figure(rows: Rows, names: list[str], behind: Table) -> Figure | None:
     curves = _drawable(
         [
             (title, _curve(row for row in rows if row["measure"] == measure))
@@ -114,7 +114,7 @@ def _together_figure(rows: Rows, names: list[str], numbers_: Table) -> Figure | 
         "is low, a layer does not hold the class as the sum of its concepts." + _further(names, 0),
         key_title="",
         key=(),
-        table=numbers_,
+        table=behind,
     )
 
 
@@ -180,7 +180,7 @@ def _over_splits(rows: Rows) -> list[dict[str, Any]]:
     ]
 
 
-def _ablation_figure(rows: Rows, numbers_: Table, place: int) -> Figure | None:
+def _ablation_figure(rows: Rows, behind: Table, place: int) -> Figure | None:
     dimension = rows[0]["dimension"]
     own = [row for row in rows if row["read"] == dimension]
     names = [f"{dimension}, {PROBES[probe]}" for probe in PROBES]
@@ -214,7 +214,7 @@ def _ablation_figure(rows: Rows, numbers_: Table, place: int) -> Figure | None:
         "takes the others along; where a probe fitted anew still reads, the concept was not gone.",
         key_title="Across",
         key=(Key("expected", "chance", "across"),),
-        table=numbers_,
+        table=behind,
     )
 
 

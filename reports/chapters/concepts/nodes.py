@@ -24,7 +24,7 @@ from reports.words.table_specs import (
     written,
 )
 from reports.words.table_specs import nodes as node_column
-from reports.words.words import counted, number, shortened
+from reports.words.words import counted, first_of, more_in_table, number, shortened
 
 DRAWN = 20
 """Largest number of nodes in a picture."""
@@ -172,7 +172,7 @@ def _weakest(rows: Rows, limit: float) -> Figure | None:
 
 
 def _figure_of(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
-    drawn, rest = known[:DRAWN], len(known) - DRAWN
+    drawn = known[:DRAWN]
     spec = accuracies_spec(
         [_line(place, row, how) for place, row in enumerate(drawn)],
         [""],
@@ -186,11 +186,10 @@ def _figure_of(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
         title=how.title,
         drawing=draw(spec),
         alt=f"Dot plot of {counted(len(drawn), 'node')}: "
-        + "; ".join(_sentence(row, how) for row in drawn[:6])
-        + (f"; and {len(drawn) - 6} more in the table." if len(drawn) > 6 else "."),
+        f"{first_of([_sentence(row, how) for row in drawn])}.",
         caption=f"{how.caption} Balanced accuracies: the mean of the shares of both sides that are "
         "classified correctly, so that 0.5 is chance. At the right, the instances below the node."
-        + (f" The table has {counted(rest, 'node')} more." if rest > 0 else ""),
+        + more_in_table(len(known) - DRAWN, "node"),
         key_title="Each line",
         key=(
             Key(
@@ -220,8 +219,6 @@ def _line(place: int, row: Row, how: Drawn) -> dict[str, Any]:
         **bounds(ends),
         "beside": row[how.beside] if how.beside else None,
         "chance": HALF,
-        "zone_from": None,
-        "zone_to": None,
         "counts": f"{plain(row, how.field, 2)} on {count(row, 'instances')}",
     }
 

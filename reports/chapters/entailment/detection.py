@@ -32,7 +32,7 @@ from reports.words.shown_numbers import (
     signed,
 )
 from reports.words.table_specs import across, numbers, optional_table, pivoted, shares, texts
-from reports.words.words import counted, words
+from reports.words.words import counted, first_of, more_in_table, words
 
 MODEL, LABELS = "model", "labels"
 """Kinds of rows."""
@@ -103,10 +103,13 @@ def called(row: Row) -> str:
     return str(row["model"]) if trained_on is None else f"{row['model']}, trained on {trained_on}"
 
 
+def _models_first(rows: Rows) -> list[Row]:
+    return sorted(rows, key=lambda row: row["kind"] != MODEL)
+
+
 def _answering(rows: Rows) -> list[list[Row]]:
     """The rows of each model and baseline, models first."""
-    models_first = sorted(rows, key=lambda row: row["kind"] != MODEL)
-    return grouped(models_first, ["kind", "model", "trained_on"])
+    return grouped(_models_first(rows), ["kind", "model", "trained_on"])
 
 
 def _measure(rows: Rows, measure: str) -> Table | None:
@@ -126,9 +129,8 @@ def _measure(rows: Rows, measure: str) -> Table | None:
 def _with_closed_form(answers: Rows) -> list[Row]:
     """The rows, and those of baselines once more, by what they have to expect."""
     stated = [row for row in answers if row["kind"] != MODEL and row["expected"] is not None]
-    return [
-        {**row, "closed": closed} for closed in (False, True) for row in (answers, stated)[closed]
-    ]
+    measured = [{**row, "closed": False} for row in answers]
+    return [*measured, *({**row, "closed": True} for row in stated)]
 
 
 def _line_name(row: Row) -> str:
@@ -157,7 +159,6 @@ def _figure(rows: Rows, table: Table | None) -> Figure | None:
         for place, answers in enumerate(answering[:DRAWN])
         for row in answers
     ]
-    rest = len(answering) - DRAWN
     return Figure(
         id="entailment-models",
         title="Macro F1 of models and baselines, by relation",
@@ -171,7 +172,7 @@ def _figure(rows: Rows, table: Table | None) -> Figure | None:
         caption="Macro F1 with its 95% interval, by a bootstrap over heads with an instance. Full "
         "dots are models, empty ones baselines, which read no more than they say; a tick is what a "
         "coin or the majority has by its closed form."
-        + (f" The table has {counted(rest, 'line')} more." if rest > 0 else ""),
+        + more_in_table(len(answering) - DRAWN, "line"),
         key_title="Each line",
         key=(
             Key("observed", "model", "dot"),
@@ -192,20 +193,14 @@ def _line(place: int, row: Row, panels: Sequence[str]) -> dict[str, Any]:
         "other": None if own else row["value"],
         **bounds(row),
         "chance": None if own else row["expected"],
-        "zone_from": None,
-        "zone_to": None,
         "counts": "",
     }
 
 
 def _best(answering: Sequence[Rows]) -> str:
-    """The first models and baselines in words, of the last relation that they have."""
-    best = [
-        f"{named(rows[-1])} {plain(rows[-1], 'value', 2)} on {rows[-1]['relation']}"
-        for rows in answering[:6]
-    ]
-    rest = len(answering) - len(best)
-    return "; ".join(best) + (f"; and {rest} more in the table" if rest else "")
+    """Models and baselines in words, by the last relation that they have."""
+    last = [rows[-1] for rows in answering]
+    return first_of([f"{named(row)} {plain(row, 'value', 2)} on {row['relation']}" for row in last])
 
 
 def _differences(rows: Rows, measure: str) -> Table | None:
@@ -237,8 +232,7 @@ def _transfer(rows: Rows) -> Table | None:
 
 
 def _consistency(rows: Rows) -> Table | None:
-    models_first = sorted(rows, key=lambda row: row["kind"] != MODEL)
-    lines = pivoted(models_first, ["model", "trained_on", "relation"], "kind")
+    lines = pivoted(_models_first(rows), ["model", "trained_on", "relation"], "kind")
     return optional_table(
         "entailment-consistency",
         "Whether predictions agree with each other: of chains a → b → c of predicted edges, how "

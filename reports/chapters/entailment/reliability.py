@@ -13,7 +13,7 @@ from reports.words.entailment_words import ALL
 from reports.words.parts import Figure, Key
 from reports.words.shown_numbers import bounds, grouped, plain
 from reports.words.table_specs import decimals, interval_below, numbers, table, texts
-from reports.words.words import counted, number
+from reports.words.words import counted, more_in_table, number
 
 SHAPES = {"circle": "dot", "diamond": "diamond", "square": "square", "triangle-up": "up",
           "cross": "cross", "triangle-down": "down"}  # fmt: skip
@@ -32,7 +32,6 @@ def reliability(entailment: Mapping[str, Any]) -> Figure | None:
     curves = grouped(own, ["model", "trained_on"])
     if not curves:
         return None
-    rest = len(curves) - len(CURVES)
     return Figure(
         id="entailment-reliability",
         title="Are scores what they say?",
@@ -47,8 +46,7 @@ def reliability(entailment: Mapping[str, Any]) -> Figure | None:
         + ".",
         caption="Tuples in ten classes of scores: the share that is valid over the mean score, "
         "with its 95% interval. On the dashed line, scores are shares; below it a model is surer "
-        "of valid than it should be."
-        + (f" The table has {counted(rest, 'model')} more." if rest > 0 else ""),
+        "of valid than it should be." + more_in_table(len(curves) - len(CURVES), "model"),
         key_title="Model",
         key=tuple(
             Key(role, called(curve[0]), SHAPES[shape])

@@ -12,7 +12,7 @@ from reports.charts.explanation_charts import PEAKS, SERIES, curves_spec
 from reports.charts.palette import SCALE
 from reports.charts.svg import draw
 from reports.words.parts import Chapter, Figure, Key, Table, chapter
-from reports.words.shown_numbers import Row, Rows, line_label, plain, signed
+from reports.words.shown_numbers import Row, Rows, grouped, line_label, plain, signed
 from reports.words.table_specs import (
     across,
     decimals,
@@ -43,19 +43,20 @@ Pairs = Mapping[tuple[str, str], Row]
 def agreement(explanations: Mapping[str, Any]) -> Chapter | None:
     """Matrix and curves of each model, and the tables; None if there is nothing to compare."""
     rows, k = explanations["agreement"], explanations["facts"]["k"]
-    models = sorted({row["model"] for row in rows})
+    models = grouped(sorted(rows, key=lambda row: row["model"]), ["model"])
     figures: list[Figure | None] = []
     tables: list[Table | None] = []
-    for place, model in enumerate(models):
-        own = [row for row in rows if row["model"] == model]
-        differences = [row for row in explanations["differences"] if row["model"] == model]
+    for place, own in enumerate(models):
+        model = own[0]["model"]
+        gaps = _pairs([row for row in explanations["differences"] if row["model"] == model])
+        peaks = _pairs([row for row in own if row["rule"] == "dynamic"])
         of_model = f", for {model}" if len(models) > 1 else ""
-        table = _pairs_table(own, differences, k, f"agreement-{place}-numbers", of_model)
-        matrix = _matrix(own, differences, k, table, f"agreement-{place}", of_model)
+        made = _pairs_table(peaks, gaps, k, f"agreement-{place}-numbers", of_model)
+        matrix = _matrix(peaks, gaps, k, made, f"agreement-{place}", of_model)
         if place < MODELS_DRAWN and matrix is not None:
             figures += [matrix, _curves(own, f"curves-{place}", of_model)]
-        elif table.rows:
-            tables.append(table)
+        elif made.rows:
+            tables.append(made)
     tables += [
         lengths(explanations["lengths"], k),
         gains(explanations["gains"]),
@@ -70,10 +71,8 @@ def _pairs(rows: Rows) -> Pairs:
 
 
 def _matrix(
-    rows: Rows, differences: Rows, k: int, table: Table, id_: str, of_model: str
+    peaks: Pairs, gaps: Pairs, k: int, behind: Table, id_: str, of_model: str
 ) -> Figure | None:
-    peaks = _pairs([row for row in rows if row["rule"] == "dynamic"])
-    gaps = _pairs(differences)
     names = _methods(peaks)
     known = {
         pair: row
@@ -106,7 +105,7 @@ def _matrix(
             *(Key(role, text) for role, text in zip(SCALE, _SHADES, strict=True)),
             Key("scale-none", f"peaks less the first {k}, or withheld"),
         ),
-        table=table,
+        table=behind,
     )
 
 
@@ -147,9 +146,7 @@ def _cell(names: Sequence[str], i: int, j: int, peaks: Pairs, gaps: Pairs) -> di
     return {**place, "role": shade, "text": plain(peaks[pair], "agreement", 2)}
 
 
-def _pairs_table(rows: Rows, differences_: Rows, k: int, id_: str, of_model: str) -> Table:
-    gaps = _pairs(differences_)
-    peaks = _pairs([row for row in rows if row["rule"] == "dynamic"])
+def _pairs_table(peaks: Pairs, gaps: Pairs, k: int, id_: str, of_model: str) -> Table:
     return table(
         id_,
         f"Agreement of pairs{of_model}",

@@ -35,7 +35,7 @@ def reasons(explanations: Mapping[str, Rows]) -> Chapter | None:
     return chapter(figures, (*(made for *_, made in given), of_models))
 
 
-def _alignment_figure(oracle: str, rows: Rows, table: Table) -> Figure | None:
+def _alignment_figure(oracle: str, rows: Rows, behind: Table) -> Figure | None:
     main = [row for row in rows if row["subset"] == "all" and row["delta_a"] is not None]
     if not main:
         return None
@@ -56,7 +56,7 @@ def _alignment_figure(oracle: str, rows: Rows, table: Table) -> Figure | None:
         "right, Delta-A and the number of independent instances, or of groups of them.",
         key_title="Each line",
         key=(Key("observed", "Delta-A, with its 95% interval", "dot"),),
-        table=table,
+        table=behind,
     )
 
 

@@ -25,7 +25,7 @@ from reports.words.table_specs import (
     pivoted,
     table,
 )
-from reports.words.words import counted, number
+from reports.words.words import counted, more_in_table, number
 
 DRAWN = 20
 """Largest number of nodes in the picture."""
@@ -51,9 +51,9 @@ def where(explanations: Mapping[str, Rows], rate: float) -> Chapter | None:
         return None
     tested, several, model = ranked(of[main]), several_models(of[main]), models(of[main])
     others = {name: own for name, own in of.items() if name != main and own}
-    numbers_ = _table(main, tested, model)
+    behind = _table(main, tested, model)
     return chapter(
-        [_figure(main, tested, several, numbers_, rate)],
+        [_figure(main, tested, several, behind, rate)],
         [_other_measures(tested[:DRAWN], others, model)],
     )
 
@@ -83,13 +83,11 @@ def shown(measure: str, row: Row) -> dict[str, float | None]:
     return {name: None if value is None else tanh(value) for name, value in ends.items()}
 
 
-def _figure(measure: str, tested: Rows, several: bool, numbers_: Table, rate: float) -> Figure:
+def _figure(measure: str, tested: Rows, several: bool, behind: Table, rate: float) -> Figure:
     title, meaning = MEASURES[measure]
     lines = sorted(tested[:DRAWN], key=lambda row: (row["difference"], row["node"]))
     least, most = lines[0], lines[-1]
     below = sum(row["q_value"] is not None and row["q_value"] <= rate for row in tested)
-    rest = len(tested) - len(lines)
-    more = f" The table has {counted(rest, 'line')} more." if rest else ""
     return Figure(
         id="explained-nodes",
         title=f"Where the reasons differ from the rest: {title.lower()} by node",
@@ -104,13 +102,14 @@ def _figure(measure: str, tested: Rows, several: bool, numbers_: Table, rate: fl
         "those furthest below the rest first; of nodes with the same examples, the most "
         f"specific. Of {counted(len(tested), 'line')} that were tested, {below} "
         f"{'lies' if below == 1 else 'lie'} below the rest with a q-value up to "
-        f"{number(rate)}. At the right, the instances with such a label.{more}",
+        f"{number(rate)}. At the right, the instances with such a label."
+        + more_in_table(len(tested) - len(lines), "line"),
         key_title="Each line",
         key=(
             Key("observed", "below the node, with its 95% interval", "dot"),
             Key("expected", "all other examples", "ring"),
         ),
-        table=numbers_,
+        table=behind,
     )
 
 

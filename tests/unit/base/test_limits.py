@@ -19,8 +19,7 @@ from audit.alignment.preference.json_lines import objects
 from audit.base.cycles import shortest_cycle
 from audit.base.dag import edge_matrix
 from audit.base.errors import AuditError, HierarchyError, InputError
-from audit.base.limits import Limit, limits, stated_limits
-from audit.cli.stated_limits import limits_of
+from audit.base.limits import Limit, limits, limits_of, stated_limits
 from audit.counting.file import count_pairs
 from audit.data.dataset import load_labels
 from audit.data.formats import read_labels, read_predictions

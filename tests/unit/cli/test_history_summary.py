@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
-from audit.cli.terminal.history import history_summary
+from audit.cli.terminal.listings import history_summary
 
 
 @pytest.mark.parametrize("listed_now", [0, 1])

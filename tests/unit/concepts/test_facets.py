@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError, SchemaError
-from audit.concepts.classes import describe
+from audit.concepts.classes import describe, folds, slices
 from audit.concepts.facets import (
     FACETS,
     Facets,
@@ -19,7 +19,6 @@ from audit.concepts.facets import (
     join_facets,
 )
 from audit.concepts.representations import INSTANCES, Representations
-from audit.concepts.slices import folds, slices
 from audit.concepts.splits import MOST_ROWS, _cut, draw_split
 from audit.concepts.title_facets import PARENT, facets_from_titles
 from audit.hierarchies.hierarchy import Hierarchy

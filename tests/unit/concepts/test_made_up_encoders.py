@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from audit.concepts.ablation import balanced_weights, inlp, leace
-from audit.concepts.classes import describe
+from audit.concepts.classes import describe, slices
 from audit.concepts.measure import measure_concepts
 from audit.concepts.measurements import (
     CLASSES,
@@ -26,10 +26,8 @@ from audit.concepts.measurements import (
     VALUES,
     ConceptMeasurements,
 )
-from audit.concepts.predictors import fit_predictor
-from audit.concepts.probes import fit_linear, quiet_fits
+from audit.concepts.probes import fit_linear, fit_predictor, quiet_fits
 from audit.concepts.representations import LinearHead, Representations
-from audit.concepts.slices import slices
 from audit.concepts.splits import draw_split, scaling_of
 from audit.concepts.unseen_classes import Scene, unseen_rows
 from fixtures.concept_world import classes as world

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.concepts.mistakes import MISTAKES, with_mistakes
-from audit.concepts.model_answers import model_answers
-from audit.concepts.representations import INSTANCES, LinearHead, Representations
+from audit.concepts.representations import INSTANCES, LinearHead, Representations, model_answers
 from fixtures.represented_releases import twelve_labels
 
 LABELS = [f"{branch}{place}" for branch in "abc" for place in range(4)]

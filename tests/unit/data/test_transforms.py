@@ -12,9 +12,10 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.base.choices import Transform
 from audit.base.errors import SchemaError
 from audit.data.prediction_format import RawPredictions
-from audit.data.scores import Transform, as_scores
+from audit.data.scores import as_scores
 
 LOGITS = arrays(np.float64, (3, 4), elements=st.floats(-1e6, 1e6))
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
+from audit.base.choices import Unlisted
 from audit.base.errors import InputError, PolicyError
 from audit.checks.rules.unknown_code import CHECK
 from audit.checks.shared.labels_as_written import integrity_of, read_again
@@ -19,7 +20,6 @@ from audit.counting.file import count_pairs
 from audit.data.dataset import LabelDataset
 from audit.data.prediction_format import RawPredictions
 from audit.data.predictions import Predictions, map_predictions
-from audit.hierarchies.coding import Unlisted
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.built_in import policy_for

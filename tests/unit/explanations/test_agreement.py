@@ -236,7 +236,7 @@ def test_neither_order_nor_threads_nor_blocks_change_a_number(
     made = attributed(scores, marks)
     wanted = tables(measure_agreement(made, permutations=7, seed=3))
     order = np.random.default_rng(0).permutation(len(made.rows))
-    monkeypatch.setattr("audit.explanations.agreement.blocks.AT_ONCE", 50)
+    monkeypatch.setattr("audit.explanations.lists.AT_ONCE", 50)
     monkeypatch.setattr("audit.explanations.agreement.agreement_values.AT_ONCE", 50)
     monkeypatch.setenv("AUDIT_JOBS", "1")
 

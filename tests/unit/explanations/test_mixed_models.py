@@ -9,7 +9,11 @@ import polars as pl
 import pytest
 
 from audit.base.errors import InputError
-from audit.explanations.importance.mixed_models import MixedModel, fit_mixed_model, mixed_model_data
+from audit.explanations.importance.model_comparison import (
+    MixedModel,
+    fit_mixed_model,
+    mixed_model_data,
+)
 from fixtures.compared_models import KINDS, rows
 
 

@@ -6,8 +6,12 @@ import polars as pl
 import pytest
 
 from audit.base.errors import InputError
-from audit.explanations.importance.mixed_models import fit_mixed_model, mixed_model_data
-from audit.explanations.importance.model_comparison import COMPARISON, compare_models
+from audit.explanations.importance.model_comparison import (
+    COMPARISON,
+    compare_models,
+    fit_mixed_model,
+    mixed_model_data,
+)
 from fixtures.compared_models import rows as rows_of_models
 
 pytest.importorskip("statsmodels")

@@ -26,11 +26,12 @@ from reports.words.table_specs import (
     optional_table,
     pivoted,
     shares,
+    spans,
     table,
     texts,
     written,
 )
-from reports.words.words import STATUS, percent
+from reports.words.words import STATUS, number, percent
 
 ROW: dict[str, Any] = {
     "name": "a_b", "node": "C1", "title": None, "status": "fail", "n": 1200,
@@ -52,6 +53,10 @@ KINDS = [
     (shares("Share"), "25.0%", "withheld"),
     (chances("q-value", "q"), "below 0.0001", "withheld"),
     (intervals(), "0.125 to 0.500", "withheld"),
+    (spans("95% interval"), "12.5% to 50.0%", "withheld"),
+    (spans("95% interval", number), "0.12 to 0.5", "withheld"),
+    (texts("Name", lambda row: row["name"]), "a_b", "–"),
+    (numbers("Instances", lambda row: row["n"]), "1,200", "withheld"),
     (interval_below(shares("Share")), Ranged("25.0%", "12.5% to 50.0%"), "withheld"),
     (interval_beside(decimals("Share", "share")), "0.250 (0.125 to 0.500)", "withheld"),
     (written("Sum", lambda row: str((row["n"] or 0) + 1)), "1201", "1"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit.base.dag import Aggregation
+from audit.base.choices import Aggregation
 from audit.base.errors import InputError
 from audit.data.dataset import LabelDataset
 from audit.data.instance_tree import InstanceTree

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError, PolicyError
+from audit.base.source_date import judging_date
 from audit.checks import CHECKS, ON_WAIVERS
-from audit.checks.judging import FREE, judged, judging_date, rejudged
+from audit.checks.judging import FREE, judged, rejudged
 from audit.data.dataset import LabelDataset
 from audit.disclosure import Quantity, count, derived
 from audit.hierarchies.hierarchy import Hierarchy

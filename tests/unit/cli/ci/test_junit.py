@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 from xml.etree import ElementTree
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given
 from audit.base.errors import InputError
 from audit.cli.ci.junit import junit_bytes, refuse_no_file, write_junit
 from audit.cli.ci.outcomes import Case, Outcome, Statement, of_audit, of_comparison
-from audit.cli.options import FailOn
+from audit.cli.options import Severity
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs
@@ -49,11 +50,11 @@ def test_every_case_says_its_state_and_its_sentences(outcome: Outcome) -> None:
             )
 
 
-@pytest.mark.parametrize("fail_on", FailOn)
-def test_a_case_fails_as_the_exit_status_says(fail_on: FailOn) -> None:
+@pytest.mark.parametrize("fail_on", get_args(Severity))
+def test_a_case_fails_as_the_exit_status_says(fail_on: Severity) -> None:
     shared = rich_result().shared()
     outcome = of_audit("run", shared, fail_on)
-    failing = {"fail"} | ({"warn"} if fail_on is FailOn.warning else set())
+    failing = {"fail"} | ({"warn"} if fail_on == "warning" else set())
 
     assert broken_rules(junit_bytes(outcome)) == []
     for check, case in zip(shared["checks"], outcome.cases, strict=True):
@@ -69,7 +70,7 @@ def test_sentences_are_those_of_the_shared_view_without_the_waived(
     result: Callable[[], AuditResult],
 ) -> None:
     shared = result().shared()
-    outcome = of_audit("run", shared, FailOn.never)
+    outcome = of_audit("run", shared, "never")
     findings = [f for check in shared["checks"] for f in check["findings"] if f["waiver"] is None]
 
     told = [
@@ -88,9 +89,7 @@ def test_a_finding_to_be_fixed_says_who_fixes_it() -> None:
     promise = {"owner": "Ward 7", "reason": "Ask.", "expires": "2031-01-01"}
     check["findings"][0]["to_fix"] = promise
     told = [
-        one.sentence
-        for case in of_audit("run", shared, FailOn.never).cases
-        for one in case.statements
+        one.sentence for case in of_audit("run", shared, "never").cases for one in case.statements
     ]
 
     statement = check["findings"][0]["statement"]
@@ -98,7 +97,7 @@ def test_a_finding_to_be_fixed_says_who_fixes_it() -> None:
 
 
 def test_a_report_that_failed_is_a_case() -> None:
-    outcome = of_audit("run", rich_result().shared(), FailOn.never, [ValueError("no font")])
+    outcome = of_audit("run", rich_result().shared(), "never", [ValueError("no font")])
 
     assert outcome.cases[-1].state == "crashed"
     assert outcome.cases[-1].statements == (Statement("error", "no font"),)

@@ -11,9 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.entailment.content import min_hash
-from audit.entailment.content.min_hash import SHINGLE, miss_rate, shingles_of, similar_pairs
-from audit.entailment.content.near_duplicates import near_duplicates
+from audit.entailment.content.near_duplicates import (
+    ROWS,
+    SHINGLE,
+    _signatures,
+    miss_rate,
+    near_duplicates,
+    shingles_of,
+    similar_pairs,
+)
 from audit.entailment.dataset import NOUN
 from fixtures.entailed_release import stated
 from fixtures.entailment_world.world import clean_world
@@ -79,10 +85,10 @@ def test_similar_pairs_are_missed_as_seldom_as_the_closed_form_says() -> None:
     """At a low number of bands misses are frequent enough to be counted."""
     texts = variants(1_500, random.Random(3))
     exact = [jaccard(*texts[at : at + 2]) for at in range(0, len(texts), 2)]
-    bands = min_hash._signatures(shingles_of(texts))
+    bands = _signatures(shingles_of(texts))
     met = (bands[::2] == bands[1::2]).mean(axis=1)
 
-    expected = np.array(exact) ** min_hash.ROWS
+    expected = np.array(exact) ** ROWS
     assert abs(met.mean() - expected.mean()) < 5 * met.std() / np.sqrt(len(met))
     found = {tuple(pair) for pair in similar_pairs(shingles_of(texts), 0.75)[0].tolist()}
     wanted = {(2 * n, 2 * n + 1) for n, one in enumerate(exact) if one >= 0.75}

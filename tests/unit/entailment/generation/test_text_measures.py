@@ -10,8 +10,7 @@ from nltk.stem.porter import PorterStemmer
 from nltk.translate.bleu_score import brevity_penalty, closest_ref_length, modified_precision
 
 from audit.entailment.generation.bleu import bleu_counts, bleu_measures
-from audit.entailment.generation.porter import stem
-from audit.entailment.generation.rouge import rouge
+from audit.entailment.generation.rouge import rouge, stem
 from audit.entailment.generation.tokens import bleu_words, rouge_words
 
 ENDINGS = (

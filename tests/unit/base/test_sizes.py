@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError
-from audit.cli.sizes import size_of
+from audit.base.limits import size_of
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,170 @@
+"""The options of commands, made from how parameters and fields of settings are declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache, partial
+from inspect import Parameter, Signature, signature
+from typing import Any, get_args, get_origin, get_type_hints
+
+import typer
+
+from audit.base.errors import InputError
+from audit.base.settings import Argument, Option
+from audit.cli.output import user_mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An option of a command.
+
+    Args:
+        group: Parameter whose fields it is one of; empty for a parameter of its own.
+        field: The field or parameter that it states.
+        kind: Type of that.
+        default: What that is if the option is not given; MISSING if it must be.
+        option: How it is stated.
+    """
+
+    group: str
+    field: str
+    kind: Any
+    default: Any
+    option: Option
+
+    @property
+    def name(self) -> str:
+        """Name among the options of the command."""
+        return self.option.sets or self.field
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is MISSING
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The option as typed, and the one that negates it."""
+        if self.option.flag:
+            return tuple(self.option.flag.split("/"))
+        dashed = self.name.replace("_", "-")
+        negated = (f"--no-{dashed}",) if self.default is True else ()
+        return (f"--{dashed}", *negated)
+
+    def parameter(self) -> Parameter:
+        """The parameter of a Typer command."""
+        stated = self.option
+        kind = stated.typed or self.kind
+        default = ... if self.required else self.default
+        if stated.sets:
+            kind, default = bool, False
+        elif get_origin(kind) is tuple:
+            kind = list[get_args(kind)[0]]  # type: ignore[misc]
+        if not self.required and (stated.typed or get_origin(kind) is list):
+            kind, default = kind | None, None
+        make: Callable[..., Any] = partial(typer.Option, default, "/".join(self.flags))
+        if isinstance(stated, Argument):
+            make = partial(typer.Argument, default)
+        info = make(
+            help=stated.help,
+            metavar=stated.metavar,
+            rich_help_panel=stated.panel,
+            min=stated.least,
+            max=stated.most,
+        )
+        return Parameter(self.name, Parameter.KEYWORD_ONLY, annotation=kind, default=info)
+
+    def value(self, given: Any) -> Any:
+        """What a given option makes of its field; None if it was not given."""
+        if given is None or given == []:
+            return None
+        if self.option.sets:
+            return self.option.sets if given else None
+        if self.option.parse:
+            return self.option.parse(given)
+        return tuple(given) if isinstance(given, list) else given
+
+
+def options_of(command: Callable[..., None]) -> tuple[Declared, ...]:
+    """The options of a command, in the order of ``--help``."""
+    parameters = signature(command).parameters
+    groups = _groups(command)
+    own = {n: MISSING if p.default is p.empty else p.default for n, p in parameters.items()}
+    alone = _declared("", command, own)
+    found: list[Declared] = []
+    for name in parameters:
+        if name in groups:
+            found += _declared(name, groups[name], _defaults(groups[name], own[name]))
+        else:
+            found += [one for one in alone if one.field == name]
+    for one in [one for one in found if one.option.after]:
+        names = [other.name for other in found if other is not one]
+        if one.option.after in names:
+            found.remove(one)
+            found.insert(names.index(one.option.after) + 1, one)
+    return tuple(found)
+
+
+def _defaults(group: Any, stated: Any) -> dict[str, Any]:
+    """Values of the fields of a group where they are not given, as its default says, if any."""
+    if stated is not MISSING:
+        return {field.name: getattr(stated, field.name) for field in fields(group)}
+    return {
+        field.name: field.default if field.default_factory is MISSING else None
+        for field in fields(group)
+    }
+
+
+def _declared(group: str, owner: Any, defaults: Mapping[str, Any]) -> list[Declared]:
+    hints = _hints(owner)
+    return [
+        Declared(group, name, get_args(hints[name])[0], default, stated)
+        for name, default in defaults.items()
+        for stated in getattr(hints[name], "__metadata__", ())
+        if isinstance(stated, Option)
+    ]
+
+
+@cache
+def _hints(owner: Any) -> Mapping[str, Any]:
+    """Types of parameters or fields with what is written beside them; evaluated once."""
+    return get_type_hints(owner, include_extras=True)
+
+
+def _groups(command: Callable[..., None]) -> dict[str, Any]:
+    return {name: kind for name, kind in _hints(command).items() if is_dataclass(kind)}
+
+
+def declared(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as Typer takes it, with the options that its parameters declare.
+
+    Args:
+        command: Function whose parameters are annotated with an `Option`, or are dataclasses with
+            such fields. User errors that it raises become messages.
+    """
+    options = options_of(command)
+
+    def run(**given: Any) -> None:
+        with user_mistakes():
+            command(**_arguments(command, options, given))
+
+    run.__dict__["__signature__"] = Signature([one.parameter() for one in options])
+    run.__doc__ = command.__doc__
+    return run
+
+
+def _arguments(
+    command: Callable[..., None], options: tuple[Declared, ...], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    groups = _groups(command)
+    values: dict[str, dict[str, Any]] = {name: {} for name in ("", *groups)}
+    for one in options:
+        value = one.value(given[one.name])
+        if value is None:
+            continue
+        if one.field in values[one.group]:
+            flags = [f"--{other.name}" for other in options if other.field == one.field]
+            raise InputError(f"{' or '.join(flags)} may be given", found="both")
+        values[one.group][one.field] = value
+    return values[""] | {name: group(**values[name]) for name, group in groups.items()}

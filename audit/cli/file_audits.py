@@ -1,0 +1,111 @@
+"""``audit explanations`` and ``audit concepts``: a file is audited, and its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from audit.base.errors import InputError
+from audit.base.settings import INPUT, Option
+from audit.cli.new_run import make_run
+from audit.cli.options import KeepInstances, NewRun
+from audit.concepts.settings import Testing
+from audit.explanations.settings import Explaining
+from audit.runs.settings import (
+    DanglingEdges,
+    FormatName,
+    InstanceColumn,
+    LabelColumn,
+    MinCell,
+    PolicyFile,
+    PredictionsFile,
+    Seed,
+    Settings,
+    Title,
+)
+
+_EXPLANATIONS = NewRun(out=Path("explanations-run"))
+_CONCEPTS = NewRun(out=Path("concepts-run"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What findings are judged by, and what the reports are called."""
+
+    policy: PolicyFile = None
+    min_cell: MinCell = None
+    seed: Seed = 0
+    title: Title = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenLabels:
+    """A dataset of labels, where there is another file that has labels too."""
+
+    hierarchy: Annotated[
+        str | None, Option("Hierarchy of the labels; without one, all are below one root.", INPUT)
+    ] = None
+    dangling: DanglingEdges = None
+    labels: Annotated[Path | None, Option("Dataset of the labels, audited too.", INPUT)] = None
+    format: FormatName = None
+    id: InstanceColumn = None
+    label: LabelColumn = None
+
+    def settings(self, file: Path, alone: str, **of_labels: object) -> Mapping[str, Any]:
+        """What `Settings` say of the data.
+
+        Args:
+            file: The other file, which is the dataset where no labels are given.
+            alone: Format of a dataset of its labels alone.
+            of_labels: Further options of the dataset of labels, by name.
+
+        Raises:
+            InputError: If there are options of labels and no labels, or labels and no hierarchy.
+        """
+        from audit.measure.labels_alone import FLAT
+
+        of_labels = {"format": self.format, "id": self.id, "label": self.label, **of_labels}
+        given = [f"--{name}" for name, value in of_labels.items() if value is not None]
+        if self.labels is None and given:
+            raise InputError(f"{', '.join(given)} goes with --labels", found="no dataset")
+        if self.labels is not None and self.hierarchy is None:
+            raise InputError("--labels goes with --hierarchy", found="no hierarchy")
+        return of_labels | {
+            "dataset": str(self.labels or file),
+            "hierarchy": self.hierarchy or FLAT,
+            "format": self.format if self.labels else alone,
+            "dangling": self.dangling,
+        }
+
+
+def explanations(
+    labels: GivenLabels,
+    explaining: Explaining,
+    judged: Judged,
+    output: NewRun = _EXPLANATIONS,
+    keep_instances: KeepInstances = False,
+) -> None:
+    """Audit a model's explanations: their agreement with people and with each other."""
+    from audit.explanations.analysis import Explanations
+
+    data = labels.settings(explaining.attributions, Explanations.format)
+    settings = Settings(**data, **vars(judged), analyses={Explanations.name: explaining})
+    make_run(settings, output, command="explanations", keep_instances=keep_instances)
+
+
+def concepts(
+    labels: GivenLabels,
+    testing: Testing,
+    *,
+    predictions: PredictionsFile = None,
+    judged: Judged,
+    output: NewRun = _CONCEPTS,
+) -> None:
+    """Test whether a model's representations hold the concepts of its labels."""
+    from audit.concepts.analysis import Concepts
+
+    data = labels.settings(testing.representations, Concepts.format, predictions=predictions)
+    settings = Settings(**data, **vars(judged), analyses={Concepts.name: testing})
+    make_run(settings, output, command="concepts")

@@ -1,0 +1,97 @@
+"""What commands that make no run show in a terminal: verdicts, cases, a history, preferences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from audit.base.plurals import counted
+from audit.cli.terminal.tables import STYLE, filled, one_line, status_word, table
+
+if TYPE_CHECKING:
+    from audit.alignment.preference import PreferenceResult
+    from audit.runs.case_lists import Listed
+    from audit.runs.verify import Verdict
+
+_KINDS = ("new", "gone", "persisting")
+_UNSURE = {"appeared": "listed now", "disappeared": "no longer listed"}
+"""What is shown only where there is any: the other run may know the finding without listing it."""
+
+
+def verdict_table(found: Sequence[Verdict]) -> Table:
+    """Table of verification outcomes."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", no_wrap=True)
+    table.add_column("checked", no_wrap=True)
+    table.add_column("detail", overflow="fold")
+    for verdict in found:
+        table.add_row(status_word(verdict.outcome), verdict.name, Text(one_line(verdict.detail)))
+    return table
+
+
+def case_summary(findings: Iterable[Listed]) -> Group:
+    """Findings with their numbers of cases; ids are on lines of their own."""
+    parts: list[RenderableType] = []
+    for one in findings:
+        many = f"  {counted(one.cases, 'cases')}"
+        parts.append(Text.assemble((one.severity, STYLE[one.severity]), f"  {one.check}{many}"))
+        parts.append(Text(f"  {one_line(one.id)}", no_wrap=True, overflow="ignore"))
+        parts.append(Padding(Text(one_line(one.statement)), (0, 0, 0, 2)))
+    return Group(*parts or [Text("No check has found anything.")])
+
+
+def history_summary(history: Mapping[str, Any]) -> Group:
+    """Summary of a history: its runs, and what became of the findings from each to the next."""
+    steps = {step["to"]: step for step in history["steps"]}
+    unsure = [kind for kind in _UNSURE if any(step[kind] for step in steps.values())]
+    kinds = (*_KINDS, *unsure)
+    rows = [
+        (
+            str(run["run"]),
+            run["name"],
+            "–" if run["started"] is None else run["started"][:10],
+            f"{run['instances']:,}",
+            *(str(steps[run["run"]][kind]) if run["run"] in steps else "–" for kind in kinds),
+        )
+        for run in history["runs"]
+    ]
+    order = "in the order of their times"
+    if history["order"] == "named":
+        order = "in the order in which they are named"
+    headings = ("run", "folder", "day", "instances", *_KINDS, *(_UNSURE[kind] for kind in unsure))
+    heading = Text(f"{counted(len(rows), 'runs')} {order}")
+    return Group(heading, filled(table(*headings, right=len(kinds) + 1), rows))
+
+
+def preference_summary(result: PreferenceResult) -> Group:
+    """Summary of which answers a language model prefers."""
+    from audit.hierarchies.building import dropped_sentence
+
+    heading = Text(
+        f"{counted(result.questions, 'questions')} of {result.predicate}; {result.unscored:,} "
+        "without "
+        f"scores; {result.answers - len(result.unmapped):,} of "
+        f"{counted(result.answers, 'specific answers')} found in {result.hierarchy}; "
+        f"{counted(result.tokens, 'tokens')}"
+        + (f"; senses of {result.chosen:,} from a file" if result.chosen else "")
+        + ("; by the rules of the released code, where ties win" if result.released else "")
+    )
+    rows = [
+        (
+            row.metric,
+            "-" if row.value is None else f"{row.value:.4f}",
+            "-" if row.value is None else f"{row.low:.4f} to {row.high:.4f}",
+            f"{row.n:,}",
+            f"{row.ties:,}",
+            f"{row.left_out:,}",
+        )
+        for row in result.rows
+    ]
+    headings = ("metric", "value", "95% interval", "n", "ties", "left out")
+    dropped = [Text(dropped_sentence(**result.dropped))] if result.dropped else []
+    return Group(heading, *dropped, filled(table(*headings, right=5), rows))
