@@ -67,8 +67,7 @@ def _behaviour(behaviour: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
         "instances": shown,
         "of": behaviour["of"],
         "share": None if hidden else behaviour["instances"] / behaviour["of"],
-        "low": None if hidden else behaviour["low"],
-        "high": None if hidden else behaviour["high"],
+        **{name: None if hidden else behaviour[name] for name in ("low", "high")},
         "examples": list(behaviour["examples"]) if min_cell == 1 else [],
     }
 
@@ -182,9 +181,7 @@ def _beside(row: Mapping[str, Any], run: Record, counts: Published) -> dict[str,
     withheld = isinstance(shown_joint, str) or isinstance(shown_decided, str)
     confusions = ("confusion", "confusion_low", "confusion_high")
     return {
-        "a": row["a"],
-        "b": row["b"],
-        "relation": row["relation"],
+        **{name: row[name] for name in ("a", "b", "relation")},
         "joint": shown_joint,
         "rate": None if isinstance(shown_joint, str) else joint / run.size,
         "co_predicted": shown_decided,

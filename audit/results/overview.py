@@ -193,19 +193,16 @@ def _by_branches(pairs: Set[Pair], branch_of: Mapping[str, str | None]) -> Count
 def _branches(
     shown: Pictured, counts: Published, instances: int, between: Counter[Pair] | None
 ) -> list[dict[str, Any]]:
-    rows = [
-        (node, title, counts[carried(node)])
-        for node, title in shown.branches.select("node", "title").iter_rows()
-    ]
+    rows = shown.branches.select("node", "title").iter_rows(named=True)
+    counted = ((row, row["node"], counts[carried(row["node"])]) for row in rows)
     return _ranked(
         {
-            "node": node,
-            "title": title,
+            **row,
             "instances": count,
             "share": count / instances if isinstance(count, int) else None,
             **_excess_between(shown, node, node, between, hidden=isinstance(count, str)),
         }
-        for node, title, count in rows
+        for row, node, count in counted
     )
 
 
@@ -254,13 +251,10 @@ def _pair(row: Mapping[str, Any], counts: Published, instances: int) -> dict[str
     hidden = any(isinstance(count, str) for count in own)
     together = own[-1]
     return {
-        "a": row["a"],
-        "b": row["b"],
-        "relation": row["relation"],
+        **{name: row[name] for name in ("a", "b", "relation")},
         "instances": together,
         "share": together / instances if isinstance(together, int) else None,
-        "expected": None if hidden else row["expected"],
-        "lift": None if hidden else row["lift"],
+        **{name: None if hidden else row[name] for name in ("expected", "lift")},
     }
 
 
@@ -299,25 +293,21 @@ def _tree(shown: Pictured, edges: pl.DataFrame, counts: Published) -> list[dict[
     """The nodes nearest the root, each under its first shown parent: a tree, even on a DAG."""
     above = _parents(shown.tree, edges)
     holding = set(above.values())
-    kept = [
-        (node, title, depth, counts[carried(node)])
-        for node, title, depth in shown.tree.select("node", "title", "depth").iter_rows()
-        if isinstance(counts[carried(node)], int) or node in holding
-    ]
-    kept.sort(key=lambda row: (row[2], -least(row[3]), row[0]))
     residuals = shown.residuals.iter_rows(named=True)
     shares = {row["parent"]: _shares(row, counts)["share"] for row in residuals}
-    return [
+    rows = [
         {
             "node": node,
             "title": title,
             "parent": above.get(node),
             "depth": depth,
-            "instances": count,
+            "instances": counts[carried(node)],
             "residual_share": shares.get(node),
         }
-        for node, title, depth, count in kept
+        for node, title, depth in shown.tree.select("node", "title", "depth").iter_rows()
     ]
+    kept = [row for row in rows if isinstance(row["instances"], int) or row["node"] in holding]
+    return sorted(kept, key=lambda row: (row["depth"], -least(row["instances"]), row["node"]))
 
 
 def _parents(tree: pl.DataFrame, edges: pl.DataFrame) -> dict[str, str]:
