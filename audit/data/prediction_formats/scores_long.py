@@ -39,16 +39,12 @@ def matches(source: Source) -> bool:
 
 def _numbers(written: pl.Series, source: Source) -> pl.Series:
     """Scores as float64, null where blank."""
-    if written.dtype != pl.String:
-        return _cast(written, written, source)
-    text = written.str.strip_chars()
-    return _cast(text.replace("", None), written, source)
-
-
-def _cast(values: pl.Series, written: pl.Series, source: Source) -> pl.Series:
-    if values.dtype != pl.String and not values.dtype.is_numeric():
+    values = written
+    if written.dtype == pl.String:
+        values = written.str.strip_chars().replace("", None)
+    elif not written.dtype.is_numeric():
         raise SchemaError(
-            "the column 'score' must hold numbers", found=str(values.dtype), where=source
+            "the column 'score' must hold numbers", found=str(written.dtype), where=source
         )
     numbers = values.cast(pl.Float64, strict=False).alias("score")
     wrong = (numbers.is_null() & values.is_not_null()).arg_true()

@@ -47,7 +47,7 @@ class Frame(Source):
 
     @cached_property
     def size(self) -> int:
-        return int(self.frame.estimated_size())
+        return super().size if self.files else int(self.frame.estimated_size())
 
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:

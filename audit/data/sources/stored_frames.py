@@ -38,10 +38,6 @@ class Sheet(Frame):
     def digest(self) -> str:
         return sha256_of(self.path)
 
-    @cached_property
-    def size(self) -> int:
-        return self.path.stat().st_size
-
 
 def _sheet_of(path: Path) -> pl.DataFrame:
     require_package("fastexcel", "to read a workbook")
@@ -96,10 +92,6 @@ class SavedDataset(Frame):
     def digest(self) -> str:
         digests = "".join(map(sha256_of, self.files))
         return hashlib.sha256(digests.encode()).hexdigest()
-
-    @cached_property
-    def size(self) -> int:
-        return sum(path.stat().st_size for path in self.files)
 
 
 def _dataset_of(folder: Path) -> pl.DataFrame:
