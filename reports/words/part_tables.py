@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from reports.words.words import capitalised
+
 
 class Described(NamedTuple):
     """A table in words.
@@ -163,5 +165,4 @@ def heading(column: str) -> str:
         return HEADINGS[column]
     first, _, last = column.rpartition("_")
     text = f"{first}, {ENDINGS[last]}" if first and last in ENDINGS else column
-    text = text.replace("_", " ")
-    return text[:1].upper() + text[1:]
+    return capitalised(text.replace("_", " "))

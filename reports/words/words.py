@@ -299,6 +299,15 @@ def listed(items: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
+def capitalised(text: str) -> str:
+    """A text with a capital at its beginning, and everything behind it as it is.
+
+    >>> capitalised("mean of nodes with ICD codes")
+    'Mean of nodes with ICD codes'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def first_of(clauses: Sequence[str]) -> str:
     """The first six clauses of a text alternative, and how many others its table has.
 

@@ -19,7 +19,7 @@ from reports.words.concept_words import (
 from reports.words.parts import Badge, Judged, Named, Table
 from reports.words.shown_numbers import UNDEFINED, Row, Rows, missing, plain, with_interval
 from reports.words.table_specs import across, optional_table, table, texts
-from reports.words.words import counted, listed, number
+from reports.words.words import capitalised, counted, listed, number
 
 KEYS = ("test", "dimension", "seen", "ablation", "probe")
 BY_DIMENSION = (TOKEN, MODULAR, CAUSAL)
@@ -153,7 +153,7 @@ def _by_dimension(rows: Rows) -> str:
     by_seen = {seen: [row for row in rows if row["seen"] == seen] for seen in SEEN}
     outcomes = [f"with {SEEN[seen]} seen, {_passing(own)}" for seen, own in by_seen.items() if own]
     text = "; ".join(outcomes)
-    return f"{text[:1].upper()}{text[1:]}." if text else "It was not tested."
+    return f"{capitalised(text)}." if text else "It was not tested."
 
 
 _NEITHER = {"undecided": "undecided", None: "withheld"}
@@ -233,7 +233,7 @@ def _reasons(tests: Rows) -> Table | None:
         texts("Slices seen", lambda case: listed(list(case["seen"]))),
         texts("Dimension", lambda case: listed(list(case["dimension"]))),
         texts("Verdict", lambda case: Badge(*VERDICTS[case["verdict"]])),
-        texts("Why", lambda case: f"{case['reason'][:1].upper()}{case['reason'][1:]}."),
+        texts("Why", lambda case: f"{capitalised(case['reason'])}."),
     )
 
 

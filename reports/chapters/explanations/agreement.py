@@ -22,7 +22,7 @@ from reports.words.table_specs import (
     table,
     texts,
 )
-from reports.words.words import counted
+from reports.words.words import capitalised, counted
 
 MODELS_DRAWN = 6
 """Largest number of models with pictures of their own; the others are in tables."""
@@ -175,7 +175,7 @@ def _curves(rows: Rows, id_: str, of_model: str) -> Figure | None:
         id=id_,
         title=f"Agreement by the number of tokens chosen{of_model}",
         drawing=draw(curves_spec(curves, [*map(str, ks), PEAKS])),
-        alt=f"Curves of {counted(len(curves), 'set')} of methods. {first[:1].upper()}{first[1:]}: "
+        alt=f"Curves of {counted(len(curves), 'set')} of methods. {capitalised(first)}: "
         + ", ".join(f"{plain(row, 'agreement', 2)} at {_choice(row)}" for row in own)
         + ".",
         caption="Full lines and full marks: the mean agreement where every method chooses its "

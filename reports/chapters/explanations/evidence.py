@@ -25,7 +25,7 @@ from reports.words.table_specs import (
     texts,
     written,
 )
-from reports.words.words import counted
+from reports.words.words import capitalised, counted
 
 DRAWN = 40
 """Largest number of lines of a picture; the table has all."""
@@ -224,8 +224,7 @@ def _oracles_table(rows: Rows) -> Table | None:
 
 
 def _oracle(name: str) -> str:
-    title = ORACLES[name][0].removeprefix("With ") if name in ORACLES else name
-    return f"{title[:1].upper()}{title[1:]}"
+    return capitalised(ORACLES[name][0].removeprefix("With ") if name in ORACLES else name)
 
 
 def _accuracy_table(rows: Rows) -> Table | None:

@@ -16,7 +16,7 @@ from reports.words.explanation_words import EVIDENCE, LEFT_OUT, SUBSETS
 from reports.words.parts import Chapter, Figure, Named, Table
 from reports.words.shown_numbers import names
 from reports.words.table_specs import numbers, table, texts
-from reports.words.words import number, words
+from reports.words.words import capitalised, number, words
 
 FALSE_DISCOVERIES = "false_discovery_rate"
 """The policy's threshold that q-values are held against."""
@@ -111,7 +111,7 @@ def _by(facts: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _read(facts: Mapping[str, Any]) -> Table:
     left_out = [
-        {"what": Named(_sentence(words(name, LEFT_OUT)), name), "rows": rows}
+        {"what": Named(capitalised(words(name, LEFT_OUT)), name), "rows": rows}
         for name, rows in facts["left_out"].items()
     ]
     return table(
@@ -125,7 +125,3 @@ def _read(facts: Mapping[str, Any]) -> Table:
         texts("What", "what"),
         numbers("Number", "rows"),
     )
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -25,7 +25,7 @@ from reports.words.table_specs import (
     pivoted,
     table,
 )
-from reports.words.words import counted, more_in_table, number
+from reports.words.words import capitalised, counted, more_in_table, number
 
 DRAWN = 20
 """Largest number of nodes in the picture."""
@@ -49,11 +49,11 @@ def where(explanations: Mapping[str, Rows], rate: float) -> Chapter | None:
     main = next((name for name, own in of.items() if ranked(own)), None)
     if main is None:
         return None
-    tested, several, model = ranked(of[main]), several_models(of[main]), models(of[main])
+    tested = [_on_scale(row) for row in ranked(of[main])]
+    several, model = several_models(of[main]), models(of[main])
     others = {name: own for name, own in of.items() if name != main and own}
-    behind = _table(main, tested, model)
     return chapter(
-        [_figure(main, tested, several, behind, rate)],
+        [_figure(main, tested, several, _table(main, tested, model), rate)],
         [_other_measures(tested[:DRAWN], others, model)],
     )
 
@@ -75,12 +75,12 @@ def _clear(row: Row) -> float:
     return -1.0 if low is None or high is None else float(max(low, -high))
 
 
-def shown(measure: str, row: Row) -> dict[str, float | None]:
-    """The numbers of a node on the scale that they are shown on: Delta-A before the transform."""
-    ends = {name: row[name] for name in ("mean", "low", "high", "rest")}
-    if measure != ALIGNMENT:
-        return ends
-    return {name: None if value is None else tanh(value) for name, value in ends.items()}
+def _on_scale(row: Row) -> Row:
+    """The node with its numbers as they are shown: Delta-A before the transform."""
+    if row["measure"] != ALIGNMENT:
+        return row
+    known = [name for name in ("mean", "low", "high", "rest") if row[name] is not None]
+    return {**row, **{name: tanh(row[name]) for name in known}}
 
 
 def _figure(measure: str, tested: Rows, several: bool, behind: Table, rate: float) -> Figure:
@@ -91,12 +91,12 @@ def _figure(measure: str, tested: Rows, several: bool, behind: Table, rate: floa
     return Figure(
         id="explained-nodes",
         title=f"Where the reasons differ from the rest: {title.lower()} by node",
-        drawing=draw(means_spec([_line(measure, row, several) for row in lines], title, left=290)),
+        drawing=draw(means_spec([_line(row, several) for row in lines], title, left=290)),
         alt=f"Dot plot of {counted(len(lines), 'node')}: the lowest, {_name(least, several)}, has "
-        f"{_mean(measure, least)} where the rest has {_rest(measure, least)}; the last, "
-        f"{_name(most, several)}, {_mean(measure, most)} where the rest has "
-        f"{_rest(measure, most)}.",
-        caption=f"{meaning[:1].upper()}{meaning[1:]}. A dot is the mean over the examples "
+        f"{plain(least, 'mean', 2)} where the rest has {plain(least, 'rest', 2)}; the last, "
+        f"{_name(most, several)}, {plain(most, 'mean', 2)} where the rest has "
+        f"{plain(most, 'rest', 2)}.",
+        caption=f"{capitalised(meaning)}. A dot is the mean over the examples "
         "labelled at or below the node, over all methods; the ring, that of all other "
         "examples. The nodes with the most certain difference from the rest are drawn, "
         "those furthest below the rest first; of nodes with the same examples, the most "
@@ -113,30 +113,20 @@ def _figure(measure: str, tested: Rows, several: bool, behind: Table, rate: floa
     )
 
 
-def _line(measure: str, row: Row, several: bool) -> dict[str, object]:
-    numbers = shown(measure, row)
+def _line(row: Row, several: bool) -> dict[str, object]:
     title = node_label(row["node"], row["title"], 28 if several else 42)
-    label = f"{line_label(row['model'], 12)} · {title}" if several else title
     return {
-        "label": label,
-        "value": numbers["mean"],
-        **bounds(numbers),
-        "beside": numbers["rest"],
-        "counts": f"{_mean(measure, row)} on {count(row, 'instances')}",
+        "label": f"{line_label(row['model'], 12)} · {title}" if several else title,
+        "value": row["mean"],
+        **bounds(row),
+        "beside": row["rest"],
+        "counts": f"{plain(row, 'mean', 2)} on {count(row, 'instances')}",
     }
 
 
 def _name(row: Row, several: bool) -> str:
     node = Node(row["node"], row["title"] or "").text
     return f"{node} of {row['model']}" if several else node
-
-
-def _mean(measure: str, row: Row) -> str:
-    return plain(shown(measure, row), "mean", 2)
-
-
-def _rest(measure: str, row: Row) -> str:
-    return plain(shown(measure, row), "rest", 2)
 
 
 def _table(measure: str, tested: Rows, model: Spec | None) -> Table:
@@ -149,7 +139,7 @@ def _table(measure: str, tested: Rows, model: Spec | None) -> Table:
     return table(
         "explained-nodes-numbers",
         f"{MEASURES[measure][0]} by node, the surest difference first{left_out}",
-        [{**row, **shown(measure, row)} for row in listed],
+        listed,
         nodes("Node"),
         model,
         interval_beside(decimals("Below it", "mean")),
