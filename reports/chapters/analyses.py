@@ -45,6 +45,9 @@ class Chapters:
         alone: How these are called.
         fixed: Thresholds that are part of its methods.
         tables: Its tables in words.
+        record: What a row of its tables with an id is about, if that has a page of its own; empty
+            where the ids are of instances.
+        node: Column of its tables that says which node of the hierarchy a row is about.
         evidence: Names of evidence of its checks, in words.
         sentence: A further sentence of the verdict on a shared view; empty without one.
     """
@@ -57,6 +60,8 @@ class Chapters:
     alone: LabelsAlone
     fixed: tuple[Fixed, ...]
     tables: Groups
+    record: str = ""
+    node: str = "node"
     evidence: Mapping[str, str] = field(default_factory=dict)
     sentence: Callable[[Mapping[str, Any]], str] = lambda shared: ""
 
@@ -132,7 +137,9 @@ CHAPTERS = (
         ),
         OF_ENTAILMENT,
         ENTAILMENT,
-        OF_TUPLES,
+        record="tuple",
+        node="relation",
+        evidence=OF_TUPLES,
     ),
 )
 """By the names of analyses; one that is not among them is shown with plain tables."""

@@ -1,4 +1,4 @@
-"""Explanations, concepts and tuples: the chapters of the report, and every table behind them."""
+"""Analyses: the chapters of the report on them, and every table behind these."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from reports.chapters.analyses import OF_NAME
 from reports.chapters.sections import sections
 from reports.words.part_tables import Described, Groups, heading
 
+RECORDS = {part: one.record for part, one in OF_NAME.items() if one.record}
+"""What a row with an id is about, by the analysis whose records have pages of their own."""
 NODES = ("node", "parent", "sibling", "folded_into")
 """Columns that name nodes."""
 TEXTS_OF_RECORDS = "tokens"
@@ -84,25 +86,26 @@ def show_table(part: str, site: Site, request: Request) -> Response:
     )
 
 
-def show_tuple(site: Site, request: Request) -> Response:
-    """All that the tables say of one tuple."""
-    if "entailment" in site.run.shared and not site.run.in_full:
+def show_record(part: str, site: Site, request: Request) -> Response:
+    """All that the tables say of one record, such as a tuple."""
+    record = RECORDS[part]
+    if site.has(part) and not site.run.in_full:
         raise NotThereError(WITHHELD)
     wanted = parameters(request).get("id", "")
-    tables = site.run.tables("entailment")
+    tables = site.run.tables(part)
     query = TableQuery({"id": wanted})
     sheets = [
-        _sheet(site, request, "entailment", name, query)
+        _sheet(site, request, part, name, query)
         for name, table in tables.items()
         if "id" in table.columns and table.page(query, Span(0, 0)).total
     ]
     if not sheets:
-        raise NotThereError(f"No table says anything of a tuple {wanted}.")
+        raise NotThereError(f"No table says anything of a {record} {wanted}.")
     return site.page(
         request,
         "tuple",
-        f"Tuple {wanted}",
-        crumbs=[(site.parts["entailment"], "/entailment")],
+        f"{record.capitalize()} {wanted}",
+        crumbs=[(site.parts[part], path_of(part))],
         sheets=sheets,
         instance=_instance_address(site, wanted),
     )
@@ -119,7 +122,7 @@ def said_of(site: Site, node: str) -> Sequence[Row]:
         }
         for part in site.parts
         for name, table in site.run.tables(part).items()
-        if (column := "relation" if part == "entailment" else "node") in table.columns
+        if (column := _node_of(part)) in table.columns
         if (rows := table.page(TableQuery({column: node}), Span(0, 0)).total)
     ]
 
@@ -149,10 +152,14 @@ def columns_of(site: Site, part: str, name: str) -> tuple[Column, ...]:
 
 
 def _column(part: str, name: str, values: Values) -> Column:
-    if part != "entailment" and name in NODES and values == "text":
+    if _node_of(part) in NODES and name in NODES and values == "text":
         return Column(name, heading(name), "node", title=f"{name}_title")
-    called = "Tuple" if part == "entailment" and name == "id" else heading(name)
-    return Column(name, called, KINDS[values])
+    called = (RECORDS.get(part) if name == "id" else None) or name
+    return Column(name, heading(called), KINDS[values])
+
+
+def _node_of(part: str) -> str:
+    return OF_NAME[part].node if part in OF_NAME else NODES[0]
 
 
 def _sheet(site: Site, request: Request, part: str, name: str, query: TableQuery) -> Sheet:
@@ -180,9 +187,10 @@ def _with_links(
         if column.kind == "node":
             led[column.title] = site.run.title(value) if value is not None else ""
         elif column.name == "id":
+            record = RECORDS.get(part)
             led["id_address"] = (
-                address("/entailment/tuple", id=value)
-                if part == "entailment"
+                address(f"{path_of(part)}/{record}", id=value)
+                if record
                 else _instance_address(site, value)
             )
         elif column.name == "finding" and value in findings:
@@ -250,7 +258,7 @@ def _of_other(
 
 
 PAGES: Mapping[str, View] = {
-    "/entailment/tuple": show_tuple,
+    **{f"{path_of(part)}/{one}": partial(show_record, part) for part, one in RECORDS.items()},
     **{path_of(part): partial(show, part) for part in OF_NAME},
     **{f"{path_of(part)}/{{table}}": partial(show_table, part) for part in OF_NAME},
     f"/{OTHERS}/{{part}}": partial(_of_other, show),
