@@ -9,10 +9,10 @@ if ! command -v "$python" >/dev/null 2>&1; then
     echo "Error: $python is not there. Install Python 3.11 or newer, or name one: make PYTHON=python3.12 ..." >&2
     exit 2
 fi
-if ! "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'; then
-    echo "Error: Python 3.11, 3.12 or 3.13 is required; $python is $("$python" -V 2>&1)." >&2
-    echo "Hint: on Debian 12 or Ubuntu 24.04: sudo apt-get install -y python3; on macOS: brew install python@3.13" >&2
-    echo "      then name it: make PYTHON=python3.13 ..." >&2
+if ! "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))'; then
+    echo "Error: Python 3.11, 3.12, 3.13 or 3.14 is required; $python is $("$python" -V 2>&1)." >&2
+    echo "Hint: on Debian 12 or Ubuntu 24.04: sudo apt-get install -y python3; on macOS: brew install python@3.14" >&2
+    echo "      then name it: make PYTHON=python3.14 ..." >&2
     exit 2
 fi
 if ! "$python" -c 'import venv; from ensurepip import version' >/dev/null 2>&1; then

@@ -15,6 +15,7 @@ from typer import testing
 
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.once import filled_once
+from fixtures.passed_tests import ButPassed, NotePassed
 from fixtures.toy import EDGES, toy
 
 # Commands say more where GitHub runs them; tests that want it say so.
@@ -44,6 +45,19 @@ settings.register_profile(
 )
 settings.register_profile("few", settings.get_profile("same"), max_examples=10)
 settings.load_profile("same")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--note-passed", metavar="FILE", help="write which tests passed")
+    parser.addoption("--but-passed", metavar="FILE", help="leave out most that passed before")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    note, passed = (config.getoption(name) for name in ("--note-passed", "--but-passed"))
+    if note and not hasattr(config, "workerinput"):  # workers report to the process that has none
+        config.pluginmanager.register(NotePassed(Path(note)))
+    if passed:
+        config.pluginmanager.register(ButPassed(Path(passed)))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,7 +15,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "PYTEST_ARGS")
 """What `make` tells a `make` below it."""
+WHAT = ("quick", "slow", "skipped", "example")
 TESTS = """\
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +33,12 @@ def test_quick():
 @pytest.mark.slow
 def test_slow():
     print("\\nran slow")
+
+
+def test_skipped():
+    if "EXTRAS" not in os.environ:
+        pytest.skip("needs an extra")
+    print("\\nran skipped")
 
 
 @examples(40)
@@ -51,10 +60,10 @@ def pytest_of(target: str) -> list[str]:
     return shlex.split(given)
 
 
-def ran(target: str, folder: Path) -> dict[str, int]:
+def ran(target: str, folder: Path, *more: str) -> dict[str, int]:
     """How many quick and slow tests, and examples of a law, a target runs."""
     (folder / "test_three.py").write_text(TESTS, "utf-8")
-    options = ["-p", "tests.conftest", *pytest_of(target), "--numprocesses=0", "-s"]
+    options = ["-p", "tests.conftest", *pytest_of(target), "--numprocesses=0", "-s", *more]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, str(folder / "test_three.py")],
         cwd=ROOT,
@@ -63,7 +72,7 @@ def ran(target: str, folder: Path) -> dict[str, int]:
         check=True,
     )
     lines = done.stdout.splitlines()
-    return {what: lines.count(f"ran {what}") for what in ("quick", "slow", "example")}
+    return {what: lines.count(f"ran {what}") for what in WHAT}
 
 
 def test_the_slow_ones_are_left_out_of_make_test_alone(tmp_path: Path) -> None:
@@ -74,9 +83,24 @@ def test_the_slow_ones_are_left_out_of_make_test_alone(tmp_path: Path) -> None:
     assert (some["example"], every["example"]) == (8, 40)
 
 
+@pytest.mark.parametrize("processes", [0, 2])
+def test_what_passed_without_the_extras_is_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
+) -> None:
+    passed = str(tmp_path / "passed.json")
+    ran("test", tmp_path, "--note-passed", passed, f"--numprocesses={processes}")
+    monkeypatch.setenv("EXTRAS", "installed")
+    rest = ran("test-all", tmp_path, "--but-passed", passed)
+
+    assert rest == {"quick": 0, "slow": 1, "skipped": 1, "example": 40}
+
+
 def test_ci_runs_every_test() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
+    lines = script.splitlines()
 
-    assert "make test-all" in script.splitlines(), "at the start of a line: on no condition"
-    assert "set -euo pipefail" in script.splitlines()
+    plain = lines.index("make test PYTEST_ARGS=--note-passed=.passed.json")
+    rest = lines.index("make test-all PYTEST_ARGS=--but-passed=.passed.json")
+    assert lines.index("make demo") < plain < script[: script.index("[fast")].count("\n") < rest
+    assert "set -euo pipefail" in lines
     assert "PYTEST_ADDOPTS" not in script

@@ -70,6 +70,7 @@ def node_results(
     placed = agreement.units.select("unit", *_UNIT).join(units, on=_UNIT, maintain_order="left")
     table = pl.concat(
         [
+            pl.DataFrame(schema=NODE_RESULTS),
             _by_node(own, _of_rows(own["row"], alignment, plausibility, faithful), hierarchy),
             _by_node(placed.drop("target", "seed"), _of_units(agreement, placed), hierarchy),
         ],

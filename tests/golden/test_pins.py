@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
-import polars.selectors as cs
 import pytest
 
 from fixtures.analysis_runs import (
@@ -16,14 +12,11 @@ from fixtures.analysis_runs import (
     write_entailment_run,
     write_explanation_runs,
 )
+from fixtures.digests import digests
 from fixtures.sample_runs import RELEASE_1, RELEASE_2, run_command
 
 pytestmark = pytest.mark.slow
 
-DIGITS = 9
-"""Significant digits of a float that every version of a library agrees on."""
-KEPT = "variance_kept"
-"""A share that is next to none, and rounded to as many decimals: processors differ in the rest."""
 COLUMNS = ("--format", "long", "--id", "HADM_ID", "--label", "ICD9_CODE")
 LONG = (*COLUMNS, "--hierarchy", "icd9cm", "--no-pdf")
 DIAGNOSES = "DIAGNOSES_ICD.csv"
@@ -43,14 +36,14 @@ def counted_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_written_stays_the_same(
     name: str, sample_runs: Path, golden: Callable[[str, str], None]
 ) -> None:
-    golden(f"pins/{name}.txt", "\n".join(_digests(sample_runs / name)) + "\n")
+    golden(f"pins/{name}.txt", "\n".join(digests(sample_runs / name)) + "\n")
 
 
 @pytest.mark.parametrize("name", ["batches", "added"])
 def test_what_is_written_of_counts_stays_the_same(
     name: str, counted_runs: Path, golden: Callable[[str, str], None]
 ) -> None:
-    golden(f"pins/{name}.txt", "\n".join(_digests(counted_runs / name)) + "\n")
+    golden(f"pins/{name}.txt", "\n".join(digests(counted_runs / name)) + "\n")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +58,7 @@ def explanation_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_written_of_explanations_stays_the_same(
     name: str, explanation_runs: Path, golden: Callable[[str, str], None]
 ) -> None:
-    golden(f"pins/{name}.txt", "\n".join(_digests(explanation_runs / name)) + "\n")
+    golden(f"pins/{name}.txt", "\n".join(digests(explanation_runs / name)) + "\n")
 
 
 def test_what_is_written_of_concepts_stays_the_same(
@@ -73,37 +66,11 @@ def test_what_is_written_of_concepts_stays_the_same(
 ) -> None:
     pytest.importorskip("sklearn")
     write_concept_run(tmp_path)
-    golden("pins/tested.txt", "\n".join(_digests(tmp_path / "tested")) + "\n")
+    golden("pins/tested.txt", "\n".join(digests(tmp_path / "tested")) + "\n")
 
 
 def test_what_is_written_of_an_entailment_graph_stays_the_same(
     tmp_path: Path, golden: Callable[[str, str], None]
 ) -> None:
     write_entailment_run(tmp_path)
-    golden("pins/entailed.txt", "\n".join(_digests(tmp_path / "entailed")) + "\n")
-
-
-def _digests(run: Path) -> list[str]:
-    files = sorted(path for path in run.rglob("*") if path.is_file())
-    return [
-        f"{_digest(path)}  {path.relative_to(run).as_posix()}"
-        for path in files
-        if path.name != "manifest.json"
-    ]
-
-
-def _digest(path: Path) -> str:
-    if path.suffix == ".parquet":
-        table = pl.read_parquet(path)
-        rounded = table.with_columns(cs.by_name(KEPT, require_all=False).round(DIGITS) + 0.0)
-        rounded = rounded.with_columns(cs.float().round_sig_figs(DIGITS))
-        text = str(rounded.schema) + rounded.write_json()
-    elif path.suffix == ".json":
-        text = json.dumps(json.loads(path.read_bytes(), parse_float=_rounded))
-    else:
-        text = path.read_text("utf-8")
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _rounded(digits: str) -> str:
-    return f"{float(digits):.{DIGITS}g}"
+    golden("pins/entailed.txt", "\n".join(digests(tmp_path / "entailed")) + "\n")

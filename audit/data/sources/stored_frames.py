@@ -97,7 +97,7 @@ class SavedDataset(Frame):
 def _dataset_of(folder: Path) -> pl.DataFrame:
     if not (folder / SPLITS).is_file():
         return _with_ids(_split(folder), "")
-    names = _field(read_json(folder / SPLITS), "splits", folder / SPLITS)
+    names = _some(read_json(folder / SPLITS), "splits", folder / SPLITS)
     parts = [
         _with_ids(_split(folder / name), f"{name}/").with_columns(split=pl.lit(name))
         for name in names
@@ -121,7 +121,7 @@ def _with_ids(frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
 
 def _split(folder: Path) -> pl.DataFrame:
     features = _field(read_json(folder / INFO), "features", folder / INFO)
-    files = _field(read_json(folder / STATE), "_data_files", folder / STATE)
+    files = _some(read_json(folder / STATE), "_data_files", folder / STATE)
     frame = pl.concat([_arrow(folder / _field(one, "filename", folder / STATE)) for one in files])
     kept = [name for name in frame.columns if not _is_object(frame.schema[name])]
     return frame.select(
@@ -158,6 +158,13 @@ def _field(document: Any, name: str, path: Path) -> Any:
             where=path,
         )
     return document[name]
+
+
+def _some(document: Any, name: str, path: Path) -> Any:
+    listed = _field(document, name, path)
+    if not listed:
+        raise SchemaError(f"at least one of {name!r} is required", found="none", where=path)
+    return listed
 
 
 def _arrow(path: Path) -> pl.DataFrame:

@@ -98,28 +98,21 @@ def add_pairs(
         joint: The triangle's joint counts, those of slot b with all a < b at b (b - 1) / 2 + a.
         confusion: The triangle's summed entropies, likewise.
     """
-    met = np.zeros(stop, np.int32)
-    bits = np.zeros(stop)
     for b in range(first, stop):
+        base = b * (b - 1) // 2
+        met, bits = joint[base : base + b], confusion[base : base + b]
         for stored in range(starts[b], starts[b + 1]):
             own = np.uint32(places[stored])
             of_value = entropy[packed[own] & _VALUE]
             for place in range(np.uint32(begins[stored]), own):
                 other = packed[place]
                 slot = other >> _SHIFT
-                met[slot] += np.int32(1)
+                met[slot] += 1
                 bits[slot] += of_value[other & _VALUE]
-        base = b * (b - 1) // 2
-        for a in range(b):
-            if met[a]:
-                joint[base + a] += met[a]
-                confusion[base + a] += bits[a]
-                met[a] = 0
-                bits[a] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def pairs_outside(
+def list_outside(
     starts: NDArray[np.int64],
     nodes: NDArray[np.int64],
     values: NDArray[np.int32],

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, triu
+from scipy.sparse import coo_array, csr_array, eye_array, triu, vstack
 
-from audit.base.dag import FloatArray, IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.engine.pairs.joint import joint_counts
 from audit.engine.pairs.rows import row_numbers
@@ -156,6 +156,71 @@ def _larger_beside_smaller(block: Sparse) -> tuple[Sparse, Sparse]:
     deficit = 1.0 - binary_entropy(smaller_value.astype(float), larger_value.astype(float))
     deficits = coo_array((deficit, (beside, block.indices[source])), shape=shape)
     return csr_array(holds), csr_array(deficits)
+
+
+def confusion_added(values: Sparse, before: Sparse) -> Sparse:
+    """Earlier sums of confusion, with the entropies of further instances added one by one.
+
+    A sum is the same to the last bit however its instances are divided into batches.
+
+    Args:
+        values: Aggregated values, shape (n_instances, n_nodes), positive where stored.
+        before: The earlier sums, shape (n_nodes, n_nodes), with an entry, which may be 0, for each
+            pair of nodes that an instance carries, first node before second.
+    """
+    total = before
+    same = eye_array(values.shape[1], format="csr")
+    for block in _blocks(values):
+        holds, entropies = _all_beside_each_value(block)
+        # a sparse product adds the terms of a sum in the order of the lines
+        total = _upper(vstack([same, holds], "csr").T.tocsr() @ vstack([total, entropies], "csr"))
+    return total
+
+
+def _all_beside_each_value(block: Sparse) -> tuple[Sparse, Sparse]:
+    """Two matrices with a line for each (instance, different value of that instance).
+
+    Returns:
+        1 where the node has that value; and the entropy of that value and each node's.
+    """
+    levels, rank = np.unique(block.data, return_inverse=True)
+    instance = row_numbers(block)
+    keys, _, line = np.unique(instance * len(levels) + rank, return_index=True, return_inverse=True)
+    of_line, line_rank = np.divmod(keys, len(levels))
+    holds = coo_array((np.ones(len(line)), (line, block.indices)), (len(keys), block.shape[1]))
+    every = csr_array(block[of_line])
+    own = np.repeat(levels[line_rank].astype(float), np.diff(every.indptr))
+    every.data = binary_entropy(own, every.data.astype(float))
+    return csr_array(holds), every
+
+
+def pairs_outside(values: Sparse, outside: BoolArray) -> tuple[IntArray, FloatArray]:
+    """List the pairs of nodes of each instance in which at least one node is outside.
+
+    Args:
+        values: Aggregated values, shape (n_instances, n_nodes), canonical CSR.
+        outside: Which nodes are, shape (n_nodes,).
+
+    Returns:
+        ``a * n_nodes + b`` of each pair, a before b, those of a pair in the order of its instances;
+        and the entropy of its two values in bits; shapes (n_listed,).
+    """
+    start = values.indptr.astype(np.int64)[row_numbers(values)]
+    at, own = np.arange(values.nnz), outside[values.indices]
+    before = np.concatenate([[0], np.cumsum(own)])
+    with_any = _each_with(at[own], at, start[own], at[own])
+    with_outside = _each_with(at[~own], at[own], before[start[~own]], before[at[~own]])
+    first, second = np.concatenate([with_any, with_outside], axis=1)
+    nodes, value = values.indices.astype(np.int64), values.data.astype(float)
+    keys = nodes[first] * values.shape[1] + nodes[second]
+    return keys, binary_entropy(value[first], value[second])
+
+
+def _each_with(second: IntArray, others: IntArray, begin: IntArray, end: IntArray) -> IntArray:
+    """Each of ``others[begin:end]`` above its ``second``, shape (2, n_pairs)."""
+    width = end - begin
+    place = np.arange(width.sum()) + np.repeat(begin - np.cumsum(width) + width, width)
+    return np.stack([others[place], np.repeat(second, width)])
 
 
 def binary_entropy(u: FloatArray, v: FloatArray) -> FloatArray:

@@ -11,13 +11,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.packages import can_compile
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
-from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, count_pairs, support
+from audit.engine.pairs.joint import joint_counts
+from audit.engine.pairs.pair_counts import (
+    PairCounts,
+    binary_entropy,
+    confusion_added,
+    pairs_outside,
+    support,
+)
 from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.rows import row_numbers
 from audit.engine.pairs.strata import length_histogram, merged_histogram
 from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, Tail, counts_only, listed, summed
 
@@ -30,7 +39,7 @@ SLOTS_PER_THREAD = 64
 MOST_VALUES = 2_000
 """Largest value up to which entropies are looked up in a table; less than compiled loops pack."""
 PAIRS_AT_ONCE = 4_000_000
-"""Number of pairs of nodes without a slot that the compiled loops list at a time."""
+"""Number of pairs of nodes without a slot that are listed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +82,8 @@ class PairTally:
     Pairs of the nodes met first (within the first batch, the most frequent ones) are counted in a
     triangular array, in which each of these nodes has a slot; pairs of other nodes go to a tail.
     Memory is bounded by ``square``, the tail and the hierarchy, and does not grow with the
-    instances.
+    instances. The triangle's sums are added up instance by instance, so that the same instances in
+    the same order give the same bytes in batches of any size; those of the tail batch by batch.
 
     Args:
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
@@ -81,8 +91,8 @@ class PairTally:
         tail: Stores the pairs of other nodes; None: in memory.
         first: Nodes to get a slot, as many as the triangle holds, and no others; None: those met
             first.
-        compiled: Whether numba's loops count; None: if it is installed. Counts are the same,
-            confusion equal to rounding.
+        compiled: Whether numba's loops count; None: if it is installed. The sums have the same
+            bytes either way.
     """
 
     def __init__(
@@ -128,16 +138,14 @@ class PairTally:
         """Add the counts of a batch, and count its pairs from its aggregated values."""
         self.add_counted(batch, ())
         most = int(aggregated.data.max(initial=0))
-        if not self.compiled or most >= MOST_VALUES:
-            self._add_pairs(count_pairs(aggregated))
-            return
-        values = np.arange(1, most + 1, dtype=np.float64)
-        entropy = np.zeros((most + 1, most + 1))
-        entropy[1:, 1:] = binary_entropy(values[:, None], values[None])
+        entropy = _entropies_up_to(most) if self.compiled and most < MOST_VALUES else None
         outside = self._slot < 0
         if outside[batch.support > 0].any():
             self._add_outside(aggregated, outside, entropy)
-        self._add_inside(aggregated, entropy)
+        if entropy is None:
+            self._add_inside(aggregated)
+        else:
+            self._add_inside_by_loops(aggregated, entropy)
 
     def add_counted(self, batch: Batch, pairs: Iterable[PairCounts]) -> None:
         """Add counts made elsewhere; ``pairs`` holds each pair once."""
@@ -229,25 +237,35 @@ class PairTally:
             keys = pairs.a[outside] * self.n_nodes + pairs.b[outside]
             self.tail.add(Sums(keys, pairs.joint[outside], pairs.confusion_sum[outside]))
 
-    def _add_outside(self, aggregated: Sparse, outside: BoolArray, entropy: FloatArray) -> None:
+    def _add_outside(
+        self, aggregated: Sparse, outside: BoolArray, entropy: FloatArray | None
+    ) -> None:
         """Add the pairs in which a node has no slot."""
-        from audit.engine.pairs.compiled_tally import pairs_outside
-
         stored = aggregated.indptr.astype(np.int64)
         rare = np.concatenate([[0], np.cumsum(outside[aggregated.indices])])[stored]
         many, without = np.diff(stored), np.diff(stored - rare)
         met = np.cumsum(many * (many - 1) // 2 - without * (without - 1) // 2)
         bounds = np.searchsorted(met, np.arange(PAIRS_AT_ONCE, met[-1], PAIRS_AT_ONCE), "right")
         for start, stop in pairwise(np.unique([0, *bounds, len(met)]).tolist()):
-            some = slice(stored[start], stored[stop])
-            count = int(met[stop - 1] - (met[start - 1] if start else 0))
-            keys, bits = np.empty(count, np.int64), np.empty(count)
-            nodes, values = aggregated.indices[some], aggregated.data[some].astype(np.int32)
-            places = stored[start : stop + 1] - stored[start]
-            pairs_outside(places, nodes.astype(np.int64), values, outside, entropy, keys, bits)
-            self.tail.add(listed(keys, bits))
+            some = csr_array(aggregated[start:stop])
+            if entropy is None:
+                self.tail.add(listed(*pairs_outside(some, outside)))
+            else:
+                count = int(met[stop - 1] - (met[start - 1] if start else 0))
+                self.tail.add(listed(*_outside_by_loops(some, outside, entropy, count)))
 
-    def _add_inside(self, aggregated: Sparse, entropy: FloatArray) -> None:
+    def _add_inside(self, aggregated: Sparse) -> None:
+        """Add pairs whose nodes all have slots."""
+        nodes = np.flatnonzero((self._slot >= 0) & (support(aggregated) > 0))
+        values = csr_array(aggregated[:, nodes])
+        joint = joint_counts(values)
+        slots = self._slot[nodes]
+        place = _place(slots[row_numbers(joint)], slots[joint.indices])
+        before = csr_array((self._confusion[place], joint.indices, joint.indptr), joint.shape)
+        self._joint[place] += joint.data
+        self._confusion[place] = confusion_added(values, before).data
+
+    def _add_inside_by_loops(self, aggregated: Sparse, entropy: FloatArray) -> None:
         """Add pairs whose nodes all have slots; threads share the slots, none the sums."""
         from audit.engine.pairs.compiled_tally import add_pairs, in_order_of_slots
 
@@ -274,6 +292,26 @@ class PairTally:
             keys = nodes[place] * self.n_nodes + second[met]
             parts.append(Sums(keys, joint[met], self._confusion[places[met]]))
         return summed(parts)
+
+
+def _entropies_up_to(most: int) -> FloatArray:
+    """Table of the entropy of two values in bits, indexed by both; 0 where one is 0."""
+    values = np.arange(1, most + 1, dtype=np.float64)
+    entropy = np.zeros((most + 1, most + 1))
+    entropy[1:, 1:] = binary_entropy(values[:, None], values[None])
+    return entropy
+
+
+def _outside_by_loops(
+    some: Sparse, outside: BoolArray, entropy: FloatArray, count: int
+) -> tuple[IntArray, FloatArray]:
+    """As `pairs_outside`, which are ``count`` pairs."""
+    from audit.engine.pairs.compiled_tally import list_outside
+
+    keys, bits = np.empty(count, np.int64), np.empty(count)
+    stored = (some.indptr.astype(np.int64), some.indices.astype(np.int64))
+    list_outside(*stored, some.data.astype(np.int32), outside, entropy, keys, bits)
+    return keys, bits
 
 
 def _places(slots: int) -> int:

@@ -246,6 +246,16 @@ def test_a_broken_saved_dataset_is_refused(missing: str, tmp_path: Path) -> None
         read_labels(tmp_path / "d", Columns())
 
 
+@pytest.mark.parametrize(
+    "stated", [{"dataset_dict.json": '{"splits": []}'}, {"state.json": '{"_data_files": []}'}]
+)
+def test_a_saved_dataset_of_nothing_is_refused(stated: dict[str, str], tmp_path: Path) -> None:
+    for name, content in {"dataset_info.json": '{"features": {}}', **stated}.items():
+        (tmp_path / name).write_text(content)
+    with pytest.raises(AuditError, match="at least one"):
+        read_labels(tmp_path, Columns())
+
+
 # --- in memory --------------------------------------------------------------------------------
 
 

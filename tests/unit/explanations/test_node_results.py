@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from dataclasses import replace
 from statistics import mean
 
 import numpy as np
@@ -116,6 +117,19 @@ def test_rows_that_do_not_count_are_left_out() -> None:
 
     assert table["instances"].max() == 1
     assert results(attributions, few.clear()).is_empty()
+
+
+def test_one_method_without_evidence_has_no_results() -> None:
+    released, _ = explained_release(1, hierarchy=BODY, instances=6, methods=METHODS[:1])
+    rows = released.rows.with_columns(item=pl.lit(None, pl.Int64))
+    alone = replace(released, rows=rows, evidence=None)
+    agreement = measure_agreement(alone, permutations=10)
+    nodes = {node: node for node in BODY.nodes}
+
+    table = node_results(numbered(alone), nodes, BODY, None, None, None, agreement)
+
+    assert table.schema == pl.Schema(NODE_RESULTS)
+    assert table.is_empty()
 
 
 def test_the_interval_is_that_of_students_t() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -80,6 +82,37 @@ def test_batches_equal_the_count_of_all_at_once(
     np.testing.assert_array_equal(tally.direct_support, support(direct))
     np.testing.assert_array_equal(tally.lengths, length_histogram(np.diff(direct.indptr)))
     assert tally.instances == direct.shape[0]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@given(hierarchies(max_nodes=9, titled=False), st.integers(0, 999), st.sets(st.integers(1, 59)))
+def test_batches_of_any_size_give_the_same_bytes(
+    compiled: bool, hierarchy: Hierarchy, seed: int, cuts: set[int]
+) -> None:
+    if compiled:
+        pytest.importorskip("numba")
+    direct = csr_array(np.random.default_rng(seed).integers(0, 2, (60, len(hierarchy))))
+    parts = [direct[start:stop] for start, stop in pairwise([0, *sorted(cuts), 60])]
+
+    whole, batches = (
+        tallied(some, hierarchy.closure, compiled=compiled) for some in ([direct], parts)
+    )
+
+    assert batches.counts().confusion_sum.tobytes() == whole.counts().confusion_sum.tobytes()
+
+
+@given(drawn(), st.integers(1, 5), st.sampled_from(SQUARES))
+def test_compiled_loops_give_the_same_bytes(
+    given: tuple[Sparse, Sparse], size: int, square: int
+) -> None:
+    pytest.importorskip("numba")
+    direct, closure = given
+    parts = [direct[start : start + size] for start in range(0, direct.shape[0], size)]
+
+    loops, products = (tallied(parts, closure, square, compiled) for compiled in (True, False))
+
+    assert_same(loops, products)
+    assert loops.counts().confusion_sum.tobytes() == products.counts().confusion_sum.tobytes()
 
 
 @given(releases(), st.integers(1, 5), st.integers(1, 9))
