@@ -16,9 +16,9 @@ from unittest.mock import patch
 import numpy as np
 
 import audit.checks.rules.model_habit
+import audit.checks.rules.not_specific
 import audit.checks.rules.residual_overuse
 import audit.checks.rules.split_leak
-import audit.checks.shared.label_depths
 import audit.checks.shared.labels_as_written
 import audit.counting.residual_nodes
 from audit.base.dag import FloatArray, IntArray
@@ -134,7 +134,7 @@ SCENE_GUARDS = (
         "persons, not labels, are drawn",
         "few persons with habits, null",
         "every label counts as drawn by itself",
-        partial(patch.object, audit.checks.shared.label_depths, "mean_loss", _every_label_alone),
+        partial(patch.object, audit.checks.rules.not_specific, "mean_loss", _every_label_alone),
     ),
     SceneGuard(
         "pairs that rules ask for",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from audit.checks.shared.exchanged_pairs import (
     exchanged_pairs,
     why_no_exchange,
 )
-from audit.checks.shared.leanings import LEAST_LABELS, Leaning, leanings
 from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs.pair_counts import support
 from audit.engine.scores.exchanges import mistakes
@@ -26,6 +25,10 @@ from audit.measure.measure import Measurements
 from audit.results.findings import Finding, Part
 
 _NAME = "model_confuses"
+LEAST_LABELS = 3
+"""Least number of labels in whose place a model gives an answer that it leans to."""
+ONE_WAY = 0.75
+"""Least share of a pair's exchanges in which the same one of the two is the answer."""
 LEANING = "answer"
 """Last part of the key of a finding on an answer that the model leans to."""
 _RELATION = {
@@ -183,6 +186,43 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 def _rows(matrix: Any, column: int) -> IntArray:
     return np.asarray(matrix.indices[slice(*matrix.indptr[column : column + 2])], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaning:
+    """An answer that a model gives in place of several labels.
+
+    Args:
+        answer: Index of its node.
+        rows: Lines of the table of exchanged pairs, the one of largest excess first, shape
+            (n_labels,).
+    """
+
+    answer: int
+    rows: IntArray
+
+
+def leanings(table: pl.DataFrame) -> list[Leaning]:
+    """The answers that a model leans to, in node order; empty where it leans to none.
+
+    A pair belongs to an answer where at least `ONE_WAY` of its exchanges give that answer, so that
+    no pair belongs to two; an answer needs `LEAST_LABELS` of them.
+
+    Args:
+        table: From `exchanged_pairs`.
+    """
+    one_way = ONE_WAY * pl.col("observed")
+    answer = pl.when(pl.col("forth") >= one_way).then("b").when(pl.col("back") >= one_way).then("a")
+    leaning = (
+        table.with_row_index("row")
+        .with_columns(answer=answer)
+        .drop_nulls("answer")
+        .sort("answer", "excess", "a", "b", descending=[False, True, False, False])
+        .group_by("answer", maintain_order=True)
+        .agg("row")
+        .filter(pl.col("row").list.len() >= LEAST_LABELS)
+    )
+    return [Leaning(answer, rows.to_numpy()) for answer, rows in zip(*leaning, strict=True)]
 
 
 CHECK = Check(

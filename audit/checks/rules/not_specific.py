@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import polars as pl
 
-from audit.base.dag import IntArray
-from audit.checks.check import Check, Limit, Outcome, first_unmet
+from audit.base.dag import FloatArray, IntArray
+from audit.checks.check import TOP_PARTS, Check, Limit, Outcome, first_unmet
 from audit.checks.shared.dated_codes import (
     ON_THEIR_DAY,
     among_not_dated,
@@ -17,23 +18,20 @@ from audit.checks.shared.dated_codes import (
     not_dated,
     not_dated_sentence,
 )
-from audit.checks.shared.label_depths import cases_shallower, shallower
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, mapped
-from audit.checks.shared.uninformative_labels import (
-    UNINFORMATIVE,
-    cases_uninformative,
-    finding_of_instances,
-)
+from audit.disclosure import BESIDE, Quantity, count, derived
+from audit.engine.pairs.record_counts import only_among
+from audit.engine.statistics.mean_loss import MeanLoss, mean_loss
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING
-from audit.results.findings import Finding
+from audit.results.findings import Finding, Part
 from audit.results.reference_changes import SHALLOWER
 
 _NAME = "not_specific"
-
-
+UNINFORMATIVE = "uninformative"
+"""Key of the finding on such instances."""
 _DATA_USER = "Use these labels as headings: it is not known which code below them was meant."
 
 
@@ -146,6 +144,127 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
         return cases_on_day(measured, HEADING)
     of_table = pl.col("code_set") == finding.key[0]
     return cases_not_dated(measured, _headings(measured, integrity).filter(of_table))
+
+
+def cases_uninformative(measured: Measurements) -> IntArray:
+    """The instances with uninformative labels only, ascending."""
+    return np.flatnonzero(
+        only_among(measured.loaded.dataset.direct, measured.hierarchy.uninformative)
+    )
+
+
+def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, ...]:
+    """A note on instances with uninformative labels only, with the nodes concerned."""
+    touched = measured.counts.records.total("uninformative")
+    if not touched:
+        return ()
+    support, labelled = measured.direct_support, measured.labelled
+    used = np.flatnonzero(measured.hierarchy.uninformative & (support > 0))
+    used = used[np.lexsort((used, -support[used]))]
+    labels, of_labels = int(support[used].sum()), int(support.sum())
+    ids = measured.hierarchy.nodes
+    return (
+        Finding(
+            check=check,
+            severity="note",
+            nodes=tuple(ids[node] for node in used[:TOP_PARTS].tolist()),
+            statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
+            "no labels but roots and nodes that are above more than half of the "
+            "hierarchy; {labels} of {of_labels} labels ({label_share}) {labels|is such "
+            "a node|are such nodes}.",
+            evidence={
+                "instances": count(touched, labelled),
+                "of": Quantity(labelled),
+                "share": derived(touched / labelled, "instances"),
+                "labels": count(labels, of_labels),
+                "of_labels": Quantity(of_labels),
+                "label_share": derived(labels / of_labels, "labels"),
+            },
+            curator="Find out what such a label means (often that nothing is known), and say so "
+            "in the release notes; or leave the instance without a label.",
+            data_user="Do not count these instances as described: nothing more specific is known "
+            "about them, and a model that answers with a root is right about them "
+            "without saying anything.",
+            touched=touched,
+            parts=tuple(
+                Part((ids[node],), {"instances": count(int(support[node]), labelled)})
+                for node in used[:TOP_PARTS].tolist()
+            ),
+            key=(UNINFORMATIVE,),
+        ),
+    )
+
+
+def shallower(measured: Measurements) -> tuple[Finding, ...]:
+    """A note where labels are less deep than in the reference; none without one to compare with.
+
+    It is found where the loss of mean depth is above the policy's limit and its p value at most the
+    policy's rate: a family of one comparison.
+    """
+    policy, found = measured.policy, _depth_loss(measured)
+    if found is None or found.lost <= policy.depth_loss.value:
+        return ()
+    if found.p_value > policy.false_discovery_rate.value:
+        return ()
+    return (_finding(measured, found),)
+
+
+def _depth_loss(measured: Measurements) -> MeanLoss | None:
+    before = None if measured.reference is None else measured.reference.depths
+    if measured.instances is None or before is None:
+        return None
+    sums, sizes = _by_instance(measured)
+    group_of = measured.instances.group_of
+    if group_of is not None:
+        sums = np.bincount(group_of, weights=sums).astype(np.float64)
+        sizes = np.bincount(group_of, weights=sizes).astype(np.float64)
+    here = np.bincount(measured.hierarchy.depth, weights=measured.direct_support)
+    there = sizes > 0
+    return mean_loss(sums[there], sizes[there], here.astype(np.int64), before.labels, before.units)
+
+
+def _by_instance(measured: Measurements) -> tuple[FloatArray, FloatArray]:
+    """Sum of the depths of the labels of each instance, and their number."""
+    direct = measured.loaded.dataset.direct.astype(np.float64)
+    return direct @ measured.hierarchy.depth, direct @ np.ones(len(measured.hierarchy))
+
+
+def _finding(measured: Measurements, found: MeanLoss) -> Finding:
+    check, key = SHALLOWER
+    numbers = {
+        "depth": found.mean,
+        "depth_before": found.before,
+        "lost": found.lost,
+        "lost_low": found.low,
+        "lost_high": found.high,
+        "p_value": found.p_value,
+    }
+    return Finding(
+        check=check,
+        severity="note",
+        nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
+        statement="Labels are less deep than in the reference[: at a mean depth of {depth}, there "
+        "at {depth_before}][, a loss of {lost}][ (95% interval {lost_low} to "
+        "{lost_high})].",
+        evidence={
+            **{name: derived(value, BESIDE) for name, value in numbers.items()},
+            "family": Quantity(1),
+            "limit": Quantity(measured.policy.depth_loss.value),
+        },
+        curator="Look at the nodes whose labels became fewer: if labels were cut or left open, "
+        "code them again; if the mix of instances changed, say so in the release notes.",
+        data_user="Do not compare the specific nodes of the two releases: some of their labels "
+        "may now be at the parents.",
+        touched=measured.labelled,
+        key=key,
+    )
+
+
+def cases_shallower(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances whose labels are less deep on average than those of the reference."""
+    before = float(finding.evidence["depth_before"].value or 0)
+    sums, sizes = _by_instance(measured)
+    return np.flatnonzero((sizes > 0) & (sums < before * sizes))
 
 
 CHECK = Check(

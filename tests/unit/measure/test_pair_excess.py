@@ -11,9 +11,8 @@ import pytest
 
 from audit.counting.pair_table import JUDGED
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.branch_map import BRANCHES
 from audit.measure.measure import measure
-from audit.measure.pair_excess import Excess
+from audit.measure.pair_excess import BRANCHES, Excess
 from audit.measure.reported_pairs import FEWEST_CHILDREN, FOUND
 from audit.policy.policy import Policy
 from audit.policy.rules import Expected
