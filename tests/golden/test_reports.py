@@ -109,8 +109,7 @@ def test_chapter_on_explanations(explained: Report, golden: Golden, chapter: str
 
 @pytest.mark.parametrize("part", ["methods", "limits"])
 def test_what_is_said_of_explanations(explained: Report, golden: Golden, part: str) -> None:
-    name = f"explanation_{part}"
-    golden(f"{name}.txt", _words(f"parts/{name}.html.jinja", explained))
+    golden(f"explanation_{part}.txt", _words(f"parts/explanations_{part}.html.jinja", explained))
 
 
 @pytest.mark.slow
@@ -124,8 +123,7 @@ def test_chapter_on_concepts(tested: Report, golden: Golden, chapter: str) -> No
 
 @pytest.mark.parametrize("part", ["methods", "limits"])
 def test_what_is_said_of_concepts(tested: Report, golden: Golden, part: str) -> None:
-    name = f"concept_{part}"
-    golden(f"{name}.txt", _words(f"parts/{name}.html.jinja", tested))
+    golden(f"concept_{part}.txt", _words(f"parts/concepts_{part}.html.jinja", tested))
 
 
 @pytest.mark.parametrize(
