@@ -27,7 +27,7 @@ from audit.disclosure.inference import (
 from audit.disclosure.known import Known
 from audit.disclosure.label_sums import LabelSums
 from audit.disclosure.quantity import Range, is_small, possible, shown_count, shown_parts
-from audit.disclosure.sums import Ranges, minimal_steps
+from audit.disclosure.sums import Ranges, fewest
 
 Step: TypeAlias = tuple[bool, bool, int, Cell, str]
 """A count and how it is withheld, after what is lost: of a node, a bound before, how many."""
@@ -195,7 +195,7 @@ class _Protection:
             return sums.left({cell: left(cell) for cell in self._published})
 
         free = left_after(steps)
-        for *_, cell, value in minimal_steps(
+        for *_, cell, value in fewest(
             steps, lambda s: sums.narrow(left_after(s), free, self.min_cell)
         ):
             self.shown[cell] = value

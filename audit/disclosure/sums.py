@@ -128,7 +128,7 @@ def narrower(counts: Counts, left: Ranges, free: Ranges, min_cell: int) -> NDArr
     return np.asarray(small & narrow, np.bool_)
 
 
-def minimal_steps(steps: Sequence[Step], narrow: Callable[[Sequence[Step]], bool]) -> list[Step]:
+def fewest(steps: Sequence[Step], narrow: Callable[[Sequence[Step]], bool]) -> list[Step]:
     """The first steps until nothing is narrow, without the unnecessary ones.
 
     Of n steps of which k are needed it asks about k log n times.

@@ -109,7 +109,7 @@ def test_chapter_on_explanations(explained: Report, golden: Golden, chapter: str
 
 @pytest.mark.parametrize("part", ["methods", "limits"])
 def test_what_is_said_of_explanations(explained: Report, golden: Golden, part: str) -> None:
-    name = f"explanation_{part}"
+    name = f"explanations_{part}"
     golden(f"{name}.txt", _words(f"parts/{name}.html.jinja", explained))
 
 
@@ -124,7 +124,7 @@ def test_chapter_on_concepts(tested: Report, golden: Golden, chapter: str) -> No
 
 @pytest.mark.parametrize("part", ["methods", "limits"])
 def test_what_is_said_of_concepts(tested: Report, golden: Golden, part: str) -> None:
-    name = f"concept_{part}"
+    name = f"concepts_{part}"
     golden(f"{name}.txt", _words(f"parts/{name}.html.jinja", tested))
 
 

@@ -178,7 +178,7 @@ def test_few_that_many_labels_make_up_are_possible_too(pair: Pair) -> None:
 def test_depths_each_withheld_alone_tell_small_ones(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protection, "minimal_steps", lambda *_: [])
+    monkeypatch.setattr(protection, "fewest", lambda *_: [])
 
     assert list(narrowed(beside_each_other(pair), pair[-1])) != []
 
@@ -247,7 +247,7 @@ def test_one_release_leaves_each_small_one_possible(release: Release) -> None:
 def test_counts_each_withheld_alone_tell_small_ones(
     release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protection, "minimal_steps", lambda *_: [])
+    monkeypatch.setattr(protection, "fewest", lambda *_: [])
 
     assert list(narrowed(read_depths([audited(*release)]), release[1])) != []
 
@@ -263,7 +263,7 @@ def test_no_count_is_withheld_in_vain(release: Release) -> None:
     A node that is withheld, and so left out of the tree, counts as told to be no small one.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(protection, "minimal_steps", lambda *_: [])
+        patch.setattr(protection, "fewest", lambda *_: [])
         alone = exactly_told(read_depths([audited(*release)]))
     found = read_depths([audited(*release)])
     large = [label for label in found.depth if found.one(label, 0, 1) @ found.truth >= release[1]]

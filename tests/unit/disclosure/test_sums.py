@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from audit.disclosure.sums import Counts, Labels, LabelSets, Ranges, Sums, minimal_steps, narrower
+from audit.disclosure.sums import Counts, Labels, LabelSets, Ranges, Sums, fewest, narrower
 
 MIN_CELL = 4
 Drawn = list[list[tuple[int, int, bool, bool]]]
@@ -188,7 +188,7 @@ def test_as_few_steps_as_free_all_and_none_in_vain(n: int, needed: list[set[int]
     def narrow(steps: object) -> bool:
         return any(some.isdisjoint(steps) for some in wanted)  # type: ignore[arg-type]
 
-    taken = minimal_steps(range(n), narrow)
+    taken = fewest(range(n), narrow)
 
     assert not narrow(taken)
     assert all(narrow([other for other in taken if other != step]) for step in taken)
