@@ -14,13 +14,15 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from audit.base.errors import InputError, PolicyError
-from audit.policy.built_in import BUILT_IN, ICD9CM_POLICY, policy_for
+from audit.policy.built_in import policy_for
 from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
 from audit.policy.reading import line_of, load_policy, policy_schema
 from audit.policy.rules import Exclusive, Expected
 from audit.policy.statements import BranchRule, CodeDates, Threshold, Waiver
 from fixtures.coded import icd9cm
+
+ICD9CM = policy_for("icd9cm")
 
 
 def rule(*branches: str, kind: str = "expected") -> BranchRule:
@@ -100,7 +102,7 @@ def test_a_file_overrules_only_what_it_says(tmp_path: Path) -> None:
     applied = policy_for("icd9cm", stated)
 
     assert (applied.max_findings, applied.residual_nodes, applied.name) == (3, ("x",), "strict")
-    assert applied.branch_rules == ICD9CM_POLICY.branch_rules
+    assert applied.branch_rules == ICD9CM.branch_rules
 
 
 def test_a_file_may_hold_everything(tmp_path: Path) -> None:
@@ -155,7 +157,7 @@ def test_the_digest_tells_policies_apart() -> None:
 
 def test_a_hierarchy_without_a_policy_of_its_own_gets_the_default() -> None:
     assert policy_for("toy") == Policy()
-    assert policy_for("icd9cm") is BUILT_IN["icd9cm"]
+    assert policy_for("icd9cm") is ICD9CM
 
 
 @pytest.mark.parametrize(
@@ -170,14 +172,14 @@ def test_a_hierarchy_without_a_policy_of_its_own_gets_the_default() -> None:
     ],
 )
 def test_icd9cm_says_which_branches_may_meet(a: str, b: str, expected: str) -> None:
-    assert ICD9CM_POLICY.rule_for(a, b).rule == expected
+    assert ICD9CM.rule_for(a, b).rule == expected
 
 
 def test_icd9cm_rules_speak_of_branches_and_nodes_that_exist() -> None:
 
     hierarchy = icd9cm()
     branches = {hierarchy.nodes[i] for i in hierarchy.branches}
-    for each in ICD9CM_POLICY.branch_rules:
+    for each in ICD9CM.branch_rules:
         assert set(each.branches) <= branches | {"*"}
         assert set(each.alone_or_first) <= set(hierarchy.nodes)
 
@@ -261,7 +263,7 @@ def test_every_node_and_check_that_a_policy_names_is_told() -> None:
 
 
 def test_a_policy_written_as_json_reads_back_the_same() -> None:
-    policy = Policy(waivers=(Waiver(**WAIVER, added=date(2029, 1, 1)),)).over(ICD9CM_POLICY)
+    policy = Policy(waivers=(Waiver(**WAIVER, added=date(2029, 1, 1)),)).over(ICD9CM)
 
     assert Policy.model_validate_json(json.dumps(policy.model_dump(mode="json"))) == policy
 
