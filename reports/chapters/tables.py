@@ -6,14 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit.base.plurals import counted
-from reports.words.parts import Badge, Cell, Code, Linked, Named, Table, column
+from reports.words.parts import Cell, Code, Linked, Named, Table
+from reports.words.shown_numbers import UNDEFINED
+from reports.words.table_specs import (
+    badges,
+    named,
+    numbers,
+    optional_table,
+    table,
+    texts,
+    written,
+)
 from reports.words.words import (
     BRANCH_RULE,
     DECISION,
     REFUSED,
     SEVERITY,
     STATUS,
-    TONE,
+    capitalised,
     number,
     percent,
     typical,
@@ -26,53 +36,47 @@ DIGEST = 16
 NODES_NAMED = 4
 """Largest number of nodes of a side of a rule that are all named."""
 
-Row = tuple[Cell, ...]
-
 
 def checks_table(checks: Sequence[Mapping[str, Any]]) -> Table:
     """Checks that could be applied, with what each looked at and found, in the given order."""
-    applied = [check for check in checks if check["status"] != "not_applicable"]
-    return Table(
-        id="check-table",
-        caption="What each check found",
-        columns=column("Check", "Result", "Findings", "Looked at", numeric="  n"),
-        rows=tuple(_check_row(check) for check in applied),
+    return table(
+        "check-table",
+        "What each check found",
+        [check for check in checks if check["status"] != "not_applicable"],
+        texts("Check", _linked),
+        badges("Result", "status", STATUS),
+        numbers("Findings", lambda check: check["total"] - check["folded"]),
+        texts("Looked at", _looked_at),
     )
 
 
 def not_applicable_table(checks: Sequence[Mapping[str, Any]]) -> Table | None:
     """Checks that could not be applied, each with its reason; None if all could."""
-    rows = [
-        (Named(check["title"], check["name"]), check["reason"] or "")
-        for check in checks
-        if check["status"] == "not_applicable"
-    ]
-    if not rows:
-        return None
-    return Table(
-        id="not-applicable-table",
-        caption=f"{counted(len(rows), 'checks')} not applicable",
-        columns=column("Check", "Why"),
-        rows=tuple(rows),
+    rows = [check for check in checks if check["status"] == "not_applicable"]
+    return optional_table(
+        "not-applicable-table",
+        f"{counted(len(rows), 'checks')} not applicable",
+        rows,
+        named("Check", "title", "name"),
+        texts("Why", lambda check: check["reason"] or ""),
     )
 
 
 def ledger_table(ledger: Mapping[str, Any]) -> Table:
     """Rows mapped and refused, which sum to the rows read."""
-    read = ledger["rows_read"]
+    read, mapped = ledger["rows_read"], ledger["rows_mapped"]
     refused = sorted(ledger["refused"].items(), key=lambda item: (-item[1], item[0]))
-    return Table(
-        id="ledger-table",
-        caption="Where every row read went",
-        columns=column("Rows", "Number", "Share of rows read", numeric=" nn"),
-        rows=(
-            ("Mapped to a node", *_of(ledger["rows_mapped"], read)),
-            *(
-                (Named(f"Refused: {words(reason, REFUSED)}", reason), *_of(rows, read))
-                for reason, rows in refused
-            ),
-        ),
-        total=("Read", *_of(ledger["rows_mapped"] + sum(ledger["refused"].values()), read)),
+    named_rows = [
+        (Named(f"Refused: {words(reason, REFUSED)}", reason), rows) for reason, rows in refused
+    ]
+    return table(
+        "ledger-table",
+        "Where every row read went",
+        [("Mapped to a node", mapped), *named_rows],
+        texts("Rows", 0),
+        numbers("Number", 1),
+        written("Share of rows read", lambda row: percent(row[1] / read) if read else UNDEFINED),
+        total=("Read", mapped + sum(ledger["refused"].values())),
     )
 
 
@@ -105,15 +109,13 @@ def dropped_facts(ledger: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 def waivers_table(waivers: Sequence[Mapping[str, Any]]) -> Table | None:
     """All waivers in full; None without any."""
-    if not waivers:
-        return None
     waivers = [{**waiver, **_decided(waiver)} for waiver in waivers]
     names = list(dict.fromkeys(name for waiver in waivers for name in waiver))
-    return Table(
-        id="waiver-table",
-        caption="Waivers",
-        columns=column(*(_sentence(words(name, {"used": "findings covered"})) for name in names)),
-        rows=tuple(tuple(_any(waiver.get(name)) for name in names) for waiver in waivers),
+    return optional_table(
+        "waiver-table",
+        "Waivers",
+        [{name: _any(waiver.get(name)) for name in names} for waiver in waivers],
+        *(texts(capitalised(words(name, {"used": "findings covered"})), name) for name in names),
     )
 
 
@@ -124,113 +126,81 @@ def _decided(waiver: Mapping[str, Any]) -> dict[str, str]:
 
 def thresholds_table(policy: Mapping[str, Any]) -> Table:
     """All thresholds with unit and reason."""
-    return Table(
-        id="threshold-table",
-        caption="Thresholds",
-        columns=column("Threshold", "Value", "Unit", "Reason", numeric=" n"),
-        rows=tuple(
-            (
-                Named(_sentence(words(threshold["name"], {})), threshold["name"]),
-                number(threshold["value"]),
-                threshold["unit"],
-                threshold["reason"],
-            )
-            for threshold in policy["thresholds"]
-        ),
+    return table(
+        "threshold-table",
+        "Thresholds",
+        policy["thresholds"],
+        texts("Threshold", lambda one: Named(capitalised(words(one["name"], {})), one["name"])),
+        numbers("Value", "value"),
+        texts("Unit", "unit"),
+        texts("Reason", "reason"),
     )
 
 
 def rules_table(policy: Mapping[str, Any]) -> Table | None:
     """Rules on pairs of branches; None if the policy has none."""
-    if not policy["branch_rules"]:
-        return None
-    return Table(
-        id="rule-table",
-        caption="Branch rules, the first that fits decides",
-        columns=column("Branch", "With", "Rule", "Reason"),
-        rows=tuple(
-            (
-                _branch(rule["a"]),
-                _branch(rule["b"]),
-                words(rule["rule"], BRANCH_RULE),
-                rule["reason"],
-            )
-            for rule in policy["branch_rules"]
-        ),
+    return optional_table(
+        "rule-table",
+        "Branch rules, the first that fits decides",
+        policy["branch_rules"],
+        texts("Branch", lambda rule: _branch(rule["a"])),
+        texts("With", lambda rule: _branch(rule["b"])),
+        texts("Rule", "rule", BRANCH_RULE),
+        texts("Reason", "reason"),
     )
 
 
 def exclusive_table(policy: Mapping[str, Any]) -> Table | None:
     """Groups of mutually exclusive nodes; None if the policy declares none."""
-    if not policy["exclusive"]:
-        return None
-    return Table(
-        id="exclusive-table",
-        caption="Nodes of which an instance should carry one at most",
-        columns=column("Sides", "Severity", "Reason"),
-        rows=tuple(
-            (
-                " | ".join(", ".join(side) for side in group["nodes"]),
-                SEVERITY[group["severity"]],
-                group["reason"],
-            )
-            for group in policy["exclusive"]
-        ),
+    return optional_table(
+        "exclusive-table",
+        "Nodes of which an instance should carry one at most",
+        policy["exclusive"],
+        texts("Sides", lambda group: " | ".join(", ".join(side) for side in group["nodes"])),
+        texts("Severity", "severity", SEVERITY),
+        texts("Reason", "reason"),
     )
 
 
 def expected_table(policy: Mapping[str, Any]) -> Table | None:
     """Associations that the policy expects; None if it names none."""
-    if not policy["expected"]:
-        return None
-    return Table(
-        id="expected-table",
-        caption="Associations that are known, and not reported",
-        columns=column("Node", "With", "Known from", "Pairs taken out", numeric="   n"),
-        rows=tuple(
-            (*map(Code, known["nodes"]), known["source"], number(known["pairs"]))
-            for known in policy["expected"]
-        ),
+    return optional_table(
+        "expected-table",
+        "Associations that are known, and not reported",
+        policy["expected"],
+        texts("Node", lambda known: Code(known["nodes"][0])),
+        texts("With", lambda known: Code(known["nodes"][1])),
+        texts("Known from", "source"),
+        numbers("Pairs taken out", "pairs"),
     )
 
 
 def companions_table(policy: Mapping[str, Any]) -> Table | None:
     """Companion rules; None if the policy has none."""
-    if not policy["companions"]:
-        return None
-    return Table(
-        id="companion-table",
-        caption="Nodes that need another node on the same instance",
-        columns=column(
-            "Nodes", "Need", "Unless", "Holds", "Rule", "Severity", "Pairs taken out",
-            numeric="      n",
-        ),
-        rows=tuple(
-            (
-                *(_some(rule[key]) for key in ("if", "needs", "unless")),
-                _span(rule["valid_from"], rule["valid_to"]),
-                rule["source"],
-                SEVERITY[rule["severity"]],
-                number(rule["pairs"]),
-            )
-            for rule in policy["companions"]
-        ),
-    )  # fmt: skip
+    return optional_table(
+        "companion-table",
+        "Nodes that need another node on the same instance",
+        policy["companions"],
+        texts("Nodes", lambda rule: _some(rule["if"])),
+        texts("Need", lambda rule: _some(rule["needs"])),
+        texts("Unless", lambda rule: _some(rule["unless"])),
+        texts("Holds", lambda rule: _span(rule["valid_from"], rule["valid_to"])),
+        texts("Rule", "source"),
+        texts("Severity", "severity", SEVERITY),
+        numbers("Pairs taken out", "pairs"),
+    )
 
 
 def person_rules_table(policy: Mapping[str, Any]) -> Table | None:
     """Rules on sex and age; None without rules, or if the policy names no column of sex or age."""
-    rules = policy.get("person_rules")
-    if not rules or not policy.get("person"):
-        return None
-    return Table(
-        id="person-rule-table",
-        caption="Nodes that belong to persons of one sex, or of some ages",
-        columns=column("Nodes", "Person", "Rule", "Severity"),
-        rows=tuple(
-            (_some(rule["nodes"]), _whom(rule), rule["source"], SEVERITY[rule["severity"]])
-            for rule in rules
-        ),
+    return optional_table(
+        "person-rule-table",
+        "Nodes that belong to persons of one sex, or of some ages",
+        (policy.get("person_rules") or ()) if policy.get("person") else (),
+        texts("Nodes", lambda rule: _some(rule["nodes"])),
+        texts("Person", _whom),
+        texts("Rule", "source"),
+        texts("Severity", "severity", SEVERITY),
     )
 
 
@@ -254,13 +224,12 @@ def _span(first: str | None, last: str | None) -> str:
 
 def severities_table(policy: Mapping[str, Any]) -> Table | None:
     """Severities that the policy overrides; None if it overrides none."""
-    if not policy["severities"]:
-        return None
-    return Table(
-        id="severity-table",
-        caption="Severities that the policy sets",
-        columns=column("Check", "Severity"),
-        rows=tuple((Code(name), SEVERITY[said]) for name, said in policy["severities"].items()),
+    return optional_table(
+        "severity-table",
+        "Severities that the policy sets",
+        list(policy["severities"].items()),
+        texts("Check", lambda said: Code(said[0])),
+        texts("Severity", 1, SEVERITY),
     )
 
 
@@ -269,7 +238,7 @@ def digests(identity: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     data = identity["data"]["hmac_sha256"]
     keyed = (("Data, keyed", data),) if data else ()
     plain = (
-        (_sentence(part), facts["sha256"])
+        (capitalised(part), facts["sha256"])
         for part, facts in identity.items()
         if isinstance(facts, Mapping) and "sha256" in facts
     )
@@ -279,16 +248,17 @@ def digests(identity: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 def provenance_table(identity: Mapping[str, Any], result_sha256: str) -> Table:
     """Inputs and software of the run, with full digests."""
     tool = identity["tool"]
-    rows: list[Row] = [(name, Code(digest)) for name, digest in digests(identity)]
+    rows = [(name, Code(digest)) for name, digest in digests(identity)]
     if identity["normaliser"]:
         rows.append(("Normaliser", Code(identity["normaliser"])))
     rows.append(("Tool", Code(f"{tool['name']} {tool['version']}")))
     rows.append(("result.json", Code(result_sha256)))
-    return Table(
-        id="provenance-table",
-        caption="sha256 of what went in and came out",
-        columns=column("Part", "Digest or version"),
-        rows=tuple(rows),
+    return table(
+        "provenance-table",
+        "sha256 of what went in and came out",
+        rows,
+        texts("Part", 0),
+        texts("Digest or version", 1),
     )
 
 
@@ -297,19 +267,13 @@ def short(digest: str) -> Code:
     return Code(digest, f"{digest[:DIGEST]}…" if len(digest) > DIGEST else digest)
 
 
-def _check_row(check: Mapping[str, Any]) -> Row:
-    """A check; it leads to its findings where it shows some."""
-    title, shows = check["title"], bool(check["findings"])
-    return (
-        Linked(title, f"check-{check['name']}") if shows else title,
-        Badge(STATUS[check["status"]], TONE.get(check["status"], "plain")),
-        number(check["total"] - check["folded"]),
-        check["reason"] or counted(check["denominator"], check["denominator_unit"]),
-    )
+def _linked(check: Mapping[str, Any]) -> Cell:
+    """The title of a check; it leads to its findings where it shows some."""
+    return Linked(check["title"], f"check-{check['name']}") if check["findings"] else check["title"]
 
 
-def _of(rows: int, read: int) -> tuple[str, str]:
-    return number(rows), percent(rows / read) if read else "–"
+def _looked_at(check: Mapping[str, Any]) -> str:
+    return check["reason"] or counted(check["denominator"], check["denominator_unit"])
 
 
 def _branch(id_: str) -> Cell:
@@ -324,7 +288,3 @@ def _any(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "–" if value is None else number(value)
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -27,8 +27,8 @@ from reports.words.shown_numbers import (
 )
 from reports.words.words import TONE, WITHHELD, number, percent, span, words
 
-Said: TypeAlias = str | Callable[[Any], Any]
-"""The name of a field, or a function of a row."""
+Said: TypeAlias = str | int | Callable[[Any], Any]
+"""The name of a field, its place in rows that are tuples, or a function of a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _cells(id_: str, columns: Sequence[Spec], row: Any) -> tuple[Cell, ...]:
 
 
 def _value(said: Said) -> Callable[[Any], Any]:
-    return itemgetter(said) if isinstance(said, str) else said
+    return said if callable(said) else itemgetter(said)
 
 
 def texts(heading: str, said: Said, called: Mapping[str, str] | None = None) -> Spec:
@@ -120,6 +120,11 @@ def texts(heading: str, said: Said, called: Mapping[str, str] | None = None) -> 
         return found if called is None else words(str(found), called)
 
     return Spec(heading, cell)
+
+
+def badge(found: str, called: Mapping[str, str]) -> Badge:
+    """A status or severity in a word, with its tone."""
+    return Badge(called[found], TONE.get(found, "plain"))
 
 
 def nodes(heading: str, node: str = "node", title: str = "title") -> Spec:
@@ -142,7 +147,7 @@ def badges(heading: str, field: str, called: Mapping[str, str], absent: str = UN
 
     def cell(row: Any) -> Cell:
         found = row[field]
-        return absent if found is None else Badge(called[found], TONE.get(found, "plain"))
+        return absent if found is None else badge(found, called)
 
     return Spec(heading, cell)
 
