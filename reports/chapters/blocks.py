@@ -9,8 +9,9 @@ from typing import Any
 
 from audit.base.plurals import counted as counted_units
 from reports.chapters.cards import card
-from reports.words.parts import Advice, Badge, Block, Card, Named, Table, column
-from reports.words.words import EVIDENCE, SEVERITIES, STATUS, TONE, counted
+from reports.words.parts import Advice, Block, Card, Named, Table
+from reports.words.table_specs import badge, table, texts
+from reports.words.words import EVIDENCE, SEVERITIES, STATUS, capitalised, counted
 
 BY_RESULT = ("error", "fail", "warn", "note", "pass", "not_applicable")
 """Results of checks, the worst first."""
@@ -66,7 +67,7 @@ def rest_of(checks: Sequence[Check]) -> str:
         if (n := sum(check["status"] == status for check in checks))
     ]
     text = " and ".join(counts)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    return f"{capitalised(text)}." if text else ""
 
 
 def _block(
@@ -87,7 +88,7 @@ def _block(
     return Block(
         check=check["name"],
         title=check["title"],
-        badge=Badge(STATUS[check["status"]], TONE.get(check["status"], "plain")),
+        badge=badge(check["status"], STATUS),
         total=f"{check['total'] - check['folded']:,}",
         sentence=_sentence(check),
         advice=_advice(found),
@@ -126,7 +127,7 @@ def _heading(labels: Any) -> str:
     """The label that all have; a word for any where they differ, empty without one."""
     called = set(filter(None, labels))
     text = called.pop() if len(called) == 1 else "measured" if called else ""
-    return text[:1].upper() + text[1:]
+    return capitalised(text)
 
 
 def _distinct_cards(cards: tuple[Card, ...]) -> tuple[Card, ...]:
@@ -137,15 +138,10 @@ def _distinct_cards(cards: tuple[Card, ...]) -> tuple[Card, ...]:
 
 def _table(check: Check, cards: tuple[Card, ...]) -> Table:
     """The findings as lines of a printed table, each with its id."""
-    return Table(
-        id=f"block-{check['name']}",
-        caption=_caption(len(cards)),
-        columns=column("Finding", "Severity"),
-        rows=tuple(
-            (Named(f"{one.headline} {one.explanation}".strip(), one.id), one.badge) for one in cards
-        ),
+    return table(
+        f"block-{check['name']}",
+        "The finding" if len(cards) == 1 else f"The {len(cards):,} findings, the strongest first",
+        cards,
+        texts("Finding", lambda one: Named(f"{one.headline} {one.explanation}".strip(), one.id)),
+        texts("Severity", lambda one: one.badge),
     )
-
-
-def _caption(findings: int) -> str:
-    return "The finding" if findings == 1 else f"The {findings:,} findings, the strongest first"

@@ -9,13 +9,16 @@ from typing import Any
 from audit.base.node_names import title_and_code
 from audit.results.wording import promise
 from reports.charts.evidence import COUNTED, of_concepts, plots, ratio_words
-from reports.words.parts import Badge, Card, Cell, Node, Nodes, Ranged, Table, column
+from reports.words.parts import Badge, Card, Cell, Node, Nodes, Ranged, Table
+from reports.words.shown_numbers import UNDEFINED
+from reports.words.table_specs import Spec, optional_table, texts
 from reports.words.words import (
     DECISION,
     EVIDENCE,
     SEVERITY,
     TONE,
     WITHHELD,
+    capitalised,
     evidence_value,
     number,
     span,
@@ -235,36 +238,28 @@ _TEXTS = ("kind", "rule", "may stand for", "fits best")
 
 
 def _parts(parts: Sequence[Mapping[str, Any]], id_: str, called: Mapping[str, str]) -> Table | None:
-    if not parts:
-        return None
-    labels = list(
-        dict.fromkeys(
-            label for part in parts for label, _ in evidence_lines(part["evidence"], called=called)
-        )
-    )
-    paired = all(len(part["nodes"]) == 2 for part in parts)
-    titled = any(node["title"] for part in parts for node in part["nodes"])
-    names = ("Node", "With") if paired else ("Node",) if titled else ("Node or code",)
-    rows: list[tuple[Cell, ...]] = []
-    for part in parts:
-        values = dict(evidence_lines(part["evidence"], called=called))
-        nodes = _nodes(part["nodes"])
-        cells = nodes if paired or len(nodes) == 1 else (Nodes(nodes),)
-        rows.append((*cells, *(values.get(label, "–") for label in labels)))
-    return Table(
-        id=id_,
-        caption="Where it comes from, the largest part first",
-        columns=column(
-            *names,
-            *map(_heading, labels),
-            numeric=" " * len(names) + "".join(" " if label in _TEXTS else "n" for label in labels),
+    lines = [
+        (_nodes(part["nodes"]), dict(evidence_lines(part["evidence"], called))) for part in parts
+    ]
+    labels = dict.fromkeys(label for _, told in lines for label in told)
+    paired = all(len(nodes) == 2 for nodes, _ in lines)
+    titled = any(node.title for nodes, _ in lines for node in nodes)
+    return optional_table(
+        id_,
+        "Where it comes from, the largest part first",
+        lines,
+        texts(
+            "Node" if paired or titled else "Node or code",
+            lambda line: line[0][0] if paired or len(line[0]) == 1 else Nodes(line[0]),
         ),
-        rows=tuple(rows),
+        texts("With", lambda line: line[0][1]) if paired else None,
+        *map(_told, labels),
     )
 
 
-def _heading(label: str) -> str:
-    return label[:1].upper() + label[1:]
+def _told(label: str) -> Spec:
+    """The column of one number of the evidence of parts, some of which may lack it."""
+    return Spec(capitalised(label), lambda line: line[1].get(label, UNDEFINED), label not in _TEXTS)
 
 
 def _nodes(

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.words.parts import Badge, Cell, Code, Named, Node, Nodes, Table, column
+from reports.words.parts import Table
+from reports.words.shown_numbers import UNDEFINED, Rows
+from reports.words.table_specs import (
+    Spec,
+    badges,
+    codes,
+    named,
+    node_list,
+    nodes,
+    numbers,
+    optional_table,
+    spans,
+    table,
+    texts,
+    written,
+)
 from reports.words.words import (
     SEVERITY,
     STATUS,
-    TONE,
     WITHHELD,
     Value,
     counted,
@@ -19,21 +33,18 @@ from reports.words.words import (
     percent,
     points,
     ratio,
-    span,
 )
 
 CHANGE: Mapping[str, str] = {"new": "New", "worse": "Worse", "gone": "Gone", "known": "Known"}
 """Words for the changes of findings, in table order."""
-EFFECTS: Mapping[str | None, tuple[str, ...]] = {
-    "share": ("shares", "Findings of either run that are measured by a share", "Reference", "Now"),
-    "ratio": ("ratios", "Findings of either run that are measured by a ratio", "Reference", "Now"),
+EFFECTS: Mapping[str | None, tuple[str, str]] = {
+    "share": ("shares", "Findings of either run that are measured by a share"),
+    "ratio": ("ratios", "Findings of either run that are measured by a ratio"),
     None: ("others", "Other findings of either run"),
 }
-"""Table for each kind of effect: its name, its caption, and its columns of numbers."""
+"""Table for each kind of effect: its name and its caption."""
 NODES = 3
 """Largest number of nodes named for a finding."""
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +87,18 @@ def _sentences(found: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[
 
 
 def _checks(checks: Rows) -> Table:
-    return Table(
-        id="since-checks-table",
-        caption="Checks that applied in the reference or now",
-        columns=column(
-            "Check", "Reference", "Now", *CHANGE.values(), numeric="   " + "n" * len(CHANGE)
-        ),
-        rows=tuple(
-            (
-                Named(check["title"], check["name"]),
-                _status(check["status_before"]),
-                _status(check["status"]),
-                *("–" if check[change] is None else number(check[change]) for change in CHANGE),
-            )
+    return table(
+        "since-checks-table",
+        "Checks that applied in the reference or now",
+        [
+            check
             for check in checks
             if {check["status_before"], check["status"]} != {"not_applicable"}
-        ),
+        ],
+        named("Check", "title", "name"),
+        badges("Reference", "status_before", STATUS, absent="not asked"),
+        badges("Now", "status", STATUS, absent="not asked"),
+        *(numbers(called, change, absent=UNDEFINED) for change, called in CHANGE.items()),
     )
 
 
@@ -99,22 +106,18 @@ def _depths(rows: Rows) -> Table | None:
     """Shares of labels by depth; None where nothing of them may be shown."""
     if all(row["before"] is None for row in rows):
         return None
-    return Table(
-        id="since-depths-table",
-        caption="Share of labels at each depth",
-        columns=column("Depth", "Reference", "Now", "Difference, points", numeric="nnnn"),
-        rows=tuple(_depth_row(row) for row in rows),
+    return table(
+        "since-depths-table",
+        "Share of labels at each depth",
+        rows,
+        numbers("Depth", "depth"),
+        numbers("Reference", "before", percent),
+        numbers("Now", "now", percent),
+        written(
+            "Difference, points",
+            lambda row: WITHHELD if row["before"] is None else points(row["now"] - row["before"]),
+        ),
     )
-
-
-def _depth_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
-    before, now = row["before"], row["now"]
-    difference = WITHHELD if before is None else points(now - before)
-    return number(row["depth"]), percent(before), percent(now), difference
-
-
-def _status(status: str | None) -> Cell:
-    return "not asked" if status is None else Badge(STATUS[status], TONE.get(status, "plain"))
 
 
 def _findings(findings: Rows) -> tuple[Table, ...]:
@@ -128,35 +131,33 @@ def _findings(findings: Rows) -> tuple[Table, ...]:
 
 
 def _findings_table(effect: str | None, findings: Rows) -> Table:
-    name, caption, *columns = EFFECTS[effect]
-    return Table(
-        id=f"since-{name}-table",
-        caption=caption,
-        columns=column(
-            "About", "Change", "Check", "Severity", *columns, numeric="    " + "n" * len(columns)
+    name, caption = EFFECTS[effect]
+    return table(
+        f"since-{name}-table",
+        caption,
+        findings,
+        texts("About", lambda finding: node_list(finding["nodes"], NODES)),
+        texts("Change", "change", CHANGE),
+        codes("Check", "check"),
+        badges("Severity", "severity", SEVERITY),
+        *(
+            (_effects("Reference", "before", "new"), _effects("Now", "now", "gone"))
+            if effect
+            else ()
         ),
-        rows=tuple(_finding_row(finding) for finding in findings),
     )
 
 
-def _finding_row(finding: Mapping[str, Any]) -> tuple[Cell, ...]:
-    named = [Node(node["id"], node["title"] or "") for node in finding["nodes"]]
-    return (
-        Nodes(tuple(named[:NODES]), len(named[NODES:])),
-        CHANGE[finding["change"]],
-        Code(finding["check"]),
-        Badge(SEVERITY[finding["severity"]], TONE[finding["severity"]]),
-        *(_effects(finding) if finding["effect"] else ()),
-    )
+def _effects(heading: str, field: str, absent_of: str) -> Spec:
+    """The effects in one of the runs; a dash where a finding is not in it."""
 
+    def cell(finding: Mapping[str, Any]) -> str:
+        if finding["change"] == absent_of:
+            return UNDEFINED
+        write = percent if finding["effect"] == "share" else _times
+        return write(finding[field])
 
-def _effects(finding: Mapping[str, Any]) -> tuple[str, str]:
-    """The effect in the reference and now; a dash in the run without the finding."""
-    wording = percent if finding["effect"] == "share" else _times
-    return (
-        "–" if finding["change"] == "new" else wording(finding["before"]),
-        "–" if finding["change"] == "gone" else wording(finding["now"]),
-    )
+    return written(heading, cell)
 
 
 def _times(value: float | None) -> str:
@@ -180,29 +181,17 @@ def _is_difference(finding: Mapping[str, Any]) -> bool:
 
 
 def _residuals(findings: Rows) -> Table | None:
-    if not findings:
-        return None
-    return Table(
-        id="since-residuals-table",
-        caption="Residual shares that differ from the reference",
-        columns=column(
-            "Below", "Reference", "Its share", "Now", "Share now", "Difference, points", "Interval",
-            numeric=" nnnnnn",
-        ),
-        rows=tuple(_residual_row(finding) for finding in findings),
-    )  # fmt: skip
-
-
-def _residual_row(finding: Mapping[str, Any]) -> tuple[Cell, ...]:
-    (node,), evidence = finding["nodes"], finding["evidence"]
-    return (
-        Node(node["id"], node["title"] or ""),
-        _of(evidence["elsewhere"], evidence["of_elsewhere"]),
-        percent(evidence["elsewhere_share"]),
-        _of(evidence["instances"], evidence["of"]),
-        percent(evidence["share"]),
-        points(evidence["difference"]),
-        span(points(evidence["difference_low"]), points(evidence["difference_high"])),
+    return optional_table(
+        "since-residuals-table",
+        "Residual shares that differ from the reference",
+        [{**finding["nodes"][0], **finding["evidence"]} for finding in findings],
+        nodes("Below", "id"),
+        written("Reference", lambda row: _of(row["elsewhere"], row["of_elsewhere"])),
+        numbers("Its share", "elsewhere_share", percent),
+        written("Now", lambda row: _of(row["instances"], row["of"])),
+        numbers("Share now", "share", percent),
+        numbers("Difference, points", "difference", points),
+        spans("Interval", points, "difference_low", "difference_high"),
     )
 
 

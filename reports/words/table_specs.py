@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, TypeAlias
 
-from reports.words.parts import Badge, Cell, Code, Column, Named, Node, Table
+from reports.words.parts import Badge, Cell, Code, Column, Named, Node, Nodes, Table
 from reports.words.shown_numbers import (
     PLACES,
     UNDEFINED,
+    Row,
     Rows,
     chance,
     grouped,
@@ -130,6 +131,16 @@ def badge(found: str, called: Mapping[str, str]) -> Badge:
 def nodes(heading: str, node: str = "node", title: str = "title") -> Spec:
     """A column of nodes, by the fields of their id and title."""
     return Spec(heading, lambda row: Node(row[node], row[title] or ""))
+
+
+def node_list(found: Sequence[Row], most: int | None = None) -> Nodes:
+    """Nodes in one cell, from their ids and titles, and how many there are beyond the first.
+
+    >>> node_list([{"id": "a", "title": None}, {"id": "b", "title": "B"}], 1)
+    Nodes(nodes=(Node(id='a', title='', below='', page=''),), more=1)
+    """
+    shown = tuple(Node(node["id"], node["title"] or "") for node in found[:most])
+    return Nodes(shown, len(found) - len(shown))
 
 
 def named(heading: str, text: str, name: str) -> Spec:
