@@ -6,8 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.words.parts import Cell, Node, Table, column
-from reports.words.words import counted, decimal, number, percent, points, span
+from reports.words.parts import Table
+from reports.words.shown_numbers import UNDEFINED
+from reports.words.table_specs import (
+    nodes,
+    numbers,
+    optional_table,
+    spans,
+    table,
+    texts,
+    written,
+)
+from reports.words.words import counted, decimal, number, percent, points
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,87 +62,55 @@ def _sentences(tail: Mapping[str, Any]) -> list[str]:
 
 
 def _branches(rows: Sequence[Mapping[str, Any]]) -> Table | None:
-    if not rows:
-        return None
-    return Table(
-        id="coverage-table",
-        caption="Assignable nodes in use, by branch",
-        columns=column("Branch", "Assignable", "In use", "Share in use", numeric=" nnn"),
-        rows=tuple(
-            (
-                Node(row["node"], row["title"] or ""),
-                number(row["assignable"]),
-                number(row["in_use"]),
-                percent(row["in_use"] / row["assignable"]),
-            )
-            for row in rows
-        ),
+    return optional_table(
+        "coverage-table",
+        "Assignable nodes in use, by branch",
+        rows,
+        nodes("Branch"),
+        numbers("Assignable", "assignable"),
+        numbers("In use", "in_use"),
+        written("Share in use", lambda row: percent(row["in_use"] / row["assignable"])),
     )
 
 
 def _depths(rows: Sequence[Mapping[str, Any]]) -> Table:
-    return Table(
-        id="depth-table",
-        caption="Depth of labels",
-        columns=column("Depth", "Nodes", "In use", "Labels", "Share of labels", numeric=" nnnn"),
-        rows=tuple(
-            (
-                number(row["depth"]),
-                number(row["nodes"]),
-                number(row["in_use"]),
-                number(row["labels"]),
-                percent(row["share"]) if row["labels"] else "–",
-            )
-            for row in rows
+    return table(
+        "depth-table",
+        "Depth of labels",
+        rows,
+        texts("Depth", lambda row: number(row["depth"])),
+        numbers("Nodes", "nodes"),
+        numbers("In use", "in_use"),
+        numbers("Labels", "labels"),
+        written(
+            "Share of labels", lambda row: percent(row["share"]) if row["labels"] else UNDEFINED
         ),
     )
 
 
 def _values(rows: Sequence[Mapping[str, Any]]) -> Table | None:
-    if not rows:
-        return None
-    return Table(
-        id="drift-values-table",
-        caption="Values that the policy compares",
-        columns=column(
-            "Column", "Value", "Instances", "Labels per instance", "Nodes that differ",
-            numeric="  nnn",
-        ),
-        rows=tuple(
-            (
-                row["column"],
-                row["value"],
-                number(row["instances"]),
-                decimal(row["labels_per_instance"], 2),
-                "not compared" if row["differing"] is None else number(row["differing"]),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    return optional_table(
+        "drift-values-table",
+        "Values that the policy compares",
+        rows,
+        texts("Column", "column"),
+        texts("Value", "value"),
+        numbers("Instances", "instances"),
+        numbers("Labels per instance", "labels_per_instance", lambda mean: decimal(mean, 2)),
+        numbers("Nodes that differ", "differing", absent="not compared"),
+    )
 
 
 def _drift(rows: Sequence[Mapping[str, Any]]) -> Table | None:
-    lines = [(row, node) for row in rows for node in row["nodes"]]
-    if not lines:
-        return None
-    return Table(
-        id="drift-table",
-        caption="Nodes whose share differs most from the rest",
-        columns=column(
-            "Column", "Value", "Node", "Share there", "Elsewhere", "Difference", "Interval",
-            numeric="   nnnn",
-        ),
-        rows=tuple(_drift_row(row, node) for row, node in lines),
-    )  # fmt: skip
-
-
-def _drift_row(row: Mapping[str, Any], node: Mapping[str, Any]) -> tuple[Cell, ...]:
-    return (
-        row["column"],
-        row["value"],
-        Node(node["node"], node["title"] or ""),
-        percent(node["share"]),
-        percent(node["elsewhere_share"]),
-        points(node["difference"]),
-        span(points(node["low"]), points(node["high"])),
+    return optional_table(
+        "drift-table",
+        "Nodes whose share differs most from the rest",
+        [{**row, **node} for row in rows for node in row["nodes"]],
+        texts("Column", "column"),
+        texts("Value", "value"),
+        nodes("Node"),
+        numbers("Share there", "share", percent),
+        numbers("Elsewhere", "elsewhere_share", percent),
+        numbers("Difference", "difference", points),
+        spans("Interval", points),
     )

@@ -9,8 +9,10 @@ from reports.charts.model_charts import beside_spec
 from reports.charts.svg import draw
 from reports.words.labels import pair_label
 from reports.words.metric_words import threshold
-from reports.words.parts import Figure, Key, Node, Table, column
-from reports.words.words import RELATION, counted, decimal, number, percent, span, words
+from reports.words.parts import Figure, Key, Table
+from reports.words.shown_numbers import UNDEFINED
+from reports.words.table_specs import nodes, numbers, table, texts, written
+from reports.words.words import RELATION, counted, decimal, percent, span, words
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -83,32 +85,28 @@ def _alt(rows: Rows) -> str:
     )
 
 
-def _interval(row: Mapping[str, Any]) -> str:
-    low, high = row["confusion_low"], row["confusion_high"]
-    return "–" if low is None else span(decimal(low, 4), decimal(high, 4))
-
-
 def _table(rows: Rows) -> Table:
-    return Table(
-        id="beside-numbers",
-        caption="Pairs in the data and in the model",
-        columns=column(
-            "First node", "Second node", "Relation", "Labelled together", "Share",
-            "Predicted together", "Share", "Confusion", "95% interval",
-            numeric="   nnnnnn",
+    def entropy(mean: float) -> str:
+        return decimal(mean, 4)
+
+    return table(
+        "beside-numbers",
+        "Pairs in the data and in the model",
+        rows,
+        nodes("First node", "a", "title_a"),
+        nodes("Second node", "b", "title_b"),
+        texts("Relation", "relation", RELATION),
+        numbers("Labelled together", "joint"),
+        numbers("Share", "rate", percent),
+        numbers("Predicted together", "co_predicted"),
+        numbers("Share", "co_predicted_rate", percent),
+        numbers("Confusion", "confusion", entropy),
+        written(
+            "95% interval",
+            lambda row: (
+                UNDEFINED
+                if row["confusion_low"] is None
+                else span(entropy(row["confusion_low"]), entropy(row["confusion_high"]))
+            ),
         ),
-        rows=tuple(
-            (
-                Node(row["a"], row["title_a"] or ""),
-                Node(row["b"], row["title_b"] or ""),
-                words(row["relation"], RELATION),
-                number(row["joint"]),
-                percent(row["rate"]),
-                number(row["co_predicted"]),
-                percent(row["co_predicted_rate"]),
-                decimal(row["confusion"], 4),
-                _interval(row),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    )
