@@ -8,8 +8,9 @@ from typing import Any
 
 from reports.charts.parts import dots_spec
 from reports.charts.svg import draw
-from reports.words.parts import Codes, Figure, Key, Named, Table, column
-from reports.words.words import counted, number, percent, shortened, span
+from reports.words.parts import Codes, Figure, Key, Table
+from reports.words.table_specs import named, numbers, spans, table, texts
+from reports.words.words import counted, number, percent, shortened
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -28,16 +29,16 @@ def behaviours(rows: Rows) -> Behaviours | None:
     """Make the chapter; None if no behaviours were queried."""
     if not rows:
         return None
-    table = _table(rows)
-    named = any(row["examples"] for row in rows)
+    counts = _table(rows)
+    examples = any(row["examples"] for row in rows)
     return Behaviours(
-        figure=_figure(rows, table),
-        table=_examples(rows) if named else table,
-        withheld=not named and any(row["instances"] != 0 for row in rows),
+        figure=_figure(rows, counts),
+        table=_examples(rows) if examples else counts,
+        withheld=not examples and any(row["instances"] != 0 for row in rows),
     )
 
 
-def _figure(rows: Rows, table: Table) -> Figure | None:
+def _figure(rows: Rows, counts: Table) -> Figure | None:
     drawn = [row for row in rows if row["share"] is not None]
     if not drawn:
         return None
@@ -65,7 +66,7 @@ def _figure(rows: Rows, table: Table) -> Figure | None:
         caption="Each kind is counted by itself: an instance may show several kinds, or none.",
         key_title="Each line",
         key=(Key("observed", "share, with its 95% interval", "dot"),),
-        table=table,
+        table=counts,
     )
 
 
@@ -75,42 +76,26 @@ def _bounds(row: Mapping[str, Any]) -> dict[str, float]:
     return {"low": low, "high": high} if known else {"low": row["share"], "high": row["share"]}
 
 
+_COLUMNS = (
+    named("Behaviour", "title", "name"),
+    numbers("Instances", "instances"),
+    numbers("Out of", "of"),
+    numbers("Share", "share", percent),
+)
+
+
 def _table(rows: Rows) -> Table:
-    return Table(
-        id="behaviours-numbers",
-        caption="Kinds of behaviour",
-        columns=column(
-            "Behaviour", "Instances", "Out of", "Share", "95% interval", numeric=" nnnn"
-        ),
-        rows=tuple((_behaviour_name(row), *_counts(row), _interval(row)) for row in rows),
-    )
+    return table("behaviours-numbers", "Kinds of behaviour", rows, *_COLUMNS, spans("95% interval"))
 
 
 def _examples(rows: Rows) -> Table:
-    return Table(
-        id="behaviours-examples",
-        caption="Examples of each kind",
-        columns=column(
-            "Behaviour", "Instances", "Out of", "Share", "Examples, by instance", numeric=" nnn"
-        ),
-        rows=tuple(
-            (
-                _behaviour_name(row),
-                *_counts(row),
-                Codes(tuple(row["examples"])) if row["examples"] else "none",
-            )
-            for row in rows
+    return table(
+        "behaviours-examples",
+        "Examples of each kind",
+        rows,
+        *_COLUMNS,
+        texts(
+            "Examples, by instance",
+            lambda row: Codes(tuple(row["examples"])) if row["examples"] else "none",
         ),
     )
-
-
-def _counts(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    return number(row["instances"]), number(row["of"]), percent(row["share"])
-
-
-def _interval(row: Mapping[str, Any]) -> str:
-    return span(percent(row["low"]), percent(row["high"]))
-
-
-def _behaviour_name(row: Mapping[str, Any]) -> Named:
-    return Named(row["title"], row["name"])

@@ -9,8 +9,9 @@ from typing import Any
 from reports.charts.charts import pairs_spec
 from reports.charts.svg import draw
 from reports.words.labels import pair_label
-from reports.words.parts import Figure, Key, Node, Table, column
-from reports.words.words import counted, decimal, number
+from reports.words.parts import Figure, Key, Table
+from reports.words.table_specs import nodes, numbers, table
+from reports.words.words import counted, number, tenths
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -57,7 +58,7 @@ def _figure(rows: Rows) -> Figure | None:
         alt=f"Dot plot of {counted(min(len(shown), LINES), 'pair')} of branches, with the "
         f"exchanges observed and expected. The largest excess, of {first['a']} and {first['b']}, "
         f"is {_signed(first['excess'])}: {number(first['observed'])} exchanges where "
-        f"{decimal(first['expected'], 1)} are expected. Of {counted(len(shown), 'pair')} "
+        f"{tenths(first['expected'])} are expected. Of {counted(len(shown), 'pair')} "
         f"{more} have more exchanges than expected.",
         caption="Labels of one branch that are missed where a label of the other is falsely "
         "answered, in both directions, compared with what to expect of labels that are mistaken as "
@@ -89,23 +90,18 @@ def _signed(excess: float | None) -> str:
     >>> _signed(12.34), _signed(-3.0), _signed(None)
     ('+12.3', '−3.0', 'withheld')
     """
-    text = decimal(excess, 1)
+    text = tenths(excess)
     return text.replace("-", "−") if excess is None or excess < 0 else f"+{text}"
 
 
 def _table(rows: Rows) -> Table:
-    return Table(
-        id="exchanges-numbers",
-        caption="Exchanges between branches, the largest excess first",
-        columns=column("Branch", "With", "Exchanges", "Expected", "In excess", numeric="  nnn"),
-        rows=tuple(
-            (
-                Node(row["a"], row["title_a"] or ""),
-                Node(row["b"], row["title_b"] or ""),
-                number(row["observed"]),
-                decimal(row["expected"], 1),
-                _signed(row["excess"]),
-            )
-            for row in rows
-        ),
+    return table(
+        "exchanges-numbers",
+        "Exchanges between branches, the largest excess first",
+        rows,
+        nodes("Branch", "a", "title_a"),
+        nodes("With", "b", "title_b"),
+        numbers("Exchanges", "observed"),
+        numbers("Expected", "expected", tenths),
+        numbers("In excess", "excess", _signed),
     )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
-from reports.chapters.model.metric_tables import ALL, ERRORS, UNCERTAINTY, captioned
+from reports.chapters.model.metric_tables import ALL, ERRORS, UNCERTAINTY, captioned, metric_columns
 from reports.chapters.subtrees import Subtree, drawn, subtrees
 from reports.charts import model_charts
 from reports.charts import parts as chart_parts
 from reports.charts.svg import draw
 from reports.words.labels import node_label
-from reports.words.metric_words import Metric, heading, interval, of, title, value, with_interval
-from reports.words.parts import Figure, Key, Table, column
-from reports.words.words import counted
+from reports.words.metric_words import Metric, interval, of, title, value
+from reports.words.parts import Figure, Key, Table
+from reports.words.table_specs import table, texts, written
+from reports.words.words import counted, more_in_table
 
 _INTERVAL = "with its 95% interval"
 
@@ -79,11 +81,14 @@ def accuracy_figure(metrics: Sequence[Metric]) -> Figure | None:
         "left out.",
         key_title="Each line",
         key=(Key("observed", f"accuracy, {_INTERVAL}", "dot"),),
-        table=Table(
-            id="accuracy-numbers",
-            caption=captioned("Accuracy by depth", rows),
-            columns=column("Depth", "Accuracy", "95% interval", "Instances", numeric=" nnn"),
-            rows=tuple((str(_depth(row)), value(row), interval(row), of(row)) for row in rows),
+        table=table(
+            "accuracy-numbers",
+            captioned("Accuracy by depth", rows),
+            rows,
+            texts("Depth", lambda row: str(_depth(row))),
+            written("Accuracy", value),
+            written("95% interval", interval),
+            written("Instances", of),
         ),
     )
 
@@ -197,46 +202,26 @@ def _depths(found: set[int]) -> str:
 
 
 def _left_out(found: Sequence[Subtree], lines: Sequence[Subtree]) -> str:
-    rest = len(found) - len(lines)
-    return f" The table has {counted(rest, 'node')} more." if rest > 0 else ""
+    return more_in_table(len(found) - len(lines), "node")
 
 
 def _numbers(
     found: Sequence[Subtree], names: Sequence[str], id_: str, caption: str, unit: str
 ) -> Table:
-    main = names[0]
-    undefined = float("-inf")
-    ranked = sorted(
-        found,
-        key=lambda one: (
-            -(_number(one.metrics[main]) if _defined(one, main) else undefined),
-            one.node.id,
-        ),
+    def order(one: Subtree) -> tuple[float, str]:
+        found = one.metrics[names[0]]["value"]
+        return (math.inf if found is None else -found), one.node.id
+
+    ranked = sorted(found, key=order)
+    return table(
+        id_,
+        captioned(caption, [one.metrics[names[0]] for one in ranked]),
+        ranked,
+        texts("Node", lambda one: one.node),
+        texts("Depths", lambda one: f"{one.depth_from} to {one.depth_to}"),
+        *metric_columns(names, lambda one: one.metrics),
+        written(unit, lambda one: of(one.metrics[names[0]])),
     )
-    return Table(
-        id=id_,
-        caption=captioned(caption, [one.metrics[main] for one in ranked]),
-        columns=column(
-            "Node", "Depths", *map(heading, names), unit, numeric="  " + "n" * (len(names) + 1)
-        ),
-        rows=tuple(
-            (
-                one.node,
-                f"{one.depth_from} to {one.depth_to}",
-                *(with_interval(one.metrics.get(name)) for name in names),
-                of(one.metrics[main]),
-            )
-            for one in ranked
-        ),
-    )
-
-
-def _defined(one: Subtree, name: str) -> bool:
-    return one.metrics[name]["value"] is not None
-
-
-def _number(metric: Metric) -> float:
-    return float(metric["value"])
 
 
 def _depth(metric: Metric) -> int:

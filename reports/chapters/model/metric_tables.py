@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from reports.words.metric_words import (
     MEANING,
@@ -17,8 +18,10 @@ from reports.words.metric_words import (
     value,
     with_interval,
 )
-from reports.words.parts import Named, Table, column
-from reports.words.words import listed
+from reports.words.parts import Named, Table
+from reports.words.shown_numbers import UNDEFINED
+from reports.words.table_specs import Spec, optional_table, texts, written
+from reports.words.words import capitalised, listed
 
 ALL = "all"
 """The scope of a metric over all instances."""
@@ -26,6 +29,7 @@ ALL = "all"
 ERRORS = ("accuracy_alignment", "recovered", "lost")
 UNCERTAINTY = ("uncertainty_alignment", "abstraction_match")
 """Metrics between two cuts that share a table."""
+_METRIC = texts("Metric", lambda metric: Named(title(metric["name"]), metric["name"]))
 _MASS = ("residual_from", "residual_to")
 
 
@@ -60,13 +64,12 @@ def whole(metrics: Sequence[Metric], beside: Sequence[Metric]) -> tuple[Table, .
 
 def absent(metrics: Sequence[Metric]) -> Table | None:
     """Table of metrics that cannot be computed, with reasons; None if there are none."""
-    if not metrics:
-        return None
-    return Table(
-        id="metric-absent",
-        caption="Metrics that these predictions cannot give",
-        columns=column("Metric", "Reason"),
-        rows=tuple((_named(metric["name"]), metric["reason"]) for metric in metrics),
+    return optional_table(
+        "metric-absent",
+        "Metrics that these predictions cannot give",
+        metrics,
+        _METRIC,
+        texts("Reason", "reason"),
     )
 
 
@@ -83,24 +86,16 @@ def unlike(metric: Metric, metrics: Sequence[Metric]) -> str:
 
 
 def _single(metrics: Sequence[Metric]) -> Table | None:
-    if not metrics:
-        return None
     order = {name: place for place, name in enumerate(MEANING)} | {"ties": 0.5}
-    ranked = sorted(metrics, key=lambda metric: order.get(metric["name"], len(order)))
-    return Table(
-        id="metric-table",
-        caption=captioned("Metrics over all instances", metrics),
-        columns=column("Metric", "Parameters", "Value", "95% interval", "n", numeric="  nnn"),
-        rows=tuple(
-            (
-                _named(metric["name"]),
-                unlike(metric, metrics) or "–",
-                value(metric),
-                interval(metric),
-                of(metric),
-            )
-            for metric in ranked
-        ),
+    return optional_table(
+        "metric-table",
+        captioned("Metrics over all instances", metrics),
+        sorted(metrics, key=lambda metric: order.get(metric["name"], len(order))),
+        _METRIC,
+        texts("Parameters", lambda metric: unlike(metric, metrics) or UNDEFINED),
+        written("Value", value),
+        written("95% interval", interval),
+        written("n", of),
     )
 
 
@@ -111,22 +106,26 @@ def _between(
     cuts: dict[str, dict[str, Metric]] = {}
     for metric in metrics:
         cuts.setdefault(unlike(metric, metrics), {})[metric["name"]] = metric
-    if not cuts:
-        return None
-    return Table(
-        id=f"metric-{id_}",
-        caption=captioned(caption, metrics),
-        columns=column("Cuts", *map(heading, names), unit, numeric=" " + "n" * (len(names) + 1)),
-        rows=tuple(
-            (
-                words[:1].upper() + words[1:],
-                *(with_interval(row.get(name)) for name in names),
-                listed(list(dict.fromkeys(map(of, row.values())))),
-            )
-            for words, row in cuts.items()
-        ),
+    return optional_table(
+        f"metric-{id_}",
+        captioned(caption, metrics),
+        list(cuts.items()),
+        texts("Cuts", lambda line: capitalised(line[0])),
+        *metric_columns(names, lambda line: line[1]),
+        written(unit, lambda line: listed(list(dict.fromkeys(map(of, line[1].values()))))),
     )
 
 
-def _named(name: str) -> Named:
-    return Named(title(name), name)
+def metric_columns(
+    names: Sequence[str], measured: Callable[[Any], Mapping[str, Metric]]
+) -> Iterator[Spec]:
+    """A column for each of some metrics, with intervals.
+
+    Args:
+        names: Names of the metrics.
+        measured: What a line has measured, by the names of metrics.
+    """
+    return (
+        written(heading(name), lambda line, name=name: with_interval(measured(line).get(name)))
+        for name in names
+    )
