@@ -12,10 +12,11 @@ from reports.charts.svg import draw
 from reports.comparison import tables
 from reports.comparison.charts import changes_spec
 from reports.comparison.models import Models, models
-from reports.comparison.words import comparison_verdict, limits, points_span
+from reports.comparison.words import comparison_verdict, limits
 from reports.html import Section, environment, rendering, style
 from reports.words.labels import node_label
-from reports.words.parts import UNNAMED, Figure, Imprint, Key, Node, Table, Verdict, column
+from reports.words.parts import UNNAMED, Figure, Imprint, Key, Node, Table, Verdict
+from reports.words.table_specs import nodes, table
 from reports.words.words import number, percent, points
 
 Imprints: TypeAlias = tuple[Imprint, Imprint]
@@ -139,18 +140,12 @@ def changes_figure(rows: Sequence[Mapping[str, Any]]) -> Figure | None:
             Key("observed", "difference of the two rates, with its 95% interval", "dot"),
             Key("expected", "no difference", "line"),
         ),
-        table=Table(
-            id="changes-numbers",
-            caption="The greatest changes of rates",
-            columns=column("Node", "Change, points", "95% interval", numeric=" nn"),
-            rows=tuple(
-                (
-                    Node(row["node"], row["title"] or ""),
-                    points(row["difference"]),
-                    points_span(row["low"], row["high"]),
-                )
-                for row in drawn
-            ),
+        table=table(
+            "changes-numbers",
+            "The greatest changes of rates",
+            drawn,
+            nodes("Node"),
+            *tables.DIFFERENCE,
         ),
     )
 

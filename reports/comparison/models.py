@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from reports.comparison.words import chance
 from reports.words.metric_words import change, change_unit, cut, heading, others, value
-from reports.words.parts import Node, Table, column
-from reports.words.words import counted, number, span
+from reports.words.parts import Table
+from reports.words.shown_numbers import UNDEFINED
+from reports.words.table_specs import Spec, nodes, numbers, optional_table, texts, written
+from reports.words.words import WITHHELD, counted, number, span
 
 Shared = Mapping[str, Any]
 
@@ -81,50 +83,33 @@ def predictions_sentence(model: Shared) -> str:
 
 def metric_changes_table(rows: Sequence[Shared]) -> Table | None:
     """Metrics of all instances in both runs; None without any."""
-    if not rows:
-        return None
-    return Table(
-        id="metric-change-table",
-        caption="Metrics over all instances in both runs",
-        columns=column(
-            "Metric", "Of", "OLD", "NEW", "Difference", "95% interval", numeric="  nnnn"
-        ),
-        rows=tuple(
-            (
-                heading(row["name"]),
-                cut(row) or "; ".join(others(row)) or "–",
-                _value(row, "old"),
-                _value(row, "new"),
-                *_difference(row),
-            )
-            for row in rows
-        ),
+    return optional_table(
+        "metric-change-table",
+        "Metrics over all instances in both runs",
+        rows,
+        texts("Metric", lambda row: heading(row["name"])),
+        texts("Of", lambda row: cut(row) or "; ".join(others(row)) or UNDEFINED),
+        written("OLD", lambda row: _value(row, "old")),
+        written("NEW", lambda row: _value(row, "new")),
+        written("Difference", _difference),
+        _interval(lambda row, bound: change(row["name"], row[bound])),
     )
 
 
 def confusion_changes_table(rows: Sequence[Shared]) -> Table | None:
     """Pairs that one model confuses more than the other; None without any."""
-    if not rows:
-        return None
-    return Table(
-        id="confusion-change-table",
-        caption="Concept confusion of pairs of labels in both runs, the greatest difference first",
-        columns=column(
-            "First label", "Second label", "OLD", "NEW", "Difference", "95% interval", "q-value",
-            numeric="  nnnnn",
-        ),
-        rows=tuple(
-            (
-                Node(row["a"], row["title_a"] or ""),
-                Node(row["b"], row["title_b"] or ""),
-                *(_confusion(row[side]) for side in ("old", "new")),
-                _signed(row["difference"]),
-                "–" if row["low"] is None else span(_signed(row["low"]), _signed(row["high"])),
-                chance(row["q_value"]),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    return optional_table(
+        "confusion-change-table",
+        "Concept confusion of pairs of labels in both runs, the greatest difference first",
+        rows,
+        nodes("First label", "a", "title_a"),
+        nodes("Second label", "b", "title_b"),
+        numbers("OLD", "old", "{:.4f}".format),
+        numbers("NEW", "new", "{:.4f}".format),
+        numbers("Difference", "difference", _signed),
+        _interval(lambda row, bound: _signed(row[bound])),
+        written("q-value", lambda row: chance(row["q_value"])),
+    )
 
 
 def _value(row: Shared, side: str) -> str:
@@ -133,18 +118,24 @@ def _value(row: Shared, side: str) -> str:
     return value({**row, "n": row[f"n_{side}"]}, side)
 
 
-def _difference(row: Shared) -> tuple[str, str]:
-    """The difference and its interval; a dash where one run has no value."""
+def _difference(row: Shared) -> str:
+    """The difference; a dash where one run has no value."""
     if row["difference"] is None:
-        return ("withheld" if row["n_old"] and row["n_new"] else "–"), "–"
-    low, high = (change(row["name"], row[bound]) for bound in ("low", "high"))
-    difference = change(row["name"], row["difference"]) + change_unit(row["name"])
-    return difference, "–" if row["low"] is None else span(low, high)
+        return WITHHELD if row["n_old"] and row["n_new"] else UNDEFINED
+    return change(row["name"], row["difference"]) + change_unit(row["name"])
 
 
-def _confusion(mean: float | None) -> str:
-    return "withheld" if mean is None else f"{mean:.4f}"
+def _interval(end: Callable[[Shared, str], str]) -> Spec:
+    """The column of intervals of differences, a dash where there is none."""
+    return written(
+        "95% interval",
+        lambda row: (
+            UNDEFINED
+            if row["difference"] is None or row["low"] is None
+            else span(end(row, "low"), end(row, "high"))
+        ),
+    )
 
 
-def _signed(apart: float | None) -> str:
-    return "withheld" if apart is None else f"{apart:+.4f}".replace("-", "\N{MINUS SIGN}")
+def _signed(apart: float) -> str:
+    return f"{apart:+.4f}".replace("-", "\N{MINUS SIGN}")

@@ -3,33 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from reports.chapters.tables import short
-from reports.comparison.words import CAUSE, CHANGE, CHANGE_TONE, EDIT, chance, points_span, times
-from reports.words.parts import Badge, Cell, Code, Named, Node, Nodes, Table, column
-from reports.words.words import RELATION, STATUS, TONE, number, percent, points, span, words
+from reports.comparison.words import CAUSE, CHANGE, CHANGE_TONE, EDIT, chance, times
+from reports.words.parts import Badge, Cell, Code, Named, Node, Nodes, Table
+from reports.words.shown_numbers import UNDEFINED
+from reports.words.table_specs import (
+    badges,
+    codes,
+    named,
+    node_list,
+    nodes,
+    numbers,
+    optional_table,
+    spans,
+    table,
+    texts,
+    written,
+)
+from reports.words.words import RELATION, STATUS, number, percent, points, span, words
 
 Rows = Sequence[Mapping[str, Any]]
-Row = tuple[Cell, ...]
 
 _DIGESTS = ("hierarchy", "policy")
 
 
+DIFFERENCE = (
+    numbers("Change, points", "difference", points),
+    spans("95% interval", points),
+)
+"""Columns of the difference of two rates."""
+
+
 def causes_table(causes: Rows) -> Table:
     """Differences between the two runs that may cause changes, and their consequences."""
-    return Table(
-        id="cause-table",
-        caption="What can make two runs differ",
-        columns=column("What", "Differs", "What follows"),
-        rows=tuple(
-            (
-                CAUSE[cause["name"]],
-                Badge("Differs", "note") if cause["changed"] else Badge("Same", "plain"),
-                cause["statement"],
-            )
-            for cause in causes
+    return table(
+        "cause-table",
+        "What can make two runs differ",
+        causes,
+        texts("What", "name", CAUSE),
+        texts(
+            "Differs",
+            lambda cause: Badge("Differs", "note") if cause["changed"] else Badge("Same", "plain"),
         ),
+        texts("What follows", "statement"),
     )
 
 
@@ -37,7 +56,7 @@ def identity_table(shared: Mapping[str, Any]) -> Table:
     """Both runs side by side: their data, hierarchy, policy and software."""
     sides = [shared["identity"][side] for side in ("old", "new")]
     ledgers = [shared["ledger"][side] for side in ("old", "new")]
-    rows: list[Row] = [
+    rows: list[tuple[Cell, ...]] = [
         ("Instances", *(number(ledger["instances"]) for ledger in ledgers)),
         ("Groups", *("not given" if g["groups"] is None else number(g["groups"]) for g in ledgers)),
         ("Rows read", *(number(ledger["rows_read"]) for ledger in ledgers)),
@@ -51,186 +70,131 @@ def identity_table(shared: Mapping[str, Any]) -> Table:
         (f"{CAUSE[part]} sha256", *(short(side[part]["sha256"]) for side in sides))
         for part in _DIGESTS
     ]
-    return Table(
-        id="identity-table",
-        caption="The two runs",
-        columns=column("", "OLD", "NEW", numeric=" nn"),
-        rows=tuple(rows),
+    return table(
+        "identity-table",
+        "The two runs",
+        rows,
+        texts("", 0),
+        written("OLD", itemgetter(1)),
+        written("NEW", itemgetter(2)),
     )
 
 
 def nodes_table(rows: Rows) -> Table | None:
     """Nodes whose use changed, the greatest difference first; None without any."""
-    if not rows:
-        return None
-    return Table(
-        id="node-table",
-        caption="Nodes whose use changed, the greatest difference first",
-        columns=column(
-            "Node", "OLD", "NEW", "Rate OLD", "Rate NEW", "Change, points", "95% interval", "Odds",
-            "q-value",
-            numeric=" nnnnnnnn",
-        ),
-        rows=tuple(
-            (
-                Node(row["node"], row["title"] or ""),
-                number(row["support_old"]),
-                number(row["support_new"]),
-                percent(row["rate_old"]),
-                percent(row["rate_new"]),
-                *_difference(row),
-                times(row["odds_ratio"]),
-                chance(row["q_value"]),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    return optional_table(
+        "node-table",
+        "Nodes whose use changed, the greatest difference first",
+        rows,
+        nodes("Node"),
+        numbers("OLD", "support_old"),
+        numbers("NEW", "support_new"),
+        numbers("Rate OLD", "rate_old", percent),
+        numbers("Rate NEW", "rate_new", percent),
+        *DIFFERENCE,
+        written("Odds", lambda row: times(row["odds_ratio"])),
+        written("q-value", lambda row: chance(row["q_value"])),
+    )
 
 
 def pairs_table(rows: Rows) -> Table | None:
     """Pairs that occur together more or less often than before; None without any."""
-    if not rows:
-        return None
     judged = any(row["ratio_old"] is not None and row["ratio_new"] is not None for row in rows)
-    extra = ("Times expected, OLD", "NEW") if judged else ()
-    return Table(
-        id="pair-table",
-        caption="Pairs whose meeting changed beyond what their nodes explain",
-        columns=column(
-            "First node", "Second node", "Relation", "OLD", "NEW", "Change, points",
-            "95% interval", "Lift", "q-value", *extra,
-            numeric="   nnnnnnnn",
-        ),
-        rows=tuple(
-            (
-                Node(row["a"], row["title_a"] or ""),
-                Node(row["b"], row["title_b"] or ""),
-                words(row["relation"], RELATION),
-                number(row["joint_old"]),
-                number(row["joint_new"]),
-                *_difference(row),
-                times(row["lift_change"]),
-                chance(row["nodes_q_value"]),
-                *(times(row[name]) for name in ("ratio_old", "ratio_new") if judged),
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    return optional_table(
+        "pair-table",
+        "Pairs whose meeting changed beyond what their nodes explain",
+        rows,
+        nodes("First node", "a", "title_a"),
+        nodes("Second node", "b", "title_b"),
+        texts("Relation", "relation", RELATION),
+        numbers("OLD", "joint_old"),
+        numbers("NEW", "joint_new"),
+        *DIFFERENCE,
+        written("Lift", lambda row: times(row["lift_change"])),
+        written("q-value", lambda row: chance(row["nodes_q_value"])),
+        written("Times expected, OLD", lambda row: times(row["ratio_old"])) if judged else None,
+        written("NEW", lambda row: times(row["ratio_new"])) if judged else None,
+    )
 
 
 def edits_table(rows: Rows) -> Table | None:
     """Edits of the hierarchy; None without any."""
-    if not rows:
-        return None
-    return Table(
-        id="edit-table",
-        caption="Edits of the hierarchy",
-        columns=column("Node", "Edit", "Was", "Is", "Counted at", "OLD", "NEW", numeric="     nn"),
-        rows=tuple(
-            (
-                Node(row["node"], row["title"] or ""),
-                _edit(row),
-                *(_values_cell(row["edit"], row[side]) for side in ("old", "new")),
-                Nodes(tuple(map(Node, row["counted_at"]))) if row["counted_at"] else "–",
-                _support(row["edit"], "removed", "added", row["support_old"], old=True),
-                _support(row["edit"], "removed", "added", row["support_new"], old=False),
-            )
-            for row in rows
-        ),
+    return optional_table(
+        "edit-table",
+        "Edits of the hierarchy",
+        rows,
+        nodes("Node"),
+        texts("Edit", _edit),
+        texts("Was", lambda row: _values_cell(row["edit"], row["old"])),
+        texts("Is", lambda row: _values_cell(row["edit"], row["new"])),
+        texts("Counted at", lambda row: _nodes_cell(row["counted_at"])),
+        written("OLD", lambda row: _support(row, "added", "support_old")),
+        written("NEW", lambda row: _support(row, "removed", "support_new")),
     )
 
 
 def restated_table(rows: Rows) -> Table | None:
     """Nodes that have other nodes below them now; None without any."""
-    if not rows:
-        return None
-    return Table(
-        id="restated-table",
-        caption="Counts of OLD under NEW’s hierarchy",
-        columns=column(
-            "Node", "OLD as counted", "OLD under NEW’s hierarchy", "NEW", numeric=" nnn"
+    return optional_table(
+        "restated-table",
+        "Counts of OLD under NEW’s hierarchy",
+        rows,
+        nodes("Node"),
+        numbers("OLD as counted", "support_old"),
+        written(
+            "OLD under NEW’s hierarchy",
+            lambda row: _bounds(row["restated_low"], row["restated_high"]),
         ),
-        rows=tuple(
-            (
-                Node(row["node"], row["title"] or ""),
-                number(row["support_old"]),
-                _bounds(row["restated_low"], row["restated_high"]),
-                number(row["support_new"]),
-            )
-            for row in rows
-        ),
+        numbers("NEW", "support_new"),
     )
 
 
 def checks_table(checks: Rows) -> Table:
     """Every check in both releases."""
-    return Table(
-        id="check-table",
-        caption="Every check in both runs",
-        columns=column(
-            "Check", "Status OLD", "Status NEW", "Findings OLD", "Findings NEW", "New", "Gone",
-            "Worse", "Better",
-            numeric="   nnnnnn",
-        ),
-        rows=tuple(
-            (
-                Named(check["title"], check["name"]),
-                _status(check["status_old"]),
-                _status(check["status_new"]),
-                number(check["total_old"]),
-                number(check["total_new"]),
-                *(number(check["changes"][c]) for c in ("new", "gone", "worse", "better")),
-            )
-            for check in checks
-        ),
-    )  # fmt: skip
+    changes = {name: CHANGE[name].capitalize() for name in ("new", "gone", "worse", "better")}
+    return table(
+        "check-table",
+        "Every check in both runs",
+        [{**check, **check["changes"]} for check in checks],
+        named("Check", "title", "name"),
+        badges("Status OLD", "status_old", STATUS),
+        badges("Status NEW", "status_new", STATUS),
+        numbers("Findings OLD", "total_old"),
+        numbers("Findings NEW", "total_new"),
+        *(numbers(called, name) for name, called in changes.items()),
+    )
 
 
 def findings_table(checks: Rows) -> Table | None:
     """Findings that differ between the releases; None without any."""
-    rows: tuple[Row, ...] = tuple(
-        (
-            Badge(CHANGE[found["change"]].capitalize(), CHANGE_TONE.get(found["change"], "plain")),
-            Code(check["name"]),
-            Nodes(tuple(Node(node["id"], node["title"] or "") for node in found["nodes"]))
-            if found["nodes"]
-            else "–",
-            found["statement"] or "See the runs’ own reports.",
-            _effects(found),
-        )
-        for check in checks
-        for found in check["findings"]
-    )
-    if not rows:
-        return None
-    return Table(
-        id="finding-table",
-        caption="Findings that are new, gone, worse or better",
-        columns=column("Change", "Check", "Nodes", "Finding", "Effect, OLD to NEW"),
-        rows=rows,
+    return optional_table(
+        "finding-table",
+        "Findings that are new, gone, worse or better",
+        [{**found, "check": check["name"]} for check in checks for found in check["findings"]],
+        texts("Change", _change),
+        codes("Check", "check"),
+        texts("Nodes", lambda found: node_list(found["nodes"]) if found["nodes"] else UNDEFINED),
+        texts("Finding", lambda found: found["statement"] or "See the runs’ own reports."),
+        texts("Effect, OLD to NEW", _effects),
     )
 
 
 def terms_table(terms: Rows) -> Table:
     """Criteria of a change."""
-    return Table(
-        id="term-table",
-        caption="Limits that the comparison is made with",
-        columns=column("Limit", "Value", "Unit", "Reason", numeric=" n"),
-        rows=tuple(
-            (
-                Named(words(term["name"], {}).capitalize(), term["name"]),
-                number(term["value"]),
-                term["unit"],
-                term["reason"],
-            )
-            for term in terms
-        ),
+    return table(
+        "term-table",
+        "Limits that the comparison is made with",
+        terms,
+        texts("Limit", lambda term: Named(words(term["name"], {}).capitalize(), term["name"])),
+        numbers("Value", "value"),
+        texts("Unit", "unit"),
+        texts("Reason", "reason"),
     )
 
 
-def _difference(row: Mapping[str, Any]) -> tuple[str, str]:
-    return points(row["difference"]), points_span(row["low"], row["high"])
+def _change(found: Mapping[str, Any]) -> Badge:
+    change = found["change"]
+    return Badge(CHANGE[change].capitalize(), CHANGE_TONE.get(change, "plain"))
 
 
 def _edit(row: Mapping[str, Any]) -> str:
@@ -239,29 +203,27 @@ def _edit(row: Mapping[str, Any]) -> str:
 
 
 def _values_cell(edit: str, values: Sequence[str]) -> Cell:
-    if not values:
-        return "–"
-    return Nodes(tuple(map(Node, values))) if edit == "moved" else "; ".join(values)
+    return _nodes_cell(values) if edit == "moved" else "; ".join(values) or UNDEFINED
 
 
-def _support(edit: str, only_old: str, only_new: str, value: Any, *, old: bool) -> str:
-    absent = edit == (only_new if old else only_old)
-    return "–" if absent else number(value)
+def _nodes_cell(ids: Sequence[str]) -> Cell:
+    return Nodes(tuple(map(Node, ids))) if ids else UNDEFINED
+
+
+def _support(row: Mapping[str, Any], absent_of: str, field: str) -> str:
+    """The count in one of the runs; a dash for the edit by which that run lacks the node."""
+    return UNDEFINED if row["edit"] == absent_of else number(row[field])
 
 
 def _bounds(low: int | None, high: int | None) -> str:
     return number(low) if low == high else span(number(low), number(high))
 
 
-def _status(status: str | None) -> Cell:
-    return "–" if status is None else Badge(STATUS[status], TONE.get(status, "plain"))
-
-
 def _effects(found: Mapping[str, Any]) -> str:
     sides = [found["effect_old"], found["effect_new"]]
     if all(side is None for side in sides):
-        return "–"
-    shown = ["–" if side is None else _effect(found["effect"], side) for side in sides]
+        return UNDEFINED
+    shown = [UNDEFINED if side is None else _effect(found["effect"], side) for side in sides]
     return f"{words(found['effect'])} {shown[0]} to {shown[1]}"
 
 

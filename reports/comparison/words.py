@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reports.words.parts import Badge, Verdict
-from reports.words.words import counted, listed, points, span
+from reports.words.words import counted, listed
 
 EDIT: Mapping[str, str] = {
     "added": "added",
@@ -86,11 +86,6 @@ def _metrics(model: Mapping[str, Any], totals: Mapping[str, int]) -> str:
     if model["interval"] != "paired":
         return f"{of} changed beyond chance."
     return f"{of} and {counted(totals['confusions'], 'confused pair')} changed beyond chance."
-
-
-def points_span(low: float | None, high: float | None) -> str:
-    """An interval of differences in percentage points."""
-    return span(points(low), points(high))
 
 
 def times(ratio: float | None) -> str:
