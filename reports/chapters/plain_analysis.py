@@ -8,8 +8,9 @@ from typing import Any
 
 from reports.chapters.labels_alone import Facts
 from reports.words.part_tables import heading
-from reports.words.parts import Cell, Codes, Column, Figure, Table
+from reports.words.parts import Cell, Codes, Figure, Table
 from reports.words.shown_numbers import UNDEFINED, Rows
+from reports.words.table_specs import Spec, table
 from reports.words.words import number, precise
 
 LISTED = 200
@@ -47,16 +48,18 @@ def _facts(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str
 def _table(id: str, name: str, rows: Rows) -> Table:
     further = len(rows) - LISTED
     left_out = f"; {number(further)} more in result.json" if further > 0 else ""
-    return Table(
-        id=id,
-        caption=f"{heading(name)}{left_out}",
-        columns=tuple(Column(heading(one), _numeric(rows, one)) for one in rows[0]),
-        rows=tuple(tuple(map(_cell, row.values())) for row in rows[:LISTED]),
+    return table(
+        id,
+        f"{heading(name)}{left_out}",
+        rows[:LISTED],
+        *(_column(rows, one) for one in rows[0]),
     )
 
 
-def _numeric(rows: Rows, column: str) -> bool:
-    return any(type(row[column]) in (int, float) for row in rows)
+def _column(rows: Rows, name: str) -> Spec:
+    """The column of a field; it is of numbers where one of the rows has a number there."""
+    numeric = any(type(row[name]) in (int, float) for row in rows)
+    return Spec(heading(name), lambda row: _cell(row[name]), numeric)
 
 
 def _cell(value: Any) -> Cell:

@@ -7,38 +7,55 @@ from typing import Any
 
 from reports.history.words import STEP, STEP_TONE, differences
 from reports.words import metric_words
-from reports.words.parts import Badge, Cell, Code, Named, Node, Nodes, Ranged, Table, column
-from reports.words.words import SEVERITY, STATUS, TONE, number
+from reports.words.parts import Badge, Code, Named, Ranged, Table
+from reports.words.shown_numbers import UNDEFINED
+from reports.words.table_specs import (
+    badge,
+    badges,
+    codes,
+    node_list,
+    numbers,
+    optional_table,
+    table,
+    texts,
+    written,
+)
+from reports.words.words import SEVERITY, STATUS
 
 FINDINGS = 300
 """Greatest number of findings on the page; the tables beside it have all."""
-STEPS = ("new", "gone", "persisting", "appeared", "disappeared", "not_asked")
+_STEPS = {**STEP, "persisting": "Persisting"}
+_COUNTS = {
+    "error": "Errors",
+    "warning": "Warnings",
+    "note": "Notes",
+    "waived": "Answered for",
+    "folded": "Folded",
+    "not_shown": "Not listed",
+}
+"""Counts of a check in a run, with their headings."""
 _NODES = 4
 
 
 def runs_table(history: Mapping[str, Any]) -> Table:
     """The runs in order, each with what it looked at."""
-    return Table(
-        id="run-table",
-        caption="The runs",
-        columns=column(
-            "Run", "Folder", "Made (UTC)", "Result", "Instances", "Rows read", "Rows mapped",
-            "Policy", "Tool",
-            numeric="    nnn",
+    return table(
+        "run-table",
+        "The runs",
+        history["runs"],
+        texts("Run", lambda run: str(run["run"])),
+        texts(
+            "Folder",
+            lambda run: Named(run["title"], run["name"]) if run["title"] else Code(run["name"]),
         ),
-        rows=tuple(
-            (
-                str(run["run"]),
-                Named(run["title"], run["name"]) if run["title"] else Code(run["name"]),
-                moment(run["started"]),
-                Badge(STATUS[run["status"]], TONE.get(run["status"], "plain")),
-                *(number(run[name]) for name in ("instances", "rows_read", "rows_mapped")),
-                Code(run["policy"]),
-                Code(run["tool"]),
-            )
-            for run in history["runs"]
-        ),
-    )  # fmt: skip
+        texts("Made (UTC)", lambda run: moment(run["started"])),
+        badges("Result", "status", STATUS),
+        numbers("Instances", "instances"),
+        numbers("Rows read", "rows_read"),
+        numbers("Rows mapped", "rows_mapped"),
+        codes("Policy", "policy"),
+        codes("Tool", "tool"),
+    )
 
 
 def moment(started: str | None) -> str:
@@ -52,47 +69,28 @@ def moment(started: str | None) -> str:
 
 def steps_table(history: Mapping[str, Any]) -> Table:
     """What becomes of the findings from each run to the next, and what else differs."""
-    return Table(
-        id="step-table",
-        caption="From each run to the next",
-        columns=column(
-            "Runs", "What differs besides the data", "New", "Gone", "Persisting", "Listed now",
-            "No longer listed", "Not asked",
-            numeric="  nnnnnn",
-        ),
-        rows=tuple(
-            (
-                f"{step['from']} to {step['to']}",
-                differences(step["differ"]),
-                *(number(step[name]) for name in STEPS),
-            )
-            for step in history["steps"]
-        ),
-    )  # fmt: skip
+    return table(
+        "step-table",
+        "From each run to the next",
+        history["steps"],
+        texts("Runs", lambda step: f"{step['from']} to {step['to']}"),
+        texts("What differs besides the data", lambda step: differences(step["differ"])),
+        *(numbers(heading, name) for name, heading in _STEPS.items()),
+    )
 
 
 def check_numbers(history: Mapping[str, Any]) -> Table:
     """Findings of each check in each run."""
-    counts = ("error", "warning", "note", "waived", "folded", "not_shown")
-    return Table(
-        id="check-numbers",
-        caption="Findings of each check in each run",
-        columns=column(
-            "Check", "Run", "Status", "Errors", "Warnings", "Notes", "Answered for", "Folded",
-            "Not listed",
-            numeric=" n nnnnnn",
-        ),
-        rows=tuple(
-            (
-                Code(row["check"]),
-                str(row["run"]),
-                _status(row["status"]),
-                *("–" if row[name] is None else number(row[name]) for name in counts),
-            )
-            for row in history["checks"]
-            if row["check"] in _speaking(history)
-        ),
-    )  # fmt: skip
+    loud = _speaking(history)
+    return table(
+        "check-numbers",
+        "Findings of each check in each run",
+        [row for row in history["checks"] if row["check"] in loud],
+        codes("Check", "check"),
+        written("Run", lambda row: str(row["run"])),
+        badges("Status", "status", STATUS, absent="not in this run"),
+        *(numbers(heading, name, absent=UNDEFINED) for name, heading in _COUNTS.items()),
+    )
 
 
 def quiet_checks(history: Mapping[str, Any]) -> tuple[str, ...]:
@@ -102,65 +100,46 @@ def quiet_checks(history: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _speaking(history: Mapping[str, Any]) -> set[str]:
-    return {row["check"] for row in history["checks"] if _any(row)}
-
-
-def _any(row: Mapping[str, Any]) -> bool:
-    counts = ("error", "warning", "note", "waived", "folded", "not_shown")
-    return any(row[name] for name in counts)
-
-
-def _status(status: str | None) -> Cell:
-    if status is None:
-        return "not in this run"
-    return Badge(STATUS[status], TONE.get(status, "plain"))
+    return {row["check"] for row in history["checks"] if any(map(row.get, _COUNTS))}
 
 
 def metric_numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     """One metric in each run, a row for each of its cuts and runs."""
-    named = [{**row, "name": row["metric"]} for row in rows]
-    return Table(
-        id=f"metric-{name.replace('_', '-')}-numbers",
-        caption=metric_words.title(name),
-        columns=column("Cut", "Run", "Value", "Of", numeric=" nnn"),
-        rows=tuple(
-            (
-                metric_words.cut(row) or "all",
-                str(row["run"]),
-                Ranged(metric_words.value(row), metric_words.interval(row)),
-                metric_words.of(row),
-            )
-            for row in named
-        ),
+    return table(
+        f"metric-{name.replace('_', '-')}-numbers",
+        metric_words.title(name),
+        [{**row, "name": row["metric"]} for row in rows],
+        texts("Cut", lambda row: metric_words.cut(row) or "all"),
+        written("Run", lambda row: str(row["run"])),
+        written("Value", lambda row: Ranged(metric_words.value(row), metric_words.interval(row))),
+        written("Of", metric_words.of),
     )
 
 
 def findings_table(history: Mapping[str, Any]) -> Table | None:
     """Every finding of any run, those of the last runs first; None without any."""
     rows = history["findings"][:FINDINGS]
-    if not rows:
-        return None
-    return Table(
-        id="finding-table",
-        caption="Findings: since which run, until which, and their sentence there",
-        columns=column("Now", "Severity", "Check", "From run", "To run", "Nodes", "Sentence",
-                       numeric="   nn"),
-        rows=tuple(_finding(row, len(history["runs"])) for row in rows),
+    return optional_table(
+        "finding-table",
+        "Findings: since which run, until which, and their sentence there",
+        rows,
+        texts("Now", lambda row: _now(row, len(history["runs"]))),
+        texts("Severity", _severity),
+        codes("Check", "check"),
+        written("From run", lambda row: str(row["first"])),
+        written("To run", lambda row: str(row["last"])),
+        texts("Nodes", lambda row: node_list(row["nodes"], _NODES) if row["nodes"] else UNDEFINED),
+        texts("Sentence", lambda row: row["statement"] or "See the run’s own report."),
         left_out=len(history["findings"]) - len(rows),
-    )  # fmt: skip
+    )
 
 
-def _finding(row: Mapping[str, Any], runs: int) -> tuple[Cell, ...]:
+def _now(row: Mapping[str, Any], runs: int) -> Badge:
     step = row["steps"][-1]
     now = "Gone earlier" if step is None and row["last"] < runs else STEP[step]
-    severity = Badge(SEVERITY[row["severity"]], TONE[row["severity"]])
-    nodes = tuple(Node(node["id"], node["title"] or "") for node in row["nodes"])
-    return (
-        Badge(now, STEP_TONE.get(step, "plain")),
-        Badge(f"{severity.word}, answered for", "plain") if row["waived"] else severity,
-        Code(row["check"]),
-        str(row["first"]),
-        str(row["last"]),
-        Nodes(nodes[:_NODES], max(len(nodes) - _NODES, 0)) if nodes else "–",
-        row["statement"] or "See the run’s own report.",
-    )
+    return Badge(now, STEP_TONE.get(step, "plain"))
+
+
+def _severity(row: Mapping[str, Any]) -> Badge:
+    severity = badge(row["severity"], SEVERITY)
+    return Badge(f"{severity.word}, answered for", "plain") if row["waived"] else severity

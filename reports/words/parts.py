@@ -324,15 +324,3 @@ class Verdict:
     badge: Badge
     sentence: str
     points: tuple[tuple[str, str], ...] = ()
-
-
-def column(*headings: str, numeric: str = "") -> tuple[Column, ...]:
-    """Make columns from headings; ``numeric`` has an ``n`` at the position of each numeric column.
-
-    >>> [c.numeric for c in column("node", "instances", numeric=" n")]
-    [False, True]
-    """
-    marks = numeric.ljust(len(headings))
-    return tuple(
-        Column(heading, mark == "n") for heading, mark in zip(headings, marks, strict=False)
-    )

@@ -13,7 +13,7 @@ from fixtures.examples import examples
 from reports.chapters.report import Report, build
 from reports.pdf import columns
 from reports.pdf.budget import BUDGETS, PAGES, Budget, budgets, pages, printed
-from reports.words.parts import Named, Table, column
+from reports.words.parts import Column, Named, Table
 from tests.unit.reports.huge import huge_view
 
 
@@ -77,7 +77,7 @@ words = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), 
 @given(st.integers(1, 9).flatmap(lambda n: st.lists(st.tuples(*[words] * n), max_size=6)))
 def test_columns_share_the_width_of_the_page(rows: list[tuple[str, ...]]) -> None:
     headings = [f"h{place}" for place in range(len(rows[0]) if rows else 3)]
-    table = Table("t", "c", column(*headings), tuple(rows))
+    table = Table("t", "c", tuple(map(Column, headings)), tuple(rows))
     shares = columns.widths(table)
     assert len(shares) == len(headings)
     assert sum(shares) == pytest.approx(1)
