@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from reports.chapters.model.metric_tables import ALL, ERRORS, UNCERTAINTY, captioned, metric_columns
+from reports.chapters.model.metric_tables import ALL, ERRORS, UNCERTAINTY, captioned, metric_column
 from reports.chapters.subtrees import Subtree, drawn, subtrees
 from reports.charts import model_charts
 from reports.charts import parts as chart_parts
@@ -219,7 +219,7 @@ def _numbers(
         ranked,
         texts("Node", lambda one: one.node),
         texts("Depths", lambda one: f"{one.depth_from} to {one.depth_to}"),
-        *metric_columns(names, lambda one: one.metrics),
+        *(metric_column(name, lambda one: one.metrics) for name in names),
         written(unit, lambda one: of(one.metrics[names[0]])),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reports.words.metric_words import (
@@ -111,21 +111,16 @@ def _between(
         captioned(caption, metrics),
         list(cuts.items()),
         texts("Cuts", lambda line: capitalised(line[0])),
-        *metric_columns(names, lambda line: line[1]),
+        *(metric_column(name, lambda line: line[1]) for name in names),
         written(unit, lambda line: listed(list(dict.fromkeys(map(of, line[1].values()))))),
     )
 
 
-def metric_columns(
-    names: Sequence[str], measured: Callable[[Any], Mapping[str, Metric]]
-) -> Iterator[Spec]:
-    """A column for each of some metrics, with intervals.
+def metric_column(name: str, measured: Callable[[Any], Mapping[str, Metric]]) -> Spec:
+    """The column of a metric with its intervals.
 
     Args:
-        names: Names of the metrics.
+        name: Name of the metric.
         measured: What a line has measured, by the names of metrics.
     """
-    return (
-        written(heading(name), lambda line, name=name: with_interval(measured(line).get(name)))
-        for name in names
-    )
+    return written(heading(name), lambda line: with_interval(measured(line).get(name)))
