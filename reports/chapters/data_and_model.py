@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.charts.model_charts import beside_spec
+from reports.charts.charts import beside_spec
 from reports.charts.svg import draw
 from reports.words.labels import pair_label
 from reports.words.metric_words import threshold

@@ -1,4 +1,4 @@
-"""Vega-Lite specifications of the figures, built with Altair."""
+"""Vega-Lite specifications of figures in ranked lines, and of the map of branches."""
 
 from __future__ import annotations
 
@@ -11,27 +11,20 @@ from reports.charts.palette import LIGHT, SCALE
 from reports.charts.parts import (
     WIDTH,
     Rows,
+    at_zero,
     axis,
-    dots_spec,
+    dot,
+    having,
     interval,
     left_labels,
     lines,
     numbered,
     ranked,
     right_texts,
+    ring,
     specification,
     values,
 )
-
-
-def residual_spec(rows: Rows, limit: float | None) -> dict[str, Any]:
-    """Ranked residual shares: dots with intervals, and the policy's limit as a line.
-
-    Args:
-        rows: ``label, share, low, high, counts``, in drawing order.
-        limit: The policy's limit on shares; None without one.
-    """
-    return dots_spec(rows, "share", limit=limit)
 
 
 def pairs_spec(rows: Rows, measured: str = "instances with both nodes") -> dict[str, Any]:
@@ -44,8 +37,7 @@ def pairs_spec(rows: Rows, measured: str = "instances with both nodes") -> dict[
     """
     drawn = numbered(rows)
     base = alt.Chart(values(drawn)).encode(y=lines())
-    compared = alt.Chart(values([row for row in drawn if row["expected"] is not None]))
-    bounded = alt.Chart(values([row for row in drawn if row["low"] is not None]))
+    compared = having(drawn, "expected").encode(y=lines())
     reach = [row[name] or 0 for row in rows for name in ("observed", "expected", "high")]
     top = max(reach, default=0) or 1
     observed = alt.X(
@@ -55,19 +47,124 @@ def pairs_spec(rows: Rows, measured: str = "instances with both nodes") -> dict[
     )
     layers = [
         compared.mark_rule(color=LIGHT["expected"], strokeWidth=1).encode(
-            y=lines(), x="expected:Q", x2="observed"
+            x="expected:Q", x2="observed"
         ),
-        interval(bounded.encode(y=lines())),
-        compared.mark_point(
-            color=LIGHT["expected"], fill=LIGHT["gap"], strokeWidth=1.8, size=60, opacity=1
-        ).encode(y=lines(), x="expected:Q"),
-        base.mark_point(color=LIGHT["observed"], filled=True, size=75, opacity=1).encode(
-            x=observed
-        ),
+        interval(having(drawn, "low").encode(y=lines())),
+        ring(compared, "expected:Q"),
+        dot(base, observed),
         left_labels(base),
         right_texts(base, "times"),
     ]
     return ranked(layers, len(rows), left=330, right=150)
+
+
+def means_spec(rows: Rows, title: str, *, left: int = 250) -> dict[str, Any]:
+    """Lines with a dot, its interval, and a ring for what it is compared with; zero is marked.
+
+    Args:
+        rows: ``label, value, low, high, beside, counts``, in drawing order; bounds and ``beside``
+            may be None.
+        title: Title of the axis.
+        left: Room for the labels.
+    """
+    drawn = numbered(rows)
+    base = alt.Chart(values(drawn)).encode(y=lines())
+    reach = [row[name] for row in rows for name in ("value", "low", "high", "beside")]
+    known = [float(value) for value in reach if value is not None]
+    ends = [min(0.0, *known), max(0.0, *known)]
+    scale = alt.Scale(domain=ends if ends[0] < ends[1] else [0, 1], nice=True)
+    layers = [
+        at_zero(scale=scale),
+        interval(having(drawn, "low").encode(y=lines())),
+        ring(having(drawn, "beside").encode(y=lines()), "beside:Q"),
+        dot(base, alt.X("value:Q", scale=scale, axis=axis(title, "~g"))),
+        left_labels(base),
+        right_texts(base, "counts"),
+    ]
+    return ranked(layers, len(rows), left=left, right=150)
+
+
+def changes_spec(rows: Rows) -> dict[str, Any]:
+    """Ranked differences in percentage points: dots with intervals, and a line at zero.
+
+    Args:
+        rows: ``label, difference, low, high, rates``, in drawing order.
+    """
+    base = alt.Chart(values(numbered(rows))).encode(y=lines())
+    difference = alt.X(
+        "difference:Q",
+        scale=alt.Scale(nice=True, zero=True),
+        axis=axis("change of the rate, percentage points", "+.3~g"),
+    )
+    layers = [
+        at_zero("expected", 1.2),
+        interval(base),
+        dot(base, difference, 70),
+        left_labels(base),
+        right_texts(base, "rates"),
+    ]
+    return ranked(layers, len(rows), left=270, right=130)
+
+
+def alignment_spec(rows: Rows) -> dict[str, Any]:
+    """Ranked net shares: dots with intervals, over bars of the recovered and lost shares.
+
+    Args:
+        rows: ``label, net, low, high, recovered, lost, counts``, in drawing order; ``lost`` is
+            negative, so that it is drawn to the left of zero.
+    """
+    base = alt.Chart(values(numbered(rows))).encode(y=lines())
+    reach = [row[name] for row in rows for name in ("net", "low", "high", "recovered", "lost")]
+    domain = alt.Scale(domain=[min(0.0, *reach), max(0.1, *reach)], nice=True)
+    net = alt.X("net:Q", scale=domain, axis=axis("share of the errors below", ".0%"))
+    layers = [
+        base.mark_bar(color=LIGHT["scale-2"], height=13).encode(
+            x=alt.X("recovered:Q"), x2=alt.datum(0)
+        ),
+        base.mark_bar(color=LIGHT["expected"], height=13).encode(
+            x=alt.X("lost:Q"), x2=alt.datum(0)
+        ),
+        at_zero(),
+        interval(base),
+        base.mark_point(
+            color=LIGHT["gap"], fill=LIGHT["observed"], strokeWidth=1, size=75, opacity=1
+        ).encode(x=net),
+        left_labels(base),
+        right_texts(base, "counts"),
+    ]
+    return ranked(layers, len(rows), left=250, right=130)
+
+
+def beside_spec(rows: Rows) -> dict[str, Any]:
+    """Ranked pairs with up to three marks per line: data, predictions and confusion.
+
+    Args:
+        rows: ``label, relation`` and ``data, predicted, confusion, low, high``, each None if
+            withheld, in drawing order; ``low`` and ``high`` are the bounds of the confusion.
+    """
+    drawn = numbered(rows)
+    every = alt.Chart(values(drawn)).encode(y=lines())
+    top = max((row[name] or 0.0 for row in rows for name in (*_MARKS, "high")), default=0.0)
+    form = ".0%" if top >= 0.05 else ".1%" if top >= 0.005 else ".2%"
+    x_axis = axis("share of all instances; confusion", form)
+    scale = alt.Scale(domain=[0, top or 1.0], nice=True)
+    marks = [
+        having(drawn, name)
+        .mark_point(strokeWidth=1.8, opacity=1, **style)
+        .encode(y=lines(), x=alt.X(f"{name}:Q", scale=scale, axis=x_axis))
+        for name, style in _MARKS.items()
+    ]
+    bounds = interval(having(drawn, "low").encode(y=lines()), LIGHT["model"])
+    layers = [bounds, *marks, left_labels(every), right_texts(every, "relation")]
+    return ranked(layers, len(rows), left=330, right=110)
+
+
+_MARKS: dict[str, dict[str, Any]] = {
+    "data": {"color": LIGHT["observed"], "filled": True, "size": 75},
+    "predicted": {"color": LIGHT["model"], "fill": LIGHT["gap"], "size": 60},
+    "confusion": {"color": LIGHT["model"], "filled": True, "shape": "diamond", "size": 70},
+}
+"""Marks of `beside_spec`: a dot for the data, a ring and a diamond for the model."""
 
 
 def matrix_spec(rows: Rows, labels: Sequence[str], largest: int = 44) -> dict[str, Any]:

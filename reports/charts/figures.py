@@ -9,6 +9,7 @@ from reports.charts import charts
 from reports.charts.icicle import icicle_drawing
 from reports.charts.icicle_layout import COLUMNS, icicle, size
 from reports.charts.palette import SCALE
+from reports.charts.parts import dots_spec
 from reports.charts.svg import draw
 from reports.words.labels import node_label, pair_label
 from reports.words.parts import Figure, Key, Node
@@ -243,7 +244,7 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
         id="residuals",
         title="Residual shares",
         drawing=draw(
-            charts.residual_spec(
+            dots_spec(
                 [
                     {
                         "label": node_label(row["node"], row["title"], 38),
@@ -254,7 +255,8 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
                     }
                     for row in drawn
                 ],
-                limit,
+                "share",
+                limit=limit,
             )
         ),
         alt=f"Ranked dot plot of {counted(len(drawn), 'parent')}: residual shares from "

@@ -84,7 +84,7 @@ def dots_spec(
     share = alt.X("share:Q", scale=alt.Scale(domain=[0, 1]), axis=axis(title, ".0%"))
     layers = [
         interval(base),
-        base.mark_point(color=LIGHT["observed"], filled=True, size=70, opacity=1).encode(x=share),
+        dot(base, share, 70),
         left_labels(base),
         right_texts(base, "counts"),
     ]
@@ -94,6 +94,26 @@ def dots_spec(
         )
         layers.insert(0, line.encode(x="limit:Q"))
     return ranked(layers, len(rows), left=left, right=right)
+
+
+def dot(base: alt.Chart, x: alt.X, size: int = 75) -> alt.Chart:
+    """The number observed in each line, as a filled dot."""
+    mark = base.mark_point(color=LIGHT["observed"], filled=True, size=size, opacity=1)
+    return _encoded(mark, x=x)
+
+
+def ring(base: alt.Chart, x: str) -> alt.Chart:
+    """What the number of each line is compared with, as a ring."""
+    mark = base.mark_point(
+        color=LIGHT["expected"], fill=LIGHT["gap"], strokeWidth=1.8, size=60, opacity=1
+    )
+    return _encoded(mark, x=x)
+
+
+def at_zero(role: str = "ink", width: float = 1, scale: Any = alt.Undefined) -> alt.Chart:
+    """A rule across all lines at zero."""
+    rule = alt.Chart(values([{"zero": 0}])).mark_rule(color=LIGHT[role], strokeWidth=width)
+    return _encoded(rule, x=alt.X("zero:Q", scale=scale))
 
 
 def interval(base: alt.Chart, color: str = LIGHT["observed"]) -> alt.Chart:
@@ -119,6 +139,11 @@ def specification(
 def numbered(rows: Rows) -> Rows:
     """Rows with their line number."""
     return [{"line": place, **row} for place, row in enumerate(rows)]
+
+
+def having(rows: Rows, field: str) -> alt.Chart:
+    """A chart of the rows that have a number in a field."""
+    return alt.Chart(values([row for row in rows if row[field] is not None]))
 
 
 def values(rows: Rows) -> alt.InlineData:

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 from reports.chapters.imprint import named, printable_imprint, stated
 from reports.chapters.report import printable_view
+from reports.charts.charts import changes_spec
 from reports.charts.svg import draw
 from reports.comparison import tables
-from reports.comparison.charts import changes_spec
 from reports.comparison.models import Models, models
 from reports.comparison.words import comparison_verdict, limits
 from reports.html import Section, environment, rendering, style

@@ -10,9 +10,10 @@ import pytest
 
 from fixtures import concept_results, entailment_results, explanation_results, results
 from reports.chapters.report import Report, build
-from reports.charts import charts, concept_charts, explanation_charts, model_charts
+from reports.charts import charts, concept_charts, curves
 from reports.charts.graph_picture import GraphEdge, draw_graph
 from reports.charts.palette import variables_css
+from reports.charts.parts import dots_spec
 from reports.html import environment
 from tests.unit.reports.document import Document
 
@@ -76,21 +77,21 @@ def test_cover(report: Report, golden: Golden) -> None:
 
 def test_chart_specification(golden: Golden) -> None:
     rows = [{"label": "401.9 Hyper…", "share": 0.7, "low": 0.6, "high": 0.8, "counts": "70 of 100"}]
-    specification = charts.residual_spec(rows, 0.5)
+    specification = dots_spec(rows, "share", limit=0.5)
     specification.pop("$schema")
     golden("residual_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 
 
 def test_alignment_specification(golden: Golden) -> None:
     row = {"label": "401-405 Hyper…", "net": 0.5, "low": 0.4, "high": 0.6, "counts": "50% of 90"}
-    specification = model_charts.alignment_spec([{**row, "recovered": 0.56, "lost": -0.06}])
+    specification = charts.alignment_spec([{**row, "recovered": 0.56, "lost": -0.06}])
     specification.pop("$schema")
     golden("alignment_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 
 
 def test_beside_specification(golden: Golden) -> None:
     marks = {"data": 0.02, "predicted": None, "confusion": 0.04, "low": 0.03, "high": 0.05}
-    specification = model_charts.beside_spec([{"label": "a × b", "relation": "siblings", **marks}])
+    specification = charts.beside_spec([{"label": "a × b", "relation": "siblings", **marks}])
     specification.pop("$schema")
     golden("beside_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 
@@ -169,7 +170,7 @@ def test_curves_specification(golden: Golden) -> None:
         {"k": "1", "value": 0.6, "chance": 0.5, **ends},
         {"k": "peaks", "value": 0.6, "chance": 0.5, **ends},
     ]
-    specification = explanation_charts.curves_spec([curve], ["1", "peaks"])
+    specification = curves.agreement_spec([curve], ["1", "peaks"])
     specification.pop("$schema")
     golden("curves_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 

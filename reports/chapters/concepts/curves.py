@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reports.chapters.concepts.controls import mean
-from reports.charts.concept_charts import CURVES, steps_spec
+from reports.charts.curves import CURVES, steps_spec
 from reports.charts.svg import draw
 from reports.words.concept_words import ABLATIONS, PROBES
 from reports.words.parts import Chapter, Figure, Key, Table, chapter

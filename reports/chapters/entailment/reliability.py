@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reports.chapters.entailment.detection import called
-from reports.charts.concept_charts import CURVES
-from reports.charts.entailment_charts import reliability_spec
+from reports.charts.curves import CURVES, reliability_spec
 from reports.charts.svg import draw
 from reports.words.entailment_words import ALL
 from reports.words.parts import Figure, Key

@@ -8,7 +8,7 @@ from typing import Any
 from reports.chapters.explanations.parts import PEOPLE
 from reports.chapters.explanations.tables import chosen, gains, lengths, runs
 from reports.charts.charts import matrix_spec
-from reports.charts.explanation_charts import PEAKS, SERIES, curves_spec
+from reports.charts.curves import PEAKS, SERIES, agreement_spec
 from reports.charts.palette import SCALE
 from reports.charts.svg import draw
 from reports.words.parts import Chapter, Figure, Key, Table, chapter
@@ -174,7 +174,7 @@ def _curves(rows: Rows, id_: str, of_model: str) -> Figure | None:
     return Figure(
         id=id_,
         title=f"Agreement by the number of tokens chosen{of_model}",
-        drawing=draw(curves_spec(curves, [*map(str, ks), PEAKS])),
+        drawing=draw(agreement_spec(curves, [*map(str, ks), PEAKS])),
         alt=f"Curves of {counted(len(curves), 'set')} of methods. {capitalised(first)}: "
         + ", ".join(f"{plain(row, 'agreement', 2)} at {_choice(row)}" for row in own)
         + ".",

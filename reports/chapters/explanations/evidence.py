@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reports.chapters.explanations.parts import dots, in_order, methods, named, several_models
-from reports.charts.explanation_charts import means_spec
+from reports.charts.charts import means_spec
 from reports.charts.svg import draw
 from reports.words.explanation_words import FAITHFUL, ORACLES, RANKINGS, RULES, SETS, SUBSETS
 from reports.words.parts import Chapter, Figure, Key, Table, chapter

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import tanh
 
 from reports.chapters.explanations.parts import models, several_models
-from reports.charts.explanation_charts import means_spec
+from reports.charts.charts import means_spec
 from reports.charts.svg import draw
 from reports.words.explanation_words import MEASURES
 from reports.words.labels import node_label

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from reports.chapters.model.metric_tables import ALL, ERRORS, UNCERTAINTY, captioned, metric_column
 from reports.chapters.subtrees import Subtree, drawn, subtrees
-from reports.charts import model_charts
+from reports.charts import charts
 from reports.charts import parts as chart_parts
 from reports.charts.svg import draw
 from reports.words.labels import node_label
@@ -101,7 +101,7 @@ def errors_figure(found: Sequence[Subtree]) -> Figure | None:
     return Figure(
         id="alignment",
         title="Which nodes account for the model’s errors",
-        drawing=draw(model_charts.alignment_spec([_errors_row(one) for one in lines])),
+        drawing=draw(charts.alignment_spec([_errors_row(one) for one in lines])),
         alt=_alt(lines, "accuracy_alignment")
         + " Bars to the right of zero show what was recovered, bars to the left what was lost.",
         caption="Errors on the instances below a node that vanish when answers need only be as "

@@ -28,8 +28,7 @@ from reports.chapters.entailment.entailment import Entailment, entailment
 from reports.chapters.entailment.graph import STEPS, graph
 from reports.chapters.report import Report, build
 from reports.chapters.sections import sections
-from reports.charts.concept_charts import CURVES
-from reports.charts.entailment_charts import reliability_spec
+from reports.charts.curves import CURVES, reliability_spec
 from reports.charts.evidence import plots
 from reports.html import html_text
 from reports.words.entailment_words import (

@@ -1,0 +1,198 @@
+"""Vega-Lite specifications of curves: over places in order, over scores, over k."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from reports.charts.concept_charts import TICKS
+from reports.charts.palette import LIGHT
+from reports.charts.parts import TEXT, WIDTH, Rows, axis, having, specification, values
+from reports.words.words import shortened
+
+CURVES = (
+    ("observed", "circle"),
+    ("model", "diamond"),
+    ("expected", "square"),
+    ("pass", "triangle-up"),
+    ("limit", "cross"),
+    ("ink", "triangle-down"),
+)
+"""Colour role and mark of each curve, in order."""
+PEAKS = "peaks"
+"""The place on the axis of curves behind every fixed k."""
+SERIES = (
+    ("observed", "circle", "dot"),
+    ("model", "diamond", "diamond"),
+    ("expected", "square", ""),
+)
+"""Colour role, mark and shape in the key of each curve of a figure, in order."""
+SIDE = 280
+"""Height in pixels of curves over scores; the width is one and a half of it."""
+_UNIT = alt.Scale(domain=[0, 1])
+
+
+def steps_spec(
+    curves: Sequence[tuple[str, Rows]],
+    places: Sequence[str],
+    title: str,
+    limit: float | None,
+    *,
+    level: float | None = None,
+) -> dict[str, Any]:
+    """Curves from 0 to 1 over places in order, each named at its right end.
+
+    Args:
+        curves: Name and rows ``place`` (its number), ``value, low, high``; at most as many as
+            `CURVES`, each with at least one value.
+        places: All places on the axis, in order.
+        title: Title of the axis of places.
+        limit: A limit, drawn across; None without one.
+        level: The level of chance, drawn across; None without one.
+    """
+    left, right, height = 56, 200, 250
+    width = WIDTH - left - right
+    x = alt.X(
+        "place:Q",
+        scale=alt.Scale(domain=[-0.25, len(places) - 0.75]),
+        axis=alt.Axis(title=title, labels=False, domain=False, ticks=False, grid=False, titleY=30),
+    )
+    y = alt.Y("value:Q", scale=_UNIT, axis=_axis("share", titleX=-40))
+    layers: list[Any] = [
+        alt.Chart(values([{"value": at}]))
+        .mark_rule(color=LIGHT[role], strokeWidth=1.2, strokeDash=[5, 3])
+        .encode(y=y)
+        for at, role in ((limit, "limit"), (level, "expected"))
+        if at is not None
+    ]
+    for place, (_, rows) in enumerate(curves):
+        layers += _curve([row for row in rows if row["value"] is not None], place, x, y, 1.8)
+    layers += [*_ends(curves, width, height), _below(places, x, height)]
+    padding = {"left": left, "right": right, "top": 8, "bottom": 44}
+    return specification(layers, width, height, padding)
+
+
+def _below(places: Sequence[str], x: alt.X, height: int) -> alt.Chart:
+    """The names of places below the axis, cut to their room; drawn as text, as any name may be."""
+    room = max(4, 76 // max(len(places), 1))
+    named = [{"place": n, "text": shortened(name, room)} for n, name in enumerate(places)]
+    text = alt.Chart(values(named)).mark_text(baseline="top", color=LIGHT["ink"])
+    below: alt.Chart = text.encode(x=x, y=alt.value(height + 8), text="text:N")
+    return below
+
+
+def _ends(curves: Sequence[tuple[str, Rows]], width: int, height: int) -> list[alt.Chart]:
+    """Mark and name of each curve, right of its last value, apart where they would overlap."""
+    ends = sorted(
+        ([-row["value"] for row in rows if row["value"] is not None][-1], place, name)
+        for place, (name, rows) in enumerate(curves)
+    )
+    least = TEXT + 4.0
+    lowest = [height - least * place for place in reversed(range(len(ends)))]
+    drawn: list[alt.Chart] = []
+    above = -least
+    for (value, place, name), most in zip(ends, lowest, strict=True):
+        above = min(max((1 + value) * height, above + least), most)
+        end = alt.Chart(values([{"value": 1 - above / height, "text": shortened(name, 28)}]))
+        role, shape = CURVES[place]
+        y = alt.Y("value:Q", scale=_UNIT)
+        drawn += [
+            end.mark_point(color=LIGHT[role], filled=True, shape=shape, size=52, opacity=1).encode(
+                x=alt.value(width + 12), y=y
+            ),
+            end.mark_text(align="left", color=LIGHT["ink"]).encode(
+                x=alt.value(width + 22), y=y, text="text:N"
+            ),
+        ]
+    return drawn
+
+
+def reliability_spec(curves: Sequence[Rows]) -> dict[str, Any]:
+    """Shares of valid tuples over mean scores, with the diagonal of a calibrated model.
+
+    Args:
+        curves: Per curve its rows ``mean_score, valid_share, low, high``, by score; at most as
+            many as `CURVES`. Bounds may be None.
+    """
+    x = alt.X("mean_score:Q", scale=_UNIT, axis=_axis("mean score", titleY=30))
+    y = alt.Y("valid_share:Q", scale=_UNIT, axis=_axis("share of valid tuples", titleX=-40))
+    ends = alt.Chart(values([{"mean_score": at, "valid_share": at} for at in (0, 1)]))
+    layers: list[Any] = [
+        ends.mark_line(color=LIGHT["expected"], strokeWidth=1.2, strokeDash=[5, 3]).encode(x=x, y=y)
+    ]
+    for place, rows in enumerate(curves):
+        layers += _curve(rows, place, x, y, 1.6)
+    padding = {"left": 60, "right": WIDTH - 60 - 3 * SIDE // 2, "top": 10, "bottom": 44}
+    return specification(layers, 3 * SIDE // 2, SIDE, padding)
+
+
+def agreement_spec(curves: Sequence[Rows], places: Sequence[str]) -> dict[str, Any]:
+    """Agreement over the number of tokens chosen, with its chance as a dashed line.
+
+    Args:
+        curves: Per curve its rows ``k, value, low, high, chance``; the row whose ``k`` is `PEAKS`
+            stands apart, as a mark with an interval. At most as many curves as `SERIES`.
+        places: All places on the axis, in order.
+    """
+    x = alt.X("k:O", sort=None, scale=alt.Scale(domain=list(places)), axis=_chosen())
+    ticks = axis("agreement", "~g")
+    ticks.titleX = -44
+    y, beside = (alt.Y(f"{name}:Q", scale=_UNIT, axis=ticks) for name in ("value", "chance"))
+    layers = []
+    for rows, (role, shape, _) in zip(curves, SERIES, strict=False):
+        colour = LIGHT[role]
+        fixed = alt.Chart(values([row for row in rows if row["k"] != PEAKS])).encode(x=x)
+        peaks = alt.Chart(values([row for row in rows if row["k"] == PEAKS])).encode(x=x)
+        ends = [row for row in rows if row["k"] == PEAKS and row["low"] is not None]
+        layers += [
+            fixed.mark_line(color=colour, strokeWidth=1.4, strokeDash=[4, 3]).encode(y=beside),
+            fixed.mark_line(color=colour, strokeWidth=1.8).encode(y=y),
+            fixed.mark_point(color=colour, filled=True, shape=shape, size=34, opacity=1).encode(
+                y=y
+            ),
+            alt.Chart(values(ends))
+            .mark_rule(color=colour, strokeWidth=2, opacity=0.55)
+            .encode(x=x, y=alt.Y("low:Q", scale=_UNIT), y2="high:Q"),
+            peaks.mark_point(
+                color=colour, fill=LIGHT["gap"], shape=shape, size=60, strokeWidth=1.6, opacity=1
+            ).encode(y=beside),
+            peaks.mark_point(color=colour, filled=True, shape=shape, size=95, opacity=1).encode(
+                y=y
+            ),
+        ]
+    padding = {"left": 64, "right": 20, "top": 8, "bottom": 44}
+    return specification(layers, WIDTH - 84, 250, padding)
+
+
+def _chosen() -> alt.Axis:
+    return alt.Axis(
+        title="tokens that each method chooses", labelAngle=0, domain=False, ticks=False, grid=False
+    )
+
+
+def _curve(rows: Rows, place: int, x: alt.X, y: alt.Y, width: float) -> list[alt.Chart]:
+    """A line through points with their intervals, in the colour and with the mark of its place."""
+    role, shape = CURVES[place]
+    curve = alt.Chart(values(rows)).encode(x=x)
+    return [
+        having(rows, "low")
+        .mark_rule(color=LIGHT[role], strokeWidth=2, opacity=0.45)
+        .encode(x=x, y=alt.Y("low:Q", scale=_UNIT), y2="high:Q"),
+        curve.mark_line(color=LIGHT[role], strokeWidth=width).encode(y=y),
+        curve.mark_point(color=LIGHT[role], filled=True, shape=shape, size=52, opacity=1).encode(
+            y=y
+        ),
+    ]
+
+
+def _axis(title: str, **place: Any) -> alt.Axis:
+    return alt.Axis(
+        title=title,
+        values=list(TICKS),
+        labelExpr="format(datum.value, '~g')",
+        domain=False,
+        ticks=False,
+        **place,
+    )
