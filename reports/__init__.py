@@ -116,7 +116,7 @@ def write_instance(view: Mapping[str, Any], path: str | Path) -> None:
     Raises:
         RenderError: If it cannot be rendered.
     """
-    from reports.instance.instance import instance_html
+    from reports.instance import instance_html
 
     Path(path).write_bytes(instance_html(view).encode("utf-8"))
 

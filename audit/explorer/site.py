@@ -31,8 +31,7 @@ from audit.results.result import to_json_bytes
 from reports.chapters.analyses import CHAPTERS, OF_NAME
 from reports.chapters.cards import headline
 from reports.chapters.report import Report, build, printable_view
-from reports.charts.hues import HUES, HUES_DARK, HUES_LIGHT
-from reports.charts.palette import variables_css
+from reports.charts.palette import HUES, HUES_DARK, HUES_LIGHT, variables_css
 from reports.history.history import HistoryReport
 from reports.history.history import build as build_history
 from reports.html import script, style, templates

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from reports.charts.charts import beside_spec
@@ -10,11 +10,9 @@ from reports.charts.svg import draw
 from reports.words.labels import pair_label
 from reports.words.metric_words import threshold
 from reports.words.parts import Figure, Key, Table
-from reports.words.shown_numbers import UNDEFINED
+from reports.words.shown_numbers import UNDEFINED, Rows
 from reports.words.table_specs import nodes, numbers, table, texts, written
 from reports.words.words import RELATION, counted, decimal, percent, span, words
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:

@@ -9,7 +9,7 @@ from audit.results.findings import OF_MODEL
 from reports.chapters.analyses import labels_alone, shown
 from reports.chapters.cards import headline
 from reports.charts.evidence import COUNTED
-from reports.charts.icicle_layout import size
+from reports.charts.icicle import size
 from reports.words.parts import Badge, Verdict
 from reports.words.words import SEVERITIES, TONE, counted, listed
 

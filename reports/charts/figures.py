@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.charts import charts
-from reports.charts.icicle import icicle_drawing
-from reports.charts.icicle_layout import COLUMNS, icicle, size
+from reports.charts.icicle import COLUMNS, icicle, icicle_drawing, size
 from reports.charts.palette import SCALE
 from reports.charts.parts import dots_spec
 from reports.charts.svg import draw
 from reports.words.labels import node_label, pair_label
 from reports.words.parts import Figure, Key, Node
+from reports.words.shown_numbers import Rows
 from reports.words.table_specs import nodes, numbers, spans, table, texts, written
 from reports.words.words import WITHHELD, counted, decimal, number, percent, ratio, span, tenths
-
-Rows = Sequence[Mapping[str, Any]]
 
 SHARES = (0.25, 0.5, 0.75)
 """Boundaries between the shades of residual shares."""

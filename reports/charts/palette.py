@@ -75,6 +75,35 @@ DARK = {
 
 SCALE = ("scale-1", "scale-2", "scale-3", "scale-4")
 """Roles of the scale, from little to much."""
+HUES_LIGHT = {
+    "hue-1": "#214369",
+    "hue-2": "#887416",
+    "hue-3": "#a054a6",
+    "hue-4": "#0c6b69",
+    "hue-5": "#790e35",
+    "hue-6": "#547d41",
+    "hue-7": "#3f2693",
+    "hue-8": "#6a3000",
+}
+"""The hues of branches, apart for all eyes, and dark enough for ``on-high`` to be written on.
+
+A branch is always named too, so that its hue is never all that tells it apart.
+"""
+
+HUES_DARK = {
+    "hue-1": "#8cccfe",
+    "hue-2": "#c9a012",
+    "hue-3": "#c776b2",
+    "hue-4": "#74efea",
+    "hue-5": "#dc6b71",
+    "hue-6": "#bee576",
+    "hue-7": "#7f8cf0",
+    "hue-8": "#f7c5a6",
+}
+"""The same roles in dark mode."""
+
+HUES = tuple(HUES_LIGHT)
+"""Their order; a ninth branch begins again."""
 STEPS = (0.1, 0.25, 0.5, 0.75)
 """Boundaries between the shades: size of a score over the largest of its text."""
 

@@ -12,11 +12,11 @@ from typing import Any
 import altair as alt
 
 from reports.charts.palette import LIGHT
+from reports.words.shown_numbers import Rows
 
 WIDTH = 720
 """Width of every figure in pixels: fits a page of the PDF, and the text column on a laptop."""
 
-Rows = Sequence[Mapping[str, Any]]
 
 FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
 TEXT = 11

@@ -9,7 +9,7 @@ from typing import Any
 from reports.chapters.tables import short
 from reports.comparison.words import CAUSE, CHANGE, CHANGE_TONE, EDIT, chance, times
 from reports.words.parts import Badge, Cell, Code, Named, Node, Nodes, Table
-from reports.words.shown_numbers import UNDEFINED
+from reports.words.shown_numbers import UNDEFINED, Rows
 from reports.words.table_specs import (
     badges,
     codes,
@@ -24,8 +24,6 @@ from reports.words.table_specs import (
     written,
 )
 from reports.words.words import RELATION, STATUS, number, percent, points, span, words
-
-Rows = Sequence[Mapping[str, Any]]
 
 _DIGESTS = ("hierarchy", "policy")
 

@@ -18,8 +18,7 @@ from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages
 from audit.results.findings import OF_MODEL
-from reports.charts.icicle import icicle_drawing
-from reports.charts.icicle_layout import icicle
+from reports.charts.icicle import icicle, icicle_drawing
 from reports.words import metric_words
 from reports.words.words import words
 

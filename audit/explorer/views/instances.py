@@ -13,8 +13,7 @@ from audit.explorer.sheets import Column
 from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.explorer.views.media import marks, shown_media
 from reports.chapters.report import printable_view
-from reports.instance.instance import DEEPEST, TONES, branches
-from reports.instance.tree_drawing import tree_drawing
+from reports.instance import DEEPEST, TONES, branches, tree_drawing
 
 LABELLED = (
     Column("instance", "Instance", "instance"),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from reports.charts.parts import dots_spec
 from reports.charts.svg import draw
 from reports.words.parts import Codes, Figure, Key, Table
+from reports.words.shown_numbers import Rows
 from reports.words.table_specs import named, numbers, spans, table, texts
 from reports.words.words import counted, number, percent, shortened
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

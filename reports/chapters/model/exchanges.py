@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,9 @@ from reports.charts.charts import pairs_spec
 from reports.charts.svg import draw
 from reports.words.labels import pair_label
 from reports.words.parts import Figure, Key, Table
+from reports.words.shown_numbers import Rows
 from reports.words.table_specs import nodes, numbers, table
 from reports.words.words import counted, number, tenths
-
-Rows = Sequence[Mapping[str, Any]]
 
 LINES = 15
 """Largest number of pairs of branches in the figure; the table has all."""

@@ -18,8 +18,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.folder import write_run
 from fixtures.drifting import YEARS, drifting
 from fixtures.explored import Visitor, entered
-from reports.charts.hues import HUES, HUES_LIGHT
-from reports.charts.palette import LIGHT
+from reports.charts.palette import HUES, HUES_LIGHT, LIGHT
 from tests.unit.explorer.test_pages import rows_of
 
 ROLE_OF = {colour: role for role, colour in (LIGHT | HUES_LIGHT).items()}

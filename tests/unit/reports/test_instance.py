@@ -15,7 +15,7 @@ from audit.data.weighted_dag import WeightedDag
 from audit.runs.instances import instance_view
 from fixtures.labelled import tree
 from reports.html import csp_source
-from reports.instance.instance import DEEPEST
+from reports.instance import DEEPEST
 from tests.unit.reports.document import Document, joined
 
 HOSTILE = '"><script>alert(1)</script>'

@@ -1,14 +1,22 @@
-"""The tree of one instance as a drawing: names indented, marks, and bars within each other."""
+"""The tree of one instance, its labels beside its predictions: as an HTML file, and drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
+from reports.chapters.report import printable_view
 from reports.charts.shapes import rect, text
+from reports.html import environment, rendering, style
 from reports.words.labels import node_label
 from reports.words.parts import Drawing
 
+DEEPEST = 100
+"""Number of levels drawn inside each other; browsers flatten what is nested much deeper."""
+TONES = {"hit": "pass", "miss": "error", "false": "warning"}
+"""Tone of each mark, which its word says as well."""
 ROW = 22
 """Height of a line in pixels."""
 INDENT = 14
@@ -18,7 +26,55 @@ PLAIN, BOLD = 6.6, 7.4
 """Pixels of a character."""
 MOST_INDENTED = 18
 """Levels that are indented; deeper ones are drawn below each other."""
-_TONES = {"hit": "pass", "miss": "error", "false": "warning"}
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A line of the tree, and how it opens and closes the lines around it."""
+
+    line: Mapping[str, Any]
+    tone: str
+    opens: bool
+    """Whether there are lines below it."""
+    closes: int
+    """How many branches end behind it."""
+
+
+def instance_html(view: Mapping[str, Any]) -> str:
+    """Render the complete file.
+
+    Raises:
+        RenderError: If the view cannot be rendered.
+    """
+    with rendering("the page of an instance"):
+        shown = printable_view(view)
+        return (
+            environment()
+            .get_template("instance.html.jinja")
+            .render(
+                view=shown,
+                branches=branches(shown["lines"]),
+                deeper=sum(line["level"] > DEEPEST for line in shown["lines"]),
+                deepest=DEEPEST,
+                tones=TONES,
+                css=style("screen", ("instance",)),
+            )
+        )
+
+
+def branches(lines: Sequence[Mapping[str, Any]]) -> list[Branch]:
+    """The lines down to the deepest level that is drawn, each with what it opens and closes.
+
+    Args:
+        lines: Each with its ``level``, 0 for the first; a line is at most one level below the one
+            before it.
+    """
+    kept = [line for line in lines if line["level"] <= DEEPEST]
+    levels = [*(line["level"] for line in kept), 0]
+    return [
+        Branch(line, TONES.get(line["mark"], "plain"), below > level, max(level - below, 0))
+        for line, (level, below) in zip(kept, pairwise(levels), strict=True)
+    ]
 
 
 def tree_drawing(view: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> Drawing:
@@ -50,7 +106,7 @@ def _line(
     yield rect(0, top, width, 0.6, "grid")
     yield text(left, top + 15, name, bold=own)
     if line["mark"] and "score" in starts:
-        yield text(NAMES, top + 15, line["mark"], role=_TONES[line["mark"]], bold=True)
+        yield text(NAMES, top + 15, line["mark"], role=TONES[line["mark"]], bold=True)
     for kind, start in starts.items():
         if line["node"] and line[kind]:
             yield text(start + AMOUNT, top + 15, f"{line[kind]:.4g}", anchor="end")
