@@ -34,7 +34,6 @@ def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
         + " Confusion is the mean entropy between the two scores where both reach "
         f"{threshold(predictions['confusion_threshold'])}; it is not a share of instances, though "
         "it has the same bounds. A mark is missing where its number is withheld.",
-        key_title="Each line",
         key=(
             Key("observed", "labelled together, in the data", "dot"),
             Key("model", "predicted together, by the model", "ring"),

@@ -10,7 +10,6 @@ import altair as alt
 from reports.charts.palette import LIGHT, SCALE
 from reports.charts.parts import (
     WIDTH,
-    Rows,
     at_zero,
     axis,
     dot,
@@ -25,6 +24,7 @@ from reports.charts.parts import (
     specification,
     values,
 )
+from reports.words.shown_numbers import Rows
 
 
 def pairs_spec(rows: Rows, measured: str = "instances with both nodes") -> dict[str, Any]:

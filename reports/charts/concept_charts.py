@@ -9,7 +9,8 @@ from typing import Any
 import altair as alt
 
 from reports.charts.palette import LIGHT
-from reports.charts.parts import Rows, having, left_labels, lines, ranked, right_texts, values
+from reports.charts.parts import having, left_labels, lines, ranked, right_texts, values
+from reports.words.shown_numbers import Rows
 
 STEP = 1.18
 """Distance between the zeros of two panels, whose axes have length 1."""

@@ -9,7 +9,8 @@ import altair as alt
 
 from reports.charts.concept_charts import TICKS
 from reports.charts.palette import LIGHT
-from reports.charts.parts import TEXT, WIDTH, Rows, axis, having, specification, values
+from reports.charts.parts import TEXT, WIDTH, axis, having, specification, values
+from reports.words.shown_numbers import Rows
 from reports.words.words import shortened
 
 CURVES = (

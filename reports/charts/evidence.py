@@ -5,6 +5,7 @@ They show shares, differences, counts beside their expectation, and ratios."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from reports.charts.scales import Scale, around_one, around_zero, from_zero, whole
@@ -84,7 +85,7 @@ def _accuracies(evidence: Evidence) -> Plot | None:
     lines = [
         _bounded(
             Line(f"{called}: {decimal(value, 2)}", "dot", role, value),
-            *(_number_or_none(evidence.get(f"{name}_{end}")) for end in ("low", "high")),
+            *_bounds(evidence, f"{name}_"),
         )
         for name, (called, role) in _ACCURACIES.items()
         if (value := _number_or_none(evidence.get(name))) is not None
@@ -107,25 +108,21 @@ def _shares(evidence: Evidence) -> Plot | None:
     if all(line.high is None for line in found):
         return _plot("Shares", found, whole(_round_percent), percent, of_all=True)
     reach = [value for line in found for value in (line.at, line.high, limit) if value is not None]
-    dots = [Line(line.text, "dot", line.role, *_ends(line), line.within) for line in found]
+    dots = [replace(line, mark="dot") for line in found]
     return _plot("Shares", dots, from_zero(reach, _round_percent), percent, limit=limit)
-
-
-def _ends(line: Line) -> tuple[float | None, float | None, float | None]:
-    return line.at, line.low, line.high
 
 
 def _shares_of(evidence: Evidence) -> Iterator[Line]:
     if "agreeing" in evidence:
-        bounds = (_number_or_none(evidence.get(end)) for end in ("low", "high"))
-        yield _share("", evidence["agreeing"], evidence["compared"], evidence.get("share"), *bounds)
+        told = evidence["agreeing"], evidence["compared"], evidence.get("share")
+        yield _share("", *told, *_bounds(evidence))
     name = next((name for name in COUNTED if name in evidence), None)
     if name is None or "of" not in evidence:
         return
     beside = [entry for entry in _BESIDE if entry[0] in evidence]
     own = beside[0][1] if beside else ""
-    bounds = (_number_or_none(evidence.get(end)) for end in ("low", "high"))
-    yield _share(own, evidence[name], evidence["of"], evidence.get("share"), *bounds)
+    told = evidence[name], evidence["of"], evidence.get("share")
+    yield _share(own, *told, *_bounds(evidence))
     for count, _, called, of, share in beside:
         total = evidence.get(of, evidence["of"])
         role = "model" if share == "data_share" else "observed"
@@ -169,7 +166,7 @@ def _difference(evidence: Evidence, limit: float | None) -> Plot | None:
     value = _number_or_none(evidence.get("difference"))
     if value is None:
         return None
-    low, high = (_number_or_none(evidence.get(f"difference_{end}")) for end in ("low", "high"))
+    low, high = _bounds(evidence, "difference_")
     reach = [v for v in (value, low, high, limit) if v is not None]
     line = Line(f"difference: {_with_bounds(value, low, high, points)}", "dot", "observed", value)
     return _plot(
@@ -236,7 +233,7 @@ def _ratio(evidence: Evidence, called: str, limit: float | None) -> Plot | None:
     value = _number_or_none(evidence.get("ratio"))
     if not value:
         return None
-    low, high = (_number_or_none(evidence.get(f"ratio_{end}")) for end in ("low", "high"))
+    low, high = _bounds(evidence, "ratio_")
     reach = [v for v in (value, low, high, limit) if v is not None]
     words = _with_bounds(value, low, high, ratio) + ("" if low and high else ", no interval")
     line = Line(f"{called}: {words}", "dot", "observed", value)
@@ -268,8 +265,8 @@ def _round_points(difference: float) -> str:
 
 
 def _bounded(line: Line, low: float | None, high: float | None) -> Line:
-    ends = (low, high) if None not in (low, high) else (None, None)
-    return Line(line.text, line.mark, line.role, line.at, *ends)
+    known = None not in (low, high)
+    return replace(line, low=low, high=high) if known else line
 
 
 def _with_bounds(
@@ -305,7 +302,7 @@ def _plot(
 def _on_scale(line: Line, scale: Scale) -> Line:
     at, low, high = (None if v is None else scale.place(v) for v in (line.at, line.low, line.high))
     ends = line.within and (scale.place(line.within[0]), scale.place(line.within[1]))
-    return Line(line.text, line.mark, line.role, at, low, high, ends)
+    return replace(line, at=at, low=low, high=high, within=ends)
 
 
 def _sentences(
@@ -336,6 +333,11 @@ def _within(count: Any, total: Any) -> tuple[float, float] | None:
         return None
     bound = int(count[1:])
     return (1.0, float(bound - 1)) if count[0] == "<" else (float(bound + 1), float(total))
+
+
+def _bounds(evidence: Evidence, of: str = "") -> tuple[float | None, float | None]:
+    """The interval of the number whose name the names of its bounds begin with."""
+    return _number_or_none(evidence.get(f"{of}low")), _number_or_none(evidence.get(f"{of}high"))
 
 
 def _number_or_none(value: Any) -> float | None:

@@ -130,7 +130,8 @@ def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure |
         ),
         alt=f"Map of {len(branches)} branches by {len(branches)}. "
         + _map_in_words(called, found, unjudged),
-        caption=_MAP + (f" No pair was judged: {unjudged}." if unjudged else _map_sentence(found)),
+        caption=_MAP
+        + (f" No pair was judged: {unjudged}." if unjudged else "" if found else _NOTHING_FOUND),
         key_title="Labels of the two branches on one instance",
         key=tuple(
             Key(role, text)
@@ -144,9 +145,7 @@ def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure |
             texts("With", lambda cell: _partner(cell, called)),
             numbers("Pairs found", "found"),
             numbers("Instances in excess", "excess"),
-            numbers(
-                "Label pairs", "label_pairs_ratio", lambda times: f"×{number(times)}", absent="–"
-            ),
+            numbers("Label pairs", "label_pairs_ratio", _times, absent="–"),
             numbers("Instances", "instances"),
             numbers("Share of all", "share", percent),
         ),
@@ -161,6 +160,10 @@ _AS_MANY = (
     "more than expected: ×1.25 to ×2",
     "more than twice as many",
 )
+_NOTHING_FOUND = (
+    " Nothing was found: no pair of nodes occurs together more often than the length of the "
+    "records and the two branches lead one to expect."
+)
 _NO_RATIO = "no such pair of labels, too few to say, or withheld"
 _MAP = (
     "Each row and each column is a branch, a main part of the hierarchy; columns are numbered as "
@@ -172,16 +175,6 @@ _MAP = (
     "strong shade without a number: the two branches go together as wholes, and no two nodes in "
     "them beyond that."
 )
-
-
-def _map_sentence(found: Rows) -> str:
-    """What the map shows, in a sentence."""
-    if not found:
-        return (
-            " Nothing was found: no pair of nodes occurs together more often than the length of "
-            "the records and the two branches lead one to expect."
-        )
-    return ""
 
 
 def _map_in_words(nodes: Mapping[str, Node], found: Rows, unjudged: str) -> str:
@@ -262,7 +255,6 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
         f"below {_node(last).text}.{judged}",
         caption="Of the instances with a label below the node, the share whose labels there are "
         "all “other” or “unspecified”. The nodes drawn are those with the most such instances.",
-        key_title="Each line",
         key=tuple(keys),
         table=table(
             "residuals-numbers",
@@ -282,11 +274,7 @@ def pairs_figure(rows: Rows) -> Figure | None:
     if not rows:
         return None
     first = rows[0]
-    keys = [
-        Key("observed", "instances with both nodes", "dot"),
-        Key("observed", "95% interval of the excess", "bar"),
-        Key("expected", "expected from length and from other pairs found", "ring"),
-    ]
+    unknown = first["explained"] is None
     across = sum(row["relation"] == "cross_branch" for row in rows)
     return Figure(
         id="pairs",
@@ -295,11 +283,8 @@ def pairs_figure(rows: Rows) -> Figure | None:
         alt=f"Dot plot of the {counted(len(rows), 'strongest pair')}, {across} of them across "
         f"branches. The first, {first['a']} and {first['b']}, occurs on "
         f"{counted(first['instances'], 'instance')}"
-        + (
-            f", where {tenths(first['explained'])} are expected."
-            if first["explained"] is not None
-            else "."
-        ),
+        + ("" if unknown else f", where {tenths(first['explained'])} are expected")
+        + ".",
         caption="The pairs that stand out most: those across branches first, then those within "
         "one, each group from the strongest evidence down. A dot shows the instances that carry "
         "both nodes; the ring beside it, how many the length of the records and the other pairs "
@@ -307,8 +292,11 @@ def pairs_figure(rows: Rows) -> Figure | None:
         "counts are small, with its 95% interval, which the bar shows in instances. Where one "
         "label can carry both nodes, only instances with two labels are compared. A pair without "
         "a ring has its expectation withheld.",
-        key_title="Each line",
-        key=tuple(keys),
+        key=(
+            Key("observed", "instances with both nodes", "dot"),
+            Key("observed", "95% interval of the excess", "bar"),
+            Key("expected", "expected from length and from other pairs found", "ring"),
+        ),
         table=table(
             "pairs-numbers",
             "The strongest pairs",

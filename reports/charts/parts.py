@@ -116,6 +116,12 @@ def at_zero(role: str = "ink", width: float = 1, scale: Any = alt.Undefined) -> 
     return _encoded(rule, x=alt.X("zero:Q", scale=scale))
 
 
+def ends(row: Mapping[str, Any], value: str) -> dict[str, float]:
+    """The interval of a number to be drawn: from the number to itself where there is none."""
+    known = row["low"] is not None and row["high"] is not None
+    return {end: row[end] if known else row[value] for end in ("low", "high")}
+
+
 def interval(base: alt.Chart, color: str = LIGHT["observed"]) -> alt.Chart:
     """An interval from ``low`` to ``high``, drawn behind its mark."""
     rule = base.mark_rule(color=color, strokeWidth=2, opacity=0.55)

@@ -135,7 +135,6 @@ def changes_figure(rows: Sequence[Mapping[str, Any]]) -> Figure | None:
         f"{Node(first['node'], first['title'] or '').text}.",
         caption="The share of the instances that carry a node in NEW less the share in OLD. The "
         "line is its 95% interval.",
-        key_title="Each line",
         key=(
             Key("observed", "difference of the two rates, with its 95% interval", "dot"),
             Key("expected", "no difference", "line"),

@@ -272,9 +272,9 @@ class Figure:
     drawing: Drawing
     alt: str
     caption: str
-    key_title: str
     key: tuple[Key, ...]
     table: Table
+    key_title: str = "Each line"
     file: str = ""
 
 

@@ -88,7 +88,6 @@ def _figure(test: str, rows: Rows, behind: Table, limit: float, margin: float) -
         alt=f"Dot plot of {counted(len(drawn), 'accuracy', 'accuracies')}, of which {passed} "
         f"{'passes' if passed == 1 else 'pass'}: {first_of([_sentence(row) for row in drawn])}.",
         caption=_caption(test, limit, margin) + more_in_table(len(every) - len(lines), "line"),
-        key_title="Each line",
         key=(
             Key("observed", f"accuracy, with its {_level(test)} interval", "dot"),
             Key("expected", "chance", "tick"),

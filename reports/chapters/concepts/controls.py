@@ -97,7 +97,6 @@ def _figure(rows: Rows, behind: Table, limit: float) -> Figure | None:
         "concepts, so its accuracy says little. Where another probe reads what a linear "
         "one does not, the concept is there in another form. What can also be read from a "
         "network with random weights was not learned.",
-        key_title="Each line",
         key=(
             Key("observed", "linear probe", "dot"),
             Key("expected", "control task: concepts dealt to classes at random", "ring"),

@@ -190,7 +190,6 @@ def _figure_of(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
         caption=f"{how.caption} Balanced accuracies: the mean of the shares of both sides that are "
         "classified correctly, so that 0.5 is chance. At the right, the instances below the node."
         + more_in_table(len(known) - DRAWN, "node"),
-        key_title="Each line",
         key=(
             Key(
                 "observed",

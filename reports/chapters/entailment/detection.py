@@ -173,7 +173,6 @@ def _figure(rows: Rows, table: Table | None) -> Figure | None:
         "dots are models, empty ones baselines, which read no more than they say; a tick is what a "
         "coin or the majority has by its closed form."
         + more_in_table(len(answering) - DRAWN, "line"),
-        key_title="Each line",
         key=(
             Key("observed", "model", "dot"),
             Key("expected", "baseline", "ring"),

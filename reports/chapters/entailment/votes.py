@@ -99,7 +99,6 @@ def _annotators(rows: Rows, parameters: Mapping[str, float]) -> Figure | None:
         "that the annotator finds by Dawid and Skene’s model. The q-value is that of so low a "
         f"rate among the others, for annotators with {number(parameters['least_compared'])} such "
         f"votes. Annotators beyond the first are in {KEPT.format('quality_annotators')}.",
-        key_title="Each line",
         key=(Key("observed", "share, with its 95% interval", "dot"),),
         table=table(
             "entailment-annotators-numbers",

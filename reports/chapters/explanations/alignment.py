@@ -54,7 +54,6 @@ def _alignment_figure(oracle: str, rows: Rows, behind: Table) -> Figure | None:
         "than those of others. Zero is what the explanation of another example, drawn at random, "
         f"fits as well; 1 is the most. Of a token, this oracle says {ORACLES[oracle][1]}. At the "
         "right, Delta-A and the number of independent instances, or of groups of them.",
-        key_title="Each line",
         key=(Key("observed", "Delta-A, with its 95% interval", "dot"),),
         table=behind,
     )

@@ -74,7 +74,6 @@ def _plausibility_figure(rows: Rows) -> Figure | None:
         caption="Average precision of the tokens that people marked, in the order of their "
         "scores: 1 where all marked tokens come first. The ring is the mean of all orders. "
         "A method can point to people’s evidence where the model uses something else.",
-        key_title="Each line",
         key=(
             Key("observed", "mean over instances, with its 95% interval", "dot"),
             Key("expected", "tokens in random order", "ring"),
@@ -151,7 +150,6 @@ def _faithfulness_figure(rows: Rows) -> Figure | None:
         caption="How far the score of the label falls without the first tokens of a method, above "
         "how far it falls without as many tokens in random order. At zero, the model does not use "
         "what the method puts first any more than other tokens.",
-        key_title="Each line",
         key=(Key("observed", "mean over instances, with its 95% interval", "dot"),),
         table=table(
             "faithfulness-comprehensiveness",

@@ -104,7 +104,6 @@ def _figure(measure: str, tested: Rows, several: bool, behind: Table, rate: floa
         f"{'lies' if below == 1 else 'lie'} below the rest with a q-value up to "
         f"{number(rate)}. At the right, the instances with such a label."
         + more_in_table(len(tested) - len(lines), "line"),
-        key_title="Each line",
         key=(
             Key("observed", "below the node, with its 95% interval", "dot"),
             Key("expected", "all other examples", "ring"),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from reports.charts.parts import dots_spec
+from reports.charts.parts import dots_spec, ends
 from reports.charts.svg import draw
 from reports.words.parts import Codes, Figure, Key, Table
 from reports.words.shown_numbers import Rows
@@ -51,7 +49,7 @@ def _figure(rows: Rows, counts: Table) -> Figure | None:
                     {
                         "label": shortened(row["title"], 54),
                         "share": row["share"],
-                        **_bounds(row),
+                        **ends(row, "share"),
                         "counts": f"{number(row['instances'])} of {number(row['of'])}",
                     }
                     for row in drawn
@@ -63,16 +61,9 @@ def _figure(rows: Rows, counts: Table) -> Figure | None:
         alt=f"Dot plot of {counted(len(drawn), 'kind')} of behaviour. The most frequent, "
         f"“{most['title']}”, is that of {percent(most['share'])} of the instances.",
         caption="Each kind is counted by itself: an instance may show several kinds, or none.",
-        key_title="Each line",
         key=(Key("observed", "share, with its 95% interval", "dot"),),
         table=counts,
     )
-
-
-def _bounds(row: Mapping[str, Any]) -> dict[str, float]:
-    low, high = row["low"], row["high"]
-    known = low is not None and high is not None
-    return {"low": low, "high": high} if known else {"low": row["share"], "high": row["share"]}
 
 
 _COLUMNS = (

@@ -63,7 +63,6 @@ def _figure(rows: Rows) -> Figure | None:
         "answered, in both directions, compared with what to expect of labels that are mistaken as "
         "often. At the right, how many exchanges are in excess. A label in several branches counts "
         "in each.",
-        key_title="Each line",
         key=(
             Key("observed", "exchanges of the two branches", "dot"),
             Key("expected", "expected", "ring"),

@@ -77,7 +77,7 @@ def accuracy_figure(metrics: Sequence[Metric]) -> Figure | None:
                     {
                         "label": f"Depth {_depth(row)}" + (", the leaves" if row is last else ""),
                         "share": row["value"],
-                        **_bounds(row),
+                        **chart_parts.ends(row, "value"),
                         "counts": f"{value(row)} of {of(row)}",
                     }
                     for row in rows
@@ -92,7 +92,6 @@ def accuracy_figure(metrics: Sequence[Metric]) -> Figure | None:
         caption="The share of instances whose answer is right when it need only be as specific as "
         "the nodes at that depth. An instance without a label that deep, or at a leaf above, is "
         "left out.",
-        key_title="Each line",
         key=(Key("observed", f"accuracy, {_INTERVAL}", "dot"),),
         table=table(
             "accuracy-numbers",
@@ -121,7 +120,6 @@ def errors_figure(found: Sequence[Subtree]) -> Figure | None:
         f"specific as the node’s own depth, from {_between(lines)}. High: errors stay within the "
         "node, as the hierarchy has it. At the right, accuracy alignment and the number of errors. "
         "What is withheld is not drawn." + _left_out(found, lines),
-        key_title="Each line",
         key=(
             Key("observed", f"accuracy alignment, {_INTERVAL}", "dot"),
             Key("scale-2", "recovered, to the right"),
@@ -149,7 +147,6 @@ def uncertainty_figure(found: Sequence[Subtree]) -> Figure | None:
         f"is summed up to the node’s own depth, from {_between(lines)}. High: the model hesitates "
         "within the node and not beyond it. At the right, uncertainty alignment: the change of "
         "mean entropy, with its n." + _left_out(found, lines),
-        key_title="Each line",
         key=(Key("observed", f"abstraction match, {_INTERVAL}", "dot"),),
         table=_numbers(
             found,
@@ -167,7 +164,7 @@ def _errors_row(one: Subtree) -> dict[str, object]:
     return {
         "label": node_label(one.node.id, one.node.title, 38),
         "net": net["value"],
-        **_bounds(net),
+        **chart_parts.ends(net, "value"),
         "recovered": (recovered and recovered["value"]) or 0.0,
         "lost": -((lost and lost["value"]) or 0.0),
         "counts": f"{value(net)} of {of(net)}",
@@ -180,18 +177,9 @@ def _uncertainty_row(one: Subtree) -> dict[str, object]:
     return {
         "label": node_label(one.node.id, one.node.title, 38),
         "share": match["value"],
-        **_bounds(match),
+        **chart_parts.ends(match, "value"),
         "counts": f"{value(change)} bits, n {of(change)}" if change else "",
     }
-
-
-def _bounds(metric: Metric) -> dict[str, float]:
-    """The interval to be drawn: none is drawn where there is none."""
-    low, high = metric["low"], metric["high"]
-    known = low is not None and high is not None
-    return (
-        {"low": low, "high": high} if known else {"low": metric["value"], "high": metric["value"]}
-    )
 
 
 def _alt(lines: Sequence[Subtree], name: str) -> str:
