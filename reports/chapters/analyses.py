@@ -11,11 +11,13 @@ from reports.chapters.concepts.concepts import concepts
 from reports.chapters.concepts.tests import tested_in_words
 from reports.chapters.entailment.entailment import entailment
 from reports.chapters.explanations.explanations import explanations
-from reports.chapters.labels_alone import LabelsAlone
 from reports.chapters.plain_analysis import plain_analysis
+from reports.chapters.tables import dropped_facts
 from reports.words.entailment_words import EVIDENCE as OF_TUPLES
 from reports.words.methods import OF_CONCEPTS, OF_ENTAILMENT, OF_EXPLANATIONS, Fixed
 from reports.words.part_tables import CONCEPTS, ENTAILMENT, EXPLANATIONS, Groups, heading
+from reports.words.parts import Facts
+from reports.words.words import number, typical
 
 
 class Heading(NamedTuple):
@@ -30,6 +32,40 @@ class Heading(NamedTuple):
     id: str
     title: str
     chapter: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsAlone:
+    """How labels are called that came with something else: no release stands beside them.
+
+    Args:
+        instance: What an instance is.
+        labels: What their labels are; empty where each has one, which is no news.
+        title: Title of a report without one of its own.
+        row: What a row of the ledger is.
+        identity: Facts on the audit that are shown with those of the analysis.
+    """
+
+    instance: str
+    labels: str
+    title: str
+    row: str
+    identity: tuple[str, ...] = ("Hierarchy", "Normaliser", "Policy", "Smallest count shown")
+
+    def ledger_facts(self, ledger: Mapping[str, Any]) -> Facts:
+        """Facts on the labels, in place of those on a release."""
+        instances = (f"{self.instance.capitalize()}s", number(ledger["instances"]))
+        if not self.labels:
+            return (instances, *dropped_facts(ledger))
+        labels = ledger["labels_per_instance"]
+        each = f"{self.labels.capitalize()} per instance"
+        return (
+            instances,
+            ("Without a label that is a node", number(ledger["instances_without_labels"])),
+            (f"{each}, median", typical(labels["median"])),
+            (f"{each}, 90th percentile", typical(labels["p90"])),
+            *dropped_facts(ledger),
+        )
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,16 @@ from typing import Any
 from audit.results.record import COUNTED
 from audit.results.result import AuditResult, to_json_bytes
 from reports.chapters import tables
-from reports.chapters.analyses import Analysed, analysed, labels_alone, shown
+from reports.chapters.analyses import Analysed, LabelsAlone, analysed, labels_alone, shown
 from reports.chapters.blocks import blocks, by_result, rest_of
 from reports.chapters.coverage import Coverage, coverage
 from reports.chapters.imprint import named, printable_imprint, stated
-from reports.chapters.labels_alone import Facts, LabelsAlone
 from reports.chapters.model.model import Model, model
 from reports.chapters.since_reference import SinceReference, since_reference
 from reports.chapters.verdict import verdict
 from reports.charts.figures import figures, hierarchy_figure
 from reports.words.methods import fixed_table
-from reports.words.parts import UNNAMED, Block, Code, Figure, Imprint, Table, Verdict
+from reports.words.parts import UNNAMED, Block, Code, Facts, Figure, Imprint, Table, Verdict
 from reports.words.words import EVIDENCE, number, printable, typical
 
 RESIDUAL_LIMIT = "residual_share"
@@ -40,7 +39,7 @@ class Release:
     """What was audited."""
 
     title: str
-    facts: tuple[tuple[str, str], ...]
+    facts: Facts
     digests: tuple[tuple[str, Code], ...]
 
 
@@ -89,7 +88,7 @@ class Report:
     release beside them."""
     since_reference: SinceReference | None
     ledger: Table
-    ledger_facts: tuple[tuple[str, str], ...]
+    ledger_facts: Facts
     waivers: Table | None
     policy: Policy
     fixed: Table

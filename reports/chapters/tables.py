@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit.base.plurals import counted
-from reports.words.parts import Cell, Code, Linked, Named, Table
+from reports.words.parts import Facts, Cell, Code, Linked, Named, Table
 from reports.words.shown_numbers import UNDEFINED
 from reports.words.table_specs import (
     badges,
@@ -80,7 +80,7 @@ def ledger_table(ledger: Mapping[str, Any]) -> Table:
     )
 
 
-def ledger_facts(ledger: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def ledger_facts(ledger: Mapping[str, Any]) -> Facts:
     """Facts on the release other than its rows."""
     labels = ledger["labels_per_instance"]
     groups = ledger["groups"]
@@ -96,7 +96,7 @@ def ledger_facts(ledger: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     )
 
 
-def dropped_facts(ledger: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def dropped_facts(ledger: Mapping[str, Any]) -> Facts:
     """Facts on edges that the hierarchy was built without; empty where none was dropped."""
     dropped = ledger.get("dropped_edges")
     if dropped is None:
@@ -233,7 +233,7 @@ def severities_table(policy: Mapping[str, Any]) -> Table | None:
     )
 
 
-def digests(identity: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def digests(identity: Mapping[str, Any]) -> Facts:
     """The sha256 digests in the identity; that of the data is keyed."""
     data = identity["data"]["hmac_sha256"]
     keyed = (("Data, keyed", data),) if data else ()

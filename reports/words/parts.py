@@ -100,6 +100,8 @@ class Codes:
     texts: tuple[str, ...]
 
 
+Facts: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and what is said under each."""
 Cell: TypeAlias = str | Node | Nodes | Badge | Judged | Code | Codes | Linked | Named | Ranged
 
 

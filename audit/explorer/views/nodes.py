@@ -18,8 +18,7 @@ from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages
 from audit.explorer.views.parts import said_of
-from reports.charts.count_bars import count_bars
-from reports.charts.share_chart import MOST_SHARES, Share, share_drawing
+from reports.charts.value_charts import MOST_SHARES, Share, count_bars, share_drawing
 from reports.words import metric_words
 from reports.words.words import RELATION, counted, number, percent, points, printable, span, words
 

@@ -13,7 +13,6 @@ from reports.chapters.entailment.graph import cases, graph
 from reports.chapters.entailment.neighbourhoods import neighbourhoods
 from reports.chapters.entailment.reliability import reliability
 from reports.chapters.entailment.votes import votes
-from reports.chapters.labels_alone import Facts
 from reports.words.entailment_words import (
     AGREEMENT,
     ALL,
@@ -25,7 +24,7 @@ from reports.words.entailment_words import (
     READ,
     Wording,
 )
-from reports.words.parts import Chapter, Figure, Named, Table
+from reports.words.parts import Facts, Chapter, Figure, Named, Table
 from reports.words.shown_numbers import Row, Rows, names
 from reports.words.table_specs import numbers, table, texts
 from reports.words.words import counted, number, words

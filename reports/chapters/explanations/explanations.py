@@ -11,9 +11,8 @@ from reports.chapters.explanations.alignment import reasons
 from reports.chapters.explanations.evidence import against_evidence
 from reports.chapters.explanations.examples import Examples, examples
 from reports.chapters.explanations.nodes import where
-from reports.chapters.labels_alone import Facts
 from reports.words.explanation_words import EVIDENCE, LEFT_OUT, SUBSETS
-from reports.words.parts import Chapter, Figure, Named, Table
+from reports.words.parts import Facts, Chapter, Figure, Named, Table
 from reports.words.shown_numbers import names
 from reports.words.table_specs import numbers, table, texts
 from reports.words.words import capitalised, number, words

@@ -11,7 +11,7 @@ from reports.chapters.model import metric_tables
 from reports.chapters.model.behaviours import Behaviours, behaviours
 from reports.chapters.model.exchanges import Exchanges, exchanges
 from reports.chapters.model.metric_figures import metric_figures
-from reports.words.parts import Figure, Table
+from reports.words.parts import Facts, Figure, Table
 from reports.words.words import number
 
 
@@ -19,11 +19,11 @@ from reports.words.words import number
 class Model:
     """What the report says of a model."""
 
-    facts: tuple[tuple[str, str], ...]
+    facts: Facts
     decided: str
     cuts: bool
     """Whether any metric lies between two cuts."""
-    terms: tuple[tuple[str, str], ...]
+    terms: Facts
     tables: tuple[Table, ...]
     absent: Table | None
     measured: tuple[Figure, ...]
@@ -63,7 +63,7 @@ def model(shared: Mapping[str, Any]) -> Model | None:
     )
 
 
-def _facts(predictions: Mapping[str, Any], instances: int) -> tuple[tuple[str, str], ...]:
+def _facts(predictions: Mapping[str, Any], instances: int) -> Facts:
     matched, classes = predictions["instances_matched"], predictions["classes_read"]
     return (
         ("Instances with a prediction", f"{number(matched)} of {number(instances)}"),

@@ -1,4 +1,4 @@
-"""A small chart of shares beside each other: a dot with its interval for each value."""
+"""Small charts of values beside each other: counts as bars, shares as dots with intervals."""
 
 from __future__ import annotations
 
@@ -8,15 +8,47 @@ from html import escape
 
 from reports.charts.icicle import FONT
 from reports.charts.palette import LIGHT
+from reports.charts.parts import ADVANCE, WIDTH
 from reports.charts.scales import from_zero
+from reports.charts.shapes import rect, text
 from reports.words.parts import Drawing
-from reports.words.words import percent, printable, shortened
+from reports.words.words import number, percent, printable, shortened
 
+ROW = 24
+"""Height of a line in pixels."""
+NAMES, AMOUNT = 300, 60
+"""Widths of names and of numbers."""
 MOST_SHARES = 60
 _LEFT, _TOP, _PLOT, _BELOW, _RIGHT = 52, 12, 110, 24, 12
 _WIDE, _NARROW = 640, 76
 """Room for all values at most, and for one."""
 _DOT, _DIAMOND = 4.0, 5.6
+
+
+def count_bars(counts: Sequence[tuple[str, int]], own: int) -> Drawing:
+    """Draw counts in the order given, each with its name, number and bar.
+
+    Args:
+        counts: Names and counts, one at least.
+        own: Position of the count that is set apart; -1 for none.
+    """
+    largest = max(1, *(count for _, count in counts))
+    room = WIDTH - NAMES - AMOUNT - 10
+    shapes = []
+    for at, (name, count) in enumerate(counts):
+        top, apart = at * ROW, at == own
+        shapes += [
+            text(0, top + 15, shortened(name, int(NAMES / ADVANCE)), bold=apart),
+            text(NAMES + AMOUNT, top + 15, number(count), anchor="end"),
+            rect(
+                NAMES + AMOUNT + 10,
+                top + 6,
+                room * count / largest,
+                12,
+                "limit" if apart else "observed",
+            ),
+        ]
+    return Drawing(WIDTH, ROW * len(counts), "".join(shapes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +107,8 @@ def _mark(one: Share, x: float, y: float, low: float, high: float) -> str:
     )
 
 
-def _text(x: float, y: float, text: str, anchor: str) -> str:
+def _text(x: float, y: float, words: str, anchor: str) -> str:
     return (
         f'<text x="{x:g}" y="{y:g}" fill="{LIGHT["muted"]}" font-family="{FONT}" '
-        f'font-size="11" text-anchor="{anchor}">{escape(text)}</text>'
+        f'font-size="11" text-anchor="{anchor}">{escape(words)}</text>'
     )
