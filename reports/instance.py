@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from reports.chapters.report import printable_view
-from reports.charts.shapes import rect, text
+from reports.charts.parts import rect, text
 from reports.html import environment, rendering, style
 from reports.words.labels import node_label
 from reports.words.parts import Drawing

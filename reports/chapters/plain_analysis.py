@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.words.part_tables import heading
-from reports.words.parts import Facts, Cell, Codes, Figure, Table
+from reports.words.parts import Cell, Codes, Facts, Figure, Table
 from reports.words.shown_numbers import UNDEFINED, Rows
 from reports.words.table_specs import Spec, table
 from reports.words.words import number, precise

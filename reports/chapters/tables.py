@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit.base.plurals import counted
-from reports.words.parts import Facts, Cell, Code, Linked, Named, Table
+from reports.words.parts import Cell, Code, Facts, Linked, Named, Table
 from reports.words.shown_numbers import UNDEFINED
 from reports.words.table_specs import (
     badges,

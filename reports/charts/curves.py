@@ -100,9 +100,7 @@ def _ends(curves: Sequence[tuple[str, Rows]], width: int, height: int) -> list[a
         role, shape = CURVES[place]
         y = alt.Y("value:Q", scale=_UNIT)
         drawn += [
-            end.mark_point(color=LIGHT[role], filled=True, shape=shape, size=52, opacity=1).encode(
-                x=alt.value(width + 12), y=y
-            ),
+            _marks(end, role, shape).encode(x=alt.value(width + 12), y=y),
             end.mark_text(align="left", color=LIGHT["ink"]).encode(
                 x=alt.value(width + 22), y=y, text="text:N"
             ),
@@ -150,18 +148,14 @@ def agreement_spec(curves: Sequence[Rows], places: Sequence[str]) -> dict[str, A
         layers += [
             fixed.mark_line(color=colour, strokeWidth=1.4, strokeDash=[4, 3]).encode(y=beside),
             fixed.mark_line(color=colour, strokeWidth=1.8).encode(y=y),
-            fixed.mark_point(color=colour, filled=True, shape=shape, size=34, opacity=1).encode(
-                y=y
-            ),
+            _marks(fixed, role, shape, 34).encode(y=y),
             alt.Chart(values(ends))
             .mark_rule(color=colour, strokeWidth=2, opacity=0.55)
             .encode(x=x, y=alt.Y("low:Q", scale=_UNIT), y2="high:Q"),
             peaks.mark_point(
                 color=colour, fill=LIGHT["gap"], shape=shape, size=60, strokeWidth=1.6, opacity=1
             ).encode(y=beside),
-            peaks.mark_point(color=colour, filled=True, shape=shape, size=95, opacity=1).encode(
-                y=y
-            ),
+            _marks(peaks, role, shape, 95).encode(y=y),
         ]
     padding = {"left": 64, "right": 20, "top": 8, "bottom": 44}
     return specification(layers, WIDTH - 84, 250, padding)
@@ -182,10 +176,12 @@ def _curve(rows: Rows, place: int, x: alt.X, y: alt.Y, width: float) -> list[alt
         .mark_rule(color=LIGHT[role], strokeWidth=2, opacity=0.45)
         .encode(x=x, y=alt.Y("low:Q", scale=_UNIT), y2="high:Q"),
         curve.mark_line(color=LIGHT[role], strokeWidth=width).encode(y=y),
-        curve.mark_point(color=LIGHT[role], filled=True, shape=shape, size=52, opacity=1).encode(
-            y=y
-        ),
+        _marks(curve, role, shape).encode(y=y),
     ]
+
+
+def _marks(base: alt.Chart, role: str, shape: str, size: int = 52) -> alt.Chart:
+    return base.mark_point(color=LIGHT[role], filled=True, shape=shape, size=size, opacity=1)
 
 
 def _axis(title: str, **place: Any) -> alt.Axis:

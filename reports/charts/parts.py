@@ -1,4 +1,4 @@
-"""Building blocks of the figures' specifications: ranked lines, axes, labels, sizes.
+"""Building blocks of figures: ranked lines, axes, labels, sizes; shapes of those drawn by hand.
 
 Sizes are fixed and labels are cut by number of characters, so that the layout does not depend on
 the installed fonts.
@@ -7,7 +7,8 @@ the installed fonts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from html import escape
+from typing import Any, Literal
 
 import altair as alt
 
@@ -155,6 +156,35 @@ def having(rows: Rows, field: str) -> alt.Chart:
 def values(rows: Rows) -> alt.InlineData:
     """Rows as inline data of a specification."""
     return alt.InlineData(values=[dict(row) for row in rows])
+
+
+def rect(x: float, y: float, width: float, height: float, role: str) -> str:
+    """A filled rectangle."""
+    return (
+        f'<rect x="{_short(x)}" y="{_short(y)}" width="{_short(width)}" '
+        f'height="{_short(height)}" fill="{LIGHT[role]}"/>'
+    )
+
+
+def text(
+    x: float,
+    y: float,
+    words: str,
+    *,
+    role: str = "ink",
+    anchor: Literal["start", "end"] = "start",
+    bold: bool = False,
+) -> str:
+    """A line of text."""
+    weight = ' font-weight="bold"' if bold else ""
+    return (
+        f'<text x="{_short(x)}" y="{_short(y)}" text-anchor="{anchor}" fill="{LIGHT[role]}" '
+        f'font-family="{escape(FONT)}" font-size="{TEXT}"{weight}>{escape(words)}</text>'
+    )
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 _CONFIG: dict[str, Any] = {

@@ -12,7 +12,7 @@ from reports.chapters.concepts.curves import ablation, layers
 from reports.chapters.concepts.nodes import Nodes, nodes
 from reports.chapters.concepts.tests import Matrix, matrix
 from reports.words.concept_words import FACETS_FROM, LEFT_OUT
-from reports.words.parts import Facts, Chapter, Figure, Named, Table
+from reports.words.parts import Chapter, Facts, Figure, Named, Table
 from reports.words.shown_numbers import UNDEFINED, Rows, names
 from reports.words.table_specs import decimals, numbers, table, texts, written
 from reports.words.words import counted, number, percent, words

@@ -24,7 +24,7 @@ from reports.words.entailment_words import (
     READ,
     Wording,
 )
-from reports.words.parts import Facts, Chapter, Figure, Named, Table
+from reports.words.parts import Chapter, Facts, Figure, Named, Table
 from reports.words.shown_numbers import Row, Rows, names
 from reports.words.table_specs import numbers, table, texts
 from reports.words.words import counted, number, words

@@ -12,7 +12,7 @@ from reports.chapters.explanations.evidence import against_evidence
 from reports.chapters.explanations.examples import Examples, examples
 from reports.chapters.explanations.nodes import where
 from reports.words.explanation_words import EVIDENCE, LEFT_OUT, SUBSETS
-from reports.words.parts import Facts, Chapter, Figure, Named, Table
+from reports.words.parts import Chapter, Facts, Figure, Named, Table
 from reports.words.shown_numbers import names
 from reports.words.table_specs import numbers, table, texts
 from reports.words.words import capitalised, number, words

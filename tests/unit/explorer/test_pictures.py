@@ -12,7 +12,7 @@ import pytest
 from audit.explorer.pictures import Picture, svg_file
 from audit.explorer.sheets import UNSUPPRESSED
 from fixtures.explored import Visitor
-from reports.charts.shapes import text
+from reports.charts.parts import text
 from reports.words.parts import Drawing
 from tests.unit.explorer.conftest import HOSTILE
 
