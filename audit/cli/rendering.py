@@ -48,11 +48,9 @@ def _imprint(manifest: Mapping[str, Any]) -> Imprint:
 
 def name_of_run(folder: Path) -> str:
     """What a run is called: what its report is called, else the name of its folder."""
-    from reports.chapters.imprint import named
-
     manifest = _manifest_of(folder)
     data = (manifest.get("identity") or {}).get("data") or {"title": ""}
-    return named(_imprint(manifest), data) or folder.resolve().name
+    return _imprint(manifest).named(data) or folder.resolve().name
 
 
 def _manifest_of(folder: Path) -> Mapping[str, Any]:

@@ -15,7 +15,6 @@ from reports.chapters import tables
 from reports.chapters.analyses import Analysed, LabelsAlone, analysed, labels_alone, shown
 from reports.chapters.blocks import blocks, by_result, rest_of
 from reports.chapters.coverage import Coverage, coverage
-from reports.chapters.imprint import named, printable_imprint, stated
 from reports.chapters.model.model import Model, model
 from reports.chapters.since_reference import SinceReference, since_reference
 from reports.chapters.verdict import verdict
@@ -128,7 +127,7 @@ def build(shared: Mapping[str, Any], imprint: Imprint = UNNAMED) -> Report:
 
 @lru_cache(maxsize=1)
 def _built(view: _View, imprint: Imprint) -> Report:
-    shared, imprint = printable_view(view.shared), printable_imprint(imprint)
+    shared, imprint = printable_view(view.shared), imprint.printable()
     checks, identity = shared["checks"], shared["identity"]
     thresholds = {entry["name"]: entry["value"] for entry in shared["policy"]["thresholds"]}
     called = dict(EVIDENCE)
@@ -142,7 +141,7 @@ def _built(view: _View, imprint: Imprint) -> Report:
         release = _of_labels(release, alone, facts, shared, imprint)
     return Report(
         title=release.title,
-        stated=stated(imprint, tool, shared["policy"]["min_cell"]),
+        stated=imprint.stated(tool, shared["policy"]["min_cell"]),
         verdict=verdict(shared),
         release=release,
         blocks=blocks(checks, thresholds, called, shared["overview"]["lineage"]),
@@ -202,7 +201,7 @@ def _release(shared: Mapping[str, Any], imprint: Imprint) -> Release:
     if groups is not None:
         facts.insert(1, ("Groups", number(groups)))
     return Release(
-        title=named(imprint, data) or f"Release labelled with {hierarchy['name']}",
+        title=imprint.named(data) or f"Release labelled with {hierarchy['name']}",
         facts=tuple(facts),
         digests=tuple((name, tables.short(digest)) for name, digest in tables.digests(identity)),
     )
@@ -216,7 +215,7 @@ def _of_labels(
     title = f"{alone.title}: {hierarchy}" if "Hierarchy" in alone.identity else alone.title
     return replace(
         release,
-        title=named(imprint, shared["identity"]["data"]) or title,
+        title=imprint.named(shared["identity"]["data"]) or title,
         facts=(*facts, *(fact for fact in release.facts if fact[0] in alone.identity)),
     )
 

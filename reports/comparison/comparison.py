@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from reports.chapters.imprint import named, printable_imprint, stated
 from reports.chapters.report import printable_view
 from reports.charts.charts import changes_spec
 from reports.charts.svg import draw
@@ -79,7 +78,7 @@ def comparison_html(shared: Mapping[str, Any], imprints: Imprints | None = None)
 def build(shared: Mapping[str, Any], imprints: Imprints) -> ComparisonReport:
     """Make the content of the report from the shared view and what both runs say of themselves."""
     tool = shared["identity"]["new"]["tool"]
-    old, new = map(printable_imprint, imprints)
+    old, new = (one.printable() for one in imprints)
     edits, restated = shared["edits"], shared["restated"]
     return ComparisonReport(
         title=_title(shared["identity"], old, new),
@@ -151,7 +150,7 @@ def changes_figure(rows: Sequence[Mapping[str, Any]]) -> Figure | None:
 
 def _title(identity: Mapping[str, Any], old: Imprint, new: Imprint) -> str:
     """The names of both runs; of the data alone where neither has one."""
-    names = [named(run, identity[side]["data"]) for side, run in (("old", old), ("new", new))]
+    names = [run.named(identity[side]["data"]) for side, run in (("old", old), ("new", new))]
     if all(names) and names[0] != names[1]:
         return f"{names[0]} → {names[1]}"
     return names[1] or f"Two releases labelled with {identity['new']['hierarchy']['name']}"
@@ -160,8 +159,8 @@ def _title(identity: Mapping[str, Any], old: Imprint, new: Imprint) -> str:
 def _stated(shared: Mapping[str, Any], old: Imprint, new: Imprint) -> tuple[str, ...]:
     """The days of both runs where they are known, the version, and who may read the report."""
     tool = shared["identity"]["new"]["tool"]
-    first, *_ = stated(old, "", 1) if old.day else ("",)
-    *days, version, readers = stated(new, f"{tool['name']} {tool['version']}", shared["min_cell"])
+    first, *_ = old.stated("", 1) if old.day else ("",)
+    *days, version, readers = new.stated(f"{tool['name']} {tool['version']}", shared["min_cell"])
     between = [f"{first} and {days[0]}"] if old.day and days else days
     return (*between, version, readers)
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.chapters.imprint import stated
 from reports.chapters.report import printable_view
 from reports.history import tables
 from reports.history.figures import ALL, checks_figure, metric_figures
@@ -62,7 +61,7 @@ def build(history: Mapping[str, Any]) -> HistoryReport:
     further = sum(row["scope"] != ALL for row in history["metrics"])
     return HistoryReport(
         title=history["title"] or f"Audits of data labelled with {history['hierarchy']}",
-        stated=stated(Imprint(), tool, history["min_cell"]),
+        stated=Imprint().stated(tool, history["min_cell"]),
         verdict=history_verdict(history),
         tool=tool,
         schema_version=history["schema_version"],

@@ -14,7 +14,6 @@ from audit.explorer.run.vocabulary import Page
 from audit.explorer.sheets import Column
 from audit.explorer.site import Site
 from reports.chapters.blocks import by_result
-from reports.chapters.imprint import stated
 from reports.chapters.sections import sections
 from reports.chapters.tables import digests
 from reports.chapters.verdict import leading, verdict
@@ -45,7 +44,7 @@ def show_verdict(site: Site, request: Request) -> Response:
         ("Nodes", number(shared["identity"]["hierarchy"]["nodes"])),
         ("Policy", shared["identity"]["policy"]["name"]),
     ]
-    said = stated(site.imprint, f"{tool['name']} {tool['version']}", shared["policy"]["min_cell"])
+    said = site.imprint.stated(f"{tool['name']} {tool['version']}", shared["policy"]["min_cell"])
     return site.page(
         request,
         "verdict",
