@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from reports.chapters.analyses import OF_NAME, Analysed
 
 if TYPE_CHECKING:
+    from reports.chapters.model.model import Model
     from reports.chapters.report import Report
 
 
@@ -16,16 +17,9 @@ def _always(_: Report) -> bool:
     return True
 
 
-def _behaves(report: Report) -> bool:
-    return report.model is not None and report.model.behaviours is not None
-
-
-def _exchanges(report: Report) -> bool:
-    return report.model is not None and report.model.exchanges is not None
-
-
-def _has_data_and_model(report: Report) -> bool:
-    return report.model is not None and report.model.beside is not None
+def _of_model(part: Callable[[Model], object]) -> Callable[[Report], bool]:
+    """Whether a report has a part of the chapters on a model."""
+    return lambda report: report.model is not None and part(report.model) is not None
 
 
 def _of_release(report: Report) -> bool:
@@ -67,9 +61,9 @@ SECTIONS = (
     Section("pictures", "The hierarchy in use", _of_release),
     Section("coverage", "Coverage", lambda report: report.coverage is not None),
     Section("model", "The model", lambda report: report.model is not None),
-    Section("behaviour", "How the model behaves", _behaves),
-    Section("exchanges", "Labels that the model exchanges", _exchanges),
-    Section("beside", "The data beside the model", _has_data_and_model),
+    Section("behaviour", "How the model behaves", _of_model(lambda one: one.behaviours)),
+    Section("exchanges", "Labels that the model exchanges", _of_model(lambda one: one.exchanges)),
+    Section("beside", "The data beside the model", _of_model(lambda one: one.beside)),
     Section(
         "since", "Change since the reference", lambda report: report.since_reference is not None
     ),

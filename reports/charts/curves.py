@@ -181,7 +181,10 @@ def _curve(rows: Rows, place: int, x: alt.X, y: alt.Y, width: float) -> list[alt
 
 
 def _marks(base: alt.Chart, role: str, shape: str, size: int = 52) -> alt.Chart:
-    return base.mark_point(color=LIGHT[role], filled=True, shape=shape, size=size, opacity=1)
+    marks: alt.Chart = base.mark_point(
+        color=LIGHT[role], filled=True, shape=shape, size=size, opacity=1
+    )
+    return marks
 
 
 def _axis(title: str, **place: Any) -> alt.Axis:

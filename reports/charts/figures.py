@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.charts import charts
+from reports.charts.evidence import times
 from reports.charts.icicle import COLUMNS, icicle, icicle_drawing, size
 from reports.charts.palette import SCALE
 from reports.charts.parts import dots_spec
@@ -145,7 +146,7 @@ def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure |
             texts("With", lambda cell: _partner(cell, called)),
             numbers("Pairs found", "found"),
             numbers("Instances in excess", "excess"),
-            numbers("Label pairs", "label_pairs_ratio", _times, absent="–"),
+            numbers("Label pairs", "label_pairs_ratio", times, absent="–"),
             numbers("Instances", "instances"),
             numbers("Share of all", "share", percent),
         ),
@@ -208,10 +209,6 @@ def _map_cell(cell: Mapping[str, Any] | None) -> dict[str, str]:
 def _map_order(cell: Mapping[str, Any]) -> tuple[float, float, tuple[str, str]]:
     """Most pairs first; of equal ones those whose branches go together most."""
     return -cell["found"], -(cell["label_pairs_ratio"] or 0.0), _ends(cell)
-
-
-def _times(value: float) -> str:
-    return f"×{number(value)}"
 
 
 def _partner(cell: Mapping[str, Any], called: Mapping[str, Node]) -> Node | str:

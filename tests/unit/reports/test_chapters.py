@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from fixtures import results
-from reports.chapters.data_and_model import beside_figure, decided
 from reports.chapters.model.behaviours import behaviours
 from reports.chapters.model.exchanges import exchanges
-from reports.chapters.model.model import Model, model
+from reports.chapters.model.model import Model, beside_figure, decided, model
 from reports.chapters.report import build
 from reports.chapters.sections import sections
 from reports.html import html_text

@@ -9,13 +9,12 @@ import altair as alt
 import pytest
 
 from fixtures import results
-from reports.chapters import data_and_model
-from reports.chapters.model import behaviours, metric_figures
+from reports.chapters.model import behaviours, metric_figures, model
 from reports.chapters.report import build
 from reports.charts import figures
 from reports.words.parts import Drawing
 
-DRAWING = (data_and_model, behaviours, figures, metric_figures)
+DRAWING = (model, behaviours, figures, metric_figures)
 
 
 @pytest.fixture(scope="module")
