@@ -24,7 +24,12 @@ from audit.concepts.measurements import CONTROLS, ITERATIONS, NODES, ConceptMeas
 from audit.concepts.nodes import node_frame
 from audit.concepts.nodes_below import chosen_instances, instances_below
 from audit.concepts.probes import HEAD, PROBE, fit_predictor, head_predictor, quiet_fits
-from audit.concepts.representations import LinearHead, Representations, model_answers
+from audit.concepts.representations import (
+    AnswersFrom,
+    LinearHead,
+    Representations,
+    model_answers,
+)
 from audit.concepts.splits import draw_split, scaling_of
 from audit.concepts.tables import (
     judge_answers,
@@ -84,54 +89,34 @@ def measure_concepts(
     found, known = _Found(), model_answers(representations, answers)
     with quiet_fits():
         source, random = baseline_of(representations, tested, baseline, seed)
-        given = _Given(representations, facets, described, tested, fit, random)
-        for number in range(seeds):
+        drawn = range(seed, seed + seeds)
+        given = _Given(representations, facets, described, tested, fit, source, random, drawn)
+        for number, one in enumerate(drawn):
             progress("testing concepts", number, seeds, "seeds")
-            _measure_split(given, seed + number, found)
+            _measure_split(given, one, found)
         progress("testing concepts", seeds, seeds, "seeds")
         by_node = pl.DataFrame(schema=NODES)
         if hierarchy is not None:
             progress("comparing nodes")
-            labels = None if known is None else known[0]
-            seen = range(seed, seed + seeds)
-            by_node = _nodes(given, labels, hierarchy, seen)
-    judged = judge_answers(described, pool_answers(found.answers), _judged_instances(given, found))
-    counts = {
-        k: len(slices(described, k) if described.crossed[k] else folds(described, k, seed))
-        for k in fit
-    }
-    return ConceptMeasurements(
-        facets=facets,
-        layer=tested,
-        layers=tuple(representations.layers),
-        baseline=source,
-        predictor=PROBE if given.head is None else HEAD,
-        answers_from=None if known is None else known[1],
-        parameters=_parameters(seeds, seed),
-        ledger=dict(described.ledger),
-        tests=test_frame(judged),
-        parts=part_frame(judged),
-        values=value_frame(judged),
-        points=point_frame(judged),
-        classes=described.classes,
-        dimensions=described.frame(counts),
-        controls=pl.DataFrame(found.controls, schema=CONTROLS),
-        layer_curves=layer_frame(found.layers, described),
-        iterations=pl.DataFrame(found.iterations, schema=ITERATIONS),
-        nodes=by_node,
-    )
+            by_node = _nodes(given, None if known is None else known[0], hierarchy)
+    return _measurements(given, found, None if known is None else known[1], by_node)
 
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """What every split is measured on; ``fit`` are the dimensions that take part."""
+    """What every split is measured on.
+
+    ``fit`` are the dimensions that take part, ``baseline`` says what ``random`` is the layer of.
+    """
 
     representations: Representations
     facets: Facets
     described: Described
     tested: str
     fit: list[int]
+    baseline: str
     random: FloatArray | None
+    seeds: range
 
     @property
     def head(self) -> LinearHead | None:
@@ -211,6 +196,38 @@ def _grounded(given: _Given, scene: Scene, *, first: bool) -> list[Answers]:
     return [given_answers(predictions, given.representations, given.described, rows, seed)]
 
 
+def _measurements(
+    given: _Given, found: _Found, answers_from: AnswersFrom | None, by_node: pl.DataFrame
+) -> ConceptMeasurements:
+    described = given.described
+    judged = judge_answers(described, pool_answers(found.answers), _judged_instances(given, found))
+    seed = given.seeds[0]
+    counts = {
+        k: len(slices(described, k) if described.crossed[k] else folds(described, k, seed))
+        for k in given.fit
+    }
+    return ConceptMeasurements(
+        facets=given.facets,
+        layer=given.tested,
+        layers=tuple(given.representations.layers),
+        baseline=given.baseline,
+        predictor=PROBE if given.head is None else HEAD,
+        answers_from=answers_from,
+        parameters=_parameters(given.seeds),
+        ledger=dict(described.ledger),
+        tests=test_frame(judged),
+        parts=part_frame(judged),
+        values=value_frame(judged),
+        points=point_frame(judged),
+        classes=described.classes,
+        dimensions=described.frame(counts),
+        controls=pl.DataFrame(found.controls, schema=CONTROLS),
+        layer_curves=layer_frame(found.layers, described),
+        iterations=pl.DataFrame(found.iterations, schema=ITERATIONS),
+        nodes=by_node,
+    )
+
+
 def _judged_instances(given: _Given, found: _Found) -> IntArray:
     """Different instances of each class that were judged."""
     rows = np.unique(np.concatenate([np.empty(0, np.int64), *found.judged]))
@@ -218,9 +235,7 @@ def _judged_instances(given: _Given, found: _Found) -> IntArray:
     return np.bincount(of_class, minlength=len(given.described.class_codes)).astype(np.int64)
 
 
-def _nodes(
-    given: _Given, answers: pl.Series | None, hierarchy: Hierarchy, seeds: range
-) -> pl.DataFrame:
+def _nodes(given: _Given, answers: pl.Series | None, hierarchy: Hierarchy) -> pl.DataFrame:
     instances = given.representations.instances
     placed = instances["labels"].list.eval(pl.element().is_in(hierarchy.nodes)).list.any()
     if not placed.any():
@@ -230,7 +245,7 @@ def _nodes(
             found=f"none among {first_cases(labels)}",
         )
     ids = instances["id"].to_list()
-    rows = chosen_instances(ids, placed.fill_null(False).to_numpy(), seeds[0])
+    rows = chosen_instances(ids, placed.fill_null(False).to_numpy(), given.seeds[0])
     below = instances_below(
         hierarchy,
         instances["labels"][rows].to_list(),
@@ -240,13 +255,14 @@ def _nodes(
     layers = {
         name: layer[rows].astype(np.float64) for name, layer in given.representations.layers.items()
     }
-    return node_frame(below, layers, given.tested, [ids[row] for row in rows.tolist()], seeds)
+    names = [ids[row] for row in rows.tolist()]
+    return node_frame(below, layers, given.tested, names, given.seeds)
 
 
-def _parameters(seeds: int, seed: int) -> dict[str, float]:
+def _parameters(seeds: range) -> dict[str, float]:
     return {
-        "seeds": seeds,
-        "seed": seed,
+        "seeds": len(seeds),
+        "seed": seeds[0],
         "min_instances": LEAST_INSTANCES,
         "limit": verdicts.LIMIT,
         "margin": verdicts.MARGIN,
