@@ -1,6 +1,7 @@
 # Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all explore mutate check bench gallery clean
+.PHONY: help demo test test-all test-bounds explore mutate nightly check bench gallery clean
+ROOMS := disclosure seal readers scan
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
@@ -8,7 +9,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install $(P
 PYTEST := $(VENV)/bin/python -m pytest --numprocesses=auto --dist=worksteal
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo  ## Audit sample_data/ and say where the report lies
 	@sh scripts/demo.sh $(VENV)/bin/audit
@@ -19,6 +20,9 @@ test: $(VENV)/.test  ## Run all tests but the slow ones, on fewer examples
 test-all: $(VENV)/.test  ## Run every test on all examples, as CI does
 	$(PYTEST) $(PYTEST_ARGS)
 
+test-bounds: $(VENV)/.test  ## Audit the sample with the oldest and the newest versions of all packages
+	$(VENV)/bin/python scripts/test_bounds.py
+
 explore: $(VENV)/.test  ## Run the property tests on random examples, by a seed that is printed
 	@seed=$${SEED:-$$($(VENV)/bin/python -c 'import secrets; print(secrets.randbelow(10**9))')}; \
 	repeat="make explore SEED=$$seed PYTEST_ARGS='$(PYTEST_ARGS)'"; \
@@ -28,6 +32,19 @@ explore: $(VENV)/.test  ## Run the property tests on random examples, by a seed 
 
 mutate: $(VENV)/.test  ## Try mutants of a room (ROOM=disclosure|seal|readers|scan) on its tests
 	$(VENV)/bin/python scripts/mutate.py --room $(or $(ROOM),disclosure) --mutants $(or $(MUTANTS),300) --seed $(or $(SEED),0)
+
+nightly: test-bounds  ## Run what takes hours: bounds, mutants of every room, more examples, other Pythons
+	@for room in $(ROOMS); do \
+		$(MAKE) mutate ROOM=$$room MUTANTS=$(or $(MUTANTS),2500) || exit; \
+	done
+	$(MAKE) explore
+	@for python in python3.11 python3.12 python3.13 python3.14; do \
+		if command -v $$python >/dev/null; then \
+			$(MAKE) test PYTHON=$$python VENV=.venv-$$python || exit; \
+		else \
+			echo "$$python is not there"; \
+		fi \
+	done
 
 check: $(VENV)/.test  ## Lint and check types
 	$(VENV)/bin/ruff check .

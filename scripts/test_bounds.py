@@ -1,0 +1,204 @@
+"""Try the versions that pyproject.toml promises: the oldest of each package, and the newest of all.
+
+Each choice is installed by uv in an environment of its own, where what the code imports is
+imported and the sample data are audited. This environment must give what
+`tests/golden` pins, each other one the same numbers, and charts and PDF must have the texts that this environment gives them. What was installed is written
+to `TRIED`, which `tests/unit/test_bounds.py` compares with pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+import pypdfium2
+from polars.testing import assert_frame_equal
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from fixtures.digests import digests
+from fixtures.sample_runs import DATED, sample_commands
+
+ROOT = Path(__file__).parents[1]
+TRIED = ROOT / "scripts" / "tried_bounds.txt"
+PINS = ROOT / "tests" / "golden" / "reports" / "pins"
+CHOICES = {
+    "oldest": ("--resolution", "lowest-direct"),
+    "newest": ("--prerelease", "allow"),
+}
+"""Options of uv by what they choose."""
+LEFT_OUT = ("model", "explain", "spark")
+"""Extras that are not tried: torch and Spark are gigabytes, and often another build's."""
+TOLERANCE = 1e-8
+"""How far numbers may lie apart: scipy 1.16 finds bounds of intervals to ten digits."""
+RUNS = ("first", "second", "comparison")
+IMPORT = """
+import re, sys
+from importlib import import_module
+from importlib.metadata import packages_distributions
+packages, modules = (set(one.split(",")) for one in sys.argv[1:])
+owners = packages_distributions()
+for module in sorted(modules):
+    own = {re.sub(r"[-_.]+", "-", one).lower() for one in owners.get(module.split(".")[0], ())}
+    if own & packages:
+        import_module(module)
+"""
+"""Imports the modules of some packages out of others."""
+
+
+def main() -> int:
+    """Try every choice; returns 1 where one says or shows something else."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    told: list[str] = []
+    with TemporaryDirectory(prefix="audit-bounds-") as folder:
+        place = Path(folder)
+        here = _audited(Path(sys.executable).parent, place / "here")
+        if unpinned := _unpinned(here):
+            sys.exit(f"this environment does not give what is pinned: {'; '.join(unpinned)}")
+        subprocess.run([sys.executable, "-m", "venv", place / "uv"], check=True)
+        pip = (place / "uv" / "bin" / "python", "-m", "pip", "--quiet", "install", "uv")
+        subprocess.run(pip, check=True)
+        lines = []
+        for choice in CHOICES:
+            installed = _installed(place, choice, project)
+            runs = _audited(place / choice / "bin", place / f"{choice}-runs")
+            differences = [*_other_data(runs, here), *_other_texts(runs, here)]
+            print(f"{choice}: {'; '.join(differences) or 'says what is pinned'}", flush=True)
+            told += differences
+            lines += [f"{choice} {name}=={installed[name]}" for name in sorted(installed)]
+    if not told:
+        TRIED.write_text("\n".join(lines) + "\n", "utf-8")
+    return bool(told)
+
+
+def bounds(project: Mapping[str, Any]) -> dict[str, str]:
+    """The lower bound of each package that the project, or an extra that is tried, requires."""
+    extras = project["optional-dependencies"]
+    own = [one for name in extras if name not in LEFT_OUT for one in extras[name]]
+    found = (re.match(r"([\w.-]+)>=([\w.]+)", one) for one in [*project["dependencies"], *own])
+    return {_normal(one[1]): one[2] for one in found if one}
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _installed(place: Path, choice: str, project: Mapping[str, Any]) -> dict[str, str]:
+    """Install the package and what it names, import all of it; its versions by name."""
+    uv, python = place / "uv" / "bin" / "uv", place / choice / "bin" / "python"
+    extras = [name for name in project["optional-dependencies"] if name not in LEFT_OUT]
+    options = [part for name in extras for part in ("--extra", name)]
+    file = ROOT / "pyproject.toml"
+    install = (uv, "pip", "install", "--quiet", "--python", python)
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, place / choice], check=True)
+    subprocess.run([*install, *CHOICES[choice], "-r", file, *options], check=True)
+    subprocess.run([*install, "--no-deps", ROOT], check=True)
+    listed = subprocess.run(
+        (uv, "pip", "list", "--quiet", "--format", "json", "--python", python),
+        check=True,
+        capture_output=True,
+    )
+    versions = {_normal(one["name"]): one["version"] for one in json.loads(listed.stdout)}
+    wanted = sorted(bounds(project))
+    names = (",".join(wanted), ",".join(_imported()))
+    subprocess.run([python, "-W", "ignore", "-c", IMPORT, *names], check=True)
+    return {name: versions[name] for name in wanted}
+
+
+def _imported() -> set[str]:
+    """Every module that a file of this project imports."""
+    names = set[str]()
+    for folder in ("audit", "reports", "fixtures", "benchmarks", "tests"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_bytes())):
+                if isinstance(node, ast.Import):
+                    names |= {one.name for one in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.module:
+                    names.add(node.module)
+    return names
+
+
+def _audited(programs: Path, folder: Path) -> Path:
+    """The audits of the sample data by the program of an environment."""
+    for command in sample_commands(folder):
+        words = [str(programs / "audit"), *map(str, command)]
+        done = subprocess.run(words, env=os.environ | DATED, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{' '.join(words)}\nended with status {done.returncode}:\n{done.stderr}")
+    return folder
+
+
+def _unpinned(runs: Path) -> list[str]:
+    """The files of data that do not say what is pinned."""
+    different = []
+    for run in RUNS:
+        pinned = (PINS / f"{run}.txt").read_text("utf-8").splitlines()
+        other = sorted(set(pinned) - set(digests(runs / run)))
+        different += [f"{run}: {line.split()[1]}" for line in other if not line.endswith(".html")]
+    return different
+
+
+def _other_data(runs: Path, here: Path) -> list[str]:
+    """The results and tables that are not equal to those made here, to `TOLERANCE`."""
+    return [
+        str(path.relative_to(here))
+        for path in sorted(here.rglob("*"))
+        if path.suffix in (".json", ".parquet") and path.name != "manifest.json"
+        if not _same(path, runs / path.relative_to(here))
+    ]
+
+
+def _same(path: Path, other: Path) -> bool:
+    if path.suffix == ".json":
+        return _equal(json.loads(path.read_bytes()), json.loads(other.read_bytes()))
+    try:
+        tables = (pl.read_parquet(path), pl.read_parquet(other))
+        assert_frame_equal(*tables, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    except AssertionError:
+        return False
+    return True
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return bool(one == other)
+
+
+def _other_texts(runs: Path, here: Path) -> list[str]:
+    """The pages and PDFs that have other texts than those made here."""
+    return [
+        f"{run}: texts of {path.name}"
+        for run in RUNS
+        for pattern, texts in (("*.html", _chart_texts), ("*.pdf", _words))
+        for path in sorted((here / run).glob(pattern))
+        if texts(path) != texts(runs / run / path.name)
+    ]
+
+
+def _chart_texts(page: Path) -> list[str]:
+    return re.findall(r"<text[^>]*>(.*?)</text>", page.read_text("utf-8"), re.DOTALL)
+
+
+def _words(pdf: Path) -> list[str]:
+    document = pypdfium2.PdfDocument(pdf)
+    return [word for page in document for word in page.get_textpage().get_text_range().split()]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
