@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
@@ -38,8 +38,8 @@ SLOTS_PER_THREAD = 64
 """Number of nodes whose pairs a thread of the compiled loops counts at a time."""
 MOST_VALUES = 2_000
 """Largest value up to which entropies are looked up in a table; less than compiled loops pack."""
-PAIRS_AT_ONCE = 4_000_000
-"""Number of pairs of nodes without a slot that are listed at a time."""
+PAIRS_AT_ONCE = 1_000_000
+"""Number of pairs of nodes without a slot that are added to the tail at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,10 @@ class PairTally:
     Pairs of the nodes met first (within the first batch, the most frequent ones) are counted in a
     triangular array, in which each of these nodes has a slot; pairs of other nodes go to a tail.
     Memory is bounded by ``square``, the tail and the hierarchy, and does not grow with the
-    instances. The triangle's sums are added up instance by instance, so that the same instances in
-    the same order give the same bytes in batches of any size; those of the tail batch by batch.
+    instances. The triangle's sums are added up instance by instance. Those of the tail are added up
+    for so many instances at a time as have `PAIRS_AT_ONCE` pairs, in whatever batches they come. So
+    the same instances in the same order, and the same nodes with slots, give the same bytes in
+    batches of any size.
 
     Args:
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
@@ -110,6 +112,8 @@ class PairTally:
         self.lengths = np.zeros(0, np.int64)
         self.direct_support, self.support = np.zeros((2, self.n_nodes), np.int64)
         self.tail = SortedTail() if tail is None else tail
+        self._waiting = [csr_array((0, self.n_nodes), dtype=np.int64)]
+        self._outside = 0
         self._entailed = SortedTail()
         self._capacity = min(_slots_in(square), self.n_nodes if first is None else len(first))
         self._slot = np.full(self.n_nodes, -1, np.int64)
@@ -137,11 +141,9 @@ class PairTally:
     def add(self, batch: Batch, aggregated: Sparse) -> None:
         """Add the counts of a batch, and count its pairs from its aggregated values."""
         self.add_counted(batch, ())
-        most = int(aggregated.data.max(initial=0))
-        entropy = _entropies_up_to(most) if self.compiled and most < MOST_VALUES else None
-        outside = self._slot < 0
-        if outside[batch.support > 0].any():
-            self._add_outside(aggregated, outside, entropy)
+        if ((self._slot < 0) & (batch.support > 0)).any():
+            self._add_outside(aggregated)
+        entropy = self._entropies(aggregated)
         if entropy is None:
             self._add_inside(aggregated)
         else:
@@ -165,6 +167,7 @@ class PairTally:
 
     def sums(self) -> Iterator[Sums]:
         """The sums of every pair with a joint instance, in order, in blocks of first nodes."""
+        self._settle()
         for start in range(0, self.n_nodes, NODES_PER_BLOCK):
             stop = min(start + NODES_PER_BLOCK, self.n_nodes)
             tail = self.tail.between(start * self.n_nodes, stop * self.n_nodes)
@@ -197,6 +200,7 @@ class PairTally:
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything but the tail as arrays, from which `restore` resumes byte for byte."""
         entailed, places = self.entailed, _places(len(self._taken))
+        waiting = self._waiting_rows()
         return {
             "lengths": self.lengths,
             "direct_support": self.direct_support,
@@ -206,6 +210,10 @@ class PairTally:
             "confusion": self._confusion[:places],
             "entailed": entailed.keys,
             "entailed_joint": entailed.joint,
+            "outside": np.array(self._outside),
+            "waiting_values": waiting.data,
+            "waiting_nodes": waiting.indices,
+            "waiting_bounds": waiting.indptr,
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
@@ -216,6 +224,9 @@ class PairTally:
         places = len(state["joint"])
         self._joint[:places], self._confusion[:places] = state["joint"], state["confusion"]
         self._entailed.add(counts_only(state["entailed"], state["entailed_joint"]))
+        self._outside = int(state["outside"])
+        rows = tuple(state[f"waiting_{name}"] for name in ("values", "nodes", "bounds"))
+        self._waiting = [csr_array(rows, (len(rows[2]) - 1, self.n_nodes))]
 
     def _give_slots(self, carried: IntArray) -> None:
         new = np.flatnonzero((carried > 0) & (self._slot < 0))
@@ -237,22 +248,36 @@ class PairTally:
             keys = pairs.a[outside] * self.n_nodes + pairs.b[outside]
             self.tail.add(Sums(keys, pairs.joint[outside], pairs.confusion_sum[outside]))
 
-    def _add_outside(
-        self, aggregated: Sparse, outside: BoolArray, entropy: FloatArray | None
-    ) -> None:
-        """Add the pairs in which a node has no slot."""
-        stored = aggregated.indptr.astype(np.int64)
-        rare = np.concatenate([[0], np.cumsum(outside[aggregated.indices])])[stored]
-        many, without = np.diff(stored), np.diff(stored - rare)
-        met = np.cumsum(many * (many - 1) // 2 - without * (without - 1) // 2)
-        bounds = np.searchsorted(met, np.arange(PAIRS_AT_ONCE, met[-1], PAIRS_AT_ONCE), "right")
-        for start, stop in pairwise(np.unique([0, *bounds, len(met)]).tolist()):
-            some = csr_array(aggregated[start:stop])
-            if entropy is None:
-                self.tail.add(listed(*pairs_outside(some, outside)))
-            else:
-                count = int(met[stop - 1] - (met[start - 1] if start else 0))
-                self.tail.add(listed(*_outside_by_loops(some, outside, entropy, count)))
+    def _add_outside(self, aggregated: Sparse) -> None:
+        """Have the instances wait in which a node of a pair has no slot; settle those before."""
+        met = _pairs_outside(aggregated, self._slot < 0)
+        some = np.flatnonzero(met)
+        rows = csr_array(aggregated[some])
+        part = np.cumsum([self._outside, *met[some]]) // PAIRS_AT_ONCE
+        ends = np.flatnonzero(np.diff(part)).tolist()
+        for start, stop in pairwise([0, *ends]):
+            self._waiting.append(rows[start:stop])
+            self._settle()
+        self._waiting.append(rows[ends[-1] if ends else 0 :])
+        self._outside += int(met.sum())
+
+    def _settle(self) -> None:
+        """Add the pairs of the instances that wait in which a node has no slot."""
+        rows, outside = self._waiting_rows(), self._slot < 0
+        self._waiting = [rows[:0]]
+        entropy = self._entropies(rows)
+        if entropy is None:
+            self.tail.add(listed(*pairs_outside(rows, outside)))
+        else:
+            self.tail.add(listed(*_outside_by_loops(rows, outside, entropy)))
+
+    def _waiting_rows(self) -> Sparse:
+        return csr_array(vstack(self._waiting, "csr"))
+
+    def _entropies(self, aggregated: Sparse) -> FloatArray | None:
+        """Table of the entropies that the compiled loops look up; None: they do not count."""
+        most = int(aggregated.data.max(initial=0))
+        return _entropies_up_to(most) if self.compiled and most < MOST_VALUES else None
 
     def _add_inside(self, aggregated: Sparse) -> None:
         """Add pairs whose nodes all have slots."""
@@ -302,15 +327,24 @@ def _entropies_up_to(most: int) -> FloatArray:
     return entropy
 
 
+def _pairs_outside(aggregated: Sparse, outside: BoolArray) -> IntArray:
+    """Number of pairs of each instance in which a node is outside, shape (n_instances,)."""
+    stored = aggregated.indptr.astype(np.int64)
+    rare = np.concatenate([[0], np.cumsum(outside[aggregated.indices])])[stored]
+    many, without = np.diff(stored), np.diff(stored - rare)
+    return np.asarray(many * (many - 1) // 2 - without * (without - 1) // 2)
+
+
 def _outside_by_loops(
-    some: Sparse, outside: BoolArray, entropy: FloatArray, count: int
+    rows: Sparse, outside: BoolArray, entropy: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """As `pairs_outside`, which are ``count`` pairs."""
+    """As `pairs_outside`."""
     from audit.engine.pairs.compiled_tally import list_outside
 
+    count = int(_pairs_outside(rows, outside).sum())
     keys, bits = np.empty(count, np.int64), np.empty(count)
-    stored = (some.indptr.astype(np.int64), some.indices.astype(np.int64))
-    list_outside(*stored, some.data.astype(np.int32), outside, entropy, keys, bits)
+    stored = (rows.indptr.astype(np.int64), rows.indices.astype(np.int64))
+    list_outside(*stored, rows.data.astype(np.int32), outside, entropy, keys, bits)
     return keys, bits
 
 

@@ -233,9 +233,10 @@ def _closure(n: int):  # type: ignore[no-untyped-def]
     return csr_array(np.eye(n, dtype=np.int64) + np.eye(n, k=-1, dtype=np.int64))
 
 
-def test_spilled_pairs_add_up(tmp_path: Path) -> None:
+def test_spilled_pairs_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from scipy.sparse import csr_array
 
+    monkeypatch.setattr("audit.engine.pairs.tally.PAIRS_AT_ONCE", 300)
     batches, whole = many_pairs(3)
     tail = SpilledTail(tmp_path / "pairs", memory=5_000)
     spilled = PairTally(_closure(40), square=100, tail=tail)
@@ -250,9 +251,12 @@ def test_spilled_pairs_add_up(tmp_path: Path) -> None:
     )
 
 
-def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from scipy.sparse import csr_array
 
+    monkeypatch.setattr("audit.engine.pairs.tally.PAIRS_AT_ONCE", 300)
     batches, _ = many_pairs(3)
     tally = PairTally(_closure(40), square=100, tail=SpilledTail(tmp_path, memory=5_000))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -85,18 +87,25 @@ def test_batches_equal_the_count_of_all_at_once(
 
 
 @pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("slots", [0, 3, 99])
 @given(hierarchies(max_nodes=9, titled=False), st.integers(0, 999), st.sets(st.integers(1, 59)))
-def test_batches_of_any_size_give_the_same_bytes(
-    compiled: bool, hierarchy: Hierarchy, seed: int, cuts: set[int]
+def test_batches_of_any_size_give_the_same_bytes_also_when_resumed(
+    slots: int, compiled: bool, hierarchy: Hierarchy, seed: int, cuts: set[int]
 ) -> None:
     if compiled:
         pytest.importorskip("numba")
     direct = csr_array(np.random.default_rng(seed).integers(0, 2, (60, len(hierarchy))))
     parts = [direct[start:stop] for start, stop in pairwise([0, *sorted(cuts), 60])]
 
-    whole, batches = (
-        tallied(some, hierarchy.closure, compiled=compiled) for some in ([direct], parts)
-    )
+    first = np.arange(min(slots, len(hierarchy)))
+    begun = partial(PairTally, hierarchy.closure, first=first, compiled=compiled)
+    whole, batches = begun(), begun()
+    with mock.patch("audit.engine.pairs.tally.PAIRS_AT_ONCE", 50):
+        whole.update(direct)
+        for part in parts:
+            batches.update(csr_array(part))
+            state, batches = batches.state(), begun(tail=batches.tail)
+            batches.restore(state)
 
     assert batches.counts().confusion_sum.tobytes() == whole.counts().confusion_sum.tobytes()
 
