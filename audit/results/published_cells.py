@@ -138,7 +138,7 @@ def _met(release: Release, first: str, second: str) -> Cell:
 
 def depth_counts(nodes: pl.DataFrame) -> Iterator[tuple[Cell, int]]:
     """Number of labels at each depth, by cell."""
-    by_depth = nodes.group_by("depth").agg(pl.col("direct").sum())
+    by_depth = nodes.group_by("depth", maintain_order=True).agg(pl.col("direct").sum())
     for depth, labels in by_depth.iter_rows():
         yield labels_at(depth), labels
 
