@@ -9,7 +9,7 @@ import pytest
 
 from audit.base.errors import InputError, SchemaError
 from audit.data.json_lines import frames, keys_of, objects
-from audit.data.records import records, sound_records, table_of
+from audit.data.records import is_json, records, sound_records, table_of
 from audit.data.sources import File
 
 ROLES = {"id": ("id", "key"), "said": ("answer", "text"), "by": ("model",)}
@@ -79,3 +79,18 @@ def test_rows_are_left_out_and_counted_by_reason() -> None:
     assert found.frame.to_dict(as_series=False) == {"x": [2]}
     assert list(found.ledger.items()) == [("early", 1), ("late", 2)]
     assert (found.rows_read, found.sources) == (4, (Path("a"),))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("rows.txt", '{"a": 1}\n', True),
+        ("rows.json", "[1, 2]\n", True),
+        ("rows.csv", "[1, 2]\n", False),
+        ("rows.json", "a,b\n1,2\n", False),
+    ],
+)
+def test_an_array_is_json_only_where_the_name_says_so(
+    name: str, text: str, expected: bool, tmp_path: Path
+) -> None:
+    assert is_json(written(tmp_path, name, text)) is expected
