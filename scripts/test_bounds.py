@@ -40,18 +40,7 @@ CHOICES = {
 LEFT_OUT = ("model", "explain", "spark")
 """Extras that are not tried: torch and Spark are gigabytes, and often another build's."""
 RUNS = ("first", "second", "comparison")
-IMPORT = """
-import re, sys
-from importlib import import_module
-from importlib.metadata import packages_distributions
-packages, modules = (set(one.split(",")) for one in sys.argv[1:])
-owners = packages_distributions()
-for module in sorted(modules):
-    own = {re.sub(r"[-_.]+", "-", one).lower() for one in owners.get(module.split(".")[0], ())}
-    if own & packages:
-        import_module(module)
-"""
-"""Imports the modules of some packages out of others."""
+IMPORTING = ROOT / "scripts" / "import_modules.py"
 
 
 def main() -> int:
@@ -109,7 +98,7 @@ def _installed(place: Path, choice: str, project: Mapping[str, Any]) -> dict[str
     versions = {_normal(one["name"]): one["version"] for one in json.loads(listed.stdout)}
     wanted = sorted(bounds(project))
     names = (",".join(wanted), ",".join(_imported()))
-    subprocess.run([python, "-W", "ignore", "-c", IMPORT, *names], check=True)
+    subprocess.run([python, "-W", "ignore", IMPORTING, *names], check=True)
     return {name: versions[name] for name in wanted}
 
 

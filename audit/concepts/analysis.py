@@ -25,6 +25,7 @@ from audit.concepts.settings import Testing
 from audit.concepts.title_facets import facets_from_titles
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts.analysis_part import AnalysisPart
@@ -245,10 +246,7 @@ def _facts(concepts: Concepts, tested: ConceptMeasurements) -> Mapping[str, Any]
 def _frames(
     tested: ConceptMeasurements, hierarchy: Hierarchy
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    titles = {
-        node: title or None for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True)
-    }
-    title = pl.col("node").replace_strict(titles, default=None, return_dtype=pl.String)
+    title = title_of_node(hierarchy)
     for name in SHARED:
         frame: pl.DataFrame = getattr(tested, name)
         yield name, frame.with_columns(title=title) if name == "nodes" else frame

@@ -21,6 +21,7 @@ from audit.explanations.reading.reading import read_attributions
 from audit.explanations.settings import Explaining
 from audit.explanations.shown_examples import EXAMPLES, shown_examples
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts.analysis_part import AnalysisPart, Headline
@@ -227,12 +228,4 @@ def _frames(
         yield "randomised", explained.randomised
     if explained.models is not None:
         yield "models", explained.models
-    titles = {
-        node: title or None for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True)
-    }
-    yield (
-        "branches",
-        explained.branches.with_columns(
-            title=pl.col("node").replace_strict(titles, default=None, return_dtype=pl.String)
-        ),
-    )
+    yield "branches", explained.branches.with_columns(title=title_of_node(hierarchy))

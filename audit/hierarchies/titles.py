@@ -64,6 +64,13 @@ def read_titles(path: Path) -> TitleList:
     return TitleList(_table_of(path), titles, path)
 
 
+def title_of_node(hierarchy: Hierarchy) -> pl.Expr:
+    """Title of the node in the column ``node``; null for one without a title."""
+    pairs = zip(hierarchy.nodes, hierarchy.titles, strict=True)
+    titles = {node: title or None for node, title in pairs}
+    return pl.col("node").replace_strict(titles, default=None, return_dtype=pl.String)
+
+
 def read_own_titles(path: Path, hierarchy: Hierarchy) -> TitleList:
     """Read a title dictionary that the user gave for a hierarchy.
 
