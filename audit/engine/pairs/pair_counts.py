@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, eye_array, triu, vstack
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
@@ -132,21 +133,14 @@ def _larger_beside_smaller(block: Sparse) -> tuple[Sparse, Sparse]:
         entropy of the two.
     """
     instance = row_numbers(block)
-    levels = np.unique(block.data)
-    rank = np.searchsorted(levels, block.data)
-    # asking for the indices has numpy sort stably, fast where instances are in order
-    keys, _, line = np.unique(instance * len(levels) + rank, return_index=True, return_inverse=True)
-    line_instance, line_rank = np.divmod(keys, len(levels))
-    shape = (len(keys), block.shape[1])
-    holds = coo_array((np.ones(len(line)), (line, block.indices)), shape=shape)
-
+    levels, rank, line_instance, line_rank, holds = _values_of_instances(block)
     smallest = np.full(block.shape[0], len(levels))
     np.minimum.at(smallest, instance, rank)
     candidates = np.flatnonzero(rank > smallest[instance])
     per_row = np.bincount(instance[candidates], minlength=block.shape[0])
     first = np.cumsum(per_row) - per_row
     width = per_row[line_instance]
-    beside = np.repeat(np.arange(len(keys)), width)
+    beside = np.repeat(np.arange(len(line_rank)), width)
     within = np.arange(len(beside)) - np.repeat(np.cumsum(width) - width, width)
     source = candidates[first[line_instance[beside]] + within]
 
@@ -154,8 +148,29 @@ def _larger_beside_smaller(block: Sparse) -> tuple[Sparse, Sparse]:
     source, beside = source[larger], beside[larger]
     smaller_value, larger_value = levels[line_rank[beside]], block.data[source]
     deficit = 1.0 - binary_entropy(smaller_value.astype(float), larger_value.astype(float))
-    deficits = coo_array((deficit, (beside, block.indices[source])), shape=shape)
-    return csr_array(holds), csr_array(deficits)
+    deficits = coo_array((deficit, (beside, block.indices[source])), shape=holds.shape)
+    return holds, csr_array(deficits)
+
+
+def _values_of_instances(
+    block: Sparse,
+) -> tuple[NDArray[Any], IntArray, IntArray, IntArray, Sparse]:
+    """The lines of a block: each (instance, different value of that instance).
+
+    Returns:
+        The different values, the rank of each stored one, the instance and the rank of each line,
+        and a matrix that is 1 where the node has the value of the line.
+    """
+    levels = np.unique(block.data)
+    rank = np.searchsorted(levels, block.data)
+    # asking for the indices has numpy sort stably, fast where instances are in order
+    keys, _, line = np.unique(
+        row_numbers(block) * len(levels) + rank, return_index=True, return_inverse=True
+    )
+    line_instance, line_rank = np.divmod(keys, len(levels))
+    shape = (len(keys), block.shape[1])
+    holds = coo_array((np.ones(len(line)), (line, block.indices)), shape=shape)
+    return levels, rank, line_instance, line_rank, csr_array(holds)
 
 
 def confusion_added(values: Sparse, before: Sparse) -> Sparse:
@@ -183,15 +198,11 @@ def _all_beside_each_value(block: Sparse) -> tuple[Sparse, Sparse]:
     Returns:
         1 where the node has that value; and the entropy of that value and each node's.
     """
-    levels, rank = np.unique(block.data, return_inverse=True)
-    instance = row_numbers(block)
-    keys, _, line = np.unique(instance * len(levels) + rank, return_index=True, return_inverse=True)
-    of_line, line_rank = np.divmod(keys, len(levels))
-    holds = coo_array((np.ones(len(line)), (line, block.indices)), (len(keys), block.shape[1]))
+    levels, _, of_line, line_rank, holds = _values_of_instances(block)
     every = csr_array(block[of_line])
     own = np.repeat(levels[line_rank].astype(float), np.diff(every.indptr))
     every.data = binary_entropy(own, every.data.astype(float))
-    return csr_array(holds), every
+    return holds, every
 
 
 def pairs_outside(values: Sparse, outside: BoolArray) -> tuple[IntArray, FloatArray]:

@@ -250,7 +250,7 @@ class PairTally:
 
     def _add_outside(self, aggregated: Sparse) -> None:
         """Have the instances wait in which a node of a pair has no slot; settle those before."""
-        met = _pairs_outside(aggregated, self._slot < 0)
+        met = _n_outside(aggregated, self._slot < 0)
         some = np.flatnonzero(met)
         rows = csr_array(aggregated[some])
         part = np.cumsum([self._outside, *met[some]]) // PAIRS_AT_ONCE
@@ -327,7 +327,7 @@ def _entropies_up_to(most: int) -> FloatArray:
     return entropy
 
 
-def _pairs_outside(aggregated: Sparse, outside: BoolArray) -> IntArray:
+def _n_outside(aggregated: Sparse, outside: BoolArray) -> IntArray:
     """Number of pairs of each instance in which a node is outside, shape (n_instances,)."""
     stored = aggregated.indptr.astype(np.int64)
     rare = np.concatenate([[0], np.cumsum(outside[aggregated.indices])])[stored]
@@ -341,7 +341,7 @@ def _outside_by_loops(
     """As `pairs_outside`."""
     from audit.engine.pairs.compiled_tally import list_outside
 
-    count = int(_pairs_outside(rows, outside).sum())
+    count = int(_n_outside(rows, outside).sum())
     keys, bits = np.empty(count, np.int64), np.empty(count)
     stored = (rows.indptr.astype(np.int64), rows.indices.astype(np.int64))
     list_outside(*stored, rows.data.astype(np.int32), outside, entropy, keys, bits)
