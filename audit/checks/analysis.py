@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from audit.base.progress import Progress
+from audit.base.readings import Reading
 from audit.base.settings import Stored
 from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
@@ -27,6 +28,9 @@ class Analysis(ABC, Generic[Measured]):
     """What its entry in ``result.json``, its tables and its settings are called."""
     checks: ClassVar[tuple[Check, ...]] = ()
     """Rules over what it measures, in report order; they are applied before those of the data."""
+
+    readings: tuple[Reading, ...] = ()
+    """What its files were taken to mean."""
 
     @abstractmethod
     def measure(self, measured: Measurements, seed: int, progress: Progress) -> Measured:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from audit.base.dag import IntArray
 from audit.base.disk import written_whole
 from audit.base.progress import Progress
+from audit.base.readings import Reading
 from audit.counting.judged_pairs import Pairs, TalliedPairs
 from audit.data.mapping import LabelNodes, Ledger
 from audit.engine.pairs.margins import MARGINS, Strata, strata_from, with_parts
@@ -54,6 +55,10 @@ class Counts(Protocol):
     @property
     def hierarchy(self) -> Hierarchy:
         """The hierarchy, with a node for every label that was kept."""
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """What columns, cells and labels were taken to mean."""
 
     @property
     def ledger(self) -> Ledger:
@@ -149,6 +154,11 @@ class PairCount:
 
     def __len__(self) -> int:
         return self.tally.instances
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """What columns, cells and labels were taken to mean."""
+        return self.labels.readings
 
     @cached_property
     def ledger(self) -> Ledger:

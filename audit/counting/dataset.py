@@ -13,6 +13,7 @@ from scipy.sparse import csc_array, csr_array
 from audit.base.dag import IntArray, Sparse
 from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress
+from audit.base.readings import Reading
 from audit.counting.counts import PairRecords
 from audit.counting.judged_pairs import PairsInMemory
 from audit.counting.pair_table import pair_table
@@ -63,6 +64,11 @@ class Instances:
     def hierarchy(self) -> Hierarchy:
         """The hierarchy, with a node for every label that was kept."""
         return self.dataset.hierarchy
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """What columns, cells and labels were taken to mean."""
+        return self.dataset.readings
 
     @property
     def ledger(self) -> Ledger:

@@ -15,6 +15,7 @@ from audit.base.dag import BoolArray, Sparse
 from audit.base.errors import InputError, SchemaError
 from audit.base.limits import LABELS
 from audit.base.plurals import counted
+from audit.base.readings import Reading
 from audit.data.class_names import classes_of
 from audit.data.formats import read_labels
 from audit.data.label_format import INSTANCES, Columns, RawLabels, raw_labels
@@ -60,6 +61,8 @@ class LabelDataset:
     """The title dictionaries that were read."""
     persons: bool = False
     """Whether instances are persons' records, so that small counts are suppressed."""
+    readings: tuple[Reading, ...] = ()
+    """What columns, cells and labels were taken to mean."""
 
     @classmethod
     def from_rows(
@@ -271,6 +274,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         format=raw.format,
         sources=raw.sources,
         digest=raw.digest,
+        readings=raw.readings,
         persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),
     )
 

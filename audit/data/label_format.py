@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.readings import Reading
 from audit.data.class_names import Classes
 from audit.data.records import STRATUM, column_for, id_among
 from audit.data.sources import Source
@@ -97,6 +98,7 @@ class RawLabels:
         persons: Whether the format holds records of persons.
         format: Name of the format that it was read as.
         unnamed: ``instance`` and possible strata that the user did not name, one row per instance.
+        readings: What the format took columns and cells to mean.
     """
 
     rows: pl.DataFrame
@@ -110,6 +112,7 @@ class RawLabels:
     unnamed: pl.DataFrame = field(
         default_factory=lambda: pl.DataFrame(schema={"instance": pl.String})
     )
+    readings: tuple[Reading, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.readings import Reading
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -120,12 +121,14 @@ class LabelNodes:
             refused.
         node_of: Node of each label number, shape (n_labels,); -1: refused.
         reason_of: Position in `REASONS` of each label number, shape (n_labels,); -1: not refused.
+        readings: What columns, cells and labels were taken to mean.
     """
 
     hierarchy: Hierarchy
     written: pl.DataFrame
     node_of: IntArray
     reason_of: IntArray
+    readings: tuple[Reading, ...] = ()
 
     @property
     def counts(self) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError, first_cases
+from audit.base.readings import Reading
 from audit.data.arrays import AnyArray, texts_of
 from audit.data.class_names import Classes, as_many, classes_for, distinct, file_of
 from audit.data.label_format import RawLabels
@@ -31,6 +32,7 @@ class RawPredictions:
         set_valued: Whether the file only says which classes were predicted, without scores.
         sources: The files that were read.
         name: Name of the source, for messages.
+        readings: What the format took numbers and ids to mean.
     """
 
     instances: tuple[str, ...]
@@ -39,6 +41,7 @@ class RawPredictions:
     set_valued: bool
     sources: tuple[Path, ...]
     name: str = "predictions"
+    readings: tuple[Reading, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from audit.base.choices import Transform
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.plurals import counted
+from audit.base.readings import Reading
 from audit.data.class_names import classes_of
 from audit.data.dataset import LabelDataset
 from audit.data.formats import read_predictions
@@ -81,6 +82,8 @@ class Predictions:
     ledger: PredictionLedger
     sources: tuple[Path, ...] = ()
     """The files that were read."""
+    readings: tuple[Reading, ...] = ()
+    """What scores and ids were taken to mean."""
 
     def weighted(self, instance: str) -> WeightedDag:
         """The weighted DAG of an instance's scores.
@@ -218,6 +221,7 @@ def map_predictions(
             hung_classes=hung,
         ),
         sources=raw.sources,
+        readings=raw.readings,
     )
 
 

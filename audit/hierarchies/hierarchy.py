@@ -22,6 +22,7 @@ from audit.base.errors import SchemaError
 from audit.base.limits import ANCESTORS
 from audit.base.node_names import title_and_code
 from audit.base.plurals import counted
+from audit.base.readings import Reading
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
     NODE_SCHEMA,
@@ -75,6 +76,8 @@ class Hierarchy:
     labels are added where their digits place them, and title dictionaries add their codes."""
     further_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of codes that are not nodes, used if such a code is added as a node."""
+    readings: tuple[Reading, ...] = ()
+    """What the file was taken to mean; no part of its digest."""
 
     @classmethod
     def build(

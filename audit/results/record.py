@@ -59,6 +59,8 @@ class Record:
     branch_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=BRANCH_PAIRS))
     """The map of branches: reported pairs between two branches (within one if ``a = b``), their
         instances in excess, and the observed and expected label pairs."""
+    readings: tuple[Mapping[str, Any], ...] = ()
+    """``decision, evidence, rows, unit, option`` of what the data were taken to mean."""
     known: Known = field(default_factory=Known)
     """What readers know from other shared views of the same data that this one is protected with,
     and from that of the reference run."""

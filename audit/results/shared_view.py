@@ -71,6 +71,7 @@ class SharedView:
             "schema_version": SCHEMA_VERSION,
             "identity": dict(self.run.identity),
             "ledger": dict(self.run.ledger),
+            "readings": [dict(reading) for reading in self.run.readings],
             "policy": dict(self.run.policy),
             "status": self.run.status,
             "checks": checks,

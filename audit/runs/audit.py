@@ -20,6 +20,7 @@ from audit.base.errors import InputError
 from audit.base.files import sha256_of
 from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, blocks, silent
+from audit.base.readings import Reading
 from audit.base.source_date import judging_date
 from audit.checks import CHECKS
 from audit.checks.analysis import Analysis, FileAnalysis
@@ -112,7 +113,8 @@ def run_audit(
     found = tuple(one.measure(measured, seed, progress) for one in analyses)
     measured = replace(measured, analyses=found)
     checks, cases = _applied_to(measured, _checks_for(analyses, origin.format), progress)
-    result = _result(measured, origin, checks, _parts(measured, analyses))
+    readings = _readings(measured, predictions, analyses)
+    result = _result(measured, origin, checks, _parts(measured, analyses), readings)
     result = protected_beside(result, protected_with)
     return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
 
@@ -212,12 +214,14 @@ def _result(
     origin: _Origin,
     checks: tuple[CheckResult, ...],
     parts: tuple[ResultPart, ...],
+    readings: Sequence[Reading],
 ) -> AuditResult:
     policy, hierarchy = measured.policy, measured.hierarchy
     min_cell = policy.min_cell_for(origin.persons)
     return AuditResult(
         identity=_identity(hierarchy, policy, origin),
         ledger=_ledger(measured, origin) | {"predictions": _prediction_ledger(measured)},
+        readings=tuple(reading.shown(min_cell) for reading in readings),
         policy=policy_as_applied(
             policy,
             min_cell=min_cell,
@@ -237,6 +241,16 @@ def _result(
         inputs=origin.inputs,
         parts=parts,
     )
+
+
+def _readings(
+    measured: Measurements,
+    predictions: Predictions | None,
+    analyses: Sequence[Analysis[Any]],
+) -> tuple[Reading, ...]:
+    of_data = (*measured.hierarchy.readings, *measured.counts.readings)
+    of_model = () if predictions is None else predictions.readings
+    return (*of_data, *of_model, *(one for each in analyses for one in each.readings))
 
 
 def _branch_pairs(measured: Measurements) -> pl.DataFrame:

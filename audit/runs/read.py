@@ -102,6 +102,7 @@ def _read(folder: Path, shared: Mapping[str, Any]) -> AuditResult:
     return AuditResult(
         identity=shared["identity"],
         ledger=shared["ledger"],
+        readings=tuple(shared["readings"]),
         policy=shared["policy"],
         checks=_read_checks(
             shared["checks"],

@@ -86,6 +86,7 @@ class Report:
     """Not None where labels that came with something else are all the data: then there is no
     release beside them."""
     since_reference: SinceReference | None
+    readings: Table | None
     ledger: Table
     ledger_facts: Facts
     waivers: Table | None
@@ -158,6 +159,7 @@ def _built(view: _View, imprint: Imprint) -> Report:
         analyses=analyses,
         labels_alone=alone,
         since_reference=since_reference(shared),
+        readings=tables.readings_table(shared["readings"]),
         ledger=tables.ledger_table(shared["ledger"]),
         ledger_facts=(alone.ledger_facts if alone else tables.ledger_facts)(shared["ledger"]),
         waivers=tables.waivers_table(shared["waivers"]),

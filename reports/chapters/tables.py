@@ -80,6 +80,19 @@ def ledger_table(ledger: Mapping[str, Any]) -> Table:
     )
 
 
+def readings_table(readings: Sequence[Mapping[str, Any]]) -> Table | None:
+    """What the data were taken to mean, and what decides otherwise; None where they say it."""
+    return optional_table(
+        "readings-table",
+        "Read as",
+        readings,
+        texts("Decision", lambda reading: capitalised(reading["decision"])),
+        texts("Since", "evidence"),
+        written("Rows", lambda reading: counted(reading["rows"], reading["unit"])),
+        texts("Otherwise", "option"),
+    )
+
+
 def ledger_facts(ledger: Mapping[str, Any]) -> Facts:
     """Facts on the release other than its rows."""
     labels = ledger["labels_per_instance"]

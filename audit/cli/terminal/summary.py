@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from audit.base.plurals import counted
+from audit.base.readings import read_as
 from audit.cli.terminal.concept_tests import concept_tests
 from audit.cli.terminal.detected import detected
 from audit.cli.terminal.tables import LONGEST, STYLE, one_line, status_word, table
@@ -36,7 +37,8 @@ def summary(shared: Mapping[str, Any], word: str, sentence: str) -> Group:
         word: The verdict.
         sentence: The sentence that explains it.
     """
-    parts: list[RenderableType] = [_verdict(shared["status"], word, sentence)]
+    parts: list[RenderableType] = [*_read_as(shared["readings"])]
+    parts.append(_verdict(shared["status"], word, sentence))
     if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
         parts += ["", _checks(sorted(loud, key=lambda check: _STATUSES.index(check["status"])))]
     parts += ["", *_quiet(shared["checks"]), *concept_tests(shared.get("concepts"))]
@@ -55,12 +57,21 @@ def machine_summary(
         "run": str(out),
         "status": shared["status"],
         "ledger": shared["ledger"],
+        "readings": shared["readings"],
         "checks": [
             {key: check[key] for key in ("name", "status", "denominator", "total", "folded")}
             for check in shared["checks"]
         ],
         "not_written": [str(error) for error in not_written],
     }
+
+
+def _read_as(readings: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+    """What the data were taken to mean, a line each; nothing where they say it themselves."""
+    if readings:
+        yield Text("Read as", "bold")
+        yield from (Padding(Text(one_line(read_as(one))), (0, 0, 0, 2)) for one in readings)
+        yield ""
 
 
 def _withheld(shared: Mapping[str, Any]) -> Iterator[RenderableType]:
