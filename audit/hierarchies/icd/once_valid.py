@@ -1,0 +1,46 @@
+"""Codes of earlier editions: which were assignable once, and in which fiscal years."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+DATA = Path(__file__).parent / "data" / "once_valid.csv"
+"""Table ``table, first, last, codes``: dotted codes of a code set that were assignable from the
+first to the last of these fiscal years."""
+
+
+class Years(NamedTuple):
+    """The first and the last fiscal year of a code."""
+
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        """The years as a sentence has them.
+
+        >>> print(Years(1997, 2005), "and", Years(2017, 2017))
+        FY1997 to FY2005 and FY2017
+        """
+        first = f"FY{self.first}"
+        return first if self.first == self.last else f"{first} to FY{self.last}"
+
+
+@cache
+def once_valid(table: str) -> Mapping[str, Years]:
+    """The codes of a code set that editions before or after the listed one had, with their years.
+
+    Args:
+        table: ``diagnoses`` or ``procedures`` of ICD-9-CM, from FY1997, or ``diagnoses-10``,
+            ICD-10-CM, from FY2014. Empty for any other.
+    """
+    with DATA.open(encoding="utf-8", newline="") as stream:
+        return {
+            code: Years(int(line["first"]), int(line["last"]))
+            for line in csv.DictReader(stream)
+            if line["table"] == table
+            for code in line["codes"].split()
+        }
