@@ -227,7 +227,7 @@ def test_shared_is_json_and_the_same_each_time(toy_hierarchy: Hierarchy) -> None
     assert to_json_bytes(first.shared()) == to_json_bytes(second.shared())
     assert json.loads(to_json_bytes(first.shared())) == first.shared()
     assert list(first.shared()) == [
-        "schema_version", "identity", "ledger", "policy", "status", "checks",
+        "schema_version", "identity", "ledger", "readings", "policy", "status", "checks",
         "since_reference", "metrics",
         "metrics_absent", "metrics_beside", "waivers", "overview",
     ]  # fmt: skip
