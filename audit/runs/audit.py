@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from importlib.metadata import version
@@ -113,9 +113,7 @@ def run_audit(
     found = tuple(one.measure(measured, seed, progress) for one in analyses)
     measured = replace(measured, analyses=found)
     checks, cases = _applied_to(measured, _checks_for(analyses, origin.format), progress)
-    readings = _readings(measured, predictions, analyses)
-    result = _result(measured, origin, checks, _parts(measured, analyses), readings)
-    result = protected_beside(result, protected_with)
+    result = protected_beside(_result(measured, origin, checks, analyses), protected_with)
     return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
 
 
@@ -213,15 +211,14 @@ def _result(
     measured: Measurements,
     origin: _Origin,
     checks: tuple[CheckResult, ...],
-    parts: tuple[ResultPart, ...],
-    readings: Sequence[Reading],
+    analyses: Sequence[Analysis[Any]],
 ) -> AuditResult:
     policy, hierarchy = measured.policy, measured.hierarchy
     min_cell = policy.min_cell_for(origin.persons)
     return AuditResult(
         identity=_identity(hierarchy, policy, origin),
         ledger=_ledger(measured, origin) | {"predictions": _prediction_ledger(measured)},
-        readings=tuple(reading.shown(min_cell) for reading in readings),
+        readings=tuple(reading.shown(min_cell) for reading in _readings(measured, analyses)),
         policy=policy_as_applied(
             policy,
             min_cell=min_cell,
@@ -239,18 +236,16 @@ def _result(
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
         data_sha256=origin.sha256,
         inputs=origin.inputs,
-        parts=parts,
+        parts=_parts(measured, analyses),
     )
 
 
-def _readings(
-    measured: Measurements,
-    predictions: Predictions | None,
-    analyses: Sequence[Analysis[Any]],
-) -> tuple[Reading, ...]:
-    of_data = (*measured.hierarchy.readings, *measured.counts.readings)
-    of_model = () if predictions is None else predictions.readings
-    return (*of_data, *of_model, *(one for each in analyses for one in each.readings))
+def _readings(measured: Measurements, analyses: Iterable[Analysis[Any]]) -> Iterator[Reading]:
+    yield from (*measured.hierarchy.readings, *measured.counts.readings)
+    if measured.model is not None:
+        yield from measured.model.predictions.readings
+    for analysis in analyses:
+        yield from analysis.readings
 
 
 def _branch_pairs(measured: Measurements) -> pl.DataFrame:
