@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from audit.results.result import AuditResult
-    from reports.notebook import Shown
+    from reports.html import Shown
     from reports.words.parts import Imprint
 
 __all__ = [
@@ -41,8 +41,7 @@ def show(result: AuditResult | Mapping[str, Any]) -> Shown:
         RenderError: If the report cannot be rendered.
     """
     from reports.chapters.report import shared_view
-    from reports.html import html_text
-    from reports.notebook import Shown
+    from reports.html import Shown, html_text
 
     return Shown(html_text(shared_view(result)))
 

@@ -1,24 +1,25 @@
-"""The report as one HTML file, from the same templates as the PDF."""
+"""The report as one HTML file, from the same templates as the PDF, and shown in a notebook."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
+from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from audit.base.errors import RenderError
-from reports.chapters.report import Report, build
-from reports.chapters.sections import sections
+from reports.chapters.report import Report, build, sections
 from reports.charts.palette import LIGHT, variables_css
 from reports.words.parts import UNNAMED, Imprint
 
 if TYPE_CHECKING:
     import jinja2
+
 
 _AGAIN = "nothing else of the run is lost; audit report RUN renders it again"
 
@@ -144,3 +145,25 @@ def csp_source(text: str) -> str:
     "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
     """
     return f"'sha256-{b64encode(sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+
+
+HEIGHT = 800
+"""Height of the frame in pixels."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A report that a notebook shows.
+
+    Args:
+        html: The complete HTML file.
+    """
+
+    html: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        """A sandboxed frame, so that neither page changes how the other looks or what it runs."""
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" title="Hierarchy audit" width="100%" '
+            f'height="{HEIGHT}" sandbox="allow-scripts" style="border: 0"></iframe>'
+        )

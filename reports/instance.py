@@ -10,8 +10,8 @@ from typing import Any
 from reports.chapters.report import printable_view
 from reports.charts.parts import rect, text
 from reports.html import environment, rendering, style
-from reports.words.labels import node_label
 from reports.words.parts import Drawing
+from reports.words.words import node_label
 
 DEEPEST = 100
 """Number of levels drawn inside each other; browsers flatten what is nested much deeper."""

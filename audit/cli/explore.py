@@ -131,7 +131,7 @@ def _print_address(address: str) -> None:
 
 def _write_shared(run: Path, name: str, day: date | None, folder: Path, force: bool) -> None:
     """Write the shared view of a run as plain files; no restricted table is read."""
-    from audit.explorer.plain_files import write_plain_files
+    from audit.explorer.application import write_plain_files
     from audit.explorer.run.opened_run import open_shared
 
     files = write_plain_files(open_shared(run, name, day=day, unsealed=force), folder)

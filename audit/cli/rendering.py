@@ -108,7 +108,7 @@ def _typesetting(
 
 def _write(typeset: Typeset, path: Path) -> None:
     """Write the PDF, and name on standard error the characters that it cannot show."""
-    from reports.pdf.standards import conformance
+    from reports.pdf.pdf import conformance
 
     path.write_bytes(typeset.content)
     if typeset.unshown:

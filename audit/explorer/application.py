@@ -1,48 +1,46 @@
-"""The application: its pages behind its guard, and the server that it runs in."""
+"""The application: its pages behind its guard, its server, and the same pages as plain files."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import socket
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
+from html import escape, unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
+from anyio.from_thread import start_blocking_portal
 from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message
 
 from audit.base.cores import cores
-from audit.base.errors import InputError
+from audit.base.disk import on_disk, working_beside
+from audit.base.errors import InputError, OutputError
 from audit.explorer.guard import Guard
+from audit.explorer.run.opened_run import OpenedRun
 from audit.explorer.site import FileAsked, NotThereError, Site, View, result_json, static_file
-from audit.explorer.views import (
-    findings,
-    hierarchy,
-    instances,
-    judging,
-    media,
-    nodes,
-    other_runs,
-    pairs,
-    parts,
-    report,
-)
+from audit.explorer.views import findings, hierarchy, instances, nodes, other_runs, pairs, parts
 
 HOST = "127.0.0.1"
 PAGES: Mapping[str, View] = {
-    **report.PAGES,
     **findings.PAGES,
-    **judging.PAGES,
     **nodes.PAGES,
     **pairs.PAGES,
     **hierarchy.PAGES,
     **parts.PAGES,
     **instances.PAGES,
-    **media.PAGES,
     **other_runs.PAGES,
     "/result.json": result_json,
     "/static/{name}": static_file,
@@ -67,7 +65,7 @@ def pages_of(site: Site) -> ASGIApp:
     return Starlette(
         routes=[
             *(Route(path, partial(page, site)) for path, page in PAGES.items()),
-            *(Route(path, form(site), methods=["POST"]) for path, form in judging.FORMS.items()),
+            *(Route(path, form(site), methods=["POST"]) for path, form in findings.FORMS.items()),
         ],
         exception_handlers={
             FileAsked: lambda _, asked: asked.file,
@@ -129,3 +127,139 @@ def listening_at(port: int) -> socket.socket:
             hint="name another with --port, or leave it out for any that is free",
         ) from None
     return made
+
+
+_KINDS = {
+    "text/html": "html",
+    "text/csv": "csv",
+    "text/css": "css",
+    "text/javascript": "js",
+    "image/svg+xml": "svg",
+    "application/json": "json",
+}
+_DIGITS = 12
+"""Digits of the digest in the name of a file."""
+_LINK = re.compile(r'(href|src)="(/[^"]*)"')
+
+
+def write_plain_files(run: OpenedRun, folder: Path) -> int:
+    """Write every page that the links of the first page lead to, and what the pages need.
+
+    Links become names of files beside each other, so that the folder can lie anywhere.
+
+    Args:
+        run: The shared view of a run: what it does not show cannot be written.
+        folder: A new or an empty folder.
+
+    Returns:
+        Number of files; the same run gives the same bytes.
+
+    Raises:
+        OutputError: If the folder holds something, or cannot be written.
+    """
+    assert not run.in_full, "only a shared view is written to be shared"
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OutputError(
+            "a new or an empty folder is required",
+            found="something that is there already",
+            where=folder,
+            hint="name another",
+        )
+    with start_blocking_portal() as portal:  # a notebook has a loop of its own
+        pages = portal.call(_pages, pages_of(Site(run, plain=True)))
+    names = {address: _name(address, page.kind) for address, page in pages.items()}
+    out = folder.resolve()
+    with working_beside(out) as begun, on_disk(out):
+        for address, page in pages.items():
+            text = _with_file_links(page.text, names) if page.links else page.text
+            (begun / names[address]).write_text(text, "utf-8", newline="\n")
+        if out.exists():
+            out.rmdir()
+        begun.rename(out)
+    return len(pages)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What the application answers to one address.
+
+    ``kind`` is the last part of a file's name.
+    """
+
+    text: str
+    kind: str
+
+    @property
+    def links(self) -> list[str]:
+        """Addresses that it leads to; only pages lead anywhere."""
+        found = _LINK.findall(self.text) if self.kind == "html" else []
+        return [unescape(link).split("#")[0] for _, link in found]
+
+
+async def _pages(app: ASGIApp) -> dict[str, _Page]:
+    """Every page and file that can be reached, by its address."""
+    pages: dict[str, _Page] = {}
+    waiting = deque(["/"])
+    while waiting:
+        address = waiting.popleft()
+        if address not in pages:
+            pages[address] = page = await _page(app, address)
+            waiting += page.links
+    return pages
+
+
+async def _page(app: ASGIApp, address: str) -> _Page:
+    """What the application answers to one address."""
+    parts = urlsplit(address)
+    body: list[bytes] = []
+    status: list[int] = []
+    kinds: list[str] = []
+    scope: dict[str, Any] = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "server": ("127.0.0.1", 80),
+        "path": parts.path,
+        "raw_path": parts.path.encode(),
+        "query_string": parts.query.encode(),
+        "root_path": "",
+        "headers": [],
+    }
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            status.append(message["status"])
+            kinds.append(_KINDS[Headers(raw=message["headers"])["content-type"].split(";")[0]])
+        else:
+            body.append(message.get("body", b""))
+
+    await app(scope, receive, send)
+    assert status == [200], f"a page leads to {address}, which is answered by {status}"
+    return _Page(b"".join(body).decode("utf-8"), kinds[0])
+
+
+def _with_file_links(text: str, names: Mapping[str, str]) -> str:
+    """A page whose links lead to files."""
+
+    def to_file(match: re.Match[str]) -> str:
+        address, *rest = unescape(match[2]).split("#")
+        return f'{match[1]}="{escape("#".join([names[address], *rest]))}"'
+
+    return _LINK.sub(to_file, text)
+
+
+def _name(address: str, kind: str) -> str:
+    """Name of the file of an address: its place, and a digest where that has several pages.
+
+    The page of a node or finding is called the same in every run.
+    """
+    parts = urlsplit(address)
+    place = parts.path.removeprefix("/static/").strip("/") or "index"
+    if place.endswith(f".{kind}"):
+        return place
+    digest = sha256(parts.query.encode()).hexdigest()[:_DIGITS]
+    return f"{place}-{digest}.{kind}" if parts.query else f"{place}.{kind}"

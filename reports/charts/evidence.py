@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from reports.charts.scales import Scale, around_one, around_zero, from_zero, whole
+from reports.charts.parts import Scale, around_one, around_zero, from_zero, whole
 from reports.words.parts import Line, Plot, Tick
 from reports.words.words import decimal, number, percent, points, ratio, span
 

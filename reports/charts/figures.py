@@ -11,11 +11,21 @@ from reports.charts.icicle import COLUMNS, icicle, icicle_drawing, size
 from reports.charts.palette import SCALE
 from reports.charts.parts import dots_spec
 from reports.charts.svg import draw
-from reports.words.labels import node_label, pair_label
 from reports.words.parts import Figure, Key, Node
 from reports.words.shown_numbers import Rows
 from reports.words.table_specs import nodes, numbers, spans, table, texts, written
-from reports.words.words import WITHHELD, counted, decimal, number, percent, ratio, span, tenths
+from reports.words.words import (
+    WITHHELD,
+    counted,
+    decimal,
+    node_label,
+    number,
+    pair_label,
+    percent,
+    ratio,
+    span,
+    tenths,
+)
 
 SHARES = (0.25, 0.5, 0.75)
 """Boundaries between the shades of residual shares."""

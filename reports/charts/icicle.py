@@ -9,9 +9,8 @@ from typing import Any
 
 from reports.charts.palette import HUES, HUES_LIGHT, LIGHT
 from reports.charts.parts import TEXT, WIDTH
-from reports.words.labels import node_label
 from reports.words.parts import Drawing, Node
-from reports.words.words import counted, percent
+from reports.words.words import counted, node_label, percent
 
 COLUMNS = 5
 """Number of columns of the figure; deeper nodes are only in its table."""

@@ -8,8 +8,7 @@ from html import escape
 
 from reports.charts.icicle import FONT
 from reports.charts.palette import LIGHT
-from reports.charts.parts import ADVANCE, WIDTH, rect, text
-from reports.charts.scales import from_zero
+from reports.charts.parts import ADVANCE, WIDTH, from_zero, rect, text
 from reports.words.parts import Drawing
 from reports.words.words import number, percent, printable, shortened
 

@@ -10,13 +10,12 @@ from reports.chapters.report import printable_view
 from reports.charts.charts import changes_spec
 from reports.charts.svg import draw
 from reports.comparison import tables
-from reports.comparison.models import Models, models
+from reports.comparison.tables import Models, models
 from reports.comparison.words import comparison_verdict, limits
 from reports.html import Section, environment, rendering, style
-from reports.words.labels import node_label
 from reports.words.parts import UNNAMED, Figure, Imprint, Key, Node, Table, Verdict
 from reports.words.table_specs import nodes, table
-from reports.words.words import number, percent, points
+from reports.words.words import node_label, number, percent, points
 
 Imprints: TypeAlias = tuple[Imprint, Imprint]
 """What the old and the new run say of themselves."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from audit.base.errors import RenderError
+from audit.base.plurals import counted
 from audit.base.source_date import dated
 from audit.results.result import to_json_bytes
-from reports.chapters.report import Report, build
+from reports.chapters.report import Report, build, sections
+from reports.html import environment, own_sheets, style
+from reports.pdf import budget
 from reports.pdf.budget import PAGES, Printed, budgets
-from reports.pdf.paper import paper
 from reports.pdf.typesetting import (
     AGAIN,
     Limits,
@@ -25,7 +28,80 @@ from reports.pdf.typesetting import (
     typeset,
     typesetting,
 )
-from reports.words.parts import UNNAMED, Imprint
+from reports.words.parts import UNNAMED, Imprint, Table
+
+if TYPE_CHECKING:
+    import jinja2
+
+
+_NAMED = 5
+
+
+def conformance(unshown: str) -> str:
+    """Say that the document conforms to PDF/A-3a and PDF/UA-1, or which characters forbid it.
+
+    Args:
+        unshown: Characters that no font of the machine has or that are for private use, each once.
+
+    >>> conformance("\\u5fc3").rpartition(": ")[2]
+    'U+5FC3 (cjk unified ideograph-5fc3).'
+    """
+    if not unshown:
+        return "This document conforms to PDF/A-3a (ISO 19005-3) and to PDF/UA-1 (ISO 14289-1)."
+    more = len(unshown) - _NAMED
+    named = ", ".join(map(_name_of, unshown[:_NAMED])) + (f" and {more:,} more" if more > 0 else "")
+    return (
+        "This document conforms neither to PDF/A-3a nor to PDF/UA-1, for its pages show boxes in "
+        f"place of {counted(len(unshown), 'characters')}. No font of the machine that made it has "
+        "these characters, or they are for private use; install a font of their script, and "
+        f"render the report again: {named}."
+    )
+
+
+def _name_of(character: str) -> str:
+    name = unicodedata.name(character, "").lower()
+    return f"U+{ord(character):04X}" + (f" ({name})" if name else "")
+
+
+def paper(kept: Printed, created: str, unshown: str = "") -> str:
+    """Render the document as HTML.
+
+    Args:
+        kept: The report within its budget.
+        created: Time of creation, for the document's metadata.
+        unshown: Characters that no font has, for which it says that it conforms to no standard.
+    """
+    return (
+        _environment()
+        .get_template("paper.html.jinja")
+        .render(
+            report=kept.report,
+            kept=kept,
+            most_pages=PAGES,
+            sections=sections(kept.report, paper=True),
+            css=style("paper", own_sheets(kept.report)),
+            paper=True,
+            created=created,
+            conformance=conformance(unshown),
+        )
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """The screen's templates, with those of the folder ``paper`` in place of their namesakes."""
+    from jinja2 import ChoiceLoader, PackageLoader
+
+    own = PackageLoader("reports", "templates/paper")
+    shared = environment()
+    made = shared.overlay(loader=ChoiceLoader([own, PackageLoader("reports", "templates")]))
+    made.filters = {**shared.filters, "column_widths": _percents}
+    return made
+
+
+def _percents(table: Table) -> list[str]:
+    return [f"{share:.2%}" for share in budget.widths(table)]
+
 
 ATTACHMENT = "result.json"
 

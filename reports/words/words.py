@@ -1,4 +1,4 @@
-"""Wording of names and formatting of numbers."""
+"""Wording of names and nodes, and formatting of numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from audit.base.percentages import percentage
 from audit.base.plurals import bound
@@ -369,3 +369,26 @@ def _printable(character: str) -> str:
 
 
 _ORDERS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+
+
+PAIR_SIDE = 23
+"""Greatest width in columns of a node in a pair's label."""
+
+
+def node_label(node: str, title: str | None, width: int) -> str:
+    """Label of a node within a width in columns: id and title, else the title, else both cut.
+
+    >>> node_label("428", "Heart failure", 20), node_label("390-459", "Heart and vessels", 20)
+    ('428 Heart failure', 'Heart and vessels')
+    >>> node_label("428.0", "Congestive heart failure", 20)
+    '428.0 Congestive he…'
+    """
+    both = f"{node} {title or ''}".strip()
+    fits_alone = title and columns_of(title) <= width < columns_of(both)
+    return title if title and fits_alone else shortened(both, width)
+
+
+def pair_label(row: Mapping[str, Any]) -> str:
+    """Label of a pair of nodes, from ids in ``a, b`` and titles in ``title_a, title_b``."""
+    sides = (node_label(row[side], row[f"title_{side}"], PAIR_SIDE) for side in ("a", "b"))
+    return " × ".join(sides)

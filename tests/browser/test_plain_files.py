@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from audit.explorer.plain_files import write_plain_files
+from audit.explorer.application import write_plain_files
 from audit.explorer.run.opened_run import open_shared
 from fixtures.explored import entered
 from fixtures.once import filled_once

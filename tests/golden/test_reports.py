@@ -10,7 +10,7 @@ import pytest
 
 from fixtures import concept_results, entailment_results, explanation_results, results
 from reports.chapters.report import Report, build
-from reports.charts import charts, concept_charts, curves
+from reports.charts import charts, curves
 from reports.charts.graph_picture import GraphEdge, draw_graph
 from reports.charts.palette import variables_css
 from reports.charts.parts import dots_spec
@@ -159,7 +159,7 @@ def test_accuracies_specification(golden: Golden) -> None:
         "line": 0, "label": "site", "panel": 1, "value": 0.8, "low": 0.7, "high": 0.9,
         "chance": 0.4, "zone_from": 0.75, "zone_to": 1.0, "counts": "",
     }  # fmt: skip
-    specification = concept_charts.accuracies_spec([row], ["rest", "one"], 0.75)
+    specification = curves.accuracies_spec([row], ["rest", "one"], 0.75)
     specification.pop("$schema")
     golden("accuracies_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 

@@ -75,7 +75,7 @@ def _models(model: Mapping[str, Any] | None) -> Iterator[RenderableType]:
     """Whether the predictions differ, and each metric in both runs."""
     if model is None:
         return
-    from reports.comparison.models import models
+    from reports.comparison.tables import models
 
     sentence = models(model)
     assert sentence is not None, "a model has its words"

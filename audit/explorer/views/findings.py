@@ -1,16 +1,28 @@
-"""Findings: a list to filter, and a page for each."""
+"""Findings: a list to filter, a page for each, and deciding on one; changes are shown first."""
 
 from __future__ import annotations
 
-from starlette.requests import Request
-from starlette.responses import Response
+import shlex
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from http import HTTPStatus
+from typing import TypeAlias
+from urllib.parse import parse_qsl
 
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+from audit.base.errors import AuditError
 from audit.explorer.chapter_files import with_files
-from audit.explorer.links import finding_address, instance_address
+from audit.explorer.guard import LARGEST_FORM
+from audit.explorer.links import address, finding_address, instance_address
+from audit.explorer.run.policy_editor import Decision, EditedPolicy
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet
-from audit.explorer.site import NotThereError, Site, parameters
-from audit.explorer.views.judging import choice_of, decided_in
+from audit.explorer.site import NotThereError, Site, parameters, way_to
+from audit.results.findings import OF_WAIVERS
 from reports.chapters.cards import card, headline
 from reports.chapters.report import printable_view
 from reports.words.words import DECISION, SEVERITIES, SEVERITY, words
@@ -183,4 +195,170 @@ def _matches(finding: Row, asked: dict[str, str]) -> bool:
     )
 
 
-PAGES = {"/findings": show_list, "/finding": show_one}
+_FIELDS = 20
+"""Fields of a form at most."""
+
+_Answer: TypeAlias = Callable[[Site, Request, EditedPolicy, Row, Mapping[str, str]], Response]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What may be decided on a finding, and what was.
+
+    Args:
+        finding: Its id.
+        path: The policy file.
+        decided: The decision on this finding alone; None without one.
+        problem: Why the file cannot be read; empty if it can.
+        judged: Whether the run was judged by what the file states now.
+    """
+
+    finding: str
+    path: str
+    decided: Row | None = None
+    problem: str = ""
+    judged: bool = True
+
+
+def choice_of(site: Site, finding: Row) -> Choice | None:
+    """What may be decided on a finding; None without a policy file, or on one about waivers."""
+    if site.policy is None or finding["check"] in OF_WAIVERS:
+        return None
+    try:
+        decided = site.policy.decided().get(finding["id"])
+    except AuditError as error:
+        return Choice(finding["id"], str(site.policy.path), problem=str(error))
+    judged = site.policy.judged(site.run.shared["identity"])
+    return Choice(finding["id"], str(site.policy.path), decided, judged=judged)
+
+
+def decided_in(site: Site) -> Collection[str]:
+    """Findings that the policy file decides on alone; none without a file that can be read."""
+    try:
+        return site.policy.decided().keys() if site.policy else ()
+    except AuditError:
+        return ()
+
+
+def show_written(site: Site, request: Request) -> Response:
+    """What the policy file says of a finding now, and the command that judges the run by it."""
+    finding = site.run.finding(parameters(request).get("id", ""))
+    choice = None if finding is None else choice_of(site, finding)
+    if finding is None or choice is None:
+        raise NotThereError("There is no decision to show.")
+    command = _command(site.run.folder, choice.path, site.run.judged_with)
+    return _page(site, request, "judged", finding, choice=choice, command=command)
+
+
+def _command(run: str, policy: str, options: Sequence[str]) -> str:
+    """The command that judges the run again by the policy file, as a shell takes it."""
+    folder = f"./{run}" if run.startswith("-") else run
+    return shlex.join(["audit", "judge", folder, "--policy", policy, *options])
+
+
+def _answering(answer: _Answer, site: Site) -> Callable[[Request], Awaitable[Response]]:
+    """Answers a form that a page of this application sent; all others are refused."""
+
+    def answer_to(request: Request, policy: EditedPolicy, form: Mapping[str, str]) -> Response:
+        finding = site.run.finding(form.get("finding", ""))
+        if finding is None:
+            raise NotThereError("The run has no such finding.")
+        return answer(site, request, policy, finding, form)
+
+    async def answering(request: Request) -> Response:
+        form = await _form(request)
+        if site.policy is None:
+            return _refused("The window was opened without --policy: nothing is written.", 403)
+        if form is None:
+            return _refused("This form is too large.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        if site.guard is None or not site.guard.accepts(form):
+            return _refused("This form is not of this window. Open the finding again.", 403)
+        return await run_in_threadpool(answer_to, request, site.policy, form)
+
+    return answering
+
+
+async def _form(request: Request) -> dict[str, str] | None:
+    """Fields of a form; None if it is larger than forms are."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST_FORM:
+            return None
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS)
+    except ValueError:
+        return {}
+    return {name: value.replace("\r\n", "\n") for name, value in pairs}
+
+
+def _propose(
+    site: Site, request: Request, policy: EditedPolicy, finding: Row, form: Mapping[str, str]
+) -> Response:
+    decision, problem = _decision(form), ""
+    try:
+        change = policy.propose(decision)
+    except AuditError as error:
+        change, problem = ("", ""), str(error)
+    return _form_page(site, request, finding, decision, change, problem)
+
+
+def _write(
+    site: Site, request: Request, policy: EditedPolicy, finding: Row, form: Mapping[str, str]
+) -> Response:
+    decision = _decision(form)
+    try:
+        policy.write(decision, form.get("digest", ""))
+    except AuditError as error:
+        return _form_page(site, request, finding, decision, ("", ""), str(error))
+    return RedirectResponse(address("/judged", id=decision.finding), HTTPStatus.SEE_OTHER)
+
+
+def _form_page(
+    site: Site,
+    request: Request,
+    finding: Row,
+    decision: Decision,
+    change: tuple[str, str],
+    problem: str,
+) -> Response:
+    """The proposed change; or the form again, as it was filled in, with what was wrong."""
+    return _page(
+        site,
+        request,
+        "judging",
+        finding,
+        HTTPStatus.CONFLICT if problem else HTTPStatus.OK,
+        choice=choice_of(site, finding),
+        decision=decision,
+        difference=change[0],
+        digest=change[1],
+        problem=problem,
+    )
+
+
+def _page(
+    site: Site, request: Request, template: str, finding: Row, status: int = 200, **shown: object
+) -> Response:
+    return site.page(
+        request,
+        template,
+        "Decision",
+        crumbs=way_to(finding),
+        status=status,
+        finding=finding,
+        **shown,
+    )
+
+
+def _decision(form: Mapping[str, str]) -> Decision:
+    return Decision(**{field.name: form.get(field.name, "") for field in fields(Decision)})
+
+
+def _refused(text: str, status: int) -> Response:
+    return PlainTextResponse(f"{text}\n", status)
+
+
+PAGES = {"/findings": show_list, "/finding": show_one, "/judged": show_written}
+FORMS = {"/judging": partial(_answering, _propose), "/judging/write": partial(_answering, _write)}
+"""What answers a form at each address, given the application's run."""

@@ -1,15 +1,16 @@
-"""Analyses: the chapters of the report on them, and every table behind these."""
+"""The report: its verdict, all of its chapters, those on analyses, and the tables behind these."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from hashlib import sha256
+from typing import Any, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit.explorer.chapter_files import ChapterFiles
+from audit.explorer.chapter_files import ChapterFiles, with_files
 from audit.explorer.links import address, finding_address, instance_address
 from audit.explorer.run.part_tables import PartTable, TableQuery, Values
 from audit.explorer.run.vocabulary import Page, Row, Span
@@ -17,8 +18,67 @@ from audit.explorer.sheets import Column, Kind, Sheet
 from audit.explorer.site import WITHHELD, FileAsked, NotThereError, Site, View, parameters, path_of
 from audit.results.parts.analysis_part import OTHERS
 from reports.chapters.analyses import OF_NAME
-from reports.chapters.sections import sections
+from reports.chapters.blocks import by_result
+from reports.chapters.report import sections
+from reports.chapters.tables import digests
+from reports.chapters.verdict import leading, verdict
 from reports.words.part_tables import Described, Groups, heading
+from reports.words.words import number, typical
+
+CHECKS = (
+    Column("title", "Check"),
+    Column("status", "Result", "severity"),
+    Column("total", "Findings", "count"),
+    Column("looked_at", "Looked at"),
+)
+
+
+def show_verdict(site: Site, request: Request) -> Response:
+    """The verdict, and what each check found."""
+    shared = site.printable_shared
+    checks = by_result(shared["checks"])
+    rows = [{**check, "looked_at": _looked_at_in_words(check)} for check in checks]
+    sheet = site.sheet(
+        request, "checks", "What each check found", CHECKS, lambda _: Page(rows, len(rows))
+    )
+    ledger, tool = shared["ledger"], shared["identity"]["tool"]
+    facts = [
+        ("Instances", number(ledger["instances"])),
+        ("Labels per instance", f"{typical(ledger['labels_per_instance']['median'])} (median)"),
+        ("Rows read", number(ledger["rows_read"])),
+        ("Hierarchy", shared["identity"]["hierarchy"]["name"]),
+        ("Nodes", number(shared["identity"]["hierarchy"]["nodes"])),
+        ("Policy", shared["identity"]["policy"]["name"]),
+    ]
+    said = site.imprint.stated(f"{tool['name']} {tool['version']}", shared["policy"]["min_cell"])
+    return site.page(
+        request,
+        "verdict",
+        "Verdict",
+        verdict=verdict(shared),
+        leading={name: one["id"] for name, one in leading(site.run.shared["checks"]).items()},
+        stated=said[:-1],  # the line above every page says who may read it
+        facts=facts,
+        sheet=sheet,
+        digests=[
+            *digests(shared["identity"]),
+            ("result.json", sha256(site.result_json).hexdigest()),
+        ],
+    )
+
+
+def show_report(site: Site, request: Request) -> Response:
+    """The report; its pictures and tables show what may be shared, and so do their files."""
+    report = with_files(site, request, site.report)
+    chapters = sections(report, paper=False)
+    return site.page(request, "report", "Report", report=report, sections=chapters, paper=False)
+
+
+def _looked_at_in_words(check: Mapping[str, Any]) -> str:
+    if check["status"] == "not_applicable":
+        return str(check["reason"] or "")
+    return f"{number(check['denominator'])} {check['denominator_unit']}"
+
 
 RECORDS = {part: one.record for part, one in OF_NAME.items() if one.record}
 """What a row with an id is about, by the analysis whose records have pages of their own."""
@@ -258,6 +318,8 @@ def _of_other(
 
 
 PAGES: Mapping[str, View] = {
+    "/": show_verdict,
+    "/report": show_report,
     **{f"{path_of(part)}/{one}": partial(show_record, part) for part, one in RECORDS.items()},
     **{path_of(part): partial(show, part) for part in OF_NAME},
     **{f"{path_of(part)}/{{table}}": partial(show_table, part) for part in OF_NAME},

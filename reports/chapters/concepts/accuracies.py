@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.chapters.concepts.tests import KEYS, of_the_paper
-from reports.charts.concept_charts import accuracies_spec
+from reports.charts.curves import accuracies_spec
 from reports.charts.svg import draw
 from reports.words.concept_words import (
     ABLATIONS,

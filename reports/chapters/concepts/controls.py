@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.charts.concept_charts import DOT, Mark, accuracies_spec
+from reports.charts.curves import DOT, Mark, accuracies_spec
 from reports.charts.svg import draw
 from reports.words.parts import Chapter, Figure, Key, Table, chapter
 from reports.words.shown_numbers import Row, Rows, grouped, line_label, plain

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.charts.concept_charts import DOT, Mark, accuracies_spec
+from reports.charts.curves import DOT, Mark, accuracies_spec
 from reports.charts.svg import draw
 from reports.words.concept_words import STATES, UNTESTED
-from reports.words.labels import node_label
 from reports.words.parts import Badge, Figure, Key, Node, Table
 from reports.words.shown_numbers import UNDEFINED, Row, Rows, bounds, count, grouped, plain
 from reports.words.table_specs import (
@@ -24,7 +23,7 @@ from reports.words.table_specs import (
     written,
 )
 from reports.words.table_specs import nodes as node_column
-from reports.words.words import counted, first_of, more_in_table, number, shortened
+from reports.words.words import counted, first_of, more_in_table, node_label, number, shortened
 
 DRAWN = 20
 """Largest number of nodes in a picture."""

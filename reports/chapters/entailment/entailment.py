@@ -6,13 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.chapters.entailment.dataset import dataset
-from reports.chapters.entailment.detection import detection, further
+from reports.chapters.entailment.dataset import dataset, votes
+from reports.chapters.entailment.detection import detection, further, reliability
 from reports.chapters.entailment.generation import generation
-from reports.chapters.entailment.graph import cases, graph
-from reports.chapters.entailment.neighbourhoods import neighbourhoods
-from reports.chapters.entailment.reliability import reliability
-from reports.chapters.entailment.votes import votes
+from reports.chapters.entailment.graph import cases, graph, neighbourhoods
 from reports.words.entailment_words import (
     AGREEMENT,
     ALL,

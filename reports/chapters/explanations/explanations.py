@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.chapters.explanations.agreement import agreement
-from reports.chapters.explanations.alignment import reasons
-from reports.chapters.explanations.evidence import against_evidence
+from reports.chapters.explanations.evidence import against_evidence, reasons
 from reports.chapters.explanations.examples import Examples, examples
 from reports.chapters.explanations.nodes import where
 from reports.words.explanation_words import EVIDENCE, LEFT_OUT, SUBSETS

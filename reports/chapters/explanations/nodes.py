@@ -9,7 +9,6 @@ from reports.chapters.explanations.parts import models, several_models
 from reports.charts.charts import means_spec
 from reports.charts.svg import draw
 from reports.words.explanation_words import MEASURES
-from reports.words.labels import node_label
 from reports.words.parts import Chapter, Figure, Key, Node, Table, chapter
 from reports.words.shown_numbers import Row, Rows, bounds, count, line_label, plain
 from reports.words.table_specs import (
@@ -25,7 +24,7 @@ from reports.words.table_specs import (
     pivoted,
     table,
 )
-from reports.words.words import capitalised, counted, more_in_table, number
+from reports.words.words import capitalised, counted, more_in_table, node_label, number
 
 DRAWN = 20
 """Largest number of nodes in the picture."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from audit.explorer.guard import HEADERS
-from audit.explorer.views import media
+from audit.explorer.views import instances
 from fixtures.explored import Visitor, entered
 from fixtures.shown_media import HOSTILE, PNG, SCORES, TOKENS, write_notes
 from reports.words.words import printable
@@ -163,8 +163,8 @@ def test_what_an_address_asks_for_and_is_not_there_is_the_first(reader: Visitor)
 def test_long_texts_are_cut_and_it_is_said(
     reader: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(media, "LONGEST", 5)
-    monkeypatch.setattr(media, "MOST", 2)
+    monkeypatch.setattr(instances, "LONGEST", 5)
+    monkeypatch.setattr(instances, "MOST", 2)
     text = page_of(reader, "both")
 
     assert passage(text, "Text of") == "Heart"

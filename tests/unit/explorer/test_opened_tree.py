@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.explorer.opened_tree import MOST_BELOW, MOST_LINES, Twig, open_ways, stated, tree
 from audit.explorer.run.vocabulary import Row
+from audit.explorer.views.hierarchy import MOST_BELOW, MOST_LINES, Twig, open_ways, stated, tree
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.strategies import hierarchies
 

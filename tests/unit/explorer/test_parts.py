@@ -19,8 +19,8 @@ import pytest
 from audit.concepts.analysis import SHARED as OF_CONCEPTS
 from audit.entailment.analysis import SHARED as OF_TUPLES
 from audit.explanations.analysis import SHARED as OF_EXPLANATIONS
+from audit.explorer.application import write_plain_files
 from audit.explorer.links import node_address
-from audit.explorer.plain_files import write_plain_files
 from audit.explorer.run.opened_run import open_run, open_shared
 from audit.explorer.site import Site
 from fixtures.explored import Visitor, entered

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from audit.base.errors import OutputError
-from audit.explorer.plain_files import write_plain_files
+from audit.explorer.application import write_plain_files
 from audit.explorer.run.opened_run import OpenedRun, open_run, open_shared
 from audit.results.shared_nodes import shared_titles
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fixtures.examples import examples
 from reports.chapters.report import Report, build
-from reports.pdf import columns
+from reports.pdf import budget
 from reports.pdf.budget import BUDGETS, PAGES, Budget, budgets, pages, printed
 from reports.words.parts import Column, Named, Table
 from tests.unit.reports.huge import huge_view
@@ -78,8 +78,8 @@ words = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), 
 def test_columns_share_the_width_of_the_page(rows: list[tuple[str, ...]]) -> None:
     headings = [f"h{place}" for place in range(len(rows[0]) if rows else 3)]
     table = Table("t", "c", tuple(map(Column, headings)), tuple(rows))
-    shares = columns.widths(table)
+    shares = budget.widths(table)
     assert len(shares) == len(headings)
     assert sum(shares) == pytest.approx(1)
     assert min(shares) > 0
-    assert len(columns.lines(table)) == len(rows)
+    assert len(budget.line_counts(table)) == len(rows)

@@ -8,11 +8,8 @@ from typing import Any
 import pytest
 
 from fixtures import results
-from reports.chapters.model.behaviours import behaviours
-from reports.chapters.model.exchanges import exchanges
-from reports.chapters.model.model import Model, beside_figure, decided, model
-from reports.chapters.report import build
-from reports.chapters.sections import sections
+from reports.chapters.model import Model, behaviours, beside_figure, decided, exchanges, model
+from reports.chapters.report import build, sections
 from reports.html import html_text
 from reports.words.parts import Codes
 from tests.unit.reports.document import Document, joined

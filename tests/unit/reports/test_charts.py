@@ -9,12 +9,12 @@ import altair as alt
 import pytest
 
 from fixtures import results
-from reports.chapters.model import behaviours, metric_figures, model
+from reports.chapters import model, model_metrics
 from reports.chapters.report import build
 from reports.charts import figures
 from reports.words.parts import Drawing
 
-DRAWING = (model, behaviours, figures, metric_figures)
+DRAWING = (model, figures, model_metrics)
 
 
 @pytest.fixture(scope="module")

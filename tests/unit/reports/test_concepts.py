@@ -23,10 +23,8 @@ from reports.chapters.concepts.concepts import Concepts, concepts
 from reports.chapters.concepts.controls import NUMBERS, mean
 from reports.chapters.concepts.nodes import nodes, ordered
 from reports.chapters.concepts.tests import matrix
-from reports.chapters.report import Report, build
-from reports.chapters.sections import sections
-from reports.charts.concept_charts import STEP, accuracies_spec
-from reports.charts.curves import CURVES, steps_spec
+from reports.chapters.report import Report, build, sections
+from reports.charts.curves import CURVES, STEP, accuracies_spec, steps_spec
 from reports.charts.svg import draw
 from reports.html import html_text
 from reports.words.parts import Badge, Judged, Node

@@ -26,8 +26,7 @@ from fixtures.examples import examples
 from reports.chapters.cards import evidence_lines
 from reports.chapters.entailment.entailment import Entailment, entailment
 from reports.chapters.entailment.graph import STEPS, graph
-from reports.chapters.report import Report, build
-from reports.chapters.sections import sections
+from reports.chapters.report import Report, build, sections
 from reports.charts.curves import CURVES, reliability_spec
 from reports.charts.evidence import plots
 from reports.html import html_text

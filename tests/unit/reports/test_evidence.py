@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from fixtures import results
 from reports.chapters.blocks import blocks
-from reports.charts import evidence, scales
+from reports.charts import evidence, parts
 from reports.charts.evidence import plots
-from reports.charts.scales import around_one, around_zero, from_zero
+from reports.charts.parts import around_one, around_zero, from_zero
 from reports.html import environment
 from reports.words.parts import Line, Plot
 
@@ -66,7 +66,7 @@ KINDS: dict[str, tuple[str, dict[str, Any], list[int]]] = {
 """Evidence of each form that the checks give, with the lines of each plot that it makes."""
 
 
-@pytest.mark.parametrize("module", [evidence, scales])
+@pytest.mark.parametrize("module", [evidence, parts])
 def test_examples_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 

@@ -14,8 +14,7 @@ from reports.chapters.explanations.agreement import agreement
 from reports.chapters.explanations.examples import MOST_TOKENS, examples
 from reports.chapters.explanations.explanations import Explanations, explanations
 from reports.chapters.explanations.nodes import ranked, where
-from reports.chapters.report import Report, build
-from reports.chapters.sections import sections
+from reports.chapters.report import Report, build, sections
 from reports.html import html_text
 from reports.words.parts import Node
 from tests.unit.reports.document import Document

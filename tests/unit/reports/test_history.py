@@ -20,9 +20,8 @@ from audit.runs.history import SharedRun, history_of
 from fixtures.results import hostile_result, judged_result, rich_result, sample_result
 from reports.charts.parts import WIDTH
 from reports.charts.small_multiples import Panel, Point, bars_spec, lines_spec
-from reports.history.figures import checks_figure
-from reports.history.history import history_html
-from reports.history.words import history_verdict
+from reports.history.history import checks_figure, history_html
+from reports.history.tables import history_verdict
 from tests.unit.reports.document import Document, joined
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)

@@ -21,8 +21,7 @@ from audit.results.result import AuditResult, to_json_bytes
 from fixtures import results
 from reports.chapters.report import build
 from reports.pdf.budget import PAGES, budgets
-from reports.pdf.paper import paper
-from reports.pdf.pdf import pdf_bytes
+from reports.pdf.pdf import paper, pdf_bytes
 from reports.words.words import printable
 from tests.unit.reports.conftest import EPOCH
 from tests.unit.reports.document import joined

@@ -19,8 +19,8 @@ import weasyprint
 import reports
 from fixtures import pdf_validator, results
 from fixtures.pdf_validator import FLAVOURS, Validator
-from reports.pdf.standards import conformance
-from reports.pdf.universal_access import make_accessible
+from reports.pdf.pdf import conformance
+from reports.pdf.worker import make_accessible
 from tests.unit.reports.document import joined
 
 pytestmark = pytest.mark.slow

@@ -22,7 +22,7 @@ from fixtures import (
 from fixtures.pdf_validator import FLAVOURS, Validator
 from reports.chapters.report import build
 from reports.pdf.budget import budgets
-from reports.pdf.paper import paper
+from reports.pdf.pdf import paper
 
 
 def elements(pdf: pikepdf.Pdf, *tags: str) -> list[pikepdf.Object]:

@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError, OutputError
-from audit.explorer.run import attribution_shelf
 from audit.explorer.run import media as media_files
 from audit.explorer.run.media import MediaFile, _entries
 from audit.explorer.run.opened_run import open_run
@@ -277,7 +276,7 @@ def test_rows_that_the_audit_leaves_out_are_not_shown(tmp_path: Path) -> None:
     rows = write_lines(tmp_path / "rows.jsonl", *({**sound, **fault} for fault in broken), sound)
     rows.write_text(rows.read_text("utf-8") + '{"id": 8, "tokens": ["a"], "scores": [NaN]}\n')
 
-    assert [*attribution_shelf._entries(rows)] == [
+    assert [*media_files._attributions(rows)] == [
         ("7", ["428.0", "model", "attribution", "2", ["a"], [1.0]]),
     ]
 
@@ -287,9 +286,8 @@ def test_attributions_are_read_alike_from_parquet(tmp_path: Path) -> None:
     lines = write_lines(tmp_path / "rows.jsonl", row)
     pl.DataFrame([row], strict=False).write_parquet(tmp_path / "rows.parquet")
 
-    assert [*attribution_shelf._entries(tmp_path / "rows.parquet")] == [
-        *attribution_shelf._entries(lines)
-    ]
+    read = media_files._attributions(tmp_path / "rows.parquet")
+    assert [*read] == [*media_files._attributions(lines)]
 
 
 @given(st.lists(st.tuples(st.sampled_from([*"abcx", None]), st.text() | st.integers())))
