@@ -45,7 +45,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         "release-2 --interface published",
         "release-2 --interface published --overwrite",
     ),
-    ("cases", cases, "release-2", "release-2 unknown_code:refused --sample 5"),
+    ("cases", cases, "release-2", "release-2 malformed_code:refused --sample 5"),
     (
         "preference",
         preference,

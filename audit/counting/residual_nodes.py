@@ -36,11 +36,13 @@ def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
     """The residual nodes by index. Only assignable nodes can be residual, not headings or ranges.
 
     A node's title, compared with the titles around it, decides. For ICD-9-CM the reviewed decisions
-    take precedence over titles, and the digits of a code without a title decide. The policy's own
-    lists take precedence over all of these.
+    take precedence over titles, and the digits of a code without a title decide, unless it stands
+    below a code that is complete without them. The policy's own lists take precedence over all of
+    these.
     """
     by_digits = hierarchy.coding is not None and hierarchy.coding.name.startswith("icd9")
     by_title, decided = _by_title(hierarchy), reviewed(hierarchy)
+    below_code = hierarchy.edges @ hierarchy.assignable.astype(np.int64)
     stated, overruled = set(policy.residual_nodes), set(policy.specific_nodes)
     found = {}
     for index in np.flatnonzero(hierarchy.assignable).tolist():
@@ -53,7 +55,7 @@ def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
             residual = _by_review(decided[index])
         elif hierarchy.titles[index]:
             residual = by_title.get(index)
-        elif by_digits:
+        elif by_digits and not below_code[index]:
             residual = _by_digits(node)
         if residual:
             found[index] = residual

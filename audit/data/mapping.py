@@ -81,8 +81,15 @@ def placed_labels(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Hierarchy
 
 
 def place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-    """The placement of a label as written, given how the hierarchy treats labels that it lacks."""
+    """The placement of a label as written, given how the hierarchy treats labels that it lacks.
+
+    A code that no edition of the classification has is refused as malformed, wherever its digits
+    would place it.
+    """
     found = hierarchy.place(label, table)
+    integrity = None if hierarchy.coding is None else hierarchy.coding.integrity
+    if integrity is not None and integrity.never_valid(found):
+        return Placement(reason="malformed_code")
     lacked = found.parent is not None or found.reason == "no_place"
     if lacked and hierarchy.unlisted == "refuse":
         return Placement(reason="unknown_code")

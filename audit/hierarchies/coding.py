@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+
+class Years(NamedTuple):
+    """The first and the last fiscal year of a code."""
+
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        """The years as a sentence has them.
+
+        >>> print(Years(1997, 2005), "and", Years(2017, 2017))
+        FY1997 to FY2005 and FY2017
+        """
+        first = f"FY{self.first}"
+        return first if self.first == self.last else f"{first} to FY{self.last}"
 
 
 @dataclass(frozen=True)
@@ -21,6 +37,8 @@ class Integrity:
         zero_tables: Code sets whose codes may start with 0.
         never_a_code: Whether a node is a heading that was not a code in any edition.
         editions: Edition of each code set that the classification lists completely.
+        years: Fiscal years of the codes that other editions had; None: no list tells, so that a
+            code that the hierarchy lacks may have been valid once.
         other_version: Whether a label has the shape of a code of another version only.
         never_first: Why a node, given with its title, must not be first; None if it may.
     """
@@ -31,8 +49,14 @@ class Integrity:
     zero_tables: tuple[str, ...] = ()
     never_a_code: Callable[[str], bool] | None = None
     editions: Mapping[str, str] = field(default_factory=dict)
+    years: Mapping[str, Years] | None = None
     other_version: Callable[[str], bool] | None = None
     never_first: Callable[[str, str], str | None] | None = None
+
+    def never_valid(self, placement: Placement) -> bool:
+        """Whether no edition has the code of a label that the hierarchy does not have."""
+        lacked = placement.reason == "unknown_code" or placement.parent is not None
+        return lacked and self.years is not None and placement.node not in self.years
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ EVIDENCE: dict[str, str] = {
     "classes": "classes of the predictions",
     "codes": "different codes",
     "labels": "different labels",
+    "never_valid": "in no edition",
     "pairs": "different pairs",
     "groups": "groups",
     "share": "share",
@@ -128,7 +129,7 @@ TONE: Mapping[str, str] = {
 REFUSED: Mapping[str, str] = {
     "unknown_code": "the code is not in the hierarchy",
     "retired_code": "the hierarchy has retired the code, with no single successor",
-    "malformed_code": "the text does not have the shape of a code",
+    "malformed_code": "the text has not the shape of a code, or is one of no edition",
     "missing_code": "the row has no code",
     "no_place": "the hierarchy has no place for the code",
     "other_version": "the code belongs to another version of the classification",

@@ -1,36 +1,50 @@
-"""malformed_code: labels that do not have the format of a code."""
+"""malformed_code: labels without the shape of a code, and codes that no edition has."""
 
 from __future__ import annotations
+
+import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
-from audit.checks.shared.labels_as_written import looked_at, refused_for
+from audit.checks.shared.labels_as_written import integrity_of, looked_at, refused_for
+from audit.disclosure import Quantity
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 _NAME = "malformed_code"
+_CURATOR = (
+    " Look for digits that are too many, exchanged, or of another classification. A code of your "
+    "own is kept if a dictionary given with --titles has it."
+)
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report labels refused for their format; not applicable without a code format."""
+    """Report labels refused for their format, and codes refused because no edition has them.
+
+    Not applicable without a code format.
+    """
     looked = looked_at(measured)
+    labels = refused_for(measured, _NAME)
+    never = _of_no_edition(measured, labels)
     return Outcome(
         denominator=looked.rows,
         denominator_unit=looked.unit,
         findings=finding_of_labels(
             measured,
-            refused_for(measured, _NAME),
+            labels,
             check=_NAME,
             key="refused",
             severity="error",
             statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
-            "{labels|is|are} not shaped "
-            "like a code; {rows|it was|they were} refused and {rows|counts|count} nowhere else.",
-            curator="Correct these labels; look for cut digits, joined codes and free text.",
+            f"{_what_they_are(measured, never, len(labels))}; "
+            "{rows|it was|they were} refused and {rows|counts|count} nowhere else.",
+            curator="Correct these labels; look for cut digits, joined codes and free text."
+            + (_CURATOR if never else ""),
             data_user="Leave these rows out, and say so.",
             of=looked.rows,
+            more={"never_valid": Quantity(never)} if never else {},
         ),
         not_applicable=first_unmet(
             (measured.hierarchy.coding, "this hierarchy has no rules for the shape of a label"),
@@ -39,9 +53,31 @@ def run(measured: Measurements) -> Outcome:
     )
 
 
+def _of_no_edition(measured: Measurements, labels: pl.DataFrame) -> int:
+    """Number of the refused labels that are shaped like a code, which no edition has."""
+    integrity = integrity_of(measured)
+    if integrity is None or integrity.years is None:
+        return 0
+    return sum(bool(integrity.readings(*row)) for row in labels.select("label", "table").rows())
+
+
+def _what_they_are(measured: Measurements, never: int, labels: int) -> str:
+    integrity = integrity_of(measured)
+    if not never or integrity is None or not integrity.years:
+        return "{labels|is|are} not shaped like a code"
+    first = min(years.first for years in integrity.years.values())
+    span = f"in no edition from FY{first} to {' or '.join({*integrity.editions.values()})}"
+    if never == labels:
+        return f"{{labels|is|are}} shaped like a code, but {span}"
+    return (
+        "{labels|is no code|are no codes}: {never_valid} {never_valid|is|are} shaped like one, but "
+        f"{span}, and the others are not shaped like a code"
+    )
+
+
 def cases(measured: Measurements, _: Finding) -> IntArray:
     """The instances with a malformed label."""
     return written_with(measured, refused_for(measured, _NAME))
 
 
-CHECK = Check(_NAME, "Does every label have the shape of a code?", run, cases=cases)
+CHECK = Check(_NAME, "Is every label a code of some edition, by its shape too?", run, cases=cases)

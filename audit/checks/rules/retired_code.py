@@ -33,8 +33,8 @@ _REPLACED = "replaced"
 def run(measured: Measurements) -> Outcome:
     """Report codes that were not valid on their day, by the code dates that the policy names.
 
-    For rows without a date, report codes below a known category that are missing from the complete
-    list of an edition. Report labels that the hierarchy itself has retired, with their successors.
+    For rows without a date, report codes that the edition does not have and others had, with their
+    years. Report labels that the hierarchy itself has retired, with their successors.
     """
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     listed = integrity is not None and bool(integrity.editions)
@@ -84,8 +84,8 @@ def _in_no_list(measured: Measurements) -> tuple[Finding, ...]:
         key="unlisted",
         severity="note",
         statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} codes that "
-        f"{{labels|is|are}} not assignable in {editions} and in none of its lists; "
-        "{labels|it|they} may have been valid when coded. {labels|It was|They were} "
+        f"{{labels|is|are}} not assignable in {editions} but {{labels|was|were}} in other "
+        "editions, and may have been valid when coded. {labels|It was|They were} "
         "kept below the category that {labels|its|their} digits "
         f"name.{not_dated_sentence(measured)}",
         curator="Look the codes up in the edition that was valid when they were assigned.",
@@ -96,8 +96,12 @@ def _in_no_list(measured: Measurements) -> tuple[Finding, ...]:
 
 
 def _lacked(measured: Measurements) -> pl.DataFrame:
-    """Codes that the complete list of a known edition lacks."""
-    return unexplained(measured).drop_nulls("edition")
+    """Codes that the complete list of a known edition lacks, with their years, ``valid``."""
+    integrity = integrity_of(measured)
+    years = {} if integrity is None else integrity.years or {}
+    valid = {code: str(one) for code, one in years.items()}
+    named = pl.col("label").replace_strict(valid, default=None, return_dtype=pl.String)
+    return unexplained(measured).drop_nulls("edition").with_columns(valid=named)
 
 
 def _replaced(measured: Measurements) -> tuple[Finding, ...]:

@@ -16,6 +16,7 @@ from audit.hierarchies.formats.format import BuiltInHierarchy
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd10 import DIAGNOSES, INTEGRITY, ICD10Coding
 from audit.hierarchies.icd.icd10cm_notes import Tabular, companions, exclusions, is_range
+from audit.hierarchies.icd.once_valid import once_valid
 
 ROOT = "ICD-10-CM"
 
@@ -45,7 +46,11 @@ def _load() -> Hierarchy:
         name="icd10cm",
         labelled_ancestors="fault",
         coding=ICD10Coding(
-            integrity=replace(INTEGRITY, editions={DIAGNOSES: f"release {release}"})
+            integrity=replace(
+                INTEGRITY,
+                editions={DIAGNOSES: f"release {release}"},
+                years=once_valid(DIAGNOSES),
+            )
         ),
         complete_tables=frozenset({DIAGNOSES}),
     )

@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from audit.hierarchies.coding import Integrity, Placement
+from audit.hierarchies.icd.once_valid import once_valid
 
 _ICD10_DIAGNOSIS = re.compile(r"[A-DF-UW-Z][0-9][0-9AB](?:\.?[0-9A-Z]{1,4})?")
 _ICD10_PROCEDURE = re.compile(r"(?=[0-9]*[A-Z])[0-9][0-9A-HJ-NP-Z]{6}")
@@ -165,7 +166,7 @@ class ICD9Coding:
         """Find the node of a label as written, or the reason why it has none."""
         if table in _OTHER_TABLES:
             return Placement(reason=_OTHER_TABLES[table])
-        code = _likeliest(readings(label, table), nodes)
+        code = _likeliest(readings(label, table), nodes, self.integrity.years or {})
         if code is None:
             return _by_id(label.strip(), nodes)
         if code in nodes:
@@ -181,14 +182,18 @@ class ICD9Coding:
 
 
 ICD9 = ICD9Coding(
-    integrity=replace(INTEGRITY, editions=dict.fromkeys(TABLES, "version 32 (FY2015)"))
+    integrity=replace(
+        INTEGRITY,
+        editions=dict.fromkeys(TABLES, "version 32 (FY2015)"),
+        years={code: years for table in TABLES for code, years in once_valid(table).items()},
+    )
 )
 """The rules that `audit.load_hierarchy("icd9cm")` uses."""
 
 
-def _likeliest(codes: tuple[str, ...], nodes: Container[str]) -> str | None:
-    """The first reading that is a node, else whose category is one, else the first."""
-    return max(codes, key=lambda c: (c in nodes, category(c) in nodes), default=None)
+def _likeliest(codes: tuple[str, ...], nodes: Container[str], once: Container[str]) -> str | None:
+    """The first reading that is a node, else was a code once, else whose category is a node."""
+    return max(codes, key=lambda c: (c in nodes, c in once, category(c) in nodes), default=None)
 
 
 def _by_id(label: str, nodes: Container[str]) -> Placement:

@@ -6,27 +6,12 @@ import csv
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+
+from audit.hierarchies.coding import Years
 
 DATA = Path(__file__).parent / "data" / "once_valid.csv"
 """Table ``table, first, last, codes``: dotted codes of a code set that were assignable from the
 first to the last of these fiscal years."""
-
-
-class Years(NamedTuple):
-    """The first and the last fiscal year of a code."""
-
-    first: int
-    last: int
-
-    def __str__(self) -> str:
-        """The years as a sentence has them.
-
-        >>> print(Years(1997, 2005), "and", Years(2017, 2017))
-        FY1997 to FY2005 and FY2017
-        """
-        first = f"FY{self.first}"
-        return first if self.first == self.last else f"{first} to FY{self.last}"
 
 
 @cache

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.checks.rules import lost_zero, not_specific, unknown_code, wrong_table
+from audit.checks.rules import lost_zero, malformed_code, not_specific, unknown_code, wrong_table
 from audit.checks.rules.retired_code import CHECK
 from audit.disclosure import shown
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9 import ICD9Coding
 from audit.hierarchies.reading import load_hierarchy
 from audit.measure.measure import measure
 from audit.policy.code_dates import Spell
@@ -27,13 +28,14 @@ def values(finding: Finding) -> dict[str, object]:
 
 
 def test_a_code_that_stands_in_no_list_of_the_edition_is_a_note() -> None:
-    found = CHECK.run(measured({"diagnoses": {"a": ["2509", "4019"], "b": ["25094", "25094"]}}))
+    found = CHECK.run(measured({"diagnoses": {"a": ["2509", "4019"], "b": ["71860", "71860"]}}))
     (finding,) = found.findings
 
     assert (finding.id, finding.severity) == ("retired_code:unlisted", "note")
     assert (found.denominator, found.denominator_unit) == (4, "rows")
     assert finding.evidence["rows"].value == 2
-    assert [part.nodes for part in finding.parts] == [("250.94",)]
+    assert [part.nodes for part in finding.parts] == [("718.60",)]
+    assert finding.parts[0].evidence["valid"].value == "FY1997 to FY2011"
     assert "version 32 (FY2015)" in finding.statement
     assert "may have been valid when coded" in finding.statement
 
@@ -51,13 +53,13 @@ def test_procedures_are_asked_of_the_edition_too() -> None:
 
 
 def test_no_label_is_told_by_two_checks() -> None:
-    """A lost zero, a code of the other table, and retired ones."""
+    """A lost zero, a code of the other table, retired ones and one that never was valid."""
     tables = {
-        "diagnoses": {"a": ["42", "0389", "3893", "25094", "000", "N/A", "4019", "4280"]},
+        "diagnoses": {"a": ["42", "0389", "3893", "71860", "000", "N/A", "4019", "4280"]},
         "procedures": {"a": ["3601", "3893", "0331"]},
     }
     asked = measured(tables)
-    checks = (unknown_code.CHECK, lost_zero.CHECK, wrong_table.CHECK, CHECK)
+    checks = (unknown_code.CHECK, malformed_code.CHECK, lost_zero.CHECK, wrong_table.CHECK, CHECK)
     told = {
         finding.id: {part.nodes[0] for part in finding.parts}
         for check in checks
@@ -65,10 +67,10 @@ def test_no_label_is_told_by_two_checks() -> None:
     }
 
     assert told == {
-        "unknown_code:refused": {"000"},
+        "malformed_code:refused": {"42", "N/A", "000", "3893"},
         "lost_zero:diagnoses": {"42"},
         "wrong_table:diagnoses": {"3893"},
-        "retired_code:unlisted": {"250.94", "36.01"},
+        "retired_code:unlisted": {"718.60", "36.01"},
     }
 
 
@@ -83,7 +85,7 @@ def test_it_does_not_apply_without_an_edition(toy_hierarchy: Hierarchy) -> None:
 
 
 def test_a_code_is_judged_on_its_day() -> None:
-    """585 was valid to September 2005, 585.6 from then to September 2015; 250.94 never was known.
+    """585 was valid to September 2005, 585.6 from then to September 2015; 718.60 has no dates.
 
     i1 to i3: 585.6 too early, in time, too late. i4, i5: 585 in time, and late with nothing left
     below. i6: 585 as a heading, which is told by another check. i7: no day. i8: no dates.
@@ -92,7 +94,7 @@ def test_a_code_is_judged_on_its_day() -> None:
         on_days(
             ("i1", "5856", "2004-03-01"), ("i2", "585.6", "2005-10-01"),
             ("i3", "5856", "2015-10-01"), ("i4", "585", "2005-09-30"), ("i5", "585", "2016-01-01"),
-            ("i6", "585", "2005-10-01"), ("i7", "5856", None), ("i8", "25094", "2004-03-01"),
+            ("i6", "585", "2005-10-01"), ("i7", "5856", None), ("i8", "71860", "2004-03-01"),
             spells=SPELLS,
         )
     )  # fmt: skip
@@ -115,15 +117,16 @@ def test_a_code_is_judged_on_its_day() -> None:
 
 
 def test_an_unlisted_code_that_was_valid_on_its_day_is_no_finding() -> None:
-    spells = (Spell("25094", None, date(2005, 9, 30)),)
-    measured = on_days(("i", "250.94", "2004-03-01"), spells=spells)
+    spells = (Spell("71860", None, date(2005, 9, 30)),)
+    measured = on_days(("i", "718.60", "2004-03-01"), spells=spells)
 
     assert CHECK.run(measured).status == "pass"
 
 
 def test_a_code_of_the_wrong_table_is_not_told_as_retired() -> None:
     spells = (Spell("389.3", None, date(2005, 9, 30)),)
-    dataset = in_tables(icd9cm(), {"diagnoses": {"a": ["3893"]}})
+    without_years = replace(icd9cm(), coding=ICD9Coding())
+    dataset = in_tables(without_years, {"diagnoses": {"a": ["3893"]}})
     days = dataset.instances.with_columns(day=pl.lit("2010-01-01"))
     dates = CodeDates(column="day", file="d.csv", spells=spells)
     measured = measure(replace(dataset, instances=days), Policy(code_dates=dates))

@@ -17,7 +17,7 @@ from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
 from audit.counting.kept import read_counts, write_counts
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd.icd9 import ICD9
+from audit.hierarchies.icd.icd9 import ICD9Coding
 from audit.policy.policy import Policy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import Rows, Spelled, record_counts
@@ -149,7 +149,7 @@ def icd9() -> Hierarchy:
         "V30.00 < V30.0",
         "V30.0 < V30",
         "038 250 401 428 E812 V30 < top",
-        coding=ICD9,
+        coding=ICD9Coding(),
     )
 
 

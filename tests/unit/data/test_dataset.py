@@ -83,13 +83,13 @@ def test_groups_are_counted_once(toy_hierarchy: Hierarchy) -> None:
 
 def test_a_code_below_a_known_category_grows_the_hierarchy() -> None:
     hierarchy = icd9cm()
-    dataset = labelled(hierarchy, {"a": ["40199"], "b": ["4019"]}, table="diagnoses")
+    dataset = labelled(hierarchy, {"a": ["71860"], "b": ["4019"]}, table="diagnoses")
 
-    assert "401.99" in dataset.hierarchy
-    assert "401.99" not in hierarchy
+    assert "718.60" in dataset.hierarchy
+    assert "718.60" not in hierarchy
     assert dataset.mappings.rows() == [
         ("4019", "diagnoses", "401.9", False, 1, 1),
-        ("40199", "diagnoses", "401.99", True, 1, 1),
+        ("71860", "diagnoses", "718.60", True, 1, 1),
     ]
     assert dataset.ledger.rows_mapped == 2
     assert dataset.hierarchy.assignable[dataset.hierarchy.index("401.9")]

@@ -17,7 +17,7 @@ from fixtures.toy import toy
 Row = tuple[str | None, str | None]
 
 WRITTEN = ("dog", "cow", "object", "unicorn", "elf", None)
-CODES = ("428.0", "4280", "401.9", "038.97", "nonsense", "999.99", "V30.00")
+CODES = ("428.0", "4280", "401.9", "718.60", "250.97", "nonsense", "999.99", "V30.00")
 rows = st.lists(st.tuples(st.sampled_from(["a", "b", "c", None]), st.sampled_from(WRITTEN)))
 
 

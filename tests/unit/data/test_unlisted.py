@@ -21,6 +21,7 @@ from audit.data.dataset import LabelDataset
 from audit.data.prediction_format import RawPredictions
 from audit.data.predictions import Predictions, map_predictions
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9 import ICD9Coding
 from audit.measure.measure import measure
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
@@ -132,7 +133,7 @@ def test_counts_place_labels_as_memory_does(file: Path, tmp_path: Path, unlisted
 
 
 def test_a_built_in_classification_refuses_when_asked() -> None:
-    rows = pl.DataFrame({"instance": ["a", "a"], "label": ["250.94", "250.93"]})
+    rows = pl.DataFrame({"instance": ["a", "a"], "label": ["718.60", "250.93"]})
     asked: list[Unlisted | None] = [None, "hang", "refuse"]
     refused = [
         LabelDataset.from_rows(rows, audit.load_hierarchy("icd9cm", unlisted=each)).ledger.refused
@@ -225,7 +226,8 @@ def test_hung_classes_are_told_with_their_nodes_and_instances(file: Path) -> Non
 def test_a_node_that_a_class_added_is_no_valid_code_of_labels(tmp_path: Path) -> None:
     """002.50 of a class alone must not become what 2.50 may stand for."""
     rows = pl.DataFrame({"instance": list("abcd"), "label": ["2.59", "401.9", "250.00", "V30.00"]})
-    dataset = LabelDataset.from_rows(rows, "icd9cm")
+    without_years = replace(audit.load_hierarchy("icd9cm"), coding=ICD9Coding())
+    dataset = LabelDataset.from_rows(rows, without_years)
     model = predicted(dataset, ("401.9", "002.59"), [[0.5, 0.5]] * 4)
     policy = policy_for("icd9cm")
     by_model, alone = measure(dataset, policy, model), measure(dataset, policy)
