@@ -14,6 +14,7 @@ from audit.cli.options import AsJson, Force, JUnitFile
 from audit.cli.output import print_json, print_report_place, print_shown, shown_progress
 from audit.cli.rendering import imprint_of_run, render_comparison
 from audit.cli.seal_verification import reading_runs
+from audit.runs.settings import SameHierarchy
 
 
 def compare(
@@ -21,6 +22,7 @@ def compare(
     new: Annotated[Path, Argument("Folder of the later run.", metavar="NEW")],
     out: Annotated[Path, Option("Folder of the comparison.")] = Path("audit-comparison"),
     overwrite: Annotated[bool, Option("Replace an earlier comparison.")] = False,
+    same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
     junit: JUnitFile = None,
     force: Force = False,
@@ -41,7 +43,8 @@ def compare(
         reading_runs([old, new], None, force) as forced,
     ):
         progress("comparing")
-        comparison = compare_runs(*(read_run(run, unsealed=True) for run in (old, new)))
+        runs = [read_run(run, unsealed=True) for run in (old, new)]
+        comparison = compare_runs(*runs, same_hierarchy=same_hierarchy)
         shared = comparison.shared()
         write_changes(comparison, shared, folder)
         progress("writing the report")

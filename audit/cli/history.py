@@ -14,6 +14,7 @@ from audit.base.settings import Argument, Option
 from audit.cli.options import AsJson, Force
 from audit.cli.output import print_json, print_report_place, shown_progress
 from audit.cli.rendering import render_history
+from audit.runs.settings import SameHierarchy
 
 
 def history(
@@ -23,6 +24,7 @@ def history(
         bool, Option("Keep the runs in the order in which they are named.")
     ] = False,
     overwrite: Annotated[bool, Option("Replace an earlier history.")] = False,
+    same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -47,7 +49,7 @@ def history(
         for run in found:
             for fault in run.faults:
                 typer.echo(f"Continued in spite of: {run.name}: {fault}", err=True)
-        history = history_of(found, as_named=as_named)
+        history = history_of(found, as_named=as_named, same_hierarchy=same_hierarchy)
         write_history_tables(history, folder)
         progress("writing the report")
         unrendered = render_history(history, folder / HTML)

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from audit.base import dag
 from audit.base.choices import Dangling, Unlisted
-from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse
+from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.limits import ANCESTORS
 from audit.base.node_names import title_and_code
@@ -302,8 +302,6 @@ class Hierarchy:
         below = np.asarray(self.below @ self.leaf.astype(np.int64))
         wide = 2 * below > self.leaf.sum()
         wide[self.root] = True
-        if self.nodes[self.root] == SYNTHETIC_ROOT:
-            wide[self.branches] = True
         return np.asarray(wide & ~self.leaf)
 
     @cached_property

@@ -66,6 +66,7 @@ def run_audit(
     sources: Sequence[Path] = (),
     added_to: str = "",
     reference: AuditResult | None = None,
+    same_hierarchy: bool = False,
     protected_with: Sequence[AuditResult] = (),
     today: date | None = None,
     device: str | None = None,
@@ -85,6 +86,7 @@ def run_audit(
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
         reference: An earlier run, read back: findings already in it are marked as known.
+        same_hierarchy: Whether the reference's hierarchy is the same, though few nodes are in both.
         protected_with: Earlier audits of the same data: no withheld count follows from both.
         today: The day that decides whether waivers have expired; None for `judging_date`.
         device: PyTorch device that counts pairs of scores, ``cpu`` or ``cuda``; None for NumPy.
@@ -102,7 +104,11 @@ def run_audit(
     """
     _require_kinds(policy, predictions)
     data = _placed(data, predictions, analyses)
-    policy, today = _policy_of(data.hierarchy, policy, reference, analyses), today or judging_date()
+    policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
+    titles = zip(data.hierarchy.nodes, data.hierarchy.titles, strict=True)
+    refuse_reference(
+        data.hierarchy.name, titles, policy, reference, same_hierarchy=same_hierarchy
+    )
     refuse_columns(policy, data, today)
     origin = _origin_of(data, predictions, sources, added_to)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
@@ -193,14 +199,12 @@ def _origin_of(
 def _policy_of(
     hierarchy: Hierarchy,
     policy: Policy | None,
-    reference: AuditResult | None,
     analyses: Sequence[Analysis[Any]],
 ) -> Policy:
     """The policy with what the hierarchy's own decides, if it can be applied."""
     policy = policy_for(hierarchy.name, policy)
     named = CHECK_NAMES | {check.name for one in analyses for check in one.checks}
     refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name, named)
-    refuse_reference(hierarchy.name, policy, reference)
     refuse_other_placing(policy, hierarchy)
     refuse_dropped_edges(policy, hierarchy)
     refuse_contradictions(policy, hierarchy)

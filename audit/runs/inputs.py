@@ -157,5 +157,6 @@ def judge_again(judging: Judging, found: AuditResult) -> AuditResult:
         today=judging.today,
         reference=read_run(judging.reference, unsealed=True) if judging.reference else None,
         checks=MEASURED,
+        same_hierarchy=judging.same_hierarchy,
     )
     return with_inputs(replace(result, inputs=kept), files.items())

@@ -152,6 +152,7 @@ def _audit_instances(
         analyses=analyses,
         seed=settings.seed,
         reference=beside.reference,
+        same_hierarchy=settings.same_hierarchy,
         protected_with=beside.protected_with,
         today=settings.today,
         device=settings.device,
@@ -203,7 +204,9 @@ def _audit_counts(
     hierarchy = _hierarchy(settings, policy)
     applied = policy_for(hierarchy.name, policy)
     refuse_unknown_checks(applied, CHECK_NAMES)
-    refuse_reference(hierarchy.name, applied, beside.reference)
+    titles = zip(hierarchy.nodes, hierarchy.titles, strict=True)
+    same = settings.same_hierarchy
+    refuse_reference(hierarchy.name, titles, applied, beside.reference, same_hierarchy=same)
     before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
     if before:
         _refuse_twice(source.files, before)
@@ -226,6 +229,7 @@ def _audit_counts(
         sources=source.files,
         added_to=before.sha256 if before else "",
         reference=beside.reference,
+        same_hierarchy=settings.same_hierarchy,
         protected_with=beside.protected_with,
         today=settings.today,
         progress=progress,

@@ -52,6 +52,9 @@ ReferenceRun: TypeAlias = Annotated[
     Path | None,
     Option("Earlier run; findings already in it are marked as known.", POLICY, metavar="RUN"),
 ]
+SameHierarchy: TypeAlias = Annotated[
+    bool, Option("Runs are of one classification, though they share few nodes.", POLICY)
+]
 MinCell: TypeAlias = Annotated[
     int | None,
     Option("Smallest count shown; by default 11 for records of persons, else 1.", POLICY, least=1),
@@ -186,6 +189,7 @@ class Settings(Stored):
     ] = ()
     policy: PolicyFile = None
     reference: ReferenceRun = None
+    same_hierarchy: SameHierarchy = False
     protected_with: Annotated[
         tuple[Path, ...],
         Option(
@@ -260,6 +264,7 @@ class Judging(Stored):
 
     policy: Annotated[Path, Option("Policy file (TOML).")]
     reference: ReferenceRun = None
+    same_hierarchy: SameHierarchy = False
     today: date = field(default_factory=judging_date)
 
 

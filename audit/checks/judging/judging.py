@@ -50,8 +50,9 @@ def rejudged(
     today: date,
     reference: AuditResult | None = None,
     checks: Sequence[Check] = CHECKS,
+    same_hierarchy: bool = False,
 ) -> AuditResult:
-    """Judge a run by another policy; parameters as in `judged`, and the
+    """Judge a run by another policy; parameters as in `judged`, `refuse_reference`, and the
     ``checks`` that a policy can set beside those that the run has.
 
     The policy may change severities, waivers, the ratchet, the number of findings shown, the
@@ -69,7 +70,8 @@ def rejudged(
     hierarchy = result.identity["hierarchy"]["name"]
     named = {check.name for check in checks} | {check.name for check in result.checks}
     refuse_unknown_names(policy, set(result.nodes["node"]), hierarchy, named)
-    refuse_reference(hierarchy, policy, reference)
+    nodes = result.nodes.select("node", "title").iter_rows()
+    refuse_reference(hierarchy, nodes, policy, reference, same_hierarchy=same_hierarchy)
     refused = list(needs_counting(result, counted, policy, checks))
     if refused:
         raise PolicyError(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from audit.base.errors import InputError, PolicyError, first_cases
 from audit.checks import ON_WAIVERS
+from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.policy.policy import Policy, refuse_unknown_nodes
 from audit.results.result import AuditResult
 
@@ -38,8 +39,22 @@ def refuse_unknown_checks(policy: Policy, checks: Collection[str]) -> None:
         )
 
 
-def refuse_reference(hierarchy: str, policy: Policy, reference: AuditResult | None) -> None:
+def refuse_reference(
+    name: str,
+    nodes: Iterable[tuple[str, str | None]],
+    policy: Policy,
+    reference: AuditResult | None,
+    *,
+    same_hierarchy: bool,
+) -> None:
     """Raise an error if the reference is required but missing, or of another hierarchy.
+
+    Args:
+        name: Name of the hierarchy, for the message.
+        nodes: Id and title of each of its nodes.
+        policy: The policy as applied.
+        reference: The reference; None without one.
+        same_hierarchy: Whether the user says that both hierarchies are one classification.
 
     Raises:
         PolicyError: If the policy says ``ratchet`` and there is no reference.
@@ -53,8 +68,7 @@ def refuse_reference(hierarchy: str, policy: Policy, reference: AuditResult | No
                 hint="name the earlier run with --reference",
             )
         return
-    theirs = reference.identity["hierarchy"]["name"]
-    if theirs != hierarchy:
-        raise InputError(
-            f"a reference run of the hierarchy {hierarchy} is required", found=f"one of {theirs}"
-        )
+    if not same_hierarchy:
+        theirs = reference.identity["hierarchy"]["name"]
+        shared = shared_nodes(nodes, reference.nodes.select("node", "title").iter_rows())
+        refuse_other(shared, (name, theirs), f"a reference run of the hierarchy {name} is required")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.cycles import CycleSearch, edge_ends, on_cycle, strong_components
-from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse, edge_matrix
+from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse, edge_matrix
 from audit.base.paths import leads_to, shortcuts
 from audit.base.plurals import counted
 from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows, dropped_sentence
@@ -74,9 +74,14 @@ def lone_children(hierarchy: Hierarchy) -> Iterator[LintFinding]:
             "Leave out one of the two, or add the siblings that are missing.",
             named(hierarchy, lone, child),
             "heading, child",
-            int((~hierarchy.leaf).sum()),
+            int((~hierarchy.leaf & _stated(hierarchy)).sum()),
             "nodes with children",
         )
+
+
+def _stated(hierarchy: Hierarchy) -> BoolArray:
+    """All nodes but the root above several tops, which no file states, shape (n,)."""
+    return np.array([node != SYNTHETIC_ROOT for node in hierarchy.nodes], np.bool_)
 
 
 def lone_pairs(hierarchy: Hierarchy) -> tuple[IntArray, IntArray]:
@@ -169,7 +174,7 @@ def _condensed(error: CyclicError, component: IntArray) -> Hierarchy:
 
 
 def same_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
-    """Nodes whose titles differ in case, spaces and punctuation at most.
+    """Nodes whose titles differ in case, spaces and punctuation at most; signs as in C++ are none.
 
     Where all but the uppermost are below that one, the title is repeated below; else it clashes. A
     heading and its single child are left to `lone_children`.
@@ -179,7 +184,7 @@ def same_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
     lone = pl.col("lone").any().over("title")
     clashing = _cases(hierarchy, groups.filter(~on_line).sort("node"))
     repeated = _cases(hierarchy, groups.filter(on_line & ~lone))
-    titled = sum(map(bool, hierarchy.titles))
+    titled = int((np.array(hierarchy.titles) != "")[_stated(hierarchy)].sum())
     if clashing:
         yield LintFinding(
             "title_clash",
@@ -211,7 +216,7 @@ def same_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
 def only_catch_alls(hierarchy: Hierarchy) -> Iterator[LintFinding]:
     """Titled headings whose children all are catch-alls and name nothing beyond the heading."""
     catch_alls = CatchAlls(hierarchy)
-    headings = np.flatnonzero(~hierarchy.leaf).tolist()
+    headings = np.flatnonzero(~hierarchy.leaf & _stated(hierarchy)).tolist()
     alone = [heading for heading in headings if catch_alls.alone_below(heading)]
     cases = tuple(
         (hierarchy.nodes[heading], *hierarchy.children(hierarchy.nodes[heading]))
@@ -243,12 +248,15 @@ def _groups(hierarchy: Hierarchy) -> pl.DataFrame:
     key = (
         titles.str.normalize("NFKC")
         .str.to_lowercase()
-        .str.replace_all(r"[\W_]+", " ")
+        .str.replace_all(r"(\w)[-–](\s|[,;:)\]]|$)", "${1}−$2")  # Rh- is not Rh
+        .str.replace_all(r"(^|[\s(<>=])[-–](\d)", "${1}−$2")  # nor is -5 the same as 5
+        .str.replace_all(r"[^\p{L}\p{M}\p{N}\p{Sm}\p{Sc}#%°‰]+", " ")
         .str.strip_chars()
     )
     groups = (
         pl.DataFrame({"title": key, "depth": hierarchy.depth})
         .with_row_index("node")
+        .filter(pl.Series(_stated(hierarchy)))
         .filter((pl.col("title") != "") & pl.col("title").is_duplicated())
         .sort("depth", "node")
         .with_columns(top=pl.col("node").first().over("title"))

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from audit.base.plurals import counted
+from audit.hierarchies.same import SharedNodes
 from audit.results.result import AuditResult
 
 CauseName: TypeAlias = Literal["data", "hierarchy", "normaliser", "tool", "policy"]
@@ -32,7 +33,7 @@ def same_data(old: AuditResult, new: AuditResult) -> bool:
 
 
 def causes(
-    old: AuditResult, new: AuditResult, edits: pl.DataFrame, restated: int
+    old: AuditResult, new: AuditResult, edits: pl.DataFrame, restated: int, shared: SharedNodes
 ) -> tuple[Cause, ...]:
     """All causes, changed or not.
 
@@ -41,10 +42,11 @@ def causes(
         new: The later run.
         edits: From `hierarchy_edits`.
         restated: Number of nodes that have other common nodes below them in NEW.
+        shared: How many nodes are in both, which makes the hierarchies one classification.
     """
     sentences = {
         "data": _data(old, new),
-        "hierarchy": _hierarchy(edits, restated),
+        "hierarchy": f"{_hierarchy(edits, restated)} {shared}.",
         "normaliser": _inseparable("The normaliser", "code"),
         "tool": _inseparable("The version of the tool", "code and every rule"),
         "policy": "Findings were judged by two policies, so that one can be new or gone without "

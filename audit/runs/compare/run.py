@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from audit.base.errors import InputError
+from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.results.result import AuditResult
 from audit.runs.compare.causes import causes, same_data
 from audit.runs.compare.edits import Release, hierarchy_edits
@@ -14,12 +15,16 @@ from audit.runs.compare.result import Comparison
 from audit.runs.compare.roll_up import common_nodes
 
 
-def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
+def compare_runs(
+    old: AuditResult, new: AuditResult, *, same_hierarchy: bool = False
+) -> Comparison:
     """Compare two runs of one hierarchy.
 
     Args:
         old: The earlier run, from `audit.read_run` or `audit.run_audit`.
         new: The later run.
+        same_hierarchy: Whether both hierarchies are one classification, though few nodes are in
+            both.
 
     Returns:
         The comparison. Swapping the runs negates every difference. Intervals and p values of labels
@@ -31,7 +36,11 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
 
     Time grows with the number of pairs of both runs; only joint counts are held in memory.
     """
-    _refuse_incomparable(old, new)
+    _refuse_empty(old, new)
+    shared = shared_nodes(*(r.nodes.select("node", "title").iter_rows() for r in (old, new)))
+    if not same_hierarchy:
+        names = [str(run.identity["hierarchy"]["name"]) for run in (old, new)]
+        refuse_other(shared, (names[0], names[1]), "two runs of one hierarchy are required")
     before, after = Release(old), Release(new)
     common = common_nodes(before, after)
     edits = hierarchy_edits(before, after)
@@ -39,7 +48,7 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
     return Comparison(
         old=old,
         new=new,
-        causes=causes(old, new, edits, int((~common.as_it_is).sum())),
+        causes=causes(old, new, edits, int((~common.as_it_is).sum()), shared),
         edits=edits,
         node_changes=node_changes(before, after, common, same_data=same),
         pair_changes=pair_changes(before, after, common, same_data=same),
@@ -48,14 +57,7 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
     )
 
 
-def _refuse_incomparable(old: AuditResult, new: AuditResult) -> None:
-    names = [run.identity["hierarchy"]["name"] for run in (old, new)]
-    if names[0] != names[1]:
-        raise InputError(
-            "two runs of one hierarchy are required",
-            found=f"OLD is one of {names[0]!r}, NEW one of {names[1]!r}",
-            hint="counts of nodes can be compared only within one classification",
-        )
+def _refuse_empty(old: AuditResult, new: AuditResult) -> None:
     for which, run in (("OLD", old), ("NEW", new)):
         if not run.ledger["instances"]:
             raise InputError("a run with instances is required", found=f"none in {which}")

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-from audit.base.errors import InputError, first_cases
+from audit.base.errors import InputError
+from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.results.findings import SEVERITIES
 from audit.runs.folder import HISTORY_VERSION
 from audit.runs.history.finding_steps import counted_steps, ran, steps_of
@@ -23,13 +24,17 @@ _EDITS = ("hierarchy", "policy")
 _Row = dict[str, Any]
 
 
-def history_of(runs: Sequence[SharedRun], *, as_named: bool = False) -> _Row:
+def history_of(
+    runs: Sequence[SharedRun], *, as_named: bool = False, same_hierarchy: bool = False
+) -> _Row:
     """Make the history of two runs or more of one hierarchy.
 
     Args:
         runs: The runs.
         as_named: Whether they stay in this order; else they are put in the order of their times,
             runs of the same time in this order. They stay in it too where one has no time.
+        same_hierarchy: Whether their hierarchies are one classification, though few of the nodes
+            that they show are in all of them.
 
     Returns:
         Plain data: ``runs, steps, checks, metrics, findings``, each a list of rows, with runs
@@ -42,7 +47,8 @@ def history_of(runs: Sequence[SharedRun], *, as_named: bool = False) -> _Row:
     """
     _refuse_few(runs)
     _refuse_twice(runs)
-    _refuse_hierarchies(runs)
+    if not same_hierarchy:
+        _refuse_hierarchies(runs)
     by_time = not as_named and all(run.started is not None for run in runs)
     ordered = sorted(runs, key=lambda run: run.started or NONE) if by_time else list(runs)
     least = max(int(run.shared["policy"]["min_cell"]) for run in ordered)
@@ -84,13 +90,19 @@ def _refuse_twice(runs: Sequence[SharedRun]) -> None:
 
 
 def _refuse_hierarchies(runs: Sequence[SharedRun]) -> None:
-    names = list(dict.fromkeys(run.shared["identity"]["hierarchy"]["name"] for run in runs))
-    if len(names) > 1:
-        raise InputError(
-            "runs of one hierarchy are required",
-            found=f"hierarchies {first_cases(names)}",
-            hint="findings can be compared only within one classification",
-        )
+    for old, new in pairwise(runs):
+        ours, theirs = (run.shared["identity"]["hierarchy"] for run in (old, new))
+        if ours["sha256"] != theirs["sha256"]:
+            shared = shared_nodes(_shown(old), _shown(new))
+            names = str(ours["name"]), str(theirs["name"])
+            refuse_other(shared, names, "runs of one hierarchy are required")
+
+
+def _shown(run: SharedRun) -> Iterator[tuple[str, str | None]]:
+    """Id and title of the nodes in the figures of a run: all that is shared of its hierarchy."""
+    figures = run.shared["overview"]
+    for row in (*figures["tree"], *figures["branches"]):
+        yield row["node"], row["title"]
 
 
 def _title(runs: Sequence[SharedRun]) -> str:

@@ -96,7 +96,7 @@ def test_a_single_child_of_a_node_that_may_be_a_label_is_no_fault() -> None:
 
 
 def plain(title: str) -> str:
-    return " ".join(re.findall(r"[^\W_]+", title.lower()))
+    return " ".join(re.findall(r"(?:[^\W_]|[+<>=#%])+", title.lower()))
 
 
 @examples(25)
@@ -213,3 +213,30 @@ def test_in_a_list_of_icd_9_codes_titles_are_told_that_stand_in_two_chapters() -
     assert ("599.6", "599.60", "599.69") in findings["only_catch_alls"].cases
     assert ("657", "657.0") in findings["lone_child"].cases
     assert not {"redundant_edge", "cycle"} & set(findings)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("C", "C++"),
+        ("C++", "C#"),
+        ("age < 5", "age > 5"),
+        ("Rh+ donor", "Rh- donor"),
+        ("EZB-MYC+", "EZB-MYC-"),
+        ("below -5 °C", "below 5 °C"),
+        ("5 %", "5"),
+        ("≥ 3", "≤ 3"),
+    ],
+)
+def test_signs_that_carry_meaning_tell_titles_apart(one: str, other: str) -> None:
+    titles = {"dog": one, "saw": other, "pet": "Pets"}
+
+    assert told(tree(*SOUND, titles=titles)) == {}
+    assert list(told(tree(*SOUND, titles={**titles, "saw": f"{one.upper()},"}))) == ["title_clash"]
+
+
+def test_the_root_above_several_tops_is_not_judged() -> None:
+    titles = {"pet": "Root", "tool": "Other"}
+
+    assert told(tree(*SOUND[:2], titles=titles)) == {}
+    assert told(tree("dog cat < pet", titles={"dog": "Other", "cat": "Unspecified"})) == {}

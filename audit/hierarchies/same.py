@@ -1,0 +1,73 @@
+"""Whether two hierarchies are one classification: by the nodes that they share, not by names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from audit.base.dag import SYNTHETIC_ROOT
+from audit.base.errors import InputError
+
+_ENOUGH = 0.5
+"""Share of the nodes of the smaller hierarchy from which on both are one classification."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedNodes:
+    """How many nodes two hierarchies share.
+
+    Args:
+        shared: Number of ids that both have; one with another title in each is not shared.
+        of: Number of nodes of the smaller hierarchy.
+    """
+
+    shared: int
+    of: int
+
+    @property
+    def same(self) -> bool:
+        """Whether that is enough for them to be one classification."""
+        return self.shared >= _ENOUGH * self.of
+
+    def __str__(self) -> str:
+        return f"{self.shared:,} of the {self.of:,} nodes of the smaller hierarchy are in both"
+
+
+def shared_nodes(
+    one: Iterable[tuple[str, str | None]], other: Iterable[tuple[str, str | None]]
+) -> SharedNodes:
+    """How many nodes two hierarchies share.
+
+    Args:
+        one: Id and title of each node, the title empty or null where there is none.
+        other: The same of the other hierarchy.
+    """
+    titles, others = _titles(one), _titles(other)
+    common = titles.keys() & others.keys()
+    differ = sum(bool(titles[n] and others[n] and titles[n] != others[n]) for n in common)
+    return SharedNodes(len(common) - differ, min(len(titles), len(others)))
+
+
+def refuse_other(shared: SharedNodes, names: tuple[str, str], required: str) -> None:
+    """Raise InputError unless two hierarchies are one classification.
+
+    Args:
+        shared: What they share.
+        names: The name of each.
+        required: What is required, as a sentence.
+    """
+    if not shared.same:
+        raise InputError(
+            required,
+            found=f"{names[0]!r} and {names[1]!r}: {shared}",
+            hint="counts can be compared only within one classification; --same-hierarchy says "
+            "that they are one",
+        )
+
+
+def _titles(nodes: Iterable[tuple[str, str | None]]) -> Mapping[str, str]:
+    return {
+        node: " ".join((title or "").casefold().split())
+        for node, title in nodes
+        if node != SYNTHETIC_ROOT
+    }
