@@ -106,9 +106,7 @@ def run_audit(
     data = _placed(data, predictions, analyses)
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
     titles = zip(data.hierarchy.nodes, data.hierarchy.titles, strict=True)
-    refuse_reference(
-        data.hierarchy.name, titles, policy, reference, same_hierarchy=same_hierarchy
-    )
+    refuse_reference(data.hierarchy.name, titles, policy, reference, same_hierarchy=same_hierarchy)
     refuse_columns(policy, data, today)
     origin = _origin_of(data, predictions, sources, added_to)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)

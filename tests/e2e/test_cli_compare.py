@@ -100,15 +100,19 @@ def test_twice_gives_the_same_bytes(runs: tuple[Path, Path], tmp_path: Path) -> 
 
 
 def test_another_hierarchy_is_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:
-    hierarchy, labels = tmp_path / "others.csv", tmp_path / "labels.csv"
-    hierarchy.write_text("child,parent\n" + "\n".join(EDGES) + "\n")
-    labels.write_text("instance,label\na,dog\n")
-    audit("run", labels, "--hierarchy", hierarchy, "--out", tmp_path / "run", "--no-pdf")
+    hierarchy, labels = tmp_path / "things.csv", tmp_path / "labels.csv"
+    hierarchy.write_text("child,parent\noak,plant\nelm,plant\n")
+    labels.write_text("instance,label\na,oak\n")
+    new = ("run", labels, "--hierarchy", hierarchy, "--out", tmp_path / "run", "--no-pdf")
+    assert audit(*new).exit_code == 0
+    compared = ("compare", runs[0], tmp_path / "run", "--out", tmp_path / "out")
 
-    assert "one hierarchy" in refused(
-        audit("compare", runs[0], tmp_path / "run", "--out", tmp_path / "out")
-    )
+    assert "one hierarchy" in refused(audit(*compared))
     assert not (tmp_path / "out").exists()
+    assert audit(*compared, "--same-hierarchy").exit_code == 0
+    again = (*new, "--overwrite", "--reference", runs[0])
+    assert "0 of the 3 nodes" in refused(audit(*again))
+    assert audit(*again, "--same-hierarchy").exit_code == 0
 
 
 def test_an_edited_hierarchy_of_the_same_name_is_told(

@@ -26,9 +26,14 @@ def audit(*arguments: object) -> Result:
 
 
 def audited(
-    folder: Path, name: str, labels: list[str], hierarchy: str = "things.csv", title: str = ""
+    folder: Path,
+    name: str,
+    labels: list[str],
+    hierarchy: str = "things.csv",
+    title: str = "",
+    edges: str = EDGES,
 ) -> Path:
-    (folder / hierarchy).write_text(EDGES)
+    (folder / hierarchy).write_text(edges)
     lines = [f"i{place},{label}" for place, label in enumerate(labels)]
     (folder / f"{name}.csv").write_text("instance,label\n" + "\n".join(lines) + "\n")
     run = folder / name
@@ -112,7 +117,7 @@ def test_broken_input_is_refused_and_nothing_is_left(
     runs: tuple[Path, ...], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    other = audited(tmp_path, "other", ["dog"], hierarchy="tree.csv")
+    other = audited(tmp_path, "other", ["oak"], edges="child,parent\noak,plant\nelm,plant\n")
     copy = Path(shutil.copytree(runs[0], tmp_path / "copy"))
     tampered = Path(shutil.copytree(runs[1], tmp_path / "tampered"))
     (tampered / "result.json").write_bytes((runs[0] / "result.json").read_bytes())

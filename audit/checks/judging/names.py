@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from audit.base.errors import InputError, PolicyError, first_cases
+from audit.base.errors import PolicyError, first_cases
 from audit.checks import ON_WAIVERS
 from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.policy.policy import Policy, refuse_unknown_nodes

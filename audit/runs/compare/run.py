@@ -15,9 +15,7 @@ from audit.runs.compare.result import Comparison
 from audit.runs.compare.roll_up import common_nodes
 
 
-def compare_runs(
-    old: AuditResult, new: AuditResult, *, same_hierarchy: bool = False
-) -> Comparison:
+def compare_runs(old: AuditResult, new: AuditResult, *, same_hierarchy: bool = False) -> Comparison:
     """Compare two runs of one hierarchy.
 
     Args:

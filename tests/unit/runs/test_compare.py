@@ -199,9 +199,21 @@ def test_another_normaliser_or_tool_is_told_and_that_it_cannot_be_separated(
 
 
 def test_runs_of_two_hierarchies_are_refused(old: AuditResult) -> None:
-    other = audited(drawn(50, 1, {}), tree(*BODY, name="another"))
-    with pytest.raises(InputError, match="one hierarchy"):
-        compare_runs(old, other)
+    """By their nodes: what their files are called decides nothing."""
+    renamed = audited(drawn(50, 1, {}), tree(*BODY, name="another"))
+    others = run_audit(labelled(tree("oak elm < plant"), {"i": ["oak"]}))
+    numbered = tree("1 2 < 3", titles={"1": "oak", "2": "elm"})
+    alike = tree("1 2 < 3", titles={"1": "dog", "2": "cat"})
+
+    (cause,) = (c for c in compare_runs(old, renamed).causes if c.name == "hierarchy")
+    assert not cause.changed
+    with pytest.raises(
+        InputError, match=r"one hierarchy.*\n.*0 of the 3 nodes.*\n.*--same-hierarchy"
+    ):
+        compare_runs(old, others)
+    assert compare_runs(old, others, same_hierarchy=True)
+    with pytest.raises(InputError, match="1 of the 3 nodes"):
+        compare_runs(*(run_audit(labelled(one, {"i": ["1"]})) for one in (numbered, alike)))
 
 
 def test_a_run_without_instances_is_refused(old: AuditResult) -> None:

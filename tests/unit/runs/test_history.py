@@ -167,14 +167,17 @@ def test_a_run_without_time_leaves_all_as_named() -> None:
 def test_too_few_the_same_and_other_hierarchies_are_refused() -> None:
     run = shared_run("a", sample_result())
     identity = run.shared["identity"]
-    other = {**identity, "hierarchy": {**identity["hierarchy"], "name": "go"}}
+    other = {**identity, "hierarchy": {**identity["hierarchy"], "sha256": "0" * 64}}
+    figures = {**run.shared["overview"], "tree": [{"node": "GO:1", "title": None}], "branches": []}
+    go = SharedRun("b", DAY, {**run.shared, "identity": other, "overview": figures}, "b")
 
     with pytest.raises(InputError, match="two runs or more"):
         history_of([run])
     with pytest.raises(InputError, match="'b' is the same run as 'a'"):
         history_of([run, replace(run, name="b")])
     with pytest.raises(InputError, match="one hierarchy"):
-        history_of([run, SharedRun("b", DAY, {**run.shared, "identity": other}, "b")])
+        history_of([run, go])
+    assert history_of([run, replace(go, shared={**run.shared, "identity": other})])
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from fixtures.sealed_files import write_manifest
 
 OLD = tree("animal tool < root", "dog cow cat < animal", "saw < tool")
 NEW = tree("animal tool < root", "dog cow < animal", "saw cat fork < tool")
-OTHER = tree("dog cow < root", name="other")
+OTHER = tree("oak elm < plant")
 
 
 def made(folder: Path, hierarchy: Hierarchy, *counts: tuple[int, str], day: int) -> Path:
@@ -142,7 +142,7 @@ def test_beside_a_shared_view_nothing_else_is_shown_of_other_runs(
 def test_runs_of_other_hierarchies_and_the_same_run_are_refused(
     old: Path, new: Path, tmp_path: Path
 ) -> None:
-    other = made(tmp_path / "other", OTHER, (30, "dog"), day=5)
+    other = made(tmp_path / "other", OTHER, (30, "oak"), day=5)
     shutil.copytree(new, tmp_path / "copy")
 
     with pytest.raises(InputError, match="runs of one hierarchy are required"):
