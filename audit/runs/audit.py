@@ -74,8 +74,7 @@ def run_audit(
 ) -> AuditResult:
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
 
-    For data that were only counted, numbers and findings are those of the dataset without groups,
-    as far as counts allow; a check that needs individual instances is not applicable.
+    Data that were only counted give the same without groups, but for checks of single instances.
 
     Args:
         data: Labels mapped to a hierarchy, or their counts from a `count_pairs`.
@@ -99,14 +98,12 @@ def run_audit(
         PolicyError: If the policy names something that the hierarchy or the data lack, contradicts
             itself, asks for a ratchet without a reference, or uses future dates as true days.
         InputError: If the reference is of another hierarchy, a run to protect with of other data,
-            ``policy`` or ``predictions`` of another type, a day or an age cannot be parsed, the
-            device is not available, or an analysis is given counts, or a name that others have.
+            an argument of another type, the device not available, or an analysis is given counts.
     """
     _require_kinds(policy, predictions)
     data = _placed(data, predictions, analyses)
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
-    titles = zip(data.hierarchy.nodes, data.hierarchy.titles, strict=True)
-    refuse_reference(data.hierarchy.name, titles, policy, reference, same_hierarchy=same_hierarchy)
+    refuse_reference(data.hierarchy, policy, reference, same_hierarchy=same_hierarchy)
     refuse_columns(policy, data, today)
     origin = _origin_of(data, predictions, sources, added_to)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)

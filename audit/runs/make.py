@@ -204,9 +204,8 @@ def _audit_counts(
     hierarchy = _hierarchy(settings, policy)
     applied = policy_for(hierarchy.name, policy)
     refuse_unknown_checks(applied, CHECK_NAMES)
-    nodes = zip(hierarchy.nodes, hierarchy.titles, strict=True)
     same = settings.same_hierarchy
-    refuse_reference(hierarchy.name, nodes, applied, beside.reference, same_hierarchy=same)
+    refuse_reference(hierarchy, applied, beside.reference, same_hierarchy=same)
     before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
     if before:
         _refuse_twice(source.files, before)

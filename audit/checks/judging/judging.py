@@ -70,8 +70,7 @@ def rejudged(
     hierarchy = result.identity["hierarchy"]["name"]
     named = {check.name for check in checks} | {check.name for check in result.checks}
     refuse_unknown_names(policy, set(result.nodes["node"]), hierarchy, named)
-    nodes = result.nodes.select("node", "title").iter_rows()
-    refuse_reference(hierarchy, nodes, policy, reference, same_hierarchy=same_hierarchy)
+    refuse_reference(result, policy, reference, same_hierarchy=same_hierarchy)
     refused = list(needs_counting(result, counted, policy, checks))
     if refused:
         raise PolicyError(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from audit.base.errors import PolicyError, first_cases
 from audit.checks import ON_WAIVERS
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.policy.policy import Policy, refuse_unknown_nodes
 from audit.results.result import AuditResult
@@ -40,8 +41,7 @@ def refuse_unknown_checks(policy: Policy, checks: Collection[str]) -> None:
 
 
 def refuse_reference(
-    name: str,
-    nodes: Iterable[tuple[str, str | None]],
+    audited: Hierarchy | AuditResult,
     policy: Policy,
     reference: AuditResult | None,
     *,
@@ -50,8 +50,7 @@ def refuse_reference(
     """Raise an error if the reference is required but missing, or of another hierarchy.
 
     Args:
-        name: Name of the hierarchy, for the message.
-        nodes: Id and title of each of its nodes.
+        audited: The hierarchy of the run, or the run.
         policy: The policy as applied.
         reference: The reference; None without one.
         same_hierarchy: Whether the user says that both hierarchies are one classification.
@@ -69,6 +68,13 @@ def refuse_reference(
             )
         return
     if not same_hierarchy:
-        theirs = reference.identity["hierarchy"]["name"]
-        shared = shared_nodes(nodes, reference.nodes.select("node", "title").iter_rows())
-        refuse_other(shared, (name, theirs), f"a reference run of the hierarchy {name} is required")
+        (ours, nodes), (theirs, others) = _named(audited), _named(reference)
+        required = f"a reference run of the hierarchy {ours} is required"
+        refuse_other(shared_nodes(nodes, others), (ours, theirs), required)
+
+
+def _named(audited: Hierarchy | AuditResult) -> tuple[str, Iterable[tuple[str, str | None]]]:
+    """Name of a hierarchy, with id and title of each node."""
+    if isinstance(audited, Hierarchy):
+        return audited.name, zip(audited.nodes, audited.titles, strict=True)
+    return audited.identity["hierarchy"]["name"], audited.nodes.select("node", "title").iter_rows()
