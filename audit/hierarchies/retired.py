@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from audit.hierarchies.coding import Placement
@@ -34,10 +33,10 @@ class RetiredIds:
     """Maps ids that a hierarchy has retired to the nodes that took their place.
 
     Args:
-        main: The node of each alternative id, which two mergers do not both claim, and the only
-            replacement of each obsolete id: labels so written are placed there.
+        main: The node of each alternative or obsolete id whose replacements all lead to it: labels
+            so written are placed there.
         considered: Of every other retired id the nodes that may be meant, which people must
-            decide: labels so written are refused.
+            decide: labels so written are refused. Retired ids, where these lead in a circle.
     """
 
     main: Mapping[str, str]
@@ -62,28 +61,53 @@ class RetiredIds:
 def retired_ids(
     nodes: Collection[str],
     obsolete: Iterable[Obsolete],
-    alternatives: Collection[tuple[str, str]] = (),
+    alternatives: Iterable[tuple[str, str]] = (),
 ) -> RetiredIds | None:
     """The rules for labels that are retired ids; None if there are no such ids.
 
+    A successor that is retired itself is followed to what took its place. A retired id from which
+    this leads to no node, as in a circle, has its retired successors.
+
     Args:
-        nodes: Ids of all nodes; a successor that is none of them is left out.
+        nodes: Ids of all nodes; a successor that is neither one of them nor retired is left out.
         obsolete: The obsolete ids.
-        alternatives: ``old, node``: ids that were merged into nodes; an id that is a node itself is
-            left out.
+        alternatives: ``old, id``: ids that were merged into nodes or obsolete ids; an id that is a
+            node itself is left out.
     """
-    alternatives = [(old, node) for old, node in alternatives if old not in nodes]
-    times = Counter(old for old, _ in alternatives)
-    main = {old: node for old, node in alternatives if times[old] == 1}
-    considered: dict[str, tuple[str, ...]] = {}
-    for old, node in alternatives:
-        if times[old] > 1:
-            considered[old] = (*considered.get(old, ()), node)
+    replaced: dict[str, list[str]] = {}
+    considered: dict[str, list[str]] = {}
     for one in obsolete:
-        replaced = [other for other in dict.fromkeys(one.replaced_by) if other in nodes]
-        if len(replaced) == 1:
-            main[one.id] = replaced[0]
+        replaced.setdefault(one.id, []).extend(one.replaced_by)
+        considered[one.id] = [*replaced[one.id], *one.consider]
+    for old, new in alternatives:
+        if old not in nodes:
+            replaced.setdefault(old, []).append(new)
+    either = replaced | considered
+    main, several = dict[str, str](), dict[str, tuple[str, ...]]()
+    for old in replaced:
+        surely, dead_ends = _followed(old, replaced, nodes)
+        if len(surely) == 1 and not any(either[one] for one in dead_ends):
+            main[old] = surely[0]
         else:
-            others = [other for other in one.consider if other in nodes]
-            considered[one.id] = tuple(dict.fromkeys([*replaced, *others]))
-    return RetiredIds(main, considered) if main or considered else None
+            ends, _ = _followed(old, either, nodes)
+            retired = [other for other in either[old] if other in either and other != old]
+            several[old] = tuple(dict.fromkeys([*surely, *ends] or retired))
+    return RetiredIds(main, several) if main or several else None
+
+
+def _followed(
+    old: str, successors: Mapping[str, Sequence[str]], nodes: Container[str]
+) -> tuple[list[str], list[str]]:
+    """The nodes that the successors of an id lead to, and the retired ids that have none."""
+    passed, queue = {old}, [old]
+    ends, dead_ends = dict[str, None](), list[str]()
+    for one in queue:
+        if not successors[one] and one != old:
+            dead_ends.append(one)
+        for other in successors[one]:
+            if other in nodes:
+                ends[other] = None
+            elif other in successors and other not in passed:
+                passed.add(other)
+                queue.append(other)
+    return list(ends), dead_ends

@@ -134,7 +134,12 @@ def _retired_by_hierarchy(measured: Measurements) -> pl.DataFrame:
     successors, hierarchy = _successors(measured), measured.hierarchy
     labels = written(measured).filter(pl.col("label").is_in([*successors]))
     named_successors = [
-        " or ".join(hierarchy.describe(hierarchy.index(node)) for node in successors[label])
+        " or ".join(
+            hierarchy.describe(hierarchy.index(node))
+            if node in hierarchy
+            else f"{node}, retired too"
+            for node in successors[label]
+        )
         for label in labels["label"]
     ]
     named = pl.Series("may_stand_for", [one or None for one in named_successors], pl.String)

@@ -175,11 +175,11 @@ def _refuse_unused(path: Path, relations: tuple[str, ...], terms: Iterable[_Term
 
 
 def _retired(every: Sequence[_Term]) -> RetiredIds | None:
-    terms = [term for term in every if not term.obsolete]
     obsolete = (
         Obsolete(term.id, tuple(term.named("replaced_by")), tuple(term.named("consider")))
         for term in every
         if term.obsolete
     )
-    merged = [(other, term.id) for term in terms for other in term.named("alt_id")]
-    return retired_ids({term.id for term in terms}, obsolete, merged)
+    merged = [(other, term.id) for term in every for other in term.named("alt_id")]
+    nodes = {term.id for term in every if not term.obsolete}
+    return retired_ids(nodes, obsolete, merged)

@@ -58,7 +58,7 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
         if not node.deprecated:
             titles[node.id] = titles.get(node.id) or node.title
     gone = [node for node in nodes if node.deprecated and node.id not in titles]
-    merged = [(old, one.id) for one in nodes for old in one.alternative if one.id in titles]
+    merged = [(old, one.id) for one in nodes for old in one.alternative]
     passed = {node.id for node in gone}
     return hierarchy_of(
         path,
