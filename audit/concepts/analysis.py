@@ -127,6 +127,7 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
         node_of = dict(dataset.mappings.select("label", "node").iter_rows())
         placed = _with_nodes(self.representations, node_of)
         _refuse_other_instances(placed, dataset)
+        _refuse_other_predictions(placed, hierarchy)
         answers = _answers_of_run(measured, placed)
         concepts = measure_concepts(
             placed,
@@ -197,6 +198,21 @@ def _refuse_other_instances(placed: Representations, dataset: LabelDataset) -> N
             "representations and labels of the same instances are required, by their ids",
             found=f"no id in common: {first_cases(ids)}, and {first_cases(known)}",
             hint="without --labels, the labels of the representations are taken",
+        )
+
+
+def _refuse_other_predictions(placed: Representations, hierarchy: Hierarchy) -> None:
+    """Refuse predictions of which none is a label or a node, such as the numbers of classes."""
+    if placed.predictions is None:
+        return
+    predicted = placed.predictions.drop_nulls().unique(maintain_order=True)
+    labels = placed.instances["labels"].explode().drop_nulls().unique(maintain_order=True)
+    if not predicted.is_in({*labels, *hierarchy.nodes}).any():
+        raise InputError(
+            "predictions among the labels of the instances, or the nodes above, are required",
+            found=f"the predictions {first_cases(predicted)} beside the labels"
+            f" {first_cases(labels)}",
+            hint="write the labels of the classes in place of their numbers or other names",
         )
 
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.progress import Progress
+from audit.base.readings import Reading
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
@@ -39,7 +40,7 @@ from audit.entailment.generation.generations import read_generations
 from audit.entailment.generation.ratings import read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
 from audit.entailment.prompting.answers import answer_texts, read_answers
-from audit.entailment.reading.answer_columns import refuse_foreign
+from audit.entailment.reading.answer_columns import by_number, refuse_foreign
 from audit.entailment.reading.columns import ELEMENTS
 from audit.entailment.reading.reading import read_entailment
 from audit.entailment.settings import Entailing
@@ -167,6 +168,7 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
     dataset: EntailmentDataset
     beside: Beside
     settings: Entailing
+    readings: tuple[Reading, ...] = ()
 
     @classmethod
     def read(cls, settings: Entailing, progress: Progress) -> Self:
@@ -182,7 +184,11 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
             raise InputError("--ratings goes with --generations", found="no generated concepts")
         progress("reading tuples")
         dataset = read_entailment(settings.files, settings.kind, settings.columns)
-        predictions = _predictions(settings)
+        if settings.numbered_from is not None and not dataset.numbered:
+            raise InputError(
+                "--numbered-from goes with tuples without ids", found="tuples with ids"
+            )
+        predictions, readings = _predictions(settings, dataset)
         generations = read_generations(settings.generations) if settings.generations else None
         ids = dataset.tuples["id"]
         refuse_foreign(predictions.frame, ids, predictions.sources)
@@ -196,7 +202,7 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
             wordnet=None if settings.wordnet is None else read_wordnet(settings.wordnet),
             meteor=settings.wordnet if settings.meteor else None,
         )
-        return cls(dataset, beside, settings)
+        return cls(dataset, beside, settings, readings)
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
         """The tuples as instances, each with its relation as label; refused ones are bad rows."""
@@ -244,14 +250,19 @@ def _positives(settings: Entailing) -> EntailmentDataset | None:
     return read_entailment(settings.positives, settings.kind, columns, labelled=False)
 
 
-def _predictions(settings: Entailing) -> Records:
+def _predictions(
+    settings: Entailing, dataset: EntailmentDataset
+) -> tuple[Records, tuple[Reading, ...]]:
     """Predicted validity, and answers to prompts."""
-    read = []
+    read, readings = [], tuple[Reading, ...]()
     if settings.predictions:
-        read.append(read_validity_predictions(settings.predictions))
+        in_order = dataset.rows_read if dataset.numbered else None
+        given = read_validity_predictions(settings.predictions, in_order=in_order)
+        given, readings = by_number(given, dataset, settings.numbered_from)
+        read.append(given)
     if settings.answers:
         read.append(read_answers(settings.answers))
-    return together(read)
+    return together(read), readings
 
 
 def write_corrected_files(

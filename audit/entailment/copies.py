@@ -110,10 +110,10 @@ class Copy:
 def copy_of(path: Path, kind: Kind, columns: Mapping[str, str]) -> Copy:
     """The records of a file as they are stored; it is read as `read_entailment` reads it."""
     source = File(path)
-    table = records_in(source, kind)
+    table = records_in(source, kind, columns)
     roles = roles_among(table.columns, kind, columns, source).named
     lines = tuple(line for _, line in source.lines()) if is_json(source) else None
-    return Copy(source, table, lines, roles, has_header(source, kind))
+    return Copy(source, table, lines, roles, has_header(source, kind, columns))
 
 
 @contextmanager

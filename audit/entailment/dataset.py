@@ -56,6 +56,7 @@ class EntailmentDataset:
         rows_read: Number of records read; each was kept or refused.
         refused: Number of records refused, by reason.
         sources: The files.
+        numbered: Whether ids are the numbers of records, since the files have none.
     """
 
     tuples: pl.DataFrame
@@ -63,3 +64,4 @@ class EntailmentDataset:
     rows_read: int
     refused: Mapping[str, int]
     sources: tuple[Path, ...]
+    numbered: bool = False

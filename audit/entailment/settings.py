@@ -68,4 +68,7 @@ class Entailing(Stored):
         tuple[Path, ...], Option("Concepts that a model generated; may be repeated.", MODEL)
     ] = ()
     ratings: Annotated[Path | None, Option("People's ratings of generated concepts.", MODEL)] = None
+    numbered_from: Annotated[
+        int | None, Option("Number of the first tuple, if none has an id.", MODEL, least=0, most=1)
+    ] = None
     meteor: Annotated[bool, Option("Also measure METEOR; needs nltk and --wordnet.", MODEL)] = False

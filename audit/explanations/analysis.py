@@ -10,6 +10,7 @@ import polars as pl
 
 from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress
+from audit.base.readings import Reading
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
@@ -114,6 +115,7 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
     faithful: pl.DataFrame | None
     random: Attributions | None
     settings: Explaining
+    readings: tuple[Reading, ...] = ()
 
     @classmethod
     def read(cls, settings: Explaining, progress: Progress) -> Self:
@@ -123,15 +125,20 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
             settings.attributions,
             settings.evidence,
             word_pieces=settings.word_pieces,
+            special=settings.special_tokens,
             stop_words=settings.stop_words,
         )
         faithful = random = None
         if settings.faithfulness is not None:
             faithful = read_faithfulness(settings.faithfulness, attributions)
         if settings.randomised is not None:
-            random = read_attributions(settings.randomised, word_pieces=settings.word_pieces)
+            random = read_attributions(
+                settings.randomised,
+                word_pieces=settings.word_pieces,
+                special=settings.special_tokens,
+            )
         give_back_freed_memory()
-        return cls(attributions, faithful, random, settings)
+        return cls(attributions, faithful, random, settings, attributions.readings)
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
         """The explained labels as a dataset; without a hierarchy, all are below one root."""

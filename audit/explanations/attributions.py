@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.readings import Reading
 from audit.explanations.lists import Lists
 
 EvidenceKind = Literal["marks", "spans", "text"]
@@ -71,6 +72,7 @@ class Attributions:
         evidence: The human evidence; None if there is none.
         ledger: How many rows were read, kept, and left out, by reason.
         sources: The files that were read.
+        readings: What they were taken to mean.
     """
 
     rows: pl.DataFrame
@@ -81,6 +83,7 @@ class Attributions:
     evidence: Evidence | None = None
     ledger: Mapping[str, int] = field(default_factory=dict)
     sources: tuple[Path, ...] = ()
+    readings: tuple[Reading, ...] = ()
 
     def of_rows(self, places: IntArray) -> Attributions:
         """The same texts and evidence with these rows alone."""

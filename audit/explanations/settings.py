@@ -70,6 +70,10 @@ class Explaining(Stored):
     word_pieces: Annotated[
         Literal["sum", "mean", "max"] | None, Option("Merge word pieces by this rule.", INPUT)
     ] = None
+    special_tokens: Annotated[
+        Literal["all", "none", "bert", "roberta", "gpt2", "llama", "t5", "xlnet", "gemma"] | None,
+        Option("Leave out the tokens of this list alone, whatever offsets say.", INPUT),
+    ] = None
     stop_words: Annotated[
         Literal["paper", "clinical"], Option("Words that do not count as evidence.", INPUT)
     ] = "paper"

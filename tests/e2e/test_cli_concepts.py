@@ -87,6 +87,18 @@ def test_without_a_dataset_no_check_of_a_dataset_is_there(alone: Any) -> None:
     assert alone["concepts"]["facts"]["instances"] == 480
 
 
+@pytest.mark.parametrize("name", ["{}", "LABEL_{}", "Class {}"])
+def test_predictions_none_of_which_is_a_label_are_refused(files: Files, name: str) -> None:
+    labels = files.representations.instances["labels"].list.first()
+    numbers = [name.format(int(place)) for place in labels.rank("dense") - 1]
+    instances = files.representations.instances.with_columns(prediction=pl.Series(numbers))
+    path = files.folder / "numbered.npz"
+    write_representations(replace(files.representations, instances=instances), path)
+    own = ("--facets", files.facets, "--hierarchy", files.hierarchy, "--seeds", 1, "--no-pdf")
+    made = audit("concepts", path, *own, "--out", files.folder / "numbered")
+    assert (made.exit_code, "predictions among the labels" in made.output) == (2, True)
+
+
 def test_the_result_is_as_its_schema_says(alone: Any) -> None:
     schema = json.loads((ROOT / "audit/results/result.schema.json").read_bytes())
     Draft202012Validator(schema).validate(alone)

@@ -16,6 +16,7 @@ from audit.cli.app import app
 from audit.explanations.reading.writing import write_attributions
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
+from fixtures.attribution_files import ROW, written
 from fixtures.explained_releases import explained_release, thirty_nodes
 
 pytestmark = pytest.mark.slow
@@ -80,6 +81,15 @@ def test_without_a_dataset_no_check_of_a_dataset_is_there(alone: Any) -> None:
     ]  # fmt: skip
     assert alone["identity"]["data"]["format"] == "attributions"
     assert alone["ledger"]["instances"] == 240
+
+
+def test_the_terminal_counts_rows_and_evidence_that_were_not_used(tmp_path: Path) -> None:
+    rows = [ROW | {"id": str(n), "marks": [0.67] * 6} for n in range(3)]
+    path = written(tmp_path, *rows, ROW | {"id": "bad", "scores": [1]})
+    made = audit("explanations", path, "--no-pdf", "--out", tmp_path / "run")
+    assert "attributions: 3 of 4 rows used; length_differs 1." in made.output
+    assert "evidence: 0 of 3 rows used; evidence_not_0_or_1 3." in made.output
+    assert "refused: length_differs 1." in " ".join(made.output.split())
 
 
 def test_the_result_is_as_its_schema_says(alone: Any) -> None:

@@ -17,6 +17,8 @@ from audit.base.readings import read_as
 from audit.cli.terminal.concept_tests import concept_tests
 from audit.cli.terminal.detected import detected
 from audit.cli.terminal.tables import LONGEST, STYLE, one_line, status_word, table
+from audit.explanations.reading.human_evidence import EVIDENCE_REASONS
+from audit.explanations.reading.sound_rows import ROW_REASONS
 from audit.hierarchies.building import dropped_sentence
 from audit.results.findings import worst_first
 from audit.results.wording import promise
@@ -43,6 +45,7 @@ def summary(shared: Mapping[str, Any], word: str, sentence: str) -> Group:
         parts += ["", _checks(sorted(loud, key=lambda check: _STATUSES.index(check["status"])))]
     parts += ["", *_quiet(shared["checks"]), *concept_tests(shared.get("concepts"))]
     parts += detected(shared.get("entailment"))
+    parts += _explained(shared.get("explanations"))
     if findings := _ranked(shared["checks"]):
         parts += ["", _findings(findings[:TOP], len(findings)), *_beyond(shared["checks"])]
         parts += _to_fix(shared["checks"])
@@ -191,10 +194,26 @@ def _beyond(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
         yield Text(f"{' and '.join(beyond)}: all in restricted/findings.parquet", "dim")
 
 
+def _explained(explanations: Mapping[str, Any] | None) -> Iterator[RenderableType]:
+    """How many rows of attributions and of evidence were used, where some were not."""
+    facts = explanations["facts"] if explanations else {}
+    counts = facts.get("left_out", {}) | facts
+    for name, read, used, reasons in (
+        ("attributions", "rows_read", "rows", ROW_REASONS),
+        ("evidence", "evidence_read", "evidence_kept", EVIDENCE_REASONS),
+    ):
+        if why := ", ".join(f"{one} {counts[one]:,}" for one in reasons if one in counts):
+            yield ""
+            yield Text(f"{name}: {counts[used]:,} of {counted(counts[read], 'rows')} used; {why}.")
+
+
 def _reading(shared: Mapping[str, Any]) -> Text:
     """Where the rows went, and why those that were refused were."""
     ledger, tuples = shared["ledger"], shared.get("entailment", {}).get("facts")
-    refused = sorted((tuples or ledger)["refused"].items(), key=lambda item: (-item[1], item[0]))
+    left_out = shared.get("explanations", {}).get("facts", {}).get("left_out", {})
+    counts = {reason: left_out[reason] for reason in ROW_REASONS if reason in left_out}
+    counts |= (tuples or ledger)["refused"]
+    refused = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     rows = f"{ledger['rows_mapped']:,} of {counted(ledger['rows_read'], 'rows')}"
     instances = counted(ledger["instances"], "instances")
     mapped = (

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from scipy.special import expit
 
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.data.records import Records, records
 from audit.data.sources import File
 from audit.entailment.reading.answer_columns import (
@@ -18,7 +18,7 @@ from audit.entailment.reading.answer_columns import (
     sound_rows,
     with_every_role,
 )
-from audit.entailment.reading.values import truths
+from audit.entailment.reading.values import refuse_class_numbers, truths
 
 PREDICTIONS: dict[str, Any] = {
     "model": pl.String,
@@ -51,7 +51,7 @@ _NUMBERS = ("score", "logit_valid", "logit_invalid")
 
 
 def read_validity_predictions(
-    paths: Sequence[Path], columns: Mapping[str, str] | None = None
+    paths: Sequence[Path], columns: Mapping[str, str] | None = None, in_order: int | None = None
 ) -> Records:
     """Read predictions of validity, columns `PREDICTIONS`, from CSV, TSV, JSON lines or Parquet.
 
@@ -64,12 +64,14 @@ def read_validity_predictions(
     Args:
         paths: The files.
         columns: Column for each of `ROLES` that has another name.
+        in_order: Number of records of tuples without ids, to which as many rows without ids belong.
 
     Raises:
-        InputError: If a file cannot be read, no row can be used, or a model predicts a tuple twice.
+        InputError: If a file cannot be read, no row can be used, a model predicts a tuple twice, or
+            predictions say neither valid nor invalid.
         SchemaError: If a column is missing, or a score is outside [0, 1].
     """
-    parts = [_read(path, columns or {}) for path in paths]
+    parts = [_read(path, columns or {}, in_order) for path in paths]
     return predictions_of(parts, paths)
 
 
@@ -94,14 +96,25 @@ def together(several: Sequence[Records]) -> Records:
     return Records(frame, sum((Counter(one.ledger) for one in several), Counter[str]()), sources)
 
 
-def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
+def _read(path: Path, columns: Mapping[str, str], in_order: int | None) -> pl.DataFrame:
     """The rows of a file with why they are refused, null if they are not."""
-    table = records(File(path), ROLES, columns, ("id",)).frame
+    table = records(File(path), ROLES, columns).frame
+    if "id" not in table.columns:
+        table = _in_order(table, in_order, path)
     _refuse_ambiguous(table, path)
     whole = with_every_role(table, ROLES, path)
     score, bad = _scores(table, path)
     unsaid = pl.col("score").is_null() & pl.col("prediction").is_not_null()
-    return whole.with_columns(score=score, bad=bad, valid=truths(whole["prediction"])).with_columns(
+    valid = truths(whole["prediction"])
+    refuse_class_numbers(whole["prediction"], path)
+    words = whole["prediction"].drop_nulls().unique(maintain_order=True)
+    if len(words) and not valid.count() and not score.count():
+        raise InputError(
+            "a prediction must say valid or invalid, by the words of labels",
+            found=first_cases(words.head(5), len(words)),
+            where=path,
+        )
+    return whole.with_columns(score=score, bad=bad, valid=valid).with_columns(
         unparsable=unsaid & pl.col("valid").is_null(),
         refused=pl.when(pl.col("id").is_null())
         .then(pl.lit(MISSING_ID))
@@ -110,6 +123,17 @@ def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
         .when(pl.col("score").is_null() & pl.col("prediction").is_null())
         .then(pl.lit(NO_ANSWER)),
     )
+
+
+def _in_order(table: pl.DataFrame, in_order: int | None, path: Path) -> pl.DataFrame:
+    """Rows without ids as those of as many records of tuples without ids, in their order."""
+    if in_order != table.height:
+        raise SchemaError(
+            "a column named 'id' is required, or a row for each record of tuples without ids",
+            found=f"{table.height:,} rows of {first_cases(table.columns)}",
+            where=path,
+        )
+    return table.with_columns(id=pl.int_range(1, pl.len() + 1).cast(pl.String))
 
 
 def _refuse_ambiguous(table: pl.DataFrame, path: Path) -> None:

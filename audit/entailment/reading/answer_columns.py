@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
+from audit.base.readings import Reading, asked
 from audit.data.records import Records, sound_records
+from audit.entailment.dataset import EntailmentDataset
 
 
 def with_every_role(
@@ -58,6 +61,43 @@ def sound_rows(
     if keys:
         refuse_repeated(found.frame, keys, paths)
     return found
+
+
+def by_number(
+    given: Records, dataset: EntailmentDataset, first: int | None
+) -> tuple[Records, tuple[Reading, ...]]:
+    """Predictions by the ids of tuples without ids, which are the numbers of records from 1.
+
+    Args:
+        given: The predictions.
+        dataset: The tuples.
+        first: The number of the first record; None to go by a prediction of the first or last one.
+
+    Raises:
+        InputError: If there is none of these, or both.
+    """
+    numbers, last = given.frame["id"].cast(pl.Int64, strict=False), dataset.rows_read
+    if not dataset.numbered or not numbers.count():
+        return given, ()
+    starts = {
+        start: Reading(
+            f"the first tuple is number {start} in predictions",
+            f"tuples have no ids, and there is a prediction of number {start * last}",
+            int(numbers.is_between(start, last - 1 + start).sum()),
+            f"--numbered-from {1 - start}",
+            "predictions",
+        )
+        for start in (0, 1)
+    }
+    met = [start for start in starts if (numbers == start * last).any()]
+    if first is None and len(met) != 1:
+        told = [replace(one, option=f"--numbered-from {start}") for start, one in starts.items()]
+        where = ", ".join(map(str, given.sources))
+        raise asked("it must be known which tuple a prediction without an id is of", told, where)
+    start = met[0] if first is None else first
+    ids = pl.coalesce((numbers + 1 - start).cast(pl.String), "id")
+    found = replace(given, frame=given.frame.with_columns(id=ids))
+    return found, (starts[start],) if first is None else ()
 
 
 def refuse_foreign(frame: pl.DataFrame, ids: pl.Series, paths: Sequence[Path]) -> None:

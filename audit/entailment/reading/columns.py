@@ -102,16 +102,17 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
     return files
 
 
-def records_in(source: File, kind: Kind) -> pl.DataFrame:
+def records_in(source: File, kind: Kind, columns: Mapping[str, str]) -> pl.DataFrame:
     """All records of a file under the names of its columns, as `table_of` gives them.
 
-    A file of two columns has a header if its first row has one of their names.
+    A file of two columns has a header if its first row has one of their names, or of those that
+    the user named.
 
     Raises:
         InputError: As `table_of`.
         SchemaError: As `table_of`, or if rows without a header have too many fields.
     """
-    if is_json(source) or has_header(source, kind):
+    if is_json(source) or has_header(source, kind, columns):
         return table_of(source)
     source.refuse_pickle()
     table = read_table(source.path, separator=source.separator, header=False)
@@ -120,16 +121,17 @@ def records_in(source: File, kind: Kind) -> pl.DataFrame:
             f"rows without a header must be {', '.join(kind.order)}",
             found=f"{table.width} columns, and no header with their names",
             where=source,
+            hint="write names above the columns; --column NAME=COLUMN states one that differs",
         )
     return table.rename(dict(zip(table.columns, kind.order, strict=False)))
 
 
-def has_header(source: File, kind: Kind) -> bool:
+def has_header(source: File, kind: Kind, columns: Mapping[str, str]) -> bool:
     """Whether the first row names columns; a file of tuples, or of types, always does so."""
     if not kind.order or not source.is_text:
         return True
     first = {cell.strip().lower() for row in source.head_rows[:1] for cell in row}
-    return bool(first & set(kind.columns.values()))
+    return bool(first & {*kind.columns.values(), *map(str.lower, columns.values())})
 
 
 def roles_among(

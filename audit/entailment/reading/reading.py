@@ -24,6 +24,7 @@ from audit.entailment.reading.columns import (
 )
 from audit.entailment.reading.values import (
     BY,
+    refuse_class_numbers,
     relations,
     split_named,
     splits,
@@ -62,8 +63,9 @@ def read_entailment(
     """Read tuples from CSV, TSV, JSON lines or Parquet.
 
     Columns are ``head, relation, tail, instance, concept`` and ``label``, and where the files have
-    them ``split``, ``id``, and votes. A label is 1, true, valid, yes or y, or 0, false, invalid,
-    no or n. Without an id, a record's number is its id.
+    them ``split``, ``id``, and votes. A label is 1, true, valid, yes, y or entailment, or 0, false,
+    invalid, no, n, neutral, contradiction or not_entailment. Without an id, a record's number is
+    its id.
 
     Args:
         paths: Files, or folders of files. Several files without a column of the split are a split
@@ -81,7 +83,8 @@ def read_entailment(
         The kept records. ``refused`` counts the others by `REASONS`.
 
     Raises:
-        InputError: If a file cannot be read, or no record of it all can be kept.
+        InputError: If a file cannot be read, no record of it all can be kept, or labels or votes
+            are numbers of classes.
         SchemaError: If a required column is missing, or files differ in having ids.
     """
     named_kind = kind_named(kind)
@@ -102,7 +105,7 @@ def _records(
     source: File, kind: Kind, columns: Mapping[str, str], split: str | None
 ) -> pl.DataFrame:
     """The records of one file as text, columns by their roles."""
-    table = records_in(source, kind)
+    table = records_in(source, kind, columns)
     roles = roles_among(table.columns, kind, columns, source)
     votes = {BY + column: column for column in roles.annotators}
     records = pick(table, source, **roles.named, **votes)
@@ -125,8 +128,10 @@ def _refuse_some_ids(parts: Iterable[pl.DataFrame], sources: Sequence[Path]) -> 
 
 
 def _dataset(records: pl.DataFrame, sources: tuple[Path, ...]) -> EntailmentDataset:
+    for name in ("label", *(name for name in records.columns if name.startswith(BY))):
+        refuse_class_numbers(records[name], ", ".join(map(str, sources)))
     numbered = with_parsed_votes(records.with_row_index("row", offset=1))
-    if "id" not in numbered.columns:
+    if "id" not in records.columns:
         numbered = numbered.with_columns(id=pl.col("row").cast(pl.String))
     read = numbered.with_columns(
         valid=truths(numbered["label"]), known=relations(numbered["relation"])
@@ -142,6 +147,7 @@ def _dataset(records: pl.DataFrame, sources: tuple[Path, ...]) -> EntailmentData
         rows_read=read.height,
         refused={**found.ledger, "repeated_id": repeats} if repeats else found.ledger,
         sources=sources,
+        numbered="id" not in records.columns,
     )
 
 
@@ -163,7 +169,7 @@ def _reason() -> pl.Expr:
 _WRONG = {"unknown_relation": "relation", "bad_label": "label"}
 _HINTS = {
     "unknown_relation": "relations are Noun-Entail, Verb-Entail and Event-Entail",
-    "bad_label": "a label is 1, true, valid or yes, or 0, false, invalid or no",
+    "bad_label": "a label is 1, true, valid or yes, or 0, false, invalid or no, or names a class",
     "bad_vote": "a vote is 1, true, valid or yes, or 0, false, invalid or no, or empty",
 }
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.errors import InputError
 from audit.entailment.dataset import ENTAILS, EVENT, HYPERNYM, NOUN, VERB, VOTES
 
 BY = "annotator:"
 """What the column of an annotator begins with in a table of records."""
-_TRUE = ("1", "true", "valid", "yes", "y")
-_FALSE = ("0", "false", "invalid", "no", "n")
+_TRUE = ("1", "true", "valid", "yes", "y", "entailment")
+_FALSE = ("0", "false", "invalid", "no", "n", "neutral", "contradiction", "not_entailment")
 _RELATIONS = {"noun": NOUN, "verb": VERB, "event": EVENT, "": ENTAILS, "hypernym": HYPERNYM}
 _ENTAIL = re.compile(r"entail(s|ment)?$")
 _SPLITS = {
@@ -32,6 +33,20 @@ _SPLITS = {
 def truths(values: pl.Series) -> pl.Series:
     """Texts as true or false, null where they say neither: 1, true, valid, yes, y against 0 ..."""
     return _meanings(values, _truth, pl.Boolean)
+
+
+def refuse_class_numbers(values: pl.Series, where: object) -> None:
+    """Raise InputError where labels, votes or predictions are numbers, and not 0 and 1 alone."""
+    numbers = values.filter(values.str.contains(r"^-?\d+(\.0)?$")).str.strip_suffix(".0")
+    counts = dict(sorted(numbers.value_counts().iter_rows()))
+    if not counts.keys() <= {"0", "1"}:
+        raise InputError(
+            "numbers that say valid or invalid are 1 and 0; others are those of classes",
+            found=", ".join(f"{number} ({rows:,} rows)" for number, rows in counts.items()),
+            where=where,
+            hint="write the names of classes in their place; in SNLI and MNLI 0 is entailment, 1"
+            " neutral and 2 contradiction, and -1 says that there is no label",
+        )
 
 
 def relations(values: pl.Series) -> pl.Series:

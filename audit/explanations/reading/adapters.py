@@ -12,7 +12,6 @@ from audit.base.errors import InputError
 from audit.explanations.attributions import Attributions
 from audit.explanations.reading.reading import Choices, attributions_of
 from audit.explanations.reading.row_files import Number, rows_of
-from audit.explanations.reading.words import ALL_SPECIAL
 
 
 def from_captum(
@@ -23,7 +22,7 @@ def from_captum(
     model: str = "model",
     seed: int = 0,
     word_pieces: str | None = None,
-    special: str | Collection[str] = ALL_SPECIAL,
+    special: str | Collection[str] | None = None,
     stop_words: str = "paper",
 ) -> Attributions:
     """Attributions of captum's visualisation records, or of mappings that name the same things.
@@ -64,7 +63,7 @@ def from_ferret(
     model: str = "model",
     seed: int = 0,
     word_pieces: str | None = None,
-    special: str | Collection[str] = ALL_SPECIAL,
+    special: str | Collection[str] | None = None,
     stop_words: str = "paper",
 ) -> Attributions:
     """Attributions of ferret's explanations, or of the evaluations that hold them.
@@ -180,7 +179,7 @@ def _array(value: Any) -> NDArray[Any]:
 def _read(
     rows: Sequence[Mapping[str, Any]],
     word_pieces: str | None,
-    special: str | Collection[str],
+    special: str | Collection[str] | None,
     stop_words: str,
 ) -> Attributions:
     if not rows:

@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError, refuse_unknown
+from audit.base.readings import Reading
 from audit.data.attribution_columns import REQUIRED
 from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
 from audit.explanations.lists import Lists, laid_out, lists_in
@@ -23,6 +24,7 @@ from audit.explanations.reading.human_evidence import (
 )
 from audit.explanations.reading.row_files import read_rows
 from audit.explanations.reading.sound_rows import NO_TOKENS, rows_in_order, sound_rows
+from audit.explanations.reading.spans import tokens_without_text
 from audit.explanations.reading.texts import Merging, Texts, merging_named, texts_of
 from audit.explanations.reading.words import ALL_SPECIAL, special_tokens, words_of
 from audit.explanations.reading.words import stop_words as stop_words_named
@@ -33,7 +35,7 @@ def read_attributions(
     evidence: Path | str | None = None,
     *,
     word_pieces: str | None = None,
-    special: str | Collection[str] = ALL_SPECIAL,
+    special: str | Collection[str] | None = None,
     stop_words: str = "paper",
     kind: EvidenceKind | None = None,
 ) -> Attributions:
@@ -47,7 +49,8 @@ def read_attributions(
         evidence: A file of evidence: ``id, target`` and ``marks``, ``spans`` or ``explanation``.
             Evidence that stands among the attributions is not read then.
         word_pieces: Merge the pieces of words: ``sum``, ``mean`` or ``max``.
-        special: Tokens that are left out, or the name of a list of them.
+        special: Tokens that are left out, or the name of a list of them; without, those of every
+            list, and those that hold no character of a text by their offsets.
         stop_words: The list of words that explanations do not hold: ``paper`` or ``clinical``.
         kind: The evidence to read, where there are several kinds.
 
@@ -70,13 +73,13 @@ class Choices:
 
     Args:
         rule: How word pieces are merged; None leaves them.
-        special: Tokens that are left out.
+        special: Tokens that are left out; None for all that are known, by name or by offsets.
         stop: Words that explanations do not hold.
         kind: The evidence to read; None where there is one kind.
     """
 
     rule: Merging | None
-    special: frozenset[str]
+    special: frozenset[str] | None
     stop: frozenset[str]
     kind: EvidenceKind | None
 
@@ -84,14 +87,15 @@ class Choices:
     def named(
         cls,
         word_pieces: str | None,
-        special: str | Collection[str],
+        special: str | Collection[str] | None,
         stop_words: str,
         kind: EvidenceKind | None,
     ) -> Choices:
         """The choices of these names; raises InputError if one does not exist."""
         if kind is not None:
             refuse_unknown(kind, PAYLOADS, "a kind of evidence", "kinds")
-        rule, tokens = merging_named(word_pieces), special_tokens(special)
+        rule = merging_named(word_pieces)
+        tokens = None if special is None else special_tokens(special)
         return cls(rule, tokens, stop_words_named(stop_words), kind)
 
 
@@ -114,10 +118,12 @@ def attributions_of(
     """
     where = sources[0] if sources else ""
     read = rows.height
-    sound, faults = sound_rows(rows, where)
+    unwritten = tokens_without_text(rows) if choices.special is None else {}
+    special = ALL_SPECIAL.union(unwritten) if choices.special is None else choices.special
+    sound, faults = sound_rows(rows, special, where)
     del rows
     met = _records_among(sound, choices, where) if records is None else records
-    texts = texts_of(sound, choices.special, choices.rule)
+    texts = texts_of(sound, special, choices.rule)
     text = texts.given["text"].gather(texts.of_row)
     placed = sound.drop("tokens").with_columns(text=text, given=pl.Series(texts.of_row))
     del sound
@@ -139,7 +145,17 @@ def attributions_of(
             where=sources[-1],
             hint="evidence is joined by id and target, and masks also by their length",
         )
-    return replace(made, sources=sources)
+    return replace(made, sources=sources, readings=_readings(unwritten))
+
+
+def _readings(unwritten: Mapping[str, int]) -> tuple[Reading, ...]:
+    """That tokens are special which no list names."""
+    others = {token: count for token, count in unwritten.items() if token not in ALL_SPECIAL}
+    if not others:
+        return ()
+    decision = f"tokens such as {max(others, key=lambda one: others[one])!r} are left out"
+    evidence = "they hold no character of a text by their offsets"
+    return (Reading(decision, evidence, sum(others.values()), "--special-tokens all", "tokens"),)
 
 
 def _assembled(

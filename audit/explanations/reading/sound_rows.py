@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.errors import SchemaError
+from audit.base.errors import SchemaError, first_cases
 from audit.data.attribution_columns import DEFAULTS, REQUIRED
 from audit.data.records import sound_records
 from audit.explanations.attributions import ROWS
@@ -35,7 +35,9 @@ is kept.
 """
 
 
-def sound_rows(rows: pl.DataFrame, where: object) -> tuple[pl.DataFrame, Mapping[str, int]]:
+def sound_rows(
+    rows: pl.DataFrame, special: Collection[str], where: object
+) -> tuple[pl.DataFrame, Mapping[str, int]]:
     """The sound rows, and how many were left out by reason.
 
     Columns that the file lacks are added; ``gold``, ``predicted`` and ``borrowed`` become true or
@@ -43,16 +45,16 @@ def sound_rows(rows: pl.DataFrame, where: object) -> tuple[pl.DataFrame, Mapping
 
     Args:
         rows: As `read_rows` gives them.
+        special: Tokens that are left out; their scores may be anything.
         where: The file, for messages.
 
     Raises:
-        SchemaError: If ``gold`` or ``predicted`` may be read in two ways.
+        SchemaError: If ``gold`` or ``predicted`` may be read in two ways, or holds labels of which
+            none is a target.
     """
     full = _completed(rows, where)
     lacking = pl.any_horizontal(pl.col(*REQUIRED).is_null())
-    scores, starts = laid_out(full["scores"])
     tokens, token_starts = laid_out(full["tokens"])
-    infinite = ~scores.is_finite().fill_null(False)
     refused = (
         pl.when("fault")
         .then(pl.lit(WRONG_TYPE))
@@ -60,11 +62,24 @@ def sound_rows(rows: pl.DataFrame, where: object) -> tuple[pl.DataFrame, Mapping
         .then(pl.lit(MISSING))
         .when(pl.col("tokens").list.len() != pl.col("scores").list.len())
         .then(pl.lit(LENGTHS))
-        .when(_any(infinite, starts))
+        .when(_not_finite(full, special))
         .then(pl.lit(NOT_FINITE))
     )
     found = sound_records(full.with_columns(refused=refused).drop("fault"), ROW_REASONS)
     return found.frame, found.ledger
+
+
+def _not_finite(rows: pl.DataFrame, special: Collection[str]) -> pl.Series:
+    """Whether a score of each row is no finite number, of a token that is not special."""
+    scores, starts = laid_out(rows["scores"])
+    infinite = ~scores.is_finite().fill_null(False)
+    if not infinite.any():
+        return _any(infinite, starts)
+    alike = pl.col("tokens").list.len() == pl.col("scores").list.len()
+    paired = rows.select(pl.when(alike).then(pl.col("tokens", "scores")))
+    tokens, starts = laid_out(paired["tokens"])
+    unsaid = ~laid_out(paired["scores"])[0].is_finite().fill_null(False)
+    return _any(unsaid & ~tokens.is_in(list(special)), starts)
 
 
 def rows_in_order(rows: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -113,7 +128,7 @@ def _label_or_flag(rows: pl.DataFrame, name: str, where: object) -> pl.Series:
     """Whether each row has the flag: it is true, 1, or the label that is the row's target.
 
     Raises:
-        SchemaError: If 0 and 1 may be either, since 0 or 1 is a target.
+        SchemaError: If 0 and 1 may be either, since 0 or 1 is a target, or no label is a target.
     """
     values, kinds = rows[name], rows[f"{name}:kind"]
     others = rows.filter(kinds != FLAG)
@@ -131,6 +146,13 @@ def _label_or_flag(rows: pl.DataFrame, name: str, where: object) -> pl.Series:
                 where=where,
                 hint="1 may stand for true or for the label 1",
             )
+    if written and targets.isdisjoint(others[name]):
+        raise SchemaError(
+            f"the column {name!r} must hold true and false, or labels that are among the targets",
+            found=f"{first_cases(written)} beside the targets {first_cases(targets)}",
+            where=where,
+            hint="write the label as the targets are written, or whether it is the target",
+        )
     frame = pl.DataFrame({"value": values, "kind": kinds, "target": rows["target"]})
     flag = pl.when(pl.col("kind") == FLAG).then(pl.col("value") == "true")
     return frame.select(flag.otherwise(pl.col("value") == pl.col("target")).alias(name)).to_series()

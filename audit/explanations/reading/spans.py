@@ -99,3 +99,23 @@ def marked_tokens(spans: Spans, tokens: Spans) -> NDArray[np.bool_]:
     begun = np.searchsorted(firsts, base + tokens.ends, side="left")
     over = np.searchsorted(ends, base + tokens.firsts, side="right")
     return (begun > over) & (tokens.firsts < tokens.ends)
+
+
+def tokens_without_text(rows: pl.DataFrame) -> dict[str, int]:
+    """Tokens whose offsets are empty wherever they are known, with how often they stand there.
+
+    A tokenizer gives such offsets to the tokens that it adds, whatever their names. A row of which
+    no token has others does not count.
+
+    Args:
+        rows: As `read_rows` gives them, ``offsets`` only where the file has them.
+    """
+    if "offsets" not in rows.columns:
+        return {}
+    known = rows.filter(pl.col("offsets").list.len() == pl.col("tokens").list.len())
+    tokens, spans = laid_out(known["tokens"])[0], spans_in(known["offsets"])
+    empty = (spans.firsts == spans.ends) & (spans.firsts >= 0)
+    placed = np.bincount(spans.owner, weights=~empty)[spans.owner] > 0
+    counts = tokens.filter(pl.Series(empty & placed)).drop_nulls().value_counts()
+    held = tokens.filter(pl.Series(~empty)).unique()
+    return dict(counts.filter(~pl.nth(0).is_in(held.implode())).iter_rows())

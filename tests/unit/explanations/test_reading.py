@@ -104,13 +104,51 @@ def test_named_special_tokens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "last", "end"), [("<|startoftext|>", "<|im_end|>", 0), ("[BOS]", "heart", 14)]
+)
+def test_tokens_without_a_character_are_special_whatever_their_names(
+    first: str, last: str, end: int, tmp_path: Path
+) -> None:
+    tokens = [first, *ROW["tokens"][1:-1], last]
+    offsets = [*PASSAGE["offsets"][:-1], [end, end]]
+    rows = [ROW | PASSAGE | {"tokens": tokens, "offsets": offsets}, ROW | {"id": "n2"}]
+    path = written(tmp_path, *rows, ROW | {"id": "n3", "offsets": [[0, 0]] * 6})
+    read = read_attributions(path)
+
+    assert same(read, read_attributions(written(tmp_path, *(ROW | {"id": f"n{n}"} for n in "123"))))
+    (reading,) = read.readings
+    assert (reading.rows, reading.unit, reading.option) == (2, "tokens", "--special-tokens all")
+    written(tmp_path, *rows)
+    assert read_attributions(path, special="all").scores.lengths.tolist() == [6, 4]
+    assert read_attributions(written(tmp_path, ROW | PASSAGE)).readings == ()
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), None])
+def test_the_score_of_a_token_that_is_left_out_may_be_anything(score: Any, tmp_path: Path) -> None:
+    row = ROW | {"scores": [*ROW["scores"][:-1], score]}
+    assert same(*(read_attributions(written(tmp_path, one)) for one in (row, ROW)))
+    with pytest.raises(InputError, match="1 not_finite"):
+        read_attributions(written(tmp_path, row), special="none")
+
+
+@pytest.mark.parametrize("values", [(2, 0), ("HEART", "LUNG"), ("LABEL_1", "LABEL_2")])
+@pytest.mark.parametrize("name", ["gold", "predicted"])
+def test_labels_none_of_which_is_a_target_are_refused(
+    name: str, values: Any, tmp_path: Path
+) -> None:
+    rows = [ROW | {"target": "heart", name: value} for value in values]
+    with pytest.raises(SchemaError, match="labels that are among the targets"):
+        read_attributions(written(tmp_path, *rows))
+
+
+@pytest.mark.parametrize(
     ("fault", "reason"),
     [
         ({"scores": [1, 2]}, "length_differs"),
-        ({"scores": [1, 2, 3, 4, 5, float("nan")]}, "not_finite"),
-        ({"scores": [1, 2, 3, 4, 5, float("inf")]}, "not_finite"),
-        ({"scores": [1, 2, 3, 4, 5, None]}, "not_finite"),
-        ({"scores": ["a", 2, 3, 4, 5, 6]}, "not_finite"),
+        ({"scores": [1, 2, 3, 4, float("nan"), 6]}, "not_finite"),
+        ({"scores": [1, 2, 3, 4, float("inf"), 6]}, "not_finite"),
+        ({"scores": [1, 2, 3, 4, None, 6]}, "not_finite"),
+        ({"scores": [1, "a", 3, 4, 5, 6]}, "not_finite"),
         ({"scores": 3}, "wrong_type"),
         ({"scores": [[1], 2, 3, 4, 5, 6]}, "wrong_type"),
         ({"tokens": "Heart failure"}, "wrong_type"),

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from audit.base.errors import InputError, SchemaError
+from audit.base.progress import silent
+from audit.entailment.analysis import Entailment
 from audit.entailment.detection.predictions import read_validity_predictions, together
+from audit.entailment.settings import Entailing
 
 ROWS = [
     {"id": "1", "score": 0.25, "prediction": "invalid"},
@@ -118,3 +121,53 @@ def test_several_readings_together_keep_every_count(tmp_path):
     with pytest.raises(InputError, match="one answer to each question"):
         together([both, both])
     assert together([]).frame.is_empty()
+
+
+def read_beside(folder, predictions, **settings):
+    """Three tuples without ids, and predictions on them."""
+    rows = "dog,pet,1\ncat,pet,0\noak,tree,1\n"
+    (tuples := folder / "tuples.csv").write_text("hyponym,hypernym,label\n" + rows)
+    (path := folder / "model.csv").write_text(predictions)
+    entailing = Entailing(files=(tuples,), kind="hypernyms", predictions=(path,), **settings)
+    return Entailment.read(entailing, silent)
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"), [("012", "123"), ("123", "123"), ("02", "13"), ("31", "31"), ("20", "31")]
+)
+def test_ids_beside_tuples_without_ids_are_numbers_of_records(tmp_path, ids, expected):
+    rows = "id,score\n" + "".join(f"{one},0.5\n" for one in ids)
+    read = read_beside(tmp_path, rows)
+    assert read.beside.predictions.frame["id"].to_list() == list(expected)
+    (reading,) = read.readings
+    other = read_beside(tmp_path, rows, numbered_from=int(reading.option[-1]))
+    assert other.beside.predictions.frame["id"].to_list() != list(expected)
+    assert other.readings == ()
+
+
+@pytest.mark.parametrize("ids", ["12", "2", "0123"])
+def test_ids_that_may_be_numbers_from_0_or_1_are_asked(tmp_path, ids):
+    with pytest.raises(InputError, match=r"--numbered-from 0 if .*; --numbered-from 1 if"):
+        read_beside(tmp_path, "id,score\n" + "".join(f"{one},0.5\n" for one in ids))
+
+
+def test_as_many_rows_without_ids_as_tuples_are_joined_by_order(tmp_path):
+    read = read_beside(tmp_path, "score\n0.1\n0.2\n0.3\n")
+    assert read.beside.predictions.frame["id"].to_list() == ["1", "2", "3"]
+    assert len(read.readings) == 1
+    with pytest.raises(SchemaError, match="for each record of tuples"):
+        read_beside(tmp_path, "score\n0.1\n0.2\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"), [("012", r"0 \(1 rows\), 1 .*, 2"), ("abc", "'a', 'b', 'c'"), ("-A", "-")]
+)
+def test_predictions_that_say_neither_are_refused(tmp_path, words, message):
+    with pytest.raises(InputError, match=message):
+        read_beside(tmp_path, "id,prediction\n" + "".join(f"3,{word}\n" for word in words))
+
+
+def test_classes_by_name_say_valid_or_not(tmp_path):
+    rows = "prediction\nentailment\nneutral\nContradiction\n"
+    read = read_beside(tmp_path, rows).beside.predictions
+    assert read.frame["valid"].to_list() == [True, False, False]

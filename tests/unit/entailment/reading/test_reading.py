@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,33 @@ def test_labels_say_valid_in_several_words(text: str, tmp_path: Path) -> None:
     opposite = {"1": "0", "1.0": "0.0", "true": "false", "valid": "invalid", "yes": "no", "y": "n"}
     read = read_rows(tmp_path, {"label": text}, {"label": opposite[text.lower()]})
     assert read.tuples["valid"].to_list() == [True, False]
+
+
+@pytest.mark.parametrize("labels", [(0, 1, 2), (-1, 1), (1, 2), ("0.0", "2.0"), (0, 1, 2, -1)])
+@pytest.mark.parametrize("role", ["label", "worker_1"])
+def test_numbers_of_classes_are_refused_with_what_they_are(
+    labels: tuple[Any, ...], role: str, tmp_path: Path
+) -> None:
+    rows = [{"label": "1", "worker_1": "1"} | {role: str(label)} for label in labels]
+    with pytest.raises(InputError, match=r"1 and 0; others are those of classes") as raised:
+        read_rows(tmp_path, *rows, columns=VOTES)
+    told = re.findall(r"(-?\d) \(1 rows\)", raised.value.found)
+    assert sorted(map(int, told)) == sorted(int(float(label)) for label in labels)
+
+
+def test_names_of_classes_say_valid_or_invalid(tmp_path: Path) -> None:
+    names = ("entailment", "neutral", "-", "contradiction", "not_entailment")
+    read = read_rows(tmp_path, *({"label": name} for name in names))
+    assert read.tuples["valid"].to_list() == [True, False, False, False]
+    assert read.refused == {"bad_label": 1}
+
+
+def test_columns_that_the_user_names_make_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("gold\tsentence1\tsentence2\tid\nyes\ta cat sleeps\ta pet sleeps\tp\n")
+    named = {"premise": "Sentence1", "hypothesis": "sentence2", "label": "gold"}
+    row = read_entailment(path, "premises", named).tuples.row(0, named=True)
+    assert (row["head"], row["tail"], row["id"]) == ("a cat sleeps", "a pet sleeps", "p")
 
 
 def test_columns_are_found_in_any_case_and_by_other_names(tmp_path: Path) -> None:
@@ -210,7 +238,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"columns": {"label": "gold"}}, "a column named 'gold' is required"),
     ({}, {"columns": {"votes": "worker_*"}}, "a column of votes named"),
     ({"votes": "3"}, {}, "two columns, votes and votes_valid"),
-    ({"label": "neutral"}, {}, "1 bad_label; label 'neutral'"),
+    ({"label": "unsure"}, {}, "1 bad_label; label 'unsure'"),
     ({"relation": "AtLocation"}, {}, "1 unknown_relation; relation 'AtLocation'"),
 ]
 
