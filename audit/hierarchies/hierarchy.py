@@ -76,6 +76,8 @@ class Hierarchy:
     labels are added where their digits place them, and title dictionaries add their codes."""
     further_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of codes that are not nodes, used if such a code is added as a node."""
+    two_titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Titles of each node, or code as written, for which one dictionary has several."""
     readings: tuple[Reading, ...] = ()
     """What the file was taken to mean; no part of its digest."""
 

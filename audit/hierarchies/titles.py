@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -38,11 +38,13 @@ class TitleList:
             only gives titles of some codes.
         titles: Columns ``code, title``, codes as written, each once.
         path: The file.
+        more: Columns ``code, title``: further titles of codes that have several.
     """
 
     table: str | None
     titles: pl.DataFrame
     path: Path
+    more: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_SCHEMA))
 
 
 def read_titles(path: Path) -> TitleList:
@@ -60,8 +62,10 @@ def read_titles(path: Path) -> TitleList:
     refuse_pickle(path, head)
     fixed = _FIXED.match(head)
     titles = _read_fixed(path) if fixed else _read_table(path)
-    titles = titles.drop_nulls("code").unique("code", keep="first", maintain_order=True)
-    return TitleList(_table_of(path), titles, path)
+    every = titles.drop_nulls("code")
+    once = every.unique("code", keep="first", maintain_order=True)
+    more = every.join(once, on=["code", "title"], how="anti", nulls_equal=True)
+    return TitleList(_table_of(path), once, path, more)
 
 
 def title_of_node(hierarchy: Hierarchy) -> pl.Expr:
@@ -95,13 +99,17 @@ def with_titles(hierarchy: Hierarchy, lists: Sequence[TitleList]) -> Hierarchy:
     A code that is not a node is added where its digits place it, with the headings in between; a
     listed code of a complete table is assignable; a node that has a title keeps it, and the first
     of several lists wins. Codes without a place are skipped; `unplaced` returns them. If the
-    hierarchy is from a file or has no coding rules, only titles are set.
+    hierarchy is from a file or has no coding rules, only titles are set. Codes for which one
+    list has several titles are kept as `Hierarchy.two_titles`.
 
     Time grows with the number of codes plus the size of the hierarchy.
     """
-    listed = pl.concat(
-        [_titles_by_node(hierarchy, one) for one in lists] or [pl.DataFrame(schema=NODE_SCHEMA)]
-    )
+    by_list = [_titles_by_node(hierarchy, one) for one in lists]
+    two: dict[str, tuple[str, ...]] = {}
+    for one, by_node in zip(lists, by_list, strict=True):
+        two |= _two_titles(hierarchy, one, by_node)
+    hierarchy = replace(hierarchy, two_titles=two) if two else hierarchy
+    listed = pl.concat([pl.DataFrame(schema=NODE_SCHEMA), *by_list])
     listed = listed.unique("node", keep="first", maintain_order=True)
     if listed.is_empty():
         return hierarchy
@@ -161,6 +169,25 @@ def _first_column(table: pl.DataFrame, names: tuple[str, ...], path: Path) -> st
 def _table_of(path: Path) -> str | None:
     name = path.name.lower()
     return next((table for table, shape in _TABLE_OF_NAME.items() if shape.search(name)), None)
+
+
+def _two_titles(
+    hierarchy: Hierarchy, titles: TitleList, by_node: pl.DataFrame
+) -> dict[str, tuple[str, ...]]:
+    """The different titles of each node for which a list has several.
+
+    A code without a place, or in a list of no known code set, is named as it is written.
+    """
+    again = titles.titles.join(titles.more, on="code", how="semi")
+    told = pl.concat([again, titles.more])
+    placed = {} if titles.table is None else _place(hierarchy, replace(titles, titles=told))
+    nodes = [placed[code].node or code if code in placed else code for code in told["code"]]
+    twice = by_node.filter(pl.col("node").is_duplicated()).select("node", "title")
+    found: dict[str, dict[str, str]] = {}
+    for node, title in [*zip(nodes, told["title"], strict=True), *twice.iter_rows()]:
+        if title:
+            found.setdefault(node, {}).setdefault(" ".join(title.casefold().split()), title)
+    return {node: tuple(several.values()) for node, several in found.items() if len(several) > 1}
 
 
 def _place(hierarchy: Hierarchy, titles: TitleList) -> dict[str, Placement]:

@@ -18,6 +18,7 @@ from audit.checks.shared.labels_as_written import (
     integrity_of,
     lines,
     read_again,
+    written,
 )
 from audit.disclosure import Quantity, count
 from audit.engine.statistics.association import log_lift
@@ -29,6 +30,8 @@ _NAME = "lost_zero"
 _COULD = LOST_ZERO | MAYBE_LOST_ZERO
 _SEVERAL_SETS = "several"
 """Key of the finding on labels without a table whose possible codes are of several code sets."""
+_DICTIONARY = "dictionary"
+"""Key of the finding on codes for which a dictionary has several titles."""
 _NONE_LEFT = "all"
 """Last part of the key of a finding that no row of a code set starts with 0."""
 _CURATOR = "Export the codes again as text: somewhere on the way they were read as numbers."
@@ -50,18 +53,59 @@ def run(measured: Measurements) -> Outcome:
     with counts only, no reading is preferred.
     """
     integrity = integrity_of(measured)
+    read, two = measured.ledger.rows_read, measured.hierarchy.two_titles
+    lose = integrity is not None and bool(integrity.zero_tables)
     why_not = first_unmet(
-        (
-            integrity is not None and integrity.zero_tables,
-            "no code of this hierarchy is known to start with 0",
-        ),
-        (measured.ledger.rows_read, "no row was read"),
+        (lose or two, "no code of this hierarchy is known to start with 0"),
+        (read, "no row was read"),
     )
+    lost = _findings(measured, integrity) if integrity and lose and read else ()
     return Outcome(
-        denominator=measured.ledger.rows_read,
+        denominator=read,
         denominator_unit="rows",
-        findings=() if why_not or integrity is None else _findings(measured, integrity),
+        findings=(*lost, *(_two_titles(measured) if two and read else ())),
         not_applicable=why_not,
+    )
+
+
+def _two_titles(measured: Measurements) -> tuple[Finding, ...]:
+    """A finding on the codes for which a dictionary has several titles, carried or not."""
+    labels = _with_two_titles(measured)
+    return finding_of_labels(
+        measured,
+        labels,
+        check=_NAME,
+        key=_DICTIONARY,
+        severity="error" if labels["rows"].sum() else "warning",
+        statement="A dictionary has several titles for {labels} {labels|code|codes}, as where two "
+        "codes became one that lost their zeros; {rows} of {of} rows ({share}) "
+        "{rows|carries|carry} {labels|it|one of them}.",
+        curator="Give a dictionary in which each code has one title, with its codes as text, and "
+        "look whether the data lost zeros on the same way.",
+        data_user="Do not trust these codes: rows of two diseases may be counted as one.",
+        in_ledger=False,
+    )
+
+
+def _with_two_titles(measured: Measurements) -> pl.DataFrame:
+    """``line, label, rows, instances, may_stand_for``; no line where no row has the code."""
+    hierarchy, named = measured.hierarchy, written(measured)
+    titles = hierarchy.two_titles
+    several = pl.DataFrame(
+        {
+            "code": [*titles],
+            "node": [hierarchy.place(code, None).node for code in titles],
+            "may_stand_for": [" or ".join(some) for some in titles.values()],
+        },
+        schema_overrides={"node": pl.String},
+    )
+    of_node = several.join(named, on="node").drop("node")
+    of_text = several.drop("node").join(named.drop("node"), left_on="code", right_on="label")
+    of_text = of_text.with_columns(label="code").select(of_node.columns)
+    carried = pl.concat([of_node, of_text]).unique(["code", "line"], maintain_order=True)
+    without = several.join(carried, on="code", how="anti").with_columns(label="code")
+    return pl.concat([carried, without], how="diagonal").select(
+        "line", "label", "may_stand_for", pl.col("rows", "instances").fill_null(0)
     )
 
 
@@ -193,6 +237,8 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     If no row of the code set starts with 0, the instances with a label that could have lost one;
     none if the rows that should start with 0 are missing from the data.
     """
+    if finding.key == (_DICTIONARY,):
+        return written_with(measured, _with_two_titles(measured).drop_nulls("line"))
     integrity = integrity_of(measured)
     if integrity is None:
         return np.empty(0, np.int64)

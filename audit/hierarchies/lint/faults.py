@@ -35,6 +35,21 @@ def dangling_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
         )
 
 
+def two_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
+    """Codes for which one dictionary has several titles."""
+    if hierarchy.two_titles:
+        yield LintFinding(
+            "two_titles",
+            "warning",
+            f"A dictionary has several titles for {counted(len(hierarchy.two_titles), 'codes')}.",
+            "Give each code one title; where codes lost their zeros, export them as text.",
+            tuple((code, *titles) for code, titles in hierarchy.two_titles.items()),
+            "code, its titles",
+            len(hierarchy),
+            "nodes",
+        )
+
+
 def redundant_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
     """Edges to a parent that a longer path leads to as well.
 

@@ -12,6 +12,7 @@ LINTS: dict[str, str] = {
     "dangling_edge": "Did edges lead to ids that are not nodes, so that they were dropped?",
     "redundant_edge": "Is a node also below one of its parents through another parent?",
     "lone_child": "Does a heading have a single child, which says the same?",
+    "two_titles": "Has a dictionary several titles for one code?",
     "title_clash": "Do different nodes have the same title?",
     "title_repeated": "Does a node have the same title as one above it?",
     "only_catch_alls": "Does a heading have only catch-alls below it?",

@@ -16,13 +16,14 @@ from audit.hierarchies.lint.faults import (
     only_catch_alls,
     redundant_edges,
     same_titles,
+    two_titles,
     without_cycles,
 )
 from audit.hierarchies.lint.finding import LintFinding
 from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 
-RULES = (dangling_edges, redundant_edges, lone_children, same_titles, only_catch_alls)
+RULES = (dangling_edges, redundant_edges, lone_children, two_titles, same_titles, only_catch_alls)
 """Rules on a hierarchy, in report order."""
 
 

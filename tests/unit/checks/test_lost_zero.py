@@ -16,7 +16,8 @@ from audit.checks.shared import labels_as_written
 from audit.checks.shared.labels_as_written import integrity_of, read_again, unexplained
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9cm import DATA
-from audit.hierarchies.titles import TitleList, with_titles
+from audit.hierarchies.lint.linting import lint
+from audit.hierarchies.titles import TitleList, read_titles, with_titles
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
@@ -339,3 +340,39 @@ def test_labels_are_read_again_once_for_all_checks(monkeypatch: pytest.MonkeyPat
         check.run(asked)
 
     assert times == [4]
+
+
+@pytest.mark.parametrize(
+    ("table", "severity", "told"),
+    [
+        ("code,title\n744,Adrenal repair\n744,Cesarean section\n", "error", {"744": 2}),
+        ("code,title\n74.4,Adrenal repair\n74.40,x\n74.4,Cesarean\n", "error", {"744": 2}),
+        ("code,title\n7,One\n7,Two\n4019,Hypertension\n", "warning", {"7": 0}),
+        ("code,title\n744,Cesarean section\n744,cesarean  SECTION\n744,\n", "", {}),
+    ],
+)
+def test_a_code_of_two_titles_is_told(
+    tmp_path: Path, table: str, severity: str, told: dict[str, int]
+) -> None:
+    (tmp_path / "titles.csv").write_text(table)
+    hierarchy = with_titles(icd9cm(), [read_titles(tmp_path / "titles.csv")])
+    counted = measured({"procedures": {"a": ["744"], "b": ["744", "3615"]}}, hierarchy)
+    found = CHECK.run(counted).findings
+
+    assert [finding.severity for finding in found] == ([severity] if severity else [])
+    for finding in found:
+        assert {p.nodes[0]: p.evidence["instances"].value for p in finding.parts} == told
+        assert CHECK.cases is not None
+        assert len(CHECK.cases(counted, finding)) == sum(told.values())
+
+
+def test_a_code_of_two_titles_is_told_of_any_hierarchy_and_by_lint(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("child,parent\nr1,r\nr2,r\n")
+    path = tmp_path / "titles.csv"
+    path.write_text("code,title\nr1,One\nr1,Two\nr2,Three\n")
+    hierarchy = with_titles(audit.load_hierarchy(tmp_path / "edges.csv"), [read_titles(path)])
+    (finding,) = CHECK.run(measure(labelled(hierarchy, {"a": ["r1"]}), Policy())).findings
+    lints = {one.rule: one for one in lint(tmp_path / "edges.csv", titles=[path]).findings}
+
+    assert finding.parts[0].evidence["may_stand_for"].value == "One or Two"
+    assert lints["two_titles"].cases == (("r1", "One", "Two"),)
