@@ -177,3 +177,10 @@ def test_a_header_that_was_not_split_is_told_what_separates_fields(sign: str) ->
 
     with pytest.raises(SchemaError, match="another hint"):
         name_among(["id;", "b"], "label", "here", "another hint")
+
+
+@pytest.mark.parametrize("wanted", ["id", "ID"])
+def test_a_column_that_is_there_twice_is_none_to_choose(tmp_path: Path, wanted: str) -> None:
+    (path := tmp_path / "table.csv").write_text("id,label,id\n1,dog,2\n")
+    with pytest.raises(SchemaError, match="one column named 'id' is required"):
+        name_among(read_table(path).columns, wanted, path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.base.errors import SchemaError
+from audit.base.errors import FormatError, SchemaError
 from audit.data.formats import read_labels
 from audit.data.label_format import Columns
 
@@ -67,3 +67,10 @@ def test_a_long_line_is_told_by_its_beginning(tmp_path: Path) -> None:
     with pytest.raises(SchemaError) as caught:
         read_labels(path, Columns(), "grouped")
     assert caught.value.found == repr("z" * 60)
+
+
+@pytest.mark.parametrize("line", ["1\tcow;big dog", "1\tbig dog;cow", "1\ttwo words", " \tcow"])
+def test_a_text_behind_a_tab_is_no_list_of_labels(tmp_path: Path, line: str) -> None:
+    (path := tmp_path / "association").write_text(f"{line}\n")
+    with pytest.raises(FormatError):
+        read_labels(path, Columns())

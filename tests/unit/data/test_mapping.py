@@ -135,3 +135,11 @@ def test_no_label_at_all() -> None:
     assert labels.ledger(0, 0).rows_read == 0
     assert labels.refusals().is_empty()
     assert labels.mappings(np.zeros(0, np.int64)).is_empty()
+
+
+def test_refused_labels_come_before_those_that_are_missing() -> None:
+    bad: list[Row] = [(None, None), (None, "elf"), (None, "dog"), ("a", None), ("a", "unicorn")]
+    dataset = LabelDataset.from_rows(frame(bad).select("instance", "label"), toy())
+    expected = [("bad_row", "dog"), ("bad_row", "elf"), ("bad_row", None)]
+    for refusals in (mapped(bad, toy()).refusals(), dataset.refusals):
+        assert refusals.select("reason", "label").rows()[:3] == expected

@@ -114,9 +114,13 @@ def test_names_are_required(tmp_path: Path, array: NDArray[Any], columns: int) -
 
 def test_pickled_objects_are_refused_and_not_run(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
-    with pytest.raises(InputError, match="could run code"):
+    with pytest.raises(InputError, match="could run code") as pickled:
         read(tmp_path, pickled_array(Trap(ran)))
     assert not ran.exists()
+    (path := tmp_path / "cut.npy").write_bytes(npy_bytes(np.arange(9))[:-1])
+    with pytest.raises(InputError, match="a whole NumPy file") as cut:
+        read_labels(path, Columns(), "npy")
+    assert ["dtype=str" in one.value.hint for one in (pickled, cut)] == [True, False]
 
 
 def test_columns_cannot_be_named(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from audit.base.errors import InputError, SchemaError
 from audit.data.json_lines import frames, keys_of, objects
-from audit.data.records import is_json, records, sound_records, table_of
+from audit.data.records import is_json, records, sound_records, table_of, tidy
 from audit.data.sources import File
 
 ROLES = {"id": ("id", "key"), "said": ("answer", "text"), "by": ("model",)}
@@ -94,3 +94,9 @@ def test_an_array_is_json_only_where_the_name_says_so(
     name: str, text: str, expected: bool, tmp_path: Path
 ) -> None:
     assert is_json(written(tmp_path, name, text)) is expected
+
+
+def test_whole_floats_are_written_as_integers_where_they_are_ones() -> None:
+    frame = pl.DataFrame({"id": [1.0, 2.5, 1e300, float("inf"), float("nan"), -3.0]})
+    texts = tidy(frame, File(Path("none.csv")))["id"].to_list()
+    assert texts == ["1", "2.5", "1e+300", "inf", None, "-3"]

@@ -30,6 +30,8 @@ def test_instances_without_ids_are_numbered(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("scores", "told"),
     [
+        ({"0": {"1": 1}}, "a list with an object for each instance is required"),
+        ([{"1": 1}, [0.5]], "for each instance is required\nFound: '[0.5]'"),
         ([{"1": "0.5"}], "every score must be a number\nFound: '0.5'"),
         ([{"1": True, "2": 0.5}], "every score must be a number\nFound: 'True'"),
         ([{"1": None}], "every score must be a number\nFound: 'None'"),

@@ -72,8 +72,19 @@ def test_a_header_of_128_bytes_is_no_pickle(tmp_path: Path, classes: Path) -> No
 def test_a_length_beyond_the_file_is_told(tmp_path: Path) -> None:
     path = tmp_path / "scores.safetensors"
     path.write_bytes(b"\xff" * 8 + b"{}")
-    with pytest.raises(InputError, match=r"scores\.safetensors(.|\n)*in 10"):
+    with pytest.raises(InputError, match=r"scores\.safetensors(.|\n)*of 1.*,615 bytes in 10"):
         read_predictions(path)
+
+
+@pytest.mark.parametrize("place", [(0, 24), (0, 40), (8, 40), (-8, 24)])
+def test_numbers_of_another_length_or_place_are_told(
+    tmp_path: Path, classes: Path, place: tuple[int, int]
+) -> None:
+    path = tmp_path / "scores.safetensors"
+    entry = {"dtype": "F64", "shape": [2, 2], "data_offsets": place}
+    path.write_bytes(with_length(json.dumps({"scores": entry}).encode()) + SCORES.tobytes())
+    with pytest.raises(InputError, match=f"at bytes {place[0]} to {place[1]} of 32"):
+        read_predictions(path, classes)
 
 
 def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:

@@ -174,3 +174,9 @@ def test_lines_without_a_header_are_no_columns_of_scores(text: str, tmp_path: Pa
     raw = read(tmp_path, text)
     assert raw.set_valued
     assert len(raw.instances) == 2
+
+
+@pytest.mark.parametrize("word", ["high", "0.5%", "-"])
+def test_a_word_among_numbers_without_ids_is_told(word: str, tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match=f"'cow' must hold a number.*\nFound: '{word} in row 2'"):
+        read(tmp_path, f"dog,cow\n0.5,0.25\n1,{word}\n0,1\n")
