@@ -20,6 +20,7 @@ from measure import Taken, keep, run, stay_on_cores, surroundings
 from streaming import drawn, records, write
 
 from audit.counting.spark.jobs import count_pairs
+from audit.data.label_format import Columns
 from audit.data.sources import File
 from audit.data.sources.spark import reading
 
@@ -30,7 +31,7 @@ ROUNDS = 3
 def count(path: Path, workers: int) -> float:
     """Seconds that a session with so many workers, each with a core, takes to count a file."""
     stay_on_cores(workers)
-    with reading(File(path), f"local[{workers}]", None, None) as read:
+    with reading(File(path), f"local[{workers}]", Columns()) as read:
         read.rows.count()
         started = time.perf_counter()
         count_pairs(read.rows, "icd9cm", instance=read.id, label=read.label)

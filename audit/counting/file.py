@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
@@ -37,6 +37,9 @@ from audit.counting.storage.checkpoint import (
 )
 from audit.counting.storage.spill import Arrays
 from audit.data.batches import Rows, rows_of
+from audit.data.formats import chosen_of
+from audit.data.known_nodes import KnownNodes
+from audit.data.label_format import Chosen, Columns
 from audit.data.mapping import summed_counts
 from audit.data.sources import Source, source_of
 from audit.hierarchies.hierarchy import Hierarchy
@@ -57,8 +60,9 @@ def count_pairs(
     data: object,
     hierarchy: Hierarchy | str | Path,
     *,
-    instance: str = "instance",
-    label: str = "label",
+    instance: str | None = None,
+    label: str | None = None,
+    format: str | None = None,
     batch: int | None = None,
     memory: int = MEMORY,
     sort: bool = False,
@@ -77,16 +81,15 @@ def count_pairs(
         data: A file, a folder of the parts of one table, or a frame as in `audit.load_labels`: one
             row per assertion or, where there are lists, one row per instance with a list of labels.
         hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
-        instance: Column, or key, of the instance's id. The rows of an instance must be consecutive,
-            over the parts of a folder in the order of their names, too.
-        label: Column, or key, of the label or of the list.
+        instance: Column, or key, of the id; None, also below: found as in `audit.load_labels`. The
+            rows of an instance must be consecutive, over the parts of a folder by name, too.
+        label, format: Column, or key, of the label or of the list; name of the format.
         batch: Number of rows counted at a time; None: as memory allows.
         memory: Bytes that may be used beside the program itself, the result and 8 bytes per
             instance. Pairs of rare nodes beyond it are kept on the disk.
         sort: Whether to bring the rows of each instance together first, through files on the disk.
         policy: Policy whose lists of residual nodes are used; None: the hierarchy's built-in one.
-        added_to: Counts of other instances with the same hierarchy and policy; the result holds
-            both, as if all instances had been counted at once.
+        added_to: Counts of other instances with the same hierarchy and policy, to be included.
         checkpoint: File that stores the count, so that it can be resumed after an interruption;
             its further files are beside it. Ctrl-C takes effect after the current batch, once the
             checkpoint is written.
@@ -106,13 +109,13 @@ def count_pairs(
     settings = CountSettings(known, policy, memory, added_to)
     at_once = _rows_at_once(batch, memory)
     kept = _Kept(Path(checkpoint), resume) if checkpoint else None
+    chosen = chosen_of(source, Columns(instance, label, nodes=KnownNodes(known)), format)
     if not sort:
-        return _count(_Reading(source, instance, label, at_once), settings, kept, progress)
+        return _count(_Reading(source, chosen, at_once), settings, kept, progress)
     with TemporaryDirectory(prefix="audit-sorted-") as folder:
-        together = regrouped(
-            source, instance, label, Path(folder), memory=memory // 4, at_once=at_once
-        )
-        return _count(_Reading(together, "instance", "labels", at_once), settings, kept, progress)
+        together = regrouped(source, chosen, Path(folder), memory=memory // 4, at_once=at_once)
+        lists = replace(chosen_of(together, Columns()), readings=chosen.readings)
+        return _count(_Reading(together, lists, at_once), settings, kept, progress)
 
 
 @dataclass(frozen=True)
@@ -120,12 +123,11 @@ class _Reading:
     """A source of labels, read some rows at a time."""
 
     source: Source
-    instance: str
-    label: str
+    chosen: Chosen
     at_once: int
 
     def rows(self, start: int = 0) -> Iterator[Rows]:
-        return rows_of(self.source, self.instance, self.label, at_once=self.at_once, start=start)
+        return rows_of(self.source, self.chosen, at_once=self.at_once, start=start)
 
 
 @dataclass
@@ -213,6 +215,8 @@ def _counted(
             place.keep(so_far)
         counting.end()
         count = counting.result(place.holder)
+    read = (*reading.chosen.readings, *count.labels.readings)
+    count = replace(count, labels=replace(count.labels, readings=read))
     return count if settings.added_to is None else with_added(count, settings.added_to)
 
 
@@ -234,7 +238,7 @@ def _identity(reading: _Reading, settings: CountSettings) -> dict[str, Any]:
         rows_at_once=reading.at_once,
         memory=settings.memory,
         hierarchy=settings.hierarchy.sha256,
-        columns=[reading.instance, reading.label],
+        columns=[reading.chosen.id, *reading.chosen.labels, reading.chosen.sign],
         compiled=can_compile(),
         policy=settings.policy and settings.policy.sha256,
         added_to=settings.added_to and settings.added_to.digest,

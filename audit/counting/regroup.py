@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from audit.base.disk import written_whole
 from audit.base.files import read_table
 from audit.data.batches import rows_of
+from audit.data.label_format import Chosen
 from audit.data.sources import File, Source
 
 EXPANSION = 40
@@ -26,9 +27,7 @@ _ROWS = pa.schema(
 _RECORDS = pa.schema({"instance": pa.large_string(), "labels": pa.large_list(pa.large_string())})
 
 
-def regrouped(
-    source: Source, instance: str, label: str, folder: Path, *, memory: int, at_once: int
-) -> Source:
+def regrouped(source: Source, chosen: Chosen, folder: Path, *, memory: int, at_once: int) -> Source:
     """Write a Parquet file in ``folder`` with one row per instance and the list of its ``labels``.
 
     Instances are distributed over files by the hash of their id, and the rows of each file are
@@ -36,8 +35,7 @@ def regrouped(
 
     Args:
         source: What `audit.data.batches.rows_of` can read.
-        instance: Column, or key, of the instance's id.
-        label: Column, or key, of the label or of the list.
+        chosen: The columns, or keys, of the ids and labels.
         folder: An empty folder for the files.
         memory: Number of bytes that the rows of one file may use.
         at_once: Number of rows read at a time.
@@ -49,7 +47,7 @@ def regrouped(
     files = [folder / f"part-{number:03d}.parquet" for number in range(parts)]
     together = folder / "together.parquet"
     with written_whole(together) as begun:
-        _spread(source, instance, label, files, at_once)
+        _spread(source, chosen, files, at_once)
         with pq.ParquetWriter(begun, _RECORDS) as writer:
             for file in files:
                 records = read_table(file).group_by("instance", maintain_order=True)
@@ -59,10 +57,10 @@ def regrouped(
     return File(together)
 
 
-def _spread(source: Source, instance: str, label: str, files: list[Path], at_once: int) -> None:
+def _spread(source: Source, chosen: Chosen, files: list[Path], at_once: int) -> None:
     with ExitStack() as open_files:
         writers = [open_files.enter_context(pq.ParquetWriter(file, _ROWS)) for file in files]
-        for rows in rows_of(source, instance, label, at_once=at_once):
+        for rows in rows_of(source, chosen, at_once=at_once):
             part = (rows.labels["instance"].hash() % len(files)).fill_null(0)
             for number, writer in enumerate(writers):
                 some = rows.labels.filter(part == number).select(_ROWS.names)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from audit.data.formats import batches_of
+from audit.data.label_format import Chosen
 from audit.data.mapping import label_counts
 from audit.data.records import is_blank, pick
 from audit.data.sources import Source
@@ -41,17 +41,14 @@ class Rows:
         return counts_of(self.frame, self.source)
 
 
-def rows_of(
-    source: Source, instance: str, label: str, *, at_once: int, start: int = 0
-) -> Iterator[Rows]:
+def rows_of(source: Source, chosen: Chosen, *, at_once: int, start: int = 0) -> Iterator[Rows]:
     """Read the rows of a table or of JSON lines, about ``at_once`` at a time.
 
-    ``label`` may hold a list in Parquet, and holds one in JSON lines. Blank lines are not rows.
+    Blank lines are not rows.
 
     Args:
-        source: What `audit.data.formats.batches_of` can read; text may be gzipped.
-        instance: Column, or key, of the instance's id.
-        label: Column, or key, of the label.
+        source: What it is read from; text may be gzipped.
+        chosen: The columns, or keys, from `audit.data.formats.chosen_of`.
         at_once: Approximate number of rows per batch; batches end at the same rows each time.
         start: Number of rows to skip; must be the end of a batch of an earlier reading.
 
@@ -59,7 +56,7 @@ def rows_of(
         InputError: If the source cannot be read, with the line or the row group.
         SchemaError: If a column is missing, or holds neither plain values nor lists of them.
     """
-    for frame in batches_of(source, label).frames(source, instance, label, at_once, start):
+    for frame in chosen.frames(source, chosen, at_once, start):
         stop = start + frame.height
         yield Rows(start, stop, frame, source)
         start = stop

@@ -18,6 +18,7 @@ from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.data.class_names import classes_of
 from audit.data.formats import read_labels
+from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import INSTANCES, Columns, RawLabels, raw_labels
 from audit.data.mapping import Ledger, placed_labels, refused_rows
 from audit.data.records import pick
@@ -192,8 +193,7 @@ def load_labels(
             table is read as that table. Or a frame of Polars, lazy or not, of pandas, a table of
             Arrow, or a dictionary of lists, in the columns of one of the formats. Labels must be
             text there, as codes that have become numbers have lost their zeros. Or a list or
-            series of labels or of lists of labels, or an array of NumPy as in the format ``npy``:
-            ids are row numbers from 0.
+            series of labels or of lists of them, or an array of NumPy: ids are row numbers from 0.
         hierarchy: A hierarchy, the name of a built-in one, a hierarchy file, or a dictionary of
             the parent, or list of parents, of each child.
         format: Name of the format; None: detected from folder, suffix and first bytes, or columns.
@@ -207,11 +207,11 @@ def load_labels(
         strata: Further columns of the instances, such as site, period or coder.
 
     Raises:
-        FormatError: If not exactly one format matches.
-        InputError: If a file cannot be read or holds no instance.
-        SchemaError: If a column is missing, labels of a frame are numbers, the files of a folder
-            have different columns, or an instance has two groups or two values of a stratum.
+        InputError: If a file cannot be read, has not exactly one format, or holds no instance.
+        SchemaError: If columns are missing or differ between files of a folder, labels of a frame
+            are numbers, or an instance has two groups or two values of a stratum.
     """
+    titled = _loaded(hierarchy)
     columns = Columns(
         id=id,
         label=label,
@@ -219,6 +219,7 @@ def load_labels(
         split=split,
         classes=classes_of(classes),
         strata=tuple(strata),
+        nodes=KnownNodes(titled),
     )
     source = source_of(data)
     raw = read_labels(source, columns, format)
@@ -226,7 +227,7 @@ def load_labels(
         raise InputError(
             "a dataset of at least one instance is required", found="none", where=source
         )
-    own, titled = tuple(Path(source) for source in titles), _loaded(hierarchy)
+    own = tuple(Path(source) for source in titles)
     dictionaries = (*own, *raw.titles)
     if dictionaries:
         named = [read_own_titles(source, titled) for source in own]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from audit.base.errors import AuditError, FormatError, InputError, first_cases
+from audit.base.errors import AuditError, FormatError, InputError, SchemaError, first_cases
 from audit.base.files import called, whole_characters
 from audit.data import interface_folder
 from audit.data.class_names import Classes
-from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
+from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels
 from audit.data.label_formats import (
     caml,
     id_lines,
@@ -22,8 +22,8 @@ from audit.data.label_formats import (
     several,
     wide,
 )
-from audit.data.label_formats.joined import cells_of, hold_several
-from audit.data.label_formats.several import families, is_pattern
+from audit.data.label_formats.several import is_pattern
+from audit.data.nearest_command import nearest_command
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats import (
     scores_arrays,
@@ -32,68 +32,8 @@ from audit.data.prediction_formats import (
     scores_sets,
     scores_wide,
 )
-from audit.data.records import ID_NAMES, column_for
+from audit.data.records import UnclearColumnsError, column_for
 from audit.data.sources import File, Folder, Frame, Source, source_of
-
-_ID = re.compile(r"(^|_|\b)(id|key|no|nr)$|^(patient|subject|record|case|stay|admission|instance)")
-_PERSON = re.compile(r"patient|subject|person")
-_LABEL = re.compile(r"label|code|diag|dx|icd|class|term|concept|tag|categor")
-
-
-def nearest_command(source: Source) -> str:
-    """Options that name the columns of ids and labels, as the names and cells suggest them.
-
-    Returns:
-        A hint; empty where the source is not a table with two columns.
-    """
-    names = [name for name in source.schema if name.strip()]
-    if len(names) < 2:
-        return ""
-    pattern, numbered = next(iter(families(names).items()), (None, []))
-    id_ = _best(names, _ID, but=numbered) or names[0]
-    others = [name for name in names if name != id_]
-    label = pattern or _best(others, _LABEL) or _coded(source, others) or others[0]
-    free = [name for name in others if name != label and name not in numbered]
-    finer = _finer(source, id_, free, label) if _PERSON.search(id_.strip().lower()) else None
-    ids = f"{_quoted(finer)} --group {_quoted(id_)}" if finer else _quoted(id_)
-    return (
-        f"name the columns of ids and labels, perhaps: --id {ids} --label {_quoted(label)}"
-        "; audit list formats lists what is read without that"
-    )
-
-
-def _finer(source: Source, person: str, names: list[str], label: str) -> str | None:
-    """The first column with more values than that of the persons, as of their stays.
-
-    Where labels stand one a row, a column with another value in each row numbers the rows.
-    """
-    persons, rows = set(cells_of(source, person)), len(cells_of(source, person))
-    most = rows if hold_several(cells_of(source, label)) else rows - 1
-    return next(
-        (name for name in names if len(persons) < len(set(cells_of(source, name))) <= most), None
-    )
-
-
-def _best(names: list[str], pattern: re.Pattern[str], but: list[str] | None = None) -> str | None:
-    free = [name for name in names if name not in (but or [])]
-    usual = called(free, ID_NAMES) if pattern is _ID else []
-    fitting = [name for name in free if pattern.search(name.strip().lower())]
-    return next(iter(usual or fitting), None)
-
-
-def _coded(source: Source, names: list[str]) -> str | None:
-    """The first column most of whose first cells have a digit and a letter or a dot."""
-    for name in names:
-        cells = [cell for cell in cells_of(source, name) if cell.strip()]
-        coded = [cell for cell in cells if re.search(r"\d", cell) and re.search(r"[A-Za-z.]", cell)]
-        if 2 * len(coded) > len(cells):
-            return name
-    return None
-
-
-def _quoted(name: str) -> str:
-    return name if re.fullmatch(r"[\w.-]+", name) else "'" + name.replace("'", "'\\''") + "'"
-
 
 FORMATS: tuple[LabelFormat, ...] = (
     mimic.MIMIC_III,
@@ -137,12 +77,54 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
         SchemaError: If a column is missing or of another type, or differs between parts.
     """
     source = source_of(data)
-    chosen = format_of(source, format, columns.label)
+    source.know(columns.nodes)
+    chosen = format_of(source, format, columns)
     if not chosen.of_folders:
         source.require_parts()
     digest = "" if source.files else source.digest
-    with whole_characters(source):
+    with whole_characters(source), _nearest(source, columns):
         return replace(chosen.read(source, columns), format=chosen.name, digest=digest)
+
+
+def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Chosen:
+    """The columns of a source that is read in batches, as `read_labels` finds them.
+
+    What no format recognises is a table, as `long` reads it.
+
+    Raises:
+        InputError: If it holds pickled objects.
+        SchemaError: If a column is missing, or it is not clear which one is meant.
+    """
+    source.refuse_pickle()
+    source.know(columns.nodes)
+    named = [known for known in FORMATS if known.choose and known.name == format]
+    giving = named or [known for known in FORMATS if known.choose and is_of(known, source)]
+    known = giving[0] if giving else _of_column(source, columns.label)
+    if is_pattern(columns.label, source.schema) and not named:
+        known = several.FORMAT
+    choose = known.choose or long.choose
+    with _nearest(source, columns, groups=False):
+        return choose(source, columns, source)
+
+
+def _of_column(source: Source, label: str | None) -> LabelFormat:
+    """The format of a table of which the column of labels alone is known."""
+    column = next(iter(called(source.schema, [label])), None) if label else None
+    return joined.FORMAT if column and joined.holds_several(source, column) else long.FORMAT
+
+
+def _tried(source: Source, columns: Columns) -> RawLabels:
+    return format_of(source, None, columns).read(source, columns)
+
+
+@contextmanager
+def _nearest(source: Source, columns: Columns, *, groups: bool = True) -> Iterator[None]:
+    """Say with what is not clear which command reads the source."""
+    try:
+        yield
+    except UnclearColumnsError as error:
+        hint = nearest_command(source, columns, _tried, groups=groups) or error.hint
+        raise SchemaError(error.required, found=error.found, where=source, hint=hint) from None
 
 
 def read_predictions(
@@ -181,14 +163,17 @@ def read_predictions(
     )
 
 
-def format_of(source: Source, name: str | None, label: str | None = None) -> LabelFormat:
+def format_of(
+    source: Source, name: str | None, columns: Columns, *, groups: bool = True
+) -> LabelFormat:
     """The named format, or the one that matches a dataset.
 
     Args:
         source: The dataset.
         name: A name from `FORMATS`; None: detected.
-        label: The column of labels that the user names, or a pattern of several. A table that no
-            format recognises is one of labels in that column.
+        columns: What the user names. A table that no format recognises is one of labels in the
+            column of labels named.
+        groups: Whether groups are read, so that the hint may name one.
 
     Raises:
         FormatError: If not exactly one format matches.
@@ -196,16 +181,17 @@ def format_of(source: Source, name: str | None, label: str | None = None) -> Lab
     """
     if not isinstance(source, Folder):
         _refuse_unreadable(source)
+    label, names = columns.label, list(source.schema) if isinstance(source, (File, Frame)) else []
     matching = [
         known for known in FORMATS if (known.name == name if name else is_of(known, source))
     ]
     others = [] if name or not isinstance(source, Folder) else _others_in(source, matching)
-    if name is None and is_pattern(label):
+    if name is None and is_pattern(label, names):
         return several.FORMAT
     if len(matching) == 1 and not others:
         return matching[0]
-    if not matching and not name and (column := _column_of(source, label)):
-        return joined.FORMAT if hold_several(cells_of(source, column)) else long.FORMAT
+    if not matching and not name and label and called(source.schema, [label]):
+        return _of_column(source, label)
     if not matching and not name and label and isinstance(source, (File, Frame)) and source.schema:
         column_for("label", label, list(source.schema), source)
     if not matching and source.suffix == ".csv":
@@ -220,32 +206,9 @@ def format_of(source: Source, name: str | None, label: str | None = None) -> Lab
         where=source,
         hint="give one of these; a folder is read as one table if all its files are of one format"
         if others and not matching
-        else (nearest_command(source) if table else "") or f"--format names one:{listed}",
+        else (nearest_command(source, columns, _tried, groups=groups) if table else "")
+        or f"--format names one:{listed}",
     )
-
-
-def _column_of(source: Source, label: str | None) -> str | None:
-    """The column of that name, case ignored; None where there is none, or no name."""
-    return next(iter(called(source.schema, [label])), None) if label else None
-
-
-def batches_of(source: Source, label: str | None = None) -> Batches:
-    """How a source is counted in batches; what no format recognises is a table, as `long` reads it.
-
-    Args:
-        source: The dataset.
-        label: The column of labels that the user names, or a pattern of several.
-
-    Raises:
-        InputError: If it holds pickled objects.
-    """
-    source.refuse_pickle()
-    if is_pattern(label):
-        return several.BATCHES
-    giving = [known.batches for known in FORMATS if known.batches and is_of(known, source)]
-    if not giving and (column := _column_of(source, label)):
-        return joined.BATCHES if hold_several(cells_of(source, column)) else long.BATCHES
-    return giving[0] if giving else long.BATCHES
 
 
 def is_of(known: LabelFormat | PredictionFormat, source: Source) -> bool:

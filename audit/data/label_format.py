@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.data.class_names import Classes
-from audit.data.records import STRATUM, column_for, id_among
+from audit.data.known_nodes import KnownNodes
+from audit.data.records import STRATUM
 from audit.data.sources import Source
 
 ROWS = {
@@ -47,9 +48,10 @@ labels found there as written, sorted, with repetitions.
 class Columns:
     """The columns, or keys of a JSON line, that the user names; None: the format detects it.
 
-    ``label`` may be a pattern of several columns, as ``DX*``, where the format has a row per
+    ``label`` may be a pattern of several columns, as ``DX#``, where the format has a row per
     instance. ``classes`` are the column names of a matrix, which has none of its own, or their
-    file; ``strata`` are further columns of the instances, such as site, period or coder.
+    file; ``strata`` are further columns of the instances, such as site, period or coder. ``nodes``
+    are those of the hierarchy that labels are mapped to, by which columns are recognised.
 
     Raises:
         SchemaError: If a stratum is named twice, or has the name of a column of every dataset.
@@ -61,6 +63,7 @@ class Columns:
     split: str | None = None
     classes: Classes | None = None
     strata: tuple[str, ...] = ()
+    nodes: KnownNodes | None = None
 
     def __post_init__(self) -> None:
         taken = [*INSTANCES, *self.strata]
@@ -116,18 +119,33 @@ class RawLabels:
 
 
 @dataclass(frozen=True)
-class Batches:
-    """How a format gives its rows in batches, so that they are counted without being loaded.
+class Chosen:
+    """Where the ids and labels of a source are, so that its rows are read whole or in batches.
 
     Args:
-        columns: The columns of the instance's id and of the label, or list of labels, given those
-            that the user named, if any.
-        frames: Frames of the two columns, in that order, about so many rows at a time, after so
-            many rows; frames end at the same rows each time.
+        id: The column, or key, of the instance's id; None: each row is an instance, and its number
+            from 0 the id.
+        labels: The column, or key, of the label or of the list of labels; or several columns.
+        frames: Frames of two columns, the ids and the labels, of a source, about so many rows at a
+            time, after so many rows; frames end at the same rows each time.
+        each: Whether a row has a label in each of ``labels``; else there is one column of them.
+        joined: Whether a cell may hold several labels, and a blank one none.
+        sign: What joins them; None: a cell holds one.
+        readings: What columns and cells were taken to mean.
     """
 
-    columns: Callable[[Source, str | None, str | None], tuple[str, str]]
-    frames: Callable[[Source, str, str, int, int], Iterator[pl.DataFrame]]
+    id: str | None
+    labels: tuple[str, ...]
+    frames: Callable[[Source, Chosen, int, int], Iterator[pl.DataFrame]]
+    each: bool = False
+    joined: bool = False
+    sign: str | None = None
+    readings: tuple[Reading, ...] = ()
+
+
+Choose: TypeAlias = Callable[[Source, Columns, Source], Chosen]
+"""Chooses the columns of a source by what the user names. It asks the source for its columns and
+first cells; for whole columns the third argument, the same rows where they are cheap to read."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +157,7 @@ class LabelFormat:
         title: What it looks like, in one line.
         matches: Whether a source is of this format.
         read: Reads the labels of a source.
-        batches: How it gives batches; None if it does not.
+        choose: Chooses its columns, so that it is read in batches; None if it is not.
         of_folders: Whether ``matches`` judges a folder as a whole; else a folder is of the format
             if each of its parts is.
         own_files: Names of files in such a folder that are no other dataset.
@@ -149,33 +167,9 @@ class LabelFormat:
     title: str
     matches: Callable[[Source], bool]
     read: Callable[[Source, Columns], RawLabels]
-    batches: Batches | None = None
+    choose: Choose | None = None
     of_folders: bool = False
     own_files: tuple[str, ...] = ()
-
-
-def id_beside(
-    frame: pl.DataFrame, columns: Columns, labels: Sequence[str], source: Source
-) -> tuple[str, set[str]]:
-    """The column of the instance's id, and those that hold labels or have a role.
-
-    Args:
-        frame: The table.
-        columns: What the user named.
-        labels: Columns of labels.
-        source: The dataset.
-
-    Raises:
-        SchemaError: If a column does not exist, it is not clear which one holds the id, or codes
-            were read as numbers.
-    """
-    named = {role: name for role, name in columns.beside.items() if name}
-    roles = (column_for(role, name, frame.columns, source) for role, name in named.items())
-    taken = {*labels, *roles}
-    instance = id_among(frame.columns, columns.id, taken, source)
-    for label in labels:
-        source.refuse_numbers(instance, label)
-    return instance, taken
 
 
 def exploded(listed: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from polars.datatypes import DataTypeClass
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import called, name_among
+from audit.base.readings import Reading
 from audit.data.json_lines import (
     AS_WRITTEN,
     Line,
@@ -32,6 +33,8 @@ STRATUM = "stratum:"
 """Prefix that marks the name of a stratum among the names of roles."""
 ID_NAMES = ("id", "instance", "hadm_id")
 """Names of columns that hold the instance's id unless the user names one; case is ignored."""
+INDEX = "index"
+"""Name of a column that only numbers the rows where another may hold the ids."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,29 +169,81 @@ def id_among(
 ) -> str:
     """The column, or key, that holds the instance's id.
 
-    It is the one that the user named, else ``id``, ``instance`` or ``hadm_id``, else the only one.
+    It is the one that the user named, else ``id``, ``instance`` or ``hadm_id``, else the only one
+    that is not named as a node is. A column ``index`` is one only where there is no other.
 
     Args:
         names: All columns.
         named: The column that the user named; None: detect it.
         beside: Columns with another role.
-        source: The dataset, for the message.
+        source: The dataset, which knows the nodes.
 
     Raises:
-        SchemaError: If the named one does not exist, or not exactly one qualifies.
+        SchemaError: If the named one does not exist.
+        UnclearColumnsError: If not exactly one qualifies.
     """
     if named is not None:
         return column_for("instance", named, names, source)
-    free = [name for name in names if name not in beside]
-    candidates = called(free, ID_NAMES) or free
+    candidates = _ids_among(names, beside, source)
     if len(candidates) == 1:
         return candidates[0]
-    raise SchemaError(
+    raise UnclearColumnsError(
         "exactly one column must hold the id of the instance",
         found=f"the candidates {first_cases(candidates)}" if candidates else "no candidate",
         where=source,
         hint="name it with --id",
     )
+
+
+class UnclearColumnsError(SchemaError):
+    """It is not clear which column holds the ids, or the labels."""
+
+
+def _ids_among(names: Sequence[str], beside: Collection[str], source: Source) -> list[str]:
+    free = [name for name in names if name not in beside]
+    others = [name for name in free if not (source.nodes and source.nodes.means(name))]
+    return called(free, ID_NAMES) or [n for n in others if n.strip().lower() != INDEX] or others
+
+
+def id_of_rows(
+    names: Sequence[str],
+    named: str | None,
+    beside: Collection[str],
+    source: Source,
+    values: Callable[[str], Iterator[pl.Series]],
+) -> tuple[str | None, tuple[Reading, ...]]:
+    """The column of the id where each row is an instance; None: rows are numbered, which is told.
+
+    A column is none that nobody called an id and that repeats, or is named as a node is.
+
+    Args:
+        names: All columns.
+        named: As in `id_among`.
+        beside: As in `id_among`.
+        source: As in `id_among`.
+        values: The values of a column, some rows at a time.
+
+    Raises:
+        SchemaError: As in `id_among`, if several columns may be meant.
+    """
+    free = _ids_among(names, beside, source)
+    if named is not None or len(free) > 1 or called(free, ID_NAMES):
+        return id_among(names, named, beside, source), ()
+    if free and not repeats(values(free[0])):
+        return free[0], ()
+    why = f"the values of {free[0]!r} repeat" if free else "no column holds an id"
+    return None, (numbered(why, sum(map(len, values(names[0])))),)
+
+
+def numbered(why: str, rows: int) -> Reading:
+    """The reading that rows have their numbers for ids."""
+    return Reading("rows are instances, numbered from 0", why, rows, "--id COLUMN")
+
+
+def repeats(values: Iterable[pl.Series]) -> bool:
+    """Whether some value that is not null is there twice."""
+    hashes = pl.concat([pl.Series(dtype=pl.UInt64), *(one.drop_nulls().hash() for one in values)])
+    return bool(hashes.is_duplicated().any())
 
 
 def pick(frame: pl.DataFrame, source: Source, **columns: str | None) -> pl.DataFrame:

@@ -22,7 +22,9 @@ from audit.counting.kept import FOLDER, counted_sources, read_counts, write_coun
 from audit.counting.plan import MEMORY
 from audit.counting.storage.checkpoint import files_beside
 from audit.data.dataset import LabelDataset
-from audit.data.formats import FORMATS, batches_of, format_of
+from audit.data.formats import FORMATS, format_of
+from audit.data.known_nodes import KnownNodes
+from audit.data.label_format import Columns
 from audit.data.predictions import Predictions
 from audit.data.sources import Source
 from audit.hierarchies.hierarchy import Hierarchy
@@ -199,9 +201,9 @@ def _audit_counts(
     resume: bool,
     progress: Progress,
 ) -> Audited:
-    source = _countable(settings)
     progress("reading the hierarchy")
     hierarchy = _hierarchy(settings, policy)
+    source = _countable(settings, hierarchy)
     applied = policy_for(hierarchy.name, policy)
     refuse_unknown_checks(applied, CHECK_NAMES)
     same = settings.same_hierarchy
@@ -276,9 +278,11 @@ def _count_on_spark(
 ) -> PairCount:
     from audit.data.sources.spark import reading
 
-    with reading(source, settings.master, settings.id, settings.label) as read:
+    columns = Columns(settings.id, settings.label, nodes=KnownNodes(hierarchy))
+    with reading(source, settings.master, columns, settings.format) as read:
         from audit.counting.spark.jobs import count_pairs
 
+        options = {**options, "readings": read.readings}
         return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **options)
 
 
@@ -287,9 +291,9 @@ def _count_in_batches(
 ) -> PairCount:
     from audit.counting.file import count_pairs
 
-    id, label = batches_of(source, settings.label).columns(source, settings.id, settings.label)
     memory = MEMORY if settings.memory is None else settings.memory
-    return count_pairs(source, hierarchy, instance=id, label=label, memory=memory, **options)
+    options = {**options, "memory": memory, "format": settings.format}
+    return count_pairs(source, hierarchy, instance=settings.id, label=settings.label, **options)
 
 
 def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
@@ -299,13 +303,15 @@ def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
     )
 
 
-def _countable(settings: Settings) -> Source:
+def _countable(settings: Settings, hierarchy: Hierarchy) -> Source:
     """What is counted; raises InputError if its format does not give batches."""
     source = settings.source
+    source.know(KnownNodes(hierarchy))
     known = settings.format
     if settings.counting == "stream":
-        known = format_of(source, known, settings.label).name
-    giving = [known.name for known in FORMATS if known.batches]
+        columns = Columns(settings.id, settings.label)
+        known = format_of(source, known, columns, groups=False).name
+    giving = [known.name for known in FORMATS if known.choose]
     if known is not None and known not in giving:
         raise InputError(
             f"a dataset in the format {' or '.join(giving)} is required where data are counted",

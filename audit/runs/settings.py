@@ -32,7 +32,7 @@ FormatName: TypeAlias = Annotated[
 ]
 InstanceColumn: TypeAlias = Annotated[str | None, Option("Column of the instance id.", INPUT)]
 LabelColumn: TypeAlias = Annotated[
-    str | None, Option("Column of the label, or a pattern of several: 'DX*'.", INPUT)
+    str | None, Option("Column of the label, or a pattern of several: 'DX#'.", INPUT)
 ]
 TitleFiles: TypeAlias = Annotated[
     tuple[Path, ...], Option("Dictionary of code titles; may be repeated.", INPUT)

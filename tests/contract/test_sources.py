@@ -309,7 +309,7 @@ def test_partitioning_never_changes_predictions(writer: PredictionWriter, tmp_pa
 
 # --- in batches -------------------------------------------------------------------------------
 
-COUNTED = {known.name for known in FORMATS if known.batches}
+COUNTED = {known.name for known in FORMATS if known.choose}
 
 
 def test_formats_say_which_give_batches() -> None:
@@ -340,7 +340,7 @@ def test_partitioning_never_changes_counts(
 ) -> None:
     whole, folder = in_parts(writer, cuts, tmp_path)
     lists = writer.format == "jsonl" or writer.file.startswith("lists")
-    others = {"joined": "codes", "several": "DX*"}
+    others = {"joined": "codes", "several": "DX#"}
     named = {
         "instance": "id" if writer.format == "jsonl" else "instance",
         "label": others.get(writer.format, "labels" if lists else "label"),

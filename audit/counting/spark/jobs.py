@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,12 +13,14 @@ import pyarrow as pa
 
 from audit.base.limits import limits, stated_limits
 from audit.base.progress import Progress, silent
+from audit.base.readings import Reading
 from audit.counting.added import with_added
 from audit.counting.counts import PairCount
 from audit.counting.plan import MEMORY, CountSettings, Plan, planned
 from audit.counting.spark import tasks
 from audit.counting.spark.tasks import Frames
 from audit.data.mapping import summed_counts
+from audit.data.sources.spark import BLANK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
@@ -29,8 +32,6 @@ Task: TypeAlias = Callable[[Iterable[pl.DataFrame]], Frames]
 
 _COUNTED_BY_SPARK = {"string", "tinyint", "smallint", "int", "bigint"}
 """Types of columns whose values Spark writes as text like Polars."""
-_BLANK = r"(?U)^\s*$"
-"""What a text is that is null once it is tidy: white space of any script."""
 _SPARK = {
     pa.string(): "string",
     pa.bool_(): "boolean",
@@ -49,6 +50,7 @@ def count_pairs(
     label: str,
     policy: Policy | None = None,
     added_to: PairCount | None = None,
+    readings: tuple[Reading, ...] = (),
     progress: Progress = silent,
 ) -> PairCount:
     """Count the pairs of a Spark DataFrame, as `audit.counting.file.count_pairs` does for a file.
@@ -63,6 +65,7 @@ def count_pairs(
         label: Column of the label or of the array.
         policy: As in `audit.counting.file.count_pairs`.
         added_to: As in `audit.counting.file.count_pairs`.
+        readings: What columns and cells were taken to mean.
         progress: Progress callback.
 
     Returns:
@@ -76,6 +79,7 @@ def count_pairs(
     progress("reading labels")
     labels = summed_counts([_label_counts(rows)])
     plan = planned(CountSettings(known, policy, MEMORY, added_to), labels, Path(), tasks.WHERE)
+    plan = replace(plan, labels=replace(plan.labels, readings=(*readings, *plan.labels.readings)))
     progress("counting pairs")
     count = tasks.counted(_collected(_tallies(rows, plan), tasks.TALLIES), plan)
     return count if added_to is None else with_added(count, added_to)
@@ -97,7 +101,7 @@ def _written(rows: DataFrame) -> DataFrame:
     instance, label = named["instance"], named["label"]
     blank = instance.isNull()
     if named.dtypes[0][1] == "string":
-        blank |= instance.rlike(_BLANK)
+        blank |= instance.rlike(BLANK)
     by = (label.cast("string").alias("label"), blank.alias("homeless"))
     return named.groupBy(*by).agg(functions.count("*").alias("rows")).coalesce(_cores(rows))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -22,8 +22,9 @@ from audit.data.json_lines import (
     objects,
     plain,
 )
-from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels, exploded, raw_labels
-from audit.data.records import column_for, id_among, pick
+from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, exploded, raw_labels
+from audit.data.label_formats import tables
+from audit.data.records import column_for, id_of_rows, pick
 from audit.data.sources import Source
 from audit.data.unnamed_columns import MOST_VALUES, unnamed_columns
 
@@ -42,21 +43,22 @@ def read(source: Source, columns: Columns) -> RawLabels:
         SchemaError: If a key is missing, or holds a value that is not allowed there.
     """
     lines = list(objects(source))
-    names = keys_of(lines)
-    labels = column_for("labels", columns.label or "labels", names, source)
+    chosen = _chosen(lines, columns, source, lambda: lines)
+    (labels,), names = chosen.labels, keys_of(lines)
     roles = {
         role: column_for(role, name, names, source)
         for role, name in columns.beside.items()
         if name is not None
     }
-    beside = {labels, *roles.values(), *nested(lines)}
-    roles["instance"] = id_among(names, columns.id, beside, source)
-    frame = frame_of(lines, labels, roles)
-    listed = pick(frame, source, labels="labels", **{role: role for role in roles})
+    frame = frame_of(lines, labels, roles, chosen.id)
+    listed = pick(frame, source, labels="labels", instance="instance", **{r: r for r in roles})
     raw = raw_labels(exploded(listed), listed, source)
-    others = _few_valued(lines, set(names) - beside - {roles["instance"]})
-    table = pl.DataFrame([listed["instance"].alias(roles["instance"]), *others])
-    return replace(raw, unnamed=unnamed_columns(table, roles["instance"], (), source))
+    others = set(names) - {labels, *roles.values(), *nested(lines), chosen.id}
+    name = tables.ROW if chosen.id is None else chosen.id
+    few = _few_valued(lines, {key for key in others if key})
+    table = pl.DataFrame([listed["instance"].alias(name), *few])
+    unnamed = unnamed_columns(table, name, (), source)
+    return replace(raw, unnamed=unnamed, readings=chosen.readings)
 
 
 def matches(source: Source) -> bool:
@@ -70,29 +72,48 @@ def matches(source: Source) -> bool:
     return named or is_object(source)
 
 
-def columns_in_batches(source: Source, instance: str | None, label: str | None) -> tuple[str, str]:
-    """The keys of the instance's id and of the labels, from the first `LINES_LOOKED_AT` lines."""
+def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
+    """The keys of the id and of the labels, from the first `LINES_LOOKED_AT` lines."""
     lines = list(islice(objects(source, streamed=True), LINES_LOOKED_AT))
+    return _chosen(lines, columns, source, lambda: objects(source, streamed=True))
+
+
+def _chosen(
+    lines: Sequence[Line], columns: Columns, source: Source, every: Callable[[], Iterable[Line]]
+) -> Chosen:
+    """The keys, from the lines looked at, and from all where values must be known to differ."""
     names = keys_of(lines)
-    labels = column_for("labels", label or "labels", names, source)
-    return id_among(names, instance, {labels, *nested(lines)}, source), labels
+    labels = column_for("labels", columns.label or "labels", names, source)
+    named = {role: name for role, name in columns.beside.items() if name}
+    roles = {column_for(role, name, names, source) for role, name in named.items()}
+
+    def values(key: str) -> Iterator[pl.Series]:
+        own = None if key in beside else key
+        for some in frames(every(), lambda some: frame_of(some, labels, {}, own), source):
+            yield some["instance"]
+
+    beside = {labels, *roles, *nested(lines)}
+    instance, readings = id_of_rows(names, columns.id, beside, source, values)
+    return Chosen(instance, (labels,), frames_in_batches, readings=readings)
 
 
 def frames_in_batches(
-    source: Source, instance: str, label: str, at_once: int, start: int
+    source: Source, chosen: Chosen, at_once: int, start: int
 ) -> Iterator[pl.DataFrame]:
     """Frames of ids and lists of labels; a key of the wanted names is looked for in each frame."""
+    first = 0
 
     def frame(some: Sequence[Line]) -> pl.DataFrame:
         names = keys_of(some)
-        key = column_for("instance", instance, names, source)
-        labels = column_for("labels", label, names, source)
-        return frame_of(some, labels, {"instance": key}).select("instance", "labels")
+        key = chosen.id and column_for("instance", chosen.id, names, source)
+        labels = column_for("labels", chosen.labels[0], names, source)
+        return frame_of(some, labels, {}, key, first)
 
     for read in frames(objects(source, streamed=True), frame, source, at_once):
         if start < read.height:
-            yield read[start:]
+            yield read[start:].select("instance", "labels")
         start = max(start - read.height, 0)
+        first += read.height
 
 
 def _few_valued(lines: list[Line], keys: Collection[str]) -> Iterator[pl.Series]:
@@ -114,17 +135,23 @@ def _is_few(values: Iterable[Any]) -> bool:
     return True
 
 
-def frame_of(lines: Sequence[Line], labels: str, roles: dict[str, str]) -> pl.DataFrame:
-    """A frame with ``labels``, a list of text, and a text column for each role; one row per line.
+def frame_of(
+    lines: Sequence[Line], labels: str, roles: dict[str, str], id: str | None, first: int = 0
+) -> pl.DataFrame:
+    """A frame with ``labels``, a list of text, and text columns ``instance`` and of each role.
+
+    It has one row per line. Without a key of the id, rows are numbered from ``first`` on.
 
     Raises:
         SchemaError: If a line lacks the key of the labels, or a value is not allowed there.
     """
-    columns: dict[str, list[Any]] = {"labels": [], **{role: [] for role in roles}}
+    keys = roles if id is None else {"instance": id, **roles}
+    columns: dict[str, list[Any]] = {"labels": [], **{role: [] for role in keys}}
     for where, line in lines:
         columns["labels"].append(_labels(line, labels, where))
-        for role, key in roles.items():
+        for role, key in keys.items():
             columns[role].append(plain(line.get(key), key, where))
+    columns.setdefault("instance", [str(first + row) for row in range(len(lines))])
     schema = {name: pl.List(pl.String) if name == "labels" else pl.String for name in columns}
     return pl.DataFrame(columns, schema=schema)
 
@@ -148,5 +175,5 @@ FORMAT = LabelFormat(
     title="JSON lines, or a JSON array, with a key for the id and a list in labels",
     matches=matches,
     read=read,
-    batches=Batches(columns_in_batches, frames_in_batches),
+    choose=choose,
 )

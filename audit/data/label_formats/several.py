@@ -3,49 +3,80 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from fnmatch import fnmatchcase
-
-import polars as pl
+from collections.abc import Iterable, Sequence
+from fnmatch import translate
 
 from audit.base.errors import SchemaError, first_cases
-from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels, id_beside, raw_labels
-from audit.data.records import column_for, id_among, pick, tidy
+from audit.base.files import called
+from audit.data.known_nodes import LEAST_SHARE
+from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels
+from audit.data.label_formats import tables
+from audit.data.records import UnclearColumnsError, column_for, id_of_rows
 from audit.data.sources import Source
-from audit.data.unnamed_columns import unnamed_columns
 
-_NUMBERED = re.compile(r"(.*?)(\d+)\s*")
+_NUMBER = re.compile(r"[0-9]+")
+_VERSION = re.compile(r"(?:^|[^a-z])(?:icd|i)[\W_]*#", re.IGNORECASE)
+_NEARLY_BEST = 0.75
+"""Share of nodes, of that of the best family, below which one holds something else."""
 
 
 def families(names: Iterable[str]) -> dict[str, list[str]]:
-    """Names that differ in a number at their end alone, by pattern, in the order of the names.
+    """Names that differ in one number, by pattern, in the order of the names.
 
-    The numbers of a family run from 0 or 1 on without a gap, so that ``icd9`` and ``icd10`` are
-    none.
+    9 and 10 behind ``icd`` or ``I`` are versions.
 
-    >>> families(["id", "DX1", "DX2", "icd9", "icd10"])
-    {'DX*': ['DX1', 'DX2']}
+    >>> families(["id", "DX1", "DX3", "dx1_code", "dx2_code", "icd9", "icd10"])
+    {'DX#': ['DX1', 'DX3'], 'dx#_code': ['dx1_code', 'dx2_code']}
     """
-    numbers: dict[str, dict[int, str]] = {}
+    found: dict[str, dict[str, str]] = {}
     for name in names:
-        if match := _NUMBERED.fullmatch(name):
-            numbers.setdefault(match[1], {})[int(match[2])] = name
+        for number in _NUMBER.finditer(name):
+            pattern = f"{name[: number.start()]}#{name[number.end() :]}"
+            found.setdefault(pattern, {})[number[0]] = name
     return {
-        f"{stem}*": list(members.values())
-        for stem, members in numbers.items()
-        if stem.strip() and len(members) > 1 and max(members) - min(members) == len(members) - 1
-        if min(members) in (0, 1)
+        pattern: list(members.values())
+        for pattern, members in found.items()
+        if pattern.strip() != "#" and len(members) > 1
+        if not (_VERSION.search(pattern) and set(members) <= {"9", "10"})
     }
 
 
-def refuse_one_of_several(column: str, names: Sequence[str], source: object) -> None:
+def families_of(source: Source) -> dict[str, list[str]]:
+    """The families of a table's columns that hold labels, the best first, by pattern.
+
+    Where nodes are known, cells of each column are nodes, or all of them blank; the pattern fits
+    these columns and no other one. Else, or where no cells are nodes, the numbers run from 0 or 1
+    without a gap.
+    """
+    names, shares = list(source.schema), dict[str, float]()
+    of_nodes: dict[str, list[str]] = {}
+    for pattern, members in families(names).items() if source.nodes else ():
+        told = {name: source.share_of_nodes(name) for name in members}
+        held = [name for name, share in told.items() if share is None or share >= LEAST_SHARE]
+        found = [share for name in held if (share := told[name]) is not None]
+        if found and len(held) > 1:
+            exact = pattern if held == fitting(pattern, names) else ",".join(held)
+            of_nodes[exact], shares[exact] = held, sum(found) / len(found)
+    if of_nodes:
+        least = _NEARLY_BEST * max(shares.values())
+        kept = [one for one in of_nodes if shares[one] >= least]
+        return {one: of_nodes[one] for one in sorted(kept, key=lambda one: -shares[one])}
+    return {one: members for one, members in families(names).items() if _runs(one, members)}
+
+
+def _runs(pattern: str, members: Sequence[str]) -> bool:
+    stem, _, end = pattern.partition("#")
+    numbers = sorted(int(name[len(stem) : len(name) - len(end)]) for name in members)
+    return numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def refuse_one_of_several(column: str, source: Source) -> None:
     """Refuse one of numbered columns, whose siblings would be left out in silence.
 
     Raises:
         SchemaError: If the column is of a family.
     """
-    for pattern, members in families(names).items():
+    for pattern, members in families_of(source).items():
         if column in members:
             alone = f"{column[:-1]}[{column[-1]}]"
             raise SchemaError(
@@ -56,18 +87,27 @@ def refuse_one_of_several(column: str, names: Sequence[str], source: object) -> 
             )
 
 
-def is_pattern(name: str | None) -> bool:
-    """Whether a name is a pattern of names: with ``*``, ``?`` or ``[...]``.
+def is_pattern(name: str | None, names: Iterable[str] = ()) -> bool:
+    """Whether a name is a pattern of names: with ``#``, ``*``, ``?``, ``[...]`` or a comma.
 
-    >>> is_pattern("DX*"), is_pattern("label"), is_pattern("DX[1]")
-    (True, False, True)
+    It is none where one of ``names`` is written like it.
+
+    >>> is_pattern("DX#"), is_pattern("label"), is_pattern("DX[1]"), is_pattern("No #", ["No #"])
+    (True, False, True, False)
     """
-    return name is not None and bool(re.search(r"[*?]|\[.+\]", name))
+    pattern = name is not None and bool(re.search(r"[#*?,]|\[.+\]", name))
+    return pattern and not called(names, [name or ""])
 
 
 def fitting(pattern: str, names: Iterable[str]) -> list[str]:
-    """The names that fit a pattern, case ignored, in their order."""
-    return [name for name in names if fnmatchcase(name.strip().lower(), pattern.strip().lower())]
+    """The names that fit a pattern, or one of several between commas, case ignored, in their order.
+
+    >>> fitting("DX#", ["DX1", "DX1_POA", "DXVER"]), fitting("A,B#", ["B2", "a"])
+    (['DX1'], ['B2', 'a'])
+    """
+    several = [translate(one.strip().lower()) for one in pattern.split(",")]
+    shapes = [re.compile(one.replace(r"\#", "[0-9]+")) for one in several]
+    return [name for name in names if any(one.match(name.strip().lower()) for one in shapes)]
 
 
 def read(source: Source, columns: Columns) -> RawLabels:
@@ -78,93 +118,63 @@ def read(source: Source, columns: Columns) -> RawLabels:
     Raises:
         SchemaError: If no column fits, or it is not clear which columns are meant.
     """
-    frame = source.table()
-    chosen = label_columns(source, columns.label)
-    instance, taken = id_beside(frame, columns, chosen, source)
-    mentions = pick(frame, source, instance=instance, **columns.beside)
-    labels = tidy(frame.select(chosen), source)
-    listed = mentions.with_columns(labels=labels.select(pl.concat_list(pl.all())).to_series())
-    raw = raw_labels(_with_positions(mentions, labels), listed, source)
-    return replace(raw, unnamed=unnamed_columns(frame, instance, taken, source))
+    return tables.read(source, columns, choose)
 
 
-def _with_positions(mentions: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """One row per label with its position; a row without an instance gives at least one."""
-    numbered = mentions.with_row_index("row")
-    rows = [
-        numbered.with_columns(label=labels[name], position=pl.lit(place, pl.Int64))
-        for place, name in enumerate(labels.columns, start=1)
-    ]
-    lost = pl.col("instance").is_null() & (pl.col("position") == 1)
-    some = pl.concat(rows).filter(pl.col("label").is_not_null() | lost)
-    return some.sort("row", "position").drop("row")
+def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
+    """The columns of labels and of the id, as `audit.data.label_format.Choose`."""
+    labels, names = label_columns(source, columns.label), list(source.schema)
+    taken = {*labels, *tables.roles_of(columns, names, source)}
+    values = tables.values_of(rows)
+    instance, readings = id_of_rows(names, columns.id, taken, source, values)
+    for label in labels:
+        source.refuse_numbers(instance or "", label)
+    return Chosen(instance, tuple(labels), tables.frames, each=True, readings=readings)
 
 
 def label_columns(source: Source, pattern: str | None) -> list[str]:
-    """The columns of labels: those that fit a pattern, else the only numbered ones.
+    """The columns of labels: those that fit a pattern, else those of the only family.
 
     Raises:
-        SchemaError: If no column fits, or there is not exactly one family of numbered columns.
+        SchemaError: If no column fits.
+        UnclearColumnsError: If there is not exactly one family of numbered columns.
     """
     names = list(source.schema)
-    known = families(names)
-    if pattern is not None and not is_pattern(pattern):
+    if pattern is not None and not is_pattern(pattern, names):
         found = [column_for("label", pattern, names, source)]
-        refuse_one_of_several(found[0], names, source)
-    elif pattern is not None:
-        found = fitting(pattern, names)
-    else:
-        found = next(iter(known.values())) if len(known) == 1 else []
-    if not found:
-        raise SchemaError(
-            f"columns that fit {pattern!r} are required"
-            if pattern
-            else "one family of numbered columns, as DX1, DX2, DX3, is required",
-            found=f"the columns {first_cases(names)}" if names else "no columns",
-            where=source,
-            hint=f"--label {next(iter(known))!r} names some" if known else "name them with --label",
-        )
-    return found
+        refuse_one_of_several(found[0], source)
+        return found
+    known = families_of(source)
+    if found := fitting(pattern, names) if pattern else _only(known):
+        return found
+    hint = f"--label {next(iter(known))!r} names some" if known else "name them with --label"
+    raise (SchemaError if pattern else UnclearColumnsError)(
+        f"columns that fit {pattern!r} are required"
+        if pattern
+        else "one family of numbered columns, as DX1, DX2, DX3, is required",
+        found=f"the columns {first_cases(names)}" if names else "no columns",
+        where=source,
+        hint=hint,
+    )
+
+
+def _only(known: dict[str, list[str]]) -> list[str]:
+    return next(iter(known.values())) if len(known) == 1 else []
 
 
 def matches(source: Source) -> bool:
     """Whether the only numbered columns are named as those of diagnoses or codes are."""
-    known = list(families(source.schema))
-    return len(known) == 1 and known[0].strip("*_ -.").lower() in _STEMS
+    known = list(families_of(source))
+    stem = known[0].partition("#")[0] if len(known) == 1 else ""
+    return stem.strip("_ -.").lower() in _STEMS
 
 
 _STEMS = ("dx", "diag", "diagnosis", "icd", "icd9", "icd10", "code", "label", "icd_code")
 
-
-def columns_in_batches(source: Source, instance: str | None, label: str | None) -> tuple[str, str]:
-    """The column of the instance's id, and the pattern of those of labels."""
-    chosen = label_columns(source, label)
-    instance = id_among(list(source.schema), instance, chosen, source)
-    for one in chosen:
-        source.refuse_numbers(instance, one)
-    return instance, label if label and is_pattern(label) else next(iter(families(source.schema)))
-
-
-def frames_in_batches(
-    source: Source, instance: str, label: str, at_once: int, start: int
-) -> Iterator[pl.DataFrame]:
-    """Frames of ids and lists of the labels that are not blank."""
-    chosen = label_columns(source, label)
-    for frame in source.frames([instance, *chosen], at_once, start):
-        yield frame.select(instance, _listed(chosen).alias("labels"))
-
-
-def _listed(columns: Sequence[str]) -> pl.Expr:
-    filled = [pl.when(pl.col(name).str.strip_chars() != "").then(pl.col(name)) for name in columns]
-    return pl.concat_list(filled).list.drop_nulls()
-
-
-BATCHES = Batches(columns_in_batches, frames_in_batches)
-
 FORMAT = LabelFormat(
     name="several",
-    title="CSV, TSV or Parquet with several columns of labels, as DX1 to DX20: --label 'DX*'",
+    title="CSV, TSV or Parquet with several columns of labels, as DX1 to DX20: --label 'DX#'",
     matches=matches,
     read=read,
-    batches=BATCHES,
+    choose=choose,
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import replace
 
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import REPEATED, called
+from audit.base.readings import Reading
 from audit.base.separated import stream_of
 from audit.data.label_format import (
     Columns,
@@ -18,7 +20,8 @@ from audit.data.label_format import (
     raw_labels,
     refuse_named,
 )
-from audit.data.records import ID_NAMES, column_for, id_among, pick, tidy
+from audit.data.label_formats import tables
+from audit.data.records import ID_NAMES, INDEX, id_of_rows, pick, tidy
 from audit.data.sources import Source
 
 _REPEATED = re.compile(rf"{REPEATED}\d+$")
@@ -39,20 +42,21 @@ def read(source: Source, columns: Columns) -> RawLabels:
     refuse_named(columns, source, "label")
     frame = source.table()
     refuse_repeated(frame.columns, source)
-    roles = columns.beside
-    named = {role: name for role, name in roles.items() if name}
-    others = {column_for(role, name, frame.columns, source) for role, name in named.items()}
-    instance = _id_column(frame, columns.id, others, source)
+    others = tables.roles_of(columns, frame.columns, source)
+    instance, readings = _id_column(frame, columns.id, others, source)
+    if instance is None:
+        frame, instance = tables.numbered_rows(frame), tables.ROW
     nodes = [name for name in frame.columns if name not in {instance, *others}]
+    nodes = [n for n in nodes if n.lower() != INDEX or _are_flags(frame, n, source)]
     if not nodes:
         raise SchemaError(
             "a column of 0 and 1 for each node is required", found="none", where=source
         )
     source.refuse_numbers(instance)
-    mentions = pick(frame, source, instance=instance, **roles)
+    mentions = pick(frame, source, instance=instance, **columns.beside)
     flags = pl.DataFrame([frame[node] for node in nodes])
     listed = mentions.with_columns(labels=_labels(flags, source))
-    return raw_labels(exploded(listed), listed, source)
+    return replace(raw_labels(exploded(listed), listed, source), readings=readings)
 
 
 def matches(source: Source) -> bool:
@@ -81,9 +85,20 @@ def refuse_repeated(names: list[str], source: Source) -> None:
         )
 
 
-def _id_column(frame: pl.DataFrame, named: str | None, others: set[str], source: Source) -> str:
-    usual = called(frame.columns, ID_NAMES)
-    return id_among(frame.columns if named else usual or frame.columns[:1], named, others, source)
+def _id_column(
+    frame: pl.DataFrame, named: str | None, others: set[str], source: Source
+) -> tuple[str | None, tuple[Reading, ...]]:
+    """The column that the user named, or a usual one, or the first; None: rows are numbered."""
+    free = [name for name in frame.columns if name not in others]
+    besides = [name for name in free if name.strip().lower() != INDEX][:1]
+    first = free[:1] if any(_are_flags(frame, name, source) for name in besides) else besides
+    names = frame.columns if named else called(free, ID_NAMES) or first
+    return id_of_rows(names, named, others, source, lambda name: iter([frame[name]]))
+
+
+def _are_flags(frame: pl.DataFrame, name: str, source: Source) -> bool:
+    values = tidy(frame.select(name), source).to_series().str.to_lowercase()
+    return bool(values.is_in(_YES + _NO).all())
 
 
 def _labels(flags: pl.DataFrame, source: Source) -> pl.Series:

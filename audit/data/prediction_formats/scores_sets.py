@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from audit.base.files import called
 from audit.data.class_names import Classes
+from audit.data.joining import hold_several
 from audit.data.label_format import Columns, LabelFormat
 from audit.data.label_formats import caml, id_lines, joined, long
 from audit.data.prediction_format import PredictionFormat, RawPredictions, predicted_sets
@@ -21,7 +22,7 @@ def read_answers(source: Source, classes: Classes | None) -> RawPredictions:
         SchemaError: If there are other columns, or a row lacks its id or its node.
     """
     column = _answers_in(source)
-    several = column is not None and joined.hold_several(joined.cells_of(source, column))
+    several = column is not None and hold_several(source.first_cells(column))
     return predicted_sets((joined if several else long).read(source, Columns(label=column)), source)
 
 

@@ -22,7 +22,7 @@ from audit.base.files import (
     read_text,
     unpacked,
 )
-from audit.data.sources.source import Line, Source
+from audit.data.sources.source import HEAD, Line, Source, as_cells
 
 
 class File(Source):
@@ -44,6 +44,14 @@ class File(Source):
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:
         return super().schema if self.is_text else parquet_schema(self.path)
+
+    @cached_property
+    def head_rows(self) -> list[list[str]]:
+        if self.is_text:
+            return super().head_rows
+        plain = {n: d for n, d in self.schema.items() if not (d.is_nested() or d == pl.Binary)}
+        names = list(plain)
+        return as_cells(next(self.frames(names, HEAD), pl.DataFrame(schema=names)).head(HEAD))
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         if only is None:

@@ -61,6 +61,11 @@ class Folder(Source):
         return self.parts[0].head_lines
 
     @cached_property
+    def head_rows(self) -> list[list[str]]:
+        self.require_parts()
+        return self.parts[0].head_rows
+
+    @cached_property
     def schema(self) -> dict[str, pl.DataType]:
         """The columns of every part; raises SchemaError if two parts differ."""
         self.require_parts()

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import SNIFFED_BYTES
-from audit.data.sources.source import Source
+from audit.data.sources.source import HEAD, Source, as_cells
 
 ROWS_HASHED = 1_000_000
 """Number of rows of a frame that are hashed at a time."""
-HEAD = 100
-"""Number of rows that a format recognises a frame by."""
 
 
 class Frame(Source):
@@ -55,8 +53,7 @@ class Frame(Source):
 
     @cached_property
     def head_rows(self) -> list[list[str]]:
-        rows = self.frame.head(HEAD).rows()
-        return [self.frame.columns, *(["" if v is None else str(v) for v in row] for row in rows)]
+        return as_cells(self.frame.head(HEAD))
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         return self.frame if only is None else self.frame.select(only)

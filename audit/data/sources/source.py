@@ -7,15 +7,21 @@ import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import SNIFFED_BYTES, refuse_pickle, sha256_of
 
+if TYPE_CHECKING:
+    from audit.data.known_nodes import KnownNodes
+
 Line: TypeAlias = tuple[str, str]
 """Where a line of text is, for messages, and its text."""
+
+HEAD = 1_000
+"""Number of rows that a format recognises a table by, where the first bytes do not say so."""
 
 
 class Source:
@@ -28,8 +34,17 @@ class Source:
     kind = "no data"
     """What it is, for messages."""
 
+    nodes: KnownNodes | None = None
+    """The nodes of the hierarchy that its labels are mapped to, if they are known."""
+
     def __init__(self, name: str) -> None:
         self.name = name
+
+    def know(self, nodes: KnownNodes | None) -> None:
+        """Let formats recognise columns of this source, and of its parts, by nodes."""
+        for part in self.parts:
+            part.nodes = nodes
+        self.nodes = nodes
 
     def __str__(self) -> str:
         return self.name
@@ -84,6 +99,18 @@ class Source:
     def head_rows(self) -> list[list[str]]:
         """The first rows of a table as text, the names of its columns before them."""
         return cells(self.head_lines) if self.head_lines else []
+
+    def first_cells(self, column: str) -> list[str]:
+        """The first cells of a column of text; none of another column."""
+        rows = self.head_rows
+        if not rows or column not in rows[0] or self.schema.get(column) != pl.String():
+            return []
+        place = rows[0].index(column)
+        return [row[place] for row in rows[1:] if len(row) == len(rows[0])]
+
+    def share_of_nodes(self, column: str) -> float | None:
+        """Share of the first cells that are nodes; None if all are blank, or no nodes are known."""
+        return self.nodes.share(self.first_cells(column)) if self.nodes else None
 
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:
@@ -161,6 +188,11 @@ class Source:
 
     def _lacking(self, required: str) -> InputError:
         return InputError(f"{required} is required", found=self.kind, where=self)
+
+
+def as_cells(frame: pl.DataFrame) -> list[list[str]]:
+    """The names of a frame's columns, and its rows as text."""
+    return [frame.columns, *(["" if v is None else str(v) for v in row] for row in frame.rows())]
 
 
 def cells(lines: Sequence[str]) -> list[list[str]]:

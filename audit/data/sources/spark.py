@@ -9,16 +9,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.data.label_formats.long import label_column
-from audit.data.records import id_among
+from audit.base.readings import Reading
+from audit.data.formats import chosen_of
+from audit.data.label_format import Chosen, Columns
+from audit.data.label_formats.tables import ROW
 from audit.data.sources import File, Source, source_of
+from audit.data.sources.source import HEAD, as_cells
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +32,10 @@ _REFUSED = re.compile(
 )
 """An error of ours, as the trace of a task ends with it."""
 _READERS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
+
+
+BLANK = r"(?U)^\s*$"
+"""What a text is that is null once it is tidy: white space of any script."""
 
 
 class Table(Source):
@@ -54,6 +62,27 @@ def spark_source(named: str) -> Source:
     return Table(named)
 
 
+class _Rows(Source):
+    """The rows of a table that is reached in a session alone."""
+
+    kind = "a table of Spark"
+
+    def __init__(self, table: Source, rows: DataFrame) -> None:
+        super().__init__(str(table))
+        self._rows = rows
+
+    @cached_property
+    def schema(self) -> dict[str, pl.DataType]:
+        return _columns(self._rows)
+
+    @cached_property
+    def head_rows(self) -> list[list[str]]:
+        return as_cells(pl.DataFrame(pl.from_arrow(self._rows.limit(HEAD).toArrow())))
+
+    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
+        return iter(self._rows.select(*columns).toArrow().to_batches(at_once))
+
+
 @dataclass(frozen=True)
 class Read:
     """A dataset read in a Spark session.
@@ -62,24 +91,26 @@ class Read:
         rows: The rows of the dataset.
         id: Column of the instance's id.
         label: Column of the label, or of an array of labels.
+        readings: What columns and cells were taken to mean.
     """
 
     rows: DataFrame
     id: str
     label: str
+    readings: tuple[Reading, ...] = ()
 
 
 @contextmanager
 def reading(
-    source: Source, master: str | None, id: str | None, label: str | None
+    source: Source, master: str | None, columns: Columns, format: str | None = None
 ) -> Iterator[Read]:
     """Read a dataset in the active Spark session, or in one that ends with the block.
 
     Args:
         source: A file or folder of Parquet, CSV, TSV or JSON lines, or a `Table`.
         master: Master URL of Spark; None: as its own settings say.
-        id: Column of the instance's id; None: detected as in `audit.load_labels`.
-        label: Column of the label, or of an array of labels; None: detected likewise.
+        columns: The id and the label that the user names; else detected as in `audit.load_labels`.
+        format: Name of the format; None: detected.
 
     Raises:
         InputError: If Spark or Java is missing, no session starts, or the dataset cannot be read.
@@ -102,9 +133,8 @@ def reading(
         ) from None
     try:
         rows = _rows(session, source)
-        schema = _columns(rows)
-        label = label_column(schema, label, source)
-        yield Read(rows, id_among(list(schema), id, {label}, source), label)
+        asked = _Rows(source, rows) if isinstance(source, Table) else source
+        yield _chosen(rows, chosen_of(asked, columns, format))
     except (PySparkException, Py4JError) as error:
         raise _refusal(error) or InputError(
             "a dataset that Spark can read, and a job that it can end, are required",
@@ -114,6 +144,22 @@ def reading(
     finally:
         if active is None:
             session.stop()
+
+
+def _chosen(rows: DataFrame, chosen: Chosen) -> Read:
+    """The rows with a column of ids, and one of labels or of arrays of them."""
+    from pyspark.sql import functions
+
+    id, label = ROW if chosen.id is None else chosen.id, chosen.labels[0]
+    if chosen.id is None:
+        rows = rows.withColumn(ROW, functions.monotonically_increasing_id())
+    if chosen.each or chosen.joined:
+        cells = functions.array(*(rows[f"`{name}`"].cast("string") for name in chosen.labels))
+        if chosen.sign:
+            cells = functions.split(rows[f"`{label}`"], re.escape(chosen.sign))
+        listed = functions.filter(cells, lambda cell: ~cell.rlike(BLANK))
+        rows = rows.select(id, listed.alias(label))
+    return Read(rows, id, label, chosen.readings)
 
 
 def _refuse_missing() -> None:

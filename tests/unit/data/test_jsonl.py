@@ -30,7 +30,7 @@ def test_values_become_text_as_they_are_written(tmp_path: Path) -> None:
         '{"labels": [], "clip": "007"}\r',
         '{"clip": 0, "labels": ["more"]}',
     )
-    raw = read_labels(path, Columns())
+    raw = read_labels(path, Columns(id="clip"))
     assert raw.format == "jsonl"
     assert raw.rows["label"].to_list() == ["038.0", "250.10", "7", "x", None, None, "more"]
     assert raw.rows["instance"].unique().to_list() == ["0"]
@@ -146,8 +146,9 @@ def test_batches_from_a_line_on_are_the_lines_from_there(
     lines = [f'{{"id": {n}, "labels": ["a{n}"]}}' for n in range(4)]
     source = source_of(written(tmp_path, *lines))
 
-    assert FORMAT.batches
-    frames = list(FORMAT.batches.frames(source, "id", "labels", at_once, start))
+    assert FORMAT.choose
+    chosen = FORMAT.choose(source, Columns(), source)
+    frames = list(chosen.frames(source, chosen, at_once, start))
 
     assert not any(frame.is_empty() for frame in frames)
     rows = [row for frame in frames for row in frame.rows()]
@@ -166,5 +167,6 @@ def test_lines_of_objects_are_known_whatever_the_suffix(tmp_path: Path, name: st
 @pytest.mark.parametrize("label", [None, "labels", "codes"])
 def test_keys_are_found_before_lines_are_counted(tmp_path: Path, label: str | None) -> None:
     source = source_of(written(tmp_path, '{"stay": 1, "labels": ["a"], "codes": ["b"]}'))
-    assert FORMAT.batches
-    assert FORMAT.batches.columns(source, None, label) == ("stay", label or "labels")
+    assert FORMAT.choose
+    chosen = FORMAT.choose(source, Columns(label=label), source)
+    assert (chosen.id, chosen.labels) == ("stay", (label or "labels",))

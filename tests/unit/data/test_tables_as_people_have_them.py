@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 import audit
 from audit.base.errors import AuditError, FormatError, InputError, SchemaError
 from audit.data.formats import read_labels
+from audit.data.joining import hold_several
 from audit.data.label_format import Columns, RawLabels
-from audit.data.label_formats.joined import hold_several
-from audit.data.label_formats.several import families, fitting
+from audit.data.label_formats.several import families, families_of, fitting
+from audit.data.sources import Frame
 
 RECORDS = {"01": ["401.9", "250.00", "038.9"], "02": ["428.0"], "03": []}
 
@@ -41,7 +42,7 @@ def several(names: list[str]) -> str:
     return "\n".join(rows) + "\n"
 
 
-@pytest.mark.parametrize("label", [None, "DX*", "dx?", "DX[123]"])
+@pytest.mark.parametrize("label", [None, "DX#", "DX*", "dx?", "DX[123]", "DX1,dx2,DX3"])
 def test_numbered_columns_are_read_in_their_order(label: str | None, tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", several(["DX1", "DX2", "DX3"]))
     raw = read_labels(path, Columns(label=label))
@@ -52,7 +53,7 @@ def test_numbered_columns_are_read_in_their_order(label: str | None, tmp_path: P
 
 def test_one_of_numbered_columns_is_refused_unless_it_is_meant_alone(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", several(["DX1", "DX2", "DX3"]))
-    with pytest.raises(SchemaError, match=r"--label 'DX\*' names them all, --label 'DX\[1\]'"):
+    with pytest.raises(SchemaError, match=r"--label 'DX#' names them all, --label 'DX\[1\]'"):
         read_labels(path, Columns(label="DX1"))
     assert found(read_labels(path, Columns(label="DX[1]"))) == {
         one: labels[:1] for one, labels in RECORDS.items()
@@ -66,16 +67,18 @@ def test_a_gap_keeps_the_positions_of_columns(tmp_path: Path) -> None:
 
 def test_a_pattern_that_no_column_fits_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", several(["DX1", "DX2", "DX3"]))
-    with pytest.raises(SchemaError, match=r"columns that fit 'PR\*'(.|\n)*--label 'DX\*'"):
+    with pytest.raises(SchemaError, match=r"columns that fit 'PR\*'(.|\n)*--label 'DX#'"):
         read_labels(path, Columns(label="PR*"))
 
 
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=8, unique=True))
-def test_families_are_runs_from_nought_or_one(numbers: list[int]) -> None:
+def test_families_without_nodes_are_runs_from_nought_or_one(numbers: list[int]) -> None:
     names = [f"c{number}" for number in numbers]
     run = min(numbers) <= 1 and max(numbers) - min(numbers) == len(numbers) - 1
-    assert families(["id", *names]) == ({"c*": names} if run else {})
-    assert fitting("C*", ["id", *names]) == names
+    frame = Frame(pl.DataFrame({name: [""] for name in ["id", *names]}))
+    assert families(["id", *names]) == {"c#": names}
+    assert families_of(frame) == ({"c#": names} if run else {})
+    assert fitting("C#", ["id", "c", *names, f"{names[0]}_poa"]) == names
 
 
 @pytest.mark.parametrize("sign", [";", "|", ",", " ", "; ", ", "])
@@ -110,7 +113,7 @@ def test_any_table_is_read_by_the_names_of_its_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "row", "advice"),
     [
-        ("PERSON_KEY,DXA1,DXA2", "7,401.9,250.00", "--id PERSON_KEY --label 'DXA*'"),
+        ("PERSON_KEY,DXA1,DXA2", "7,401.9,250.00", "--id PERSON_KEY --label 'DXA#'"),
         ("a,b", "7,250.00", "--id a --label b"),
         ("id,when,what", "1,2020,E11.9", "--id id --label what"),
     ],
@@ -298,7 +301,7 @@ def test_a_column_of_labels_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_the_finer_of_two_ids_is_proposed_and_the_other_as_the_group(tmp_path: Path) -> None:
-    rows = "".join(f"p{n // 3};s{n // 2};{400 + n % 7}.{n % 9};x{n % 3}\n" for n in range(30))
+    rows = "".join(f"p{n // 4};s{n // 2};{400 + n % 7}.{n % 9};x{n % 3}\n" for n in range(30))
     path = written(tmp_path, "a.csv", f"Patient Nr;Fall;Diagnose (ICD);Site\n{rows}")
     wanted = "--id Fall --group 'Patient Nr' --label 'Diagnose \\(ICD\\)'"
     with pytest.raises(FormatError, match=wanted):

@@ -1,0 +1,97 @@
+"""Tables of labels whose columns a format has chosen, read whole or some rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+
+import polars as pl
+
+from audit.data.label_format import Choose, Chosen, Columns, RawLabels, exploded, raw_labels
+from audit.data.records import column_for, parts, pick, tidy
+from audit.data.sources import Frame, Source
+from audit.data.unnamed_columns import unnamed_columns
+
+ROW = "number of the row"
+"""Name of the column of ids where rows are numbered."""
+_AT_ONCE = 1_000_000
+
+
+def read(source: Source, columns: Columns, choose: Choose) -> RawLabels:
+    """Read a table of labels.
+
+    Raises:
+        SchemaError: If a column is missing, or it is not clear which one is meant.
+    """
+    frame = source.table()
+    chosen = choose(source, columns, Frame(frame))
+    instance = ROW if chosen.id is None else chosen.id
+    if chosen.id is None:
+        frame = numbered_rows(frame)
+    mentions = pick(frame, source, instance=instance, **columns.beside)
+    if chosen.each:
+        labels = tidy(frame.select(chosen.labels), source)
+        listed = mentions.with_columns(labels=pl.Series(labels.select(pl.concat_list(pl.all()))))
+        raw = raw_labels(_with_positions(mentions, labels), listed, source)
+    elif chosen.joined:
+        cells = tidy(frame.select(chosen.labels), source)
+        listed = mentions.with_columns(labels=pl.Series(cells.select(_labels(chosen))))
+        raw = raw_labels(exploded(listed), listed, source)
+    else:
+        role = "labels" if frame.schema[chosen.labels[0]].is_nested() else "label"
+        picked = mentions.with_columns(pick(frame, source, **{role: chosen.labels[0]}))
+        raw = raw_labels(exploded(picked) if role == "labels" else picked, picked, source)
+    taken = {*chosen.labels, *roles_of(columns, frame.columns, source)}
+    unnamed = unnamed_columns(frame, instance, taken, source)
+    return replace(raw, unnamed=unnamed, readings=chosen.readings)
+
+
+def frames(source: Source, chosen: Chosen, at_once: int, start: int) -> Iterator[pl.DataFrame]:
+    """Frames of the ids and the labels, or lists of labels, of a table."""
+    named = [] if chosen.id is None else [chosen.id]
+    for frame in source.frames([*named, *chosen.labels], at_once, start):
+        ids = _numbers(start).alias(ROW) if chosen.id is None else pl.col(chosen.id)
+        yield frame.select(ids, _labels(chosen).alias(chosen.labels[0]))
+        start += frame.height
+
+
+def _labels(chosen: Chosen) -> pl.Expr:
+    """The labels of each row, as a list where there may be several, without those left blank."""
+    if chosen.each:
+        cells = [pl.col(name).cast(pl.String) for name in chosen.labels]
+        filled = [pl.when(cell.str.strip_chars() != "").then(cell) for cell in cells]
+        return pl.concat_list(filled).list.drop_nulls()
+    label = pl.col(chosen.labels[0])
+    return parts(label, chosen.sign or "\0").list.drop_nulls() if chosen.joined else label
+
+
+def numbered_rows(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with the numbers of its rows, from 0, in a further column `ROW`."""
+    return frame.with_columns(_numbers(0).alias(ROW))
+
+
+def _numbers(start: int) -> pl.Expr:
+    return pl.int_range(start, start + pl.len(), dtype=pl.Int64).cast(pl.String)
+
+
+def _with_positions(mentions: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """One row per label with its position; a row without an instance gives at least one."""
+    numbered = mentions.with_row_index("row")
+    rows = [
+        numbered.with_columns(label=labels[name], position=pl.lit(place, pl.Int64))
+        for place, name in enumerate(labels.columns, start=1)
+    ]
+    lost = pl.col("instance").is_null() & (pl.col("position") == 1)
+    some = pl.concat(rows).filter(pl.col("label").is_not_null() | lost)
+    return some.sort("row", "position").drop("row")
+
+
+def roles_of(columns: Columns, names: Collection[str], source: Source) -> set[str]:
+    """The columns that the user names for a role beside id and label."""
+    named = {role: name for role, name in columns.beside.items() if name}
+    return {column_for(role, name, [*names], source) for role, name in named.items()}
+
+
+def values_of(rows: Source) -> Callable[[str], Iterator[pl.Series]]:
+    """The values of a column of a table by its name, some rows at a time."""
+    return lambda name: (frame[name] for frame in rows.frames([name], _AT_ONCE))
