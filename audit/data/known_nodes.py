@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from audit.data.joining import SEPARATORS
+from audit.data.joined_cells import SEPARATORS
 from audit.hierarchies.hierarchy import Hierarchy
 
 LEAST_SHARE = 0.5

@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.errors import AuditError
 from audit.base.files import called
-from audit.data.joining import hold_several
+from audit.data.joined_cells import hold_several
 from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import Columns, RawLabels
 from audit.data.label_formats.several import families_of

@@ -6,7 +6,7 @@ import polars as pl
 
 from audit.base.files import called
 from audit.base.readings import Reading
-from audit.data.joining import separator_of, sign_between
+from audit.data.joined_cells import separator_of, sign_between
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels
 from audit.data.label_formats import caml, tables
 from audit.data.records import column_for, id_of_rows

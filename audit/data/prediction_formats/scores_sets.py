@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from audit.base.files import called
 from audit.data.class_names import Classes
-from audit.data.joining import hold_several
+from audit.data.joined_cells import hold_several
 from audit.data.label_format import Columns, LabelFormat
 from audit.data.label_formats import caml, id_lines, joined, long
 from audit.data.prediction_format import PredictionFormat, RawPredictions, predicted_sets
