@@ -10,15 +10,12 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.schemas import schema
 from audit.data.records import pick
 from audit.data.sources import File
 from audit.hierarchies.hierarchy import Hierarchy
 
-FACETS: dict[str, pl.DataType] = {
-    "node": pl.String(),
-    "dimension": pl.String(),
-    "concept": pl.String(),
-}
+FACETS = schema(("node dimension concept", pl.String))
 """Columns of a facet table; a node has at most one concept in a dimension."""
 
 Kind: TypeAlias = Literal["crossed", "nested"]

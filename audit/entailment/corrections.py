@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.disk import on_disk
 from audit.base.errors import InputError
+from audit.base.schemas import schema
 from audit.entailment.copies import Copy, Edit, copy_of, new_folder
 from audit.entailment.dataset import SPLITS, EntailmentDataset
 from audit.entailment.measure import EntailmentMeasurements
@@ -19,15 +20,11 @@ from audit.entailment.reading.values import split_named
 from audit.entailment.reviews import reviews
 from audit.entailment.voting.weak_labels import CARRYING
 
-CORRECTIONS: dict[str, Any] = {
-    "id": pl.String,
-    "row": pl.Int64,
-    "check": pl.String,
-    "column": pl.String,
-    "value": pl.String,
-    "proposed": pl.String,
-    "action": pl.String,
-}
+CORRECTIONS = schema(
+    ("id", pl.String),
+    ("row", pl.Int64),
+    ("check column value proposed action", pl.String),
+)
 """One row per correction, by row. ``action`` is ``set`` (``column`` gets the ``proposed`` value in
 place of ``value``), ``move`` (to the split ``proposed``), ``drop`` (the record is left out;
 ``column`` and ``proposed`` are null), or ``review``: people should judge the record again, and

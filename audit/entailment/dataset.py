@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
+
+from audit.base.schemas import schema
 
 NOUN, VERB, EVENT = "Noun-Entail", "Verb-Entail", "Event-Entail"
 """The relations of AbsPyramid."""
@@ -20,24 +21,17 @@ WHOLE = frozenset((EVENT, ENTAILS, HYPERNYM))
 SPLITS = ("train", "valid", "test")
 """Names of splits, in report order; a file may have others, which follow by name."""
 
-TUPLES: dict[str, Any] = {
-    "id": pl.String,
-    "head": pl.String,
-    "relation": pl.String,
-    "tail": pl.String,
-    "instance": pl.String,
-    "concept": pl.String,
-    "valid": pl.Boolean,
-    "split": pl.String,
-    "votes_valid": pl.Int64,
-    "votes": pl.Int64,
-    "row": pl.Int64,
-}
+TUPLES = schema(
+    ("id head relation tail instance concept", pl.String),
+    ("valid", pl.Boolean),
+    ("split", pl.String),
+    ("votes_valid votes row", pl.Int64),
+)
 """One row per kept tuple, in the order of the files. ``id`` is unique. ``split`` is null if the
 file has none. ``votes_valid`` of ``votes`` annotators hold it valid; both are null where nobody's
 vote is known. ``row`` counts the records of all files from 1, those that were refused included."""
 
-VOTES: dict[str, Any] = {"id": pl.String, "annotator": pl.String, "valid": pl.Boolean}
+VOTES = schema(("id annotator", pl.String), ("valid", pl.Boolean))
 """One row per vote whose annotator is known, sorted by ``id`` and ``annotator``."""
 
 

@@ -5,31 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.readings import Reading
+from audit.base.schemas import schema
 from audit.explanations.lists import Lists
 
 EvidenceKind = Literal["marks", "spans", "text"]
 
-ROWS: dict[str, Any] = {
-    "id": pl.String,
-    "target": pl.String,
-    "method": pl.String,
-    "model": pl.String,
-    "seed": pl.Int64,
-    "gold": pl.Boolean,
-    "predicted": pl.Boolean,
-    "group": pl.String,
-    "borrowed": pl.Boolean,
-    "text": pl.Int64,
-    "item": pl.Int64,
-}
-ITEMS: dict[str, Any] = {"text": pl.Int64, "target": pl.String, "annotators": pl.Int64}
+ROWS = schema(
+    ("id target method model", pl.String),
+    ("seed", pl.Int64),
+    ("gold predicted", pl.Boolean),
+    ("group", pl.String),
+    ("borrowed", pl.Boolean),
+    ("text item", pl.Int64),
+)
+ITEMS = schema(("text", pl.Int64), ("target", pl.String), ("annotators", pl.Int64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray
+from audit.base.schemas import schema
 from audit.engine.statistics.cluster_means import NodeMeans, node_means
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.instance_means import group_means
@@ -18,26 +18,17 @@ from audit.hierarchies.hierarchy import Hierarchy
 LEAST_INSTANCES = 10
 """Instances with an example below a node, and with one elsewhere, from which it is tested."""
 
-BRANCHES: dict[str, Any] = {
-    "node": pl.String,
-    "depth": pl.Int64,
-    "model": pl.String,
-    "method": pl.String,
-    "measure": pl.String,
-    "examples": pl.Int64,
-    "instances": pl.Int64,
-    "mean": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "rest": pl.Float64,
-    "difference": pl.Float64,
-    "difference_low": pl.Float64,
-    "difference_high": pl.Float64,
-    "smallest": pl.Float64,
-    "p_value": pl.Float64,
-    "q_value": pl.Float64,
-    "family": pl.Int64,
-}
+BRANCHES = schema(
+    ("node", pl.String),
+    ("depth", pl.Int64),
+    ("model method measure", pl.String),
+    ("examples instances", pl.Int64),
+    (
+        "mean low high rest difference difference_low difference_high smallest p_value q_value",
+        pl.Float64,
+    ),
+    ("family", pl.Int64),
+)
 """Columns of `by_node`."""
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, refuse_pickle
+from audit.base.schemas import schema
 from audit.data.json_lines import objects_on
 from audit.data.sources import source_of
 from audit.engine.statistics.instance_means import clusters_by, instance_means
@@ -90,19 +90,11 @@ def _rows(path: Path) -> pl.DataFrame:
         ) from None
 
 
-MEANS: dict[str, Any] = {
-    "method": pl.String,
-    "model": pl.String,
-    "metric": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "random": pl.Float64,
-    "above_random": pl.Float64,
-    "above_low": pl.Float64,
-    "above_high": pl.Float64,
-    "n": pl.Int64,
-}
+MEANS = schema(
+    ("method model metric", pl.String),
+    ("value low high random above_random above_low above_high", pl.Float64),
+    ("n", pl.Int64),
+)
 
 
 def faithfulness_means(rows: pl.DataFrame) -> pl.DataFrame:

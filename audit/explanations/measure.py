@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 
@@ -14,6 +13,7 @@ from audit.base.cores import cores
 from audit.base.errors import InputError
 from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, silent
+from audit.base.schemas import schema
 from audit.explanations.agreement.agreement import ALL, Agreement, measure_agreement
 from audit.explanations.agreement.agreement_values import HUMAN
 from audit.explanations.agreement.plausibility import Plausibility, measure_plausibility
@@ -193,14 +193,7 @@ def _accuracy(
     )
 
 
-_VALUES: dict[str, Any] = {
-    "id": pl.String,
-    "target": pl.String,
-    "model": pl.String,
-    "method": pl.String,
-    "measure": pl.String,
-    "value": pl.Float64,
-}
+_VALUES = schema(("id target model method measure", pl.String), ("value", pl.Float64))
 
 
 def _models(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from audit.base.cores import cores
 from audit.base.dag import IntArray
+from audit.base.schemas import schema
 from audit.engine.statistics.instance_means import Clusters, clusters, instance_means
 from audit.explanations.agreement.agreement import Agreement
 from audit.explanations.agreement.plausibility import METRICS, Plausibility
@@ -19,19 +20,13 @@ from audit.explanations.faithful_rows import METRICS as FAITHFUL
 from audit.explanations.importance.importance import ImportanceAlignment
 from audit.hierarchies.hierarchy import Hierarchy
 
-NODE_RESULTS: dict[str, Any] = {
-    "node": pl.String,
-    "depth": pl.Int64,
-    "model": pl.String,
-    "method": pl.String,
-    "other": pl.String,
-    "measure": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "instances": pl.Int64,
-    "values": pl.Int64,
-}
+NODE_RESULTS = schema(
+    ("node", pl.String),
+    ("depth", pl.Int64),
+    ("model method other measure", pl.String),
+    ("value low high", pl.Float64),
+    ("instances values", pl.Int64),
+)
 """Columns of `node_results`."""
 AGREEMENTS = {"dynamic": "agreement_dynamic", "fixed": "agreement_fixed"}
 """Names of agreement by its rule."""

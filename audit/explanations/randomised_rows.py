@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError
+from audit.base.schemas import schema
 from audit.engine.statistics.instance_means import clusters_by, instance_means
 from audit.explanations.attributions import Attributions
 from audit.explanations.lists import Lists
 
 KEYS = ("id", "target", "method", "model", "seed")
-RANDOMISED: dict[str, Any] = {
-    "method": pl.String,
-    "model": pl.String,
-    "correlation": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "absolute_correlation": pl.Float64,
-    "absolute_low": pl.Float64,
-    "absolute_high": pl.Float64,
-    "n": pl.Int64,
-    "rows": pl.Int64,
-    "undefined": pl.Int64,
-}
+RANDOMISED = schema(
+    ("method model", pl.String),
+    ("correlation low high absolute_correlation absolute_low absolute_high", pl.Float64),
+    ("n rows undefined", pl.Int64),
+)
 """Columns of `randomised_means`."""
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.engine.statistics.instance_means import group_means
 
 if TYPE_CHECKING:
@@ -14,18 +15,14 @@ if TYPE_CHECKING:
 MOST_SHOWN = 3
 """Examples shown of each model that are most aligned, and as many that are least."""
 
-EXAMPLES: dict[str, Any] = {
-    "model": pl.String,
-    "aligned": pl.String,
-    "id": pl.String,
-    "target": pl.String,
-    "node": pl.String,
-    "value": pl.Float64,
-    "tokens": pl.List(pl.String),
-    "marks": pl.List(pl.Float64),
-    "methods": pl.List(pl.String),
-    "scores": pl.List(pl.List(pl.Float64)),
-}
+EXAMPLES = schema(
+    ("model aligned id target node", pl.String),
+    ("value", pl.Float64),
+    ("tokens", pl.List(pl.String)),
+    ("marks", pl.List(pl.Float64)),
+    ("methods", pl.List(pl.String)),
+    ("scores", pl.List(pl.List(pl.Float64))),
+)
 
 
 def shown_examples(explained: ExplanationMeasurements) -> pl.DataFrame:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.entailment.content.totals import in_report_order, with_share
 from audit.entailment.dataset import WHOLE, EntailmentDataset, plain
 
@@ -23,26 +23,18 @@ words; or the tail is not the head with one mention of the instance replaced by 
 head itself, or something else. Where the instance is a part of a word only, as “take” in “takes”, a
 tail with that part replaced is right, and with any other one the head lacks the instance."""
 
-CONSISTENCY: dict[str, Any] = {
-    "relation": pl.String,
-    "fault": pl.String,
-    "tuples": pl.Int64,
-    "faulty": pl.Int64,
-    "share": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
+CONSISTENCY = schema(
+    ("relation fault", pl.String),
+    ("tuples faulty", pl.Int64),
+    ("share low high", pl.Float64),
+)
 """One row per relation and fault that it could have, with the share of its tuples that have it."""
 
-MISMATCHES: dict[str, Any] = {
-    "id": pl.String,
-    "row": pl.Int64,
-    "relation": pl.String,
-    "fault": pl.String,
-    "column": pl.String,
-    "value": pl.String,
-    "proposed": pl.String,
-}
+MISMATCHES = schema(
+    ("id", pl.String),
+    ("row", pl.Int64),
+    ("relation fault column value proposed", pl.String),
+)
 """One row per tuple that does not fit, in the order of the tuples. ``proposed`` would make the
 ``column`` fit; it is null where the head lacks the instance, and nothing can be proposed."""
 

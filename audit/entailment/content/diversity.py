@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.entailment.content.totals import ALL, in_report_order, with_share
 from audit.entailment.content.uniqueness import THRESHOLD, bleu_1, numbers, words
 from audit.entailment.dataset import EntailmentDataset
 
-DIVERSITY: dict[str, Any] = {
-    "relation": pl.String,
-    "tuples": pl.Int64,
-    "vocabulary": pl.Int64,
-    "edges": pl.Int64,
-    "unique": pl.Float64,
-    "unique_without_penalty": pl.Float64,
-    "unique_edges": pl.Float64,
-    "unique_edges_without_penalty": pl.Float64,
-    "heads": pl.Int64,
-    "social_heads": pl.Int64,
-    "social": pl.Float64,
-    "social_low": pl.Float64,
-    "social_high": pl.Float64,
-}
+DIVERSITY = schema(
+    ("relation", pl.String),
+    ("tuples vocabulary edges", pl.Int64),
+    ("unique unique_without_penalty unique_edges unique_edges_without_penalty", pl.Float64),
+    ("heads social_heads", pl.Int64),
+    ("social social_low social_high", pl.Float64),
+)
 """One row per relation, and one for `ALL`. ``vocabulary`` counts the different words of heads and
 concepts, ``edges`` the different (relation, instance, concept). ``unique`` is the share of tuples
 whose concept is unlike the others of the same head and instance, ``unique_edges`` that of edges

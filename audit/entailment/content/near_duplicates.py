@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse, UIntArray
+from audit.base.schemas import schema
 from audit.engine.statistics.resampling import mixed
 from audit.entailment.content.shared_keys import pairs_of_splits
 from audit.entailment.content.totals import with_share
@@ -142,28 +142,21 @@ def _similarities(shingles: Shingles, pairs: IntArray) -> FloatArray:
 SIMILARITY = 0.8
 """Least Jaccard similarity of the character shingles of near duplicates."""
 
-NEAR: dict[str, Any] = {
-    "split": pl.String,
-    "other": pl.String,
-    "heads": pl.Int64,
-    "near": pl.Int64,
-    "share": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "same_instance": pl.Int64,
-}
+NEAR = schema(
+    ("split other", pl.String),
+    ("heads near", pl.Int64),
+    ("share low high", pl.Float64),
+    ("same_instance", pl.Int64),
+)
 """One row per pair of splits: the different heads of ``other``, the later one, and those of which
 ``split`` has a near duplicate, with their share and its Wilson interval; ``same_instance`` counts
 those that have an instance in common with it."""
 
-NEAR_HEADS: dict[str, Any] = {
-    "split": pl.String,
-    "other": pl.String,
-    "head": pl.String,
-    "other_head": pl.String,
-    "similarity": pl.Float64,
-    "same_instance": pl.Boolean,
-}
+NEAR_HEADS = schema(
+    ("split other head other_head", pl.String),
+    ("similarity", pl.Float64),
+    ("same_instance", pl.Boolean),
+)
 """One row per head of ``other`` with a near duplicate in ``split``: the most similar one, of
 several the first by name. The same string in both splits is none: the splits of AbsPyramid keep
 (head, instance) together, not heads."""

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.entailment.content.totals import ALL, in_report_order
 from audit.entailment.content.uniqueness import numbers
 from audit.entailment.dataset import EntailmentDataset
 
-REFERENCES: dict[str, Any] = {
-    "relation": pl.String,
-    "split": pl.String,
-    "valid": pl.Int64,
-    "instances": pl.Int64,
-    "references": pl.Float64,
-    "identified": pl.Int64,
-}
+REFERENCES = schema(
+    ("relation split", pl.String),
+    ("valid instances", pl.Int64),
+    ("references", pl.Float64),
+    ("identified", pl.Int64),
+)
 """One row per relation and split, with `ALL` for all. ``instances`` are the different (head,
 instance) of a relation with a valid tuple, ``references`` is valid tuples per such instance;
 ``identified`` counts those without one too."""
 
-GENERATION: dict[str, Any] = {
-    "relation": pl.String,
-    "valid": pl.Int64,
-    "generation": pl.Int64,
-    "both": pl.Int64,
-    "only_detection": pl.Int64,
-    "only_generation": pl.Int64,
-    "not_valid": pl.Int64,
-}
+GENERATION = schema(
+    ("relation", pl.String),
+    ("valid generation both only_detection only_generation not_valid", pl.Int64),
+)
 """One row per relation, and one for `ALL`: different valid tuples of the detection set and tuples
 of the generation set, those in both, those in one alone, and those that the generation set itself
 calls invalid. The generation set should be the valid tuples of the detection set, and no more."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.entailment.content.totals import with_share
 from audit.entailment.dataset import SPLITS, EntailmentDataset, plain
 
@@ -15,37 +15,23 @@ KEY = ("head", "instance")
 SAME_KEY = tuple(map(plain, KEY))
 """What is one key: texts that differ in case or blanks alone are the same."""
 
-SHARED: dict[str, Any] = {
-    "split": pl.String,
-    "other": pl.String,
-    "keys": pl.Int64,
-    "shared": pl.Int64,
-    "share": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
+SHARED = schema(
+    ("split other", pl.String),
+    ("keys shared", pl.Int64),
+    ("share low high", pl.Float64),
+)
 """One row per pair of splits: the different (head, instance) of ``other``, the later one, and those
 that stand in ``split`` too, with their share and its Wilson interval."""
 
-MISPLACED: dict[str, Any] = {
-    "id": pl.String,
-    "row": pl.Int64,
-    "head": pl.String,
-    "instance": pl.String,
-    "split": pl.String,
-    "home": pl.String,
-}
+MISPLACED = schema(("id", pl.String), ("row", pl.Int64), ("head instance split home", pl.String))
 """One row per tuple whose (head, instance) is in several splits: its own, and its ``home``, the
 one with most of its tuples, of several the first in report order."""
 
-REPEATS: dict[str, Any] = {
-    "id": pl.String,
-    "row": pl.Int64,
-    "relation": pl.String,
-    "split": pl.String,
-    "first": pl.String,
-    "first_split": pl.String,
-}
+REPEATS = schema(
+    ("id", pl.String),
+    ("row", pl.Int64),
+    ("relation split first first_split", pl.String),
+)
 """One row per tuple that repeats all elements and the label of an earlier one, ``first``."""
 
 

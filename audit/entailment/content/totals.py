@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.engine.statistics.intervals import wilson
 from audit.entailment.dataset import RELATIONS, SPLITS, EntailmentDataset
 
 ALL = "All"
 """In place of a relation or a split: all of them together."""
 
-TOTALS: dict[str, Any] = {
-    "relation": pl.String,
-    "split": pl.String,
-    "tuples": pl.Int64,
-    "valid": pl.Int64,
-    "share": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
+TOTALS = schema(
+    ("relation split", pl.String),
+    ("tuples valid", pl.Int64),
+    ("share low high", pl.Float64),
+)
 """One row per relation and split that has tuples, with `ALL` for all relations and for all splits;
 tuples without a split are in the latter alone. ``share`` is that of valid tuples, with its 95 %
 Wilson interval."""

@@ -8,16 +8,12 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.schemas import schema
+
 MODEL, BASELINE = "model", "baseline"
 """Kinds of what answers."""
 
-_ABOUT: dict[str, Any] = {
-    "kind": pl.String,
-    "model": pl.String,
-    "trained_on": pl.String,
-    "relation": pl.String,
-    "split": pl.String,
-}
+_ABOUT = schema(("kind model trained_on relation split", pl.String))
 
 MEASURED: dict[str, Any] = {
     **_ABOUT,
@@ -43,18 +39,11 @@ has by its closed form, or what the calibration error of a calibrated model woul
 tuples in ``groups`` of (head, instance) were answered, of which ``positive_share`` are valid.
 ``value`` is null where ``absent`` says why."""
 
-DIFFERENCES: dict[str, Any] = {
-    "model": pl.String,
-    "trained_on": pl.String,
-    "relation": pl.String,
-    "split": pl.String,
-    "measure": pl.String,
-    "against": pl.String,
-    "difference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-}
+DIFFERENCES = schema(
+    ("model trained_on relation split measure against", pl.String),
+    ("difference low high", pl.Float64),
+    ("n", pl.Int64),
+)
 """One row per model, relation, measure and what it is compared with on the tuples that both answer:
 ``against`` is the name of a baseline, or ``in_domain``: the same model trained on the relation that
 it is tested on. ``difference`` is the model's value less the other's; ``low`` and ``high`` bound
@@ -74,33 +63,21 @@ RELIABILITY: dict[str, Any] = {
 width: ``n`` tuples with scores from ``from`` to below ``to`` (1 is in the last), their mean score,
 and the share that is valid with its 95 % interval (Wilson's at the effective number of tuples)."""
 
-CONSISTENCY: dict[str, Any] = {
-    "kind": pl.String,
-    "model": pl.String,
-    "trained_on": pl.String,
-    "relation": pl.String,
-    "chains": pl.Int64,
-    "closed": pl.Int64,
-    "broken": pl.Int64,
-    "open": pl.Int64,
-    "closed_share": pl.Float64,
-}
+CONSISTENCY = schema(
+    ("kind model trained_on relation", pl.String),
+    ("chains closed broken open", pl.Int64),
+    ("closed_share", pl.Float64),
+)
 """One row per model and relation (or "All"), and per relation for the labels of the same tuples
 (``kind`` is "labels", ``model`` that of the model). An edge is valid, or invalid, if more than half
 of its tuples are predicted so. Of ``chains`` a -> b -> c of valid edges, ``closed`` have a valid
 a -> c too, ``broken`` have an invalid one, and ``open`` have neither. ``closed_share`` is closed
 over closed and broken; null if there are none. It has no interval: chains share their edges."""
 
-COVERAGE: dict[str, Any] = {
-    "model": pl.String,
-    "trained_on": pl.String,
-    "relation": pl.String,
-    "split": pl.String,
-    "tuples": pl.Int64,
-    "answered": pl.Int64,
-    "unparsable": pl.Int64,
-    "missing": pl.Int64,
-}
+COVERAGE = schema(
+    ("model trained_on relation split", pl.String),
+    ("tuples answered unparsable missing", pl.Int64),
+)
 """One row per model and relation (or "All"): its tuples in the split that is measured, how many the
 model answered, how many answers were neither valid nor invalid, and how many tuples it has none
 for. The three add up to ``tuples``."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from scipy.special import expit
 
 from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.schemas import schema
 from audit.data.records import Records, records
 from audit.data.sources import File
 from audit.entailment.reading.answer_columns import (
@@ -20,14 +20,11 @@ from audit.entailment.reading.answer_columns import (
 )
 from audit.entailment.reading.values import refuse_class_numbers, truths
 
-PREDICTIONS: dict[str, Any] = {
-    "model": pl.String,
-    "trained_on": pl.String,
-    "id": pl.String,
-    "score": pl.Float64,
-    "valid": pl.Boolean,
-    "unparsable": pl.Boolean,
-}
+PREDICTIONS = schema(
+    ("model trained_on id", pl.String),
+    ("score", pl.Float64),
+    ("valid unparsable", pl.Boolean),
+)
 """One row per model, training data and tuple, each once. ``trained_on`` names a relation or a data
 set; null if the file does not say. ``score`` is that of valid, in [0, 1]; null if the model gives
 none. ``valid`` is its prediction; null where it is left to the score. ``unparsable`` marks answers

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
+from audit.base.schemas import schema
 from audit.data.records import Records, records
 from audit.data.sources import File
 from audit.entailment.reading.answer_columns import (
@@ -17,14 +17,7 @@ from audit.entailment.reading.answer_columns import (
 )
 from audit.entailment.reading.values import relations
 
-GENERATIONS: dict[str, Any] = {
-    "model": pl.String,
-    "id": pl.String,
-    "head": pl.String,
-    "relation": pl.String,
-    "instance": pl.String,
-    "text": pl.String,
-}
+GENERATIONS = schema(("model id head relation instance text", pl.String))
 """One row per text: the first line of it that is not blank, empty if there is none. It is for the
 instance of the tuple ``id``, or for that of ``head``, ``relation`` and ``instance`` where ``id`` is
 null."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
-MEASURED: dict[str, Any] = {
-    "model": pl.String,
-    "relation": pl.String,
-    "split": pl.String,
-    "measure": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "references": pl.Float64,
-}
+from audit.base.schemas import schema
+
+MEASURED = schema(
+    ("model relation split measure", pl.String),
+    ("value low high", pl.Float64),
+    ("n", pl.Int64),
+    ("references", pl.Float64),
+)
 """One row per model, relation (or "All", where there are several) and measure, of ``n`` instances
 with a text of the model and ``references`` references each on average. ``measure`` is
 ``bleu_1_precision`` and ``bleu_2_precision``, the clipped precisions that *AbsPyramid* prints as
@@ -28,43 +24,27 @@ shares from 0 to 1; BLEU is of the corpus, the others are means over instances. 
 bound the 95 % interval: percentiles of a bootstrap over (head, instance). ``split`` is "test", or
 "all" where the data have no test set."""
 
-COVERAGE: dict[str, Any] = {
-    "model": pl.String,
-    "relation": pl.String,
-    "split": pl.String,
-    "instances": pl.Int64,
-    "generated": pl.Int64,
-    "blank": pl.Int64,
-    "missing": pl.Int64,
-}
+COVERAGE = schema(
+    ("model relation split", pl.String),
+    ("instances generated blank missing", pl.Int64),
+)
 """One row per model and relation (or "All"): instances with a reference, those for which the model
 has a text, how many of these texts are blank (they score 0), and those without any."""
 
-RATINGS: dict[str, Any] = {
-    "model": pl.String,
-    "relation": pl.String,
-    "level": pl.String,
-    "share": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "ratings": pl.Int64,
-    "items": pl.Int64,
-}
+RATINGS = schema(
+    ("model relation level", pl.String),
+    ("share low high", pl.Float64),
+    ("ratings items", pl.Int64),
+)
 """One row per model, relation (or "All") and level: the share of ``ratings`` at that level, on
 ``items`` rated texts, with its 95 % interval (Wilson's at the effective number of ratings). Levels
 are "valid" and "invalid", or as the file names them; a model has a row for each level."""
 
-AGREEMENT: dict[str, Any] = {
-    "model": pl.String,
-    "relation": pl.String,
-    "measure": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "items": pl.Int64,
-    "ratings": pl.Int64,
-    "raters": pl.Int64,
-}
+AGREEMENT = schema(
+    ("model relation measure", pl.String),
+    ("value low high", pl.Float64),
+    ("items ratings raters", pl.Int64),
+)
 """One row per model, relation (or "All") and ``measure`` of how far raters agree: ``pairwise``,
 ``fleiss`` (null where texts differ in their number of ratings) and ``alpha``, Krippendorff's for
 nominal data, over the ``items`` with two ratings or more; their 95 % intervals by a bootstrap over

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.schemas import schema
 from audit.data.records import Records, records
 from audit.data.sources import File
 from audit.engine.statistics.group_bootstrap import group_bootstrap, with_interval
@@ -28,12 +29,7 @@ from audit.entailment.reading.answer_columns import (
 )
 from audit.entailment.reading.values import truths
 
-RATED: dict[str, Any] = {
-    "model": pl.String,
-    "id": pl.String,
-    "rater": pl.String,
-    "level": pl.String,
-}
+RATED = schema(("model id rater level", pl.String))
 """One row per model, text (named by the id of a tuple of its instance) and rater."""
 
 ROLES = {

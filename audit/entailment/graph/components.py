@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,18 +10,16 @@ import polars as pl
 
 from audit.base.cycles import CycleSearch, edge_ends, one_way
 from audit.base.dag import IntArray, Sparse
+from audit.base.schemas import schema
 from audit.entailment.graph.measurements import COMPONENTS
 from audit.entailment.graph.text_graph import TextGraph
 
-_OWN: Mapping[str, Any] = {
-    "context": pl.String,
-    "relation": pl.String,
-    "first": pl.String,
-    "texts": pl.Int64,
-    "edges": pl.Int64,
-    "synonyms": pl.Boolean,
-    "cycle": pl.List(pl.String),
-}
+_OWN = schema(
+    ("context relation first", pl.String),
+    ("texts edges", pl.Int64),
+    ("synonyms", pl.Boolean),
+    ("cycle", pl.List(pl.String)),
+)
 
 
 def component_table(merged: TextGraph, by_context: TextGraph) -> pl.DataFrame:

@@ -9,45 +9,26 @@ judged under; where the instance is the whole head, there is one context for the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
-EDGES: dict[str, Any] = {
-    "relation": pl.String,
-    "instance": pl.String,
-    "concept": pl.String,
-    "valid": pl.Int64,
-    "invalid": pl.Int64,
-    "heads": pl.Int64,
-}
+from audit.base.schemas import schema
+
+EDGES = schema(("relation instance concept", pl.String), ("valid invalid heads", pl.Int64))
 """One row per edge, sorted by its first three columns: ``valid`` and ``invalid`` count the tuples
 that state it, ``heads`` the head events that it was judged under."""
 
-SUMMARY: dict[str, Any] = {
-    "relation": pl.String,
-    "tuples": pl.Int64,
-    "self_edges": pl.Int64,
-    "texts": pl.Int64,
-    "edges": pl.Int64,
-    "valid_edges": pl.Int64,
-    "denied_edges": pl.Int64,
-    "contradictory_edges": pl.Int64,
-    "components": pl.Int64,
-    "synonym_components": pl.Int64,
-    "texts_on_cycles": pl.Int64,
-    "chains": pl.Int64,
-    "chains_valid": pl.Int64,
-    "chains_denied": pl.Int64,
-    "chains_open": pl.Int64,
-    "redundant_edges": pl.Int64,
-    "tops": pl.Int64,
-    "leaves": pl.Int64,
-    "deepest": pl.Int64,
-    "mean_depth": pl.Float64,
-    "mean_children": pl.Float64,
-    "most_children": pl.Int64,
-}
+SUMMARY = schema(
+    ("relation", pl.String),
+    (
+        "tuples self_edges texts edges valid_edges denied_edges contradictory_edges "
+        "components synonym_components texts_on_cycles chains chains_valid "
+        "chains_denied chains_open redundant_edges tops leaves deepest",
+        pl.Int64,
+    ),
+    ("mean_depth mean_children", pl.Float64),
+    ("most_children", pl.Int64),
+)
 """One row per relation, in report order. ``self_edges`` counts tuples whose instance is their
 concept; they are no edges. ``synonym_components`` are those each of whose edges is valid in both
 directions. ``chains`` are a -> b -> c of valid edges with a other than c; a -> c is valid, denied,
@@ -55,133 +36,87 @@ or open, which means that nobody judged it. From ``tops`` on the numbers are of 
 the valid edges: ``tops`` have no concept above them, ``leaves`` no instance below;
 depth is the longest path from a top; ``mean_children`` is over texts that are no leaves."""
 
-SHAPE: dict[str, Any] = {
-    "relation": pl.String,
-    "measure": pl.String,
-    "value": pl.Int64,
-    "texts": pl.Int64,
-}
+SHAPE = schema(("relation measure", pl.String), ("value texts", pl.Int64))
 """How many texts of the condensation have a ``depth``, how many ``children`` or ``parents``."""
 
-COMPONENTS: dict[str, Any] = {
-    "relation": pl.String,
-    "first": pl.String,
-    "texts": pl.Int64,
-    "edges": pl.Int64,
-    "synonyms": pl.Boolean,
-    "one_context": pl.Boolean,
-    "head": pl.String,
-    "cycle": pl.List(pl.String),
-}
+COMPONENTS = schema(
+    ("relation first", pl.String),
+    ("texts edges", pl.Int64),
+    ("synonyms one_context", pl.Boolean),
+    ("head", pl.String),
+    ("cycle", pl.List(pl.String)),
+)
 """One row per component, the largest first. ``first`` is its first text in code-point order.
 ``synonyms``: each of its edges is valid in both directions. ``one_context``: a cycle that is not of
 such edges alone is within one context, and ``head`` is the first head with one, null where the
 instance is the head. ``cycle`` is a shortest one that has an edge valid in one direction only,
 under one head where there is one; of synonyms, a pair of them."""
 
-CONTRADICTIONS: dict[str, Any] = {
-    "relation": pl.String,
-    "instance": pl.String,
-    "concept": pl.String,
-    "kind": pl.String,
-    "one_context": pl.Boolean,
-    "head": pl.String,
-    "valid": pl.Int64,
-    "invalid": pl.Int64,
-}
+CONTRADICTIONS = schema(
+    ("relation instance concept kind", pl.String),
+    ("one_context", pl.Boolean),
+    ("head", pl.String),
+    ("valid invalid", pl.Int64),
+)
 """Edges with an answer against another. ``kind`` is ``edge`` (stated as valid and as invalid) or
 ``cycle`` (denied, though valid edges lead in a cycle through both of its texts). ``one_context``:
 it is so within one context; ``head`` is the first one, null where the instance is the head."""
 
-VIOLATIONS: dict[str, Any] = {
-    "relation": pl.String,
-    "instance": pl.String,
-    "through": pl.String,
-    "concept": pl.String,
-    "chains": pl.Int64,
-    "one_context": pl.Boolean,
-    "head": pl.String,
-    "invalid": pl.Int64,
-}
+VIOLATIONS = schema(
+    ("relation instance through concept", pl.String),
+    ("chains", pl.Int64),
+    ("one_context", pl.Boolean),
+    ("head", pl.String),
+    ("invalid", pl.Int64),
+)
 """Denied edges a -> c with valid a -> b and b -> c. ``chains`` counts the texts b, ``through`` is
 the first of them. ``one_context``: all three were judged within one context, whose first ``head``
 is named, null where the instance is the head."""
 
-REDUNDANT: dict[str, Any] = {
-    "relation": pl.String,
-    "instance": pl.String,
-    "through": pl.String,
-    "concept": pl.String,
-    "valid": pl.Int64,
-}
+REDUNDANT = schema(("relation instance through concept", pl.String), ("valid", pl.Int64))
 """Valid edges between texts on no cycle beside which a longer path of valid edges, past such texts
 alone, leads from the one to the other; ``through`` is the first concept on such a path."""
 
-CONCEPTS: dict[str, Any] = {
-    "relation": pl.String,
-    "concept": pl.String,
-    "edges": pl.Int64,
-    "of": pl.Int64,
-    "share": pl.Float64,
-    "share_low": pl.Float64,
-    "share_high": pl.Float64,
-    "beside": pl.Int64,
-    "typical": pl.Float64,
-    "excess": pl.Float64,
-    "says_nothing": pl.Boolean,
-    "catch_all": pl.Boolean,
-}
+CONCEPTS = schema(
+    ("relation concept", pl.String),
+    ("edges of", pl.Int64),
+    ("share share_low share_high", pl.Float64),
+    ("beside", pl.Int64),
+    ("typical excess", pl.Float64),
+    ("says_nothing catch_all", pl.Boolean),
+)
 """Concepts of each relation with the most valid edges, those first: ``share`` is theirs of its
 ``of`` valid edges, with its Wilson interval. ``beside`` counts their instances that have another
 concept, ``typical`` is the mean number of valid edges of such other concepts over these instances
 (over all other edges of the relation where there are none), ``excess`` is edges over ``typical``.
 ``says_nothing``: its words name nothing, as "thing" and "activity" do."""
 
-TWINS: dict[str, Any] = {
-    "relation": pl.String,
-    "first": pl.String,
-    "second": pl.String,
-    "shared": pl.Int64,
-    "first_children": pl.Int64,
-    "second_children": pl.Int64,
-    "jaccard": pl.Float64,
-}
+TWINS = schema(
+    ("relation first second", pl.String),
+    ("shared first_children second_children", pl.Int64),
+    ("jaccard", pl.Float64),
+)
 """Siblings that behave as one: two texts of the condensation that share a concept above them or
 have none, with nearly the same instances."""
 
-WORDNET: dict[str, Any] = {
-    "relation": pl.String,
-    "stated": pl.String,
-    "edges": pl.Int64,
-    "in_wordnet": pl.Int64,
-    "agreeing": pl.Int64,
-    "share": pl.Float64,
-    "share_low": pl.Float64,
-    "share_high": pl.Float64,
-}
+WORDNET = schema(
+    ("relation stated", pl.String),
+    ("edges in_wordnet agreeing", pl.Int64),
+    ("share share_low share_high", pl.Float64),
+)
 """Agreement with WordNet, for ``valid`` and ``denied`` edges: of the edges both of whose texts are
 nouns of WordNet, in how many some sense of the concept is one of the instance or is above it."""
 
-LINT: dict[str, Any] = {
-    "relation": pl.String,
-    "rule": pl.String,
-    "severity": pl.String,
-    "n": pl.Int64,
-    "of": pl.Int64,
-    "unit": pl.String,
-    "first": pl.List(pl.String),
-}
+LINT = schema(
+    ("relation rule severity", pl.String),
+    ("n of", pl.Int64),
+    ("unit", pl.String),
+    ("first", pl.List(pl.String)),
+)
 """What `audit.hierarchies.lint` says about the condensation of each relation's valid edges as a
 hierarchy: ``n`` of ``of`` things, and the texts of the first."""
 
-NEIGHBOURHOODS: dict[str, Any] = {
-    "finding": pl.String,
-    "relation": pl.String,
-    "child": pl.String,
-    "parent": pl.String,
-    "valid": pl.Int64,
-    "invalid": pl.Int64,
-}
+NEIGHBOURHOODS = schema(("finding relation child parent", pl.String), ("valid invalid", pl.Int64))
 """Edges among the texts around the worst findings, a dozen texts each; ``finding`` is the id."""
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.data.records import Records, records
 from audit.data.sources import File
 from audit.entailment.detection.predictions import (
@@ -24,12 +24,7 @@ ROLES = {
 }
 """Names of columns by role."""
 YES_WORDS, NO_WORDS = ("yes", "true", "valid"), ("no", "false", "invalid")
-ANSWERS: dict[str, Any] = {
-    "model": pl.String,
-    "id": pl.String,
-    "answer": pl.String,
-    "valid": pl.Boolean,
-}
+ANSWERS = schema(("model id answer", pl.String), ("valid", pl.Boolean))
 """One row per answer, as it was given; ``valid`` is what it says, null if it says neither."""
 
 

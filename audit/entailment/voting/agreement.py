@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.engine.statistics.intervals import wilson
 from audit.engine.statistics.rater_agreement import (
     agreement_of_sums,
@@ -18,16 +19,12 @@ from audit.engine.statistics.resampling import percentile_interval
 from audit.entailment.content.totals import ALL, in_report_order
 from audit.entailment.dataset import EntailmentDataset
 
-AGREEMENT: dict[str, Any] = {
-    "relation": pl.String,
-    "measure": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "tuples": pl.Int64,
-    "votes": pl.Int64,
-    "reason": pl.String,
-}
+AGREEMENT = schema(
+    ("relation measure", pl.String),
+    ("value low high", pl.Float64),
+    ("tuples votes", pl.Int64),
+    ("reason", pl.String),
+)
 """One row per relation, and `ALL`, and measure: ``pairwise``, ``fleiss``, ``alpha`` and
 ``unanimous``, over the tuples with at least two votes. Intervals are percentiles of `REPLICATES`
 bootstrap samples of tuples; that of ``unanimous`` is Wilson's. ``reason`` says why a value is

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.engine.statistics.dawid_skene import error_rates
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
@@ -16,23 +15,15 @@ from audit.entailment.dataset import EntailmentDataset
 LEAST_COMPARED = 20
 """Least number of votes with a majority of others that an annotator is tested on."""
 
-ANNOTATORS: dict[str, Any] = {
-    "annotator": pl.String,
-    "votes": pl.Int64,
-    "compared": pl.Int64,
-    "agreeing": pl.Int64,
-    "rate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "others": pl.Float64,
-    "difference": pl.Float64,
-    "difference_low": pl.Float64,
-    "difference_high": pl.Float64,
-    "sensitivity": pl.Float64,
-    "specificity": pl.Float64,
-    "p_value": pl.Float64,
-    "q_value": pl.Float64,
-}
+ANNOTATORS = schema(
+    ("annotator", pl.String),
+    ("votes compared agreeing", pl.Int64),
+    (
+        "rate low high others difference difference_low difference_high sensitivity "
+        "specificity p_value q_value",
+        pl.Float64,
+    ),
+)
 """One row per annotator, by ``p_value`` and name. ``compared`` counts their votes on tuples whose
 other votes have a majority, ``agreeing`` those with it; ``rate`` is the share, with its Wilson
 interval. ``others`` is the common rate of the other annotators, ``difference`` the rate minus it,
@@ -40,16 +31,16 @@ with Newcombe's interval. ``sensitivity`` and ``specificity`` are those of Dawid
 ``p_value`` is the chance of so low a rate among the others, null for fewer than `LEAST_COMPARED`
 votes; ``q_value`` is adjusted by Benjamini and Hochberg over the annotators tested."""
 
-DISSENTS: dict[str, Any] = {"annotator": pl.String, "id": pl.String, "valid": pl.Boolean}
+DISSENTS = schema(("annotator id", pl.String), ("valid", pl.Boolean))
 """One row per vote against the majority of the others, by annotator and id."""
 
-DOUBTED: dict[str, Any] = {
-    "id": pl.String,
-    "row": pl.Int64,
-    "relation": pl.String,
-    "valid": pl.Boolean,
-    "probability": pl.Float64,
-}
+DOUBTED = schema(
+    ("id", pl.String),
+    ("row", pl.Int64),
+    ("relation", pl.String),
+    ("valid", pl.Boolean),
+    ("probability", pl.Float64),
+)
 """One row per tuple whose label Dawid and Skene's model holds wrong: ``probability`` is that of the
 tuple's being valid, on the other side of a half than its label."""
 

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.entailment.content.totals import ALL, in_report_order, with_share
 from audit.entailment.dataset import EntailmentDataset
 
 CARRYING = 0.8
 """Least share of the votes that must be for the label: four of five, as AbsPyramid has it."""
 
-WEAK: dict[str, Any] = {
-    "relation": pl.String,
-    "tuples": pl.Int64,
-    "weak": pl.Int64,
-    "share": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "ties": pl.Int64,
-    "against": pl.Int64,
-}
+WEAK = schema(
+    ("relation", pl.String),
+    ("tuples weak", pl.Int64),
+    ("share low high", pl.Float64),
+    ("ties against", pl.Int64),
+)
 """One row per relation, and `ALL`: tuples with votes, and those with less than `CARRYING` of them
 for their label, with their share and its Wilson interval. Among them are ``ties``, half of whose
 votes are for it, and those that most votes are ``against``."""
 
-WEAK_LABELS: dict[str, Any] = {
-    "id": pl.String,
-    "row": pl.Int64,
-    "relation": pl.String,
-    "valid": pl.Boolean,
-    "for_label": pl.Int64,
-    "votes": pl.Int64,
-    "kind": pl.String,
-}
+WEAK_LABELS = schema(
+    ("id", pl.String),
+    ("row", pl.Int64),
+    ("relation", pl.String),
+    ("valid", pl.Boolean),
+    ("for_label votes", pl.Int64),
+    ("kind", pl.String),
+)
 """One row per weak tuple: how many of its ``votes`` are for its label, and the ``kind``: ``tie``,
 ``against``, or ``weak``."""
 

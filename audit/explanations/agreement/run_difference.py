@@ -15,6 +15,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from audit.base.dag import FloatArray, IntArray
+from audit.base.schemas import schema
 from audit.engine.statistics.intervals import LEVEL
 from audit.explanations.agreement.top_tokens import Compat
 from audit.explanations.attributions import Attributions
@@ -43,19 +44,14 @@ class RunDifference:
     ledger: Mapping[str, int]
 
 
-RUNS = {
-    "model": pl.String,
-    "seed": pl.Int64,
-    "difference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "per_token": pl.Float64,
-    "rows": pl.Int64,
-    "instances": pl.Int64,
-    "longest": pl.Int64,
-    "median": pl.Boolean,
-}
-PAIRS = {"model": pl.String, "first": pl.Int64, "second": pl.Int64, "difference": pl.Float64}
+RUNS = schema(
+    ("model", pl.String),
+    ("seed", pl.Int64),
+    ("difference low high per_token", pl.Float64),
+    ("rows instances longest", pl.Int64),
+    ("median", pl.Boolean),
+)
+PAIRS = schema(("model", pl.String), ("first second", pl.Int64), ("difference", pl.Float64))
 
 
 def measure_run_difference(attributions: Attributions, *, compat: Compat = None) -> RunDifference:

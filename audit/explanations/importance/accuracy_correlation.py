@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri, stdtr
 
+from audit.base.schemas import schema
 from audit.engine.statistics.intervals import LEVEL
 from audit.explanations.attributions import Attributions
 from audit.explanations.importance.oracles import Informed, judged_rows
@@ -13,18 +14,12 @@ from audit.explanations.importance.oracles import Informed, judged_rows
 LEAST_POINTS = 3
 """Fewest points that a correlation is computed from: two always give 1 or -1."""
 
-CORRELATION = {
-    "method": pl.String,
-    "oracle": pl.String,
-    "subset": pl.String,
-    "n": pl.Int64,
-    "models": pl.Int64,
-    "r": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p": pl.Float64,
-    "absent": pl.String,
-}
+CORRELATION = schema(
+    ("method oracle subset", pl.String),
+    ("n models", pl.Int64),
+    ("r low high p", pl.Float64),
+    ("absent", pl.String),
+)
 
 
 def correlation_p(r: float, n: int) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
+from audit.base.schemas import schema
 from audit.explanations.importance.examples import Subset
 
 Kinds = Mapping[str, tuple[str, str]]
@@ -193,23 +194,12 @@ def _library() -> Any:
     return formulas
 
 
-COMPARISON: dict[str, Any] = {
-    "method": pl.String,
-    "oracle": pl.String,
-    "model": pl.String,
-    "reference": pl.String,
-    "estimate": pl.Float64,
-    "error": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p": pl.Float64,
-    "cov_re": pl.Float64,
-    "residual_variance": pl.Float64,
-    "examples": pl.Int64,
-    "differences": pl.Int64,
-    "warnings": pl.String,
-    "absent": pl.String,
-}
+COMPARISON = schema(
+    ("method oracle model reference", pl.String),
+    ("estimate error low high p cov_re residual_variance", pl.Float64),
+    ("examples differences", pl.Int64),
+    ("warnings absent", pl.String),
+)
 """Columns of `compare_models`."""
 
 _MODEL = re.compile(r"\[T\.(.*)\]$", re.DOTALL)

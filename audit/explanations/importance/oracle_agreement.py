@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.schemas import schema
 from audit.explanations.attributions import Attributions, Evidence
 from audit.explanations.importance.correlations import LEAST_TOKENS, pearson
 from audit.explanations.importance.delta_a import Clustering
@@ -24,19 +25,13 @@ from audit.explanations.importance.oracles import (
 )
 from audit.explanations.lists import Lists
 
-AGREEMENT = {
-    "method": pl.String,
-    "oracle": pl.String,
-    "other": pl.String,
-    "texts": pl.Int64,
-    "tokens": pl.Int64,
-    "spearman": pl.Float64,
-    "pearson": pl.Float64,
-    "examples": pl.Int64,
-    "mean_spearman": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
+AGREEMENT = schema(
+    ("method oracle other", pl.String),
+    ("texts tokens", pl.Int64),
+    ("spearman pearson", pl.Float64),
+    ("examples", pl.Int64),
+    ("mean_spearman low high", pl.Float64),
+)
 
 
 def ranks(lists: Lists[np.float64]) -> Lists[np.float64]:

@@ -1,0 +1,17 @@
+"""Columns of tables with their types, as measured tables declare them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def schema(*groups: tuple[str, Any]) -> dict[str, Any]:
+    """Columns by name with their types, in order.
+
+    Args:
+        groups: Names of columns that follow each other, between blanks, and their type.
+
+    >>> schema(("node parent", str), ("support", int))
+    {'node': <class 'str'>, 'parent': <class 'str'>, 'support': <class 'int'>}
+    """
+    return {name: kind for names, kind in groups for name in names.split()}
