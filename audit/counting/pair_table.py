@@ -8,21 +8,18 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.schemas import schema
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS, relate
 
-JUDGED: dict[str, type[pl.DataType]] = {
-    "expected_length": pl.Float64,
-    "ratio": pl.Float64,
-    "p_value": pl.Float64,
-    "q_value": pl.Float64,
-    "explained": pl.Float64,
-    "shrunk_ratio": pl.Float64,
-    "ratio_low": pl.Float64,
-    "ratio_high": pl.Float64,
-    "found_rank": pl.Int64,
-}
+JUDGED = schema(
+    (
+        "expected_length ratio p_value q_value explained shrunk_ratio ratio_low ratio_high",
+        pl.Float64,
+    ),
+    ("found_rank", pl.Int64),
+)
 """Columns with the judgement of a pair; null if it was not judged."""
 
 

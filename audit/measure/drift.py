@@ -4,42 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.schemas import schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.measure.measure import Measurements
 
-DRIFT_VALUES: dict[str, Any] = {
-    "column": pl.String,
-    "value": pl.String,
-    "instances": pl.Int64,
-    "labels": pl.Int64,
-}
+DRIFT_VALUES = schema(("column value", pl.String), ("instances labels", pl.Int64))
 """One row per value of a column: its instances, and their direct labels."""
 
-DRIFT_NODES: dict[str, Any] = {
-    "column": pl.String,
-    "value": pl.String,
-    "node": pl.String,
-    "instances": pl.Int64,
-    "of": pl.Int64,
-    "elsewhere": pl.Int64,
-    "of_elsewhere": pl.Int64,
-    "difference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p_value": pl.Float64,
-    "q_value": pl.Float64,
-    "differs": pl.Boolean,
-    "smallest": pl.Int64,
-    "worth": pl.Float64,
-}
+DRIFT_NODES = schema(
+    ("column value node", pl.String),
+    ("instances of elsewhere of_elsewhere", pl.Int64),
+    ("difference low high p_value q_value", pl.Float64),
+    ("differs", pl.Boolean),
+    ("smallest", pl.Int64),
+    ("worth", pl.Float64),
+)
 """One row per value and tested node: instances that carry the node there and elsewhere, the
 difference of the shares with its interval, the smallest count above 0 of instances with or
 without the node in any value, and the effective number of instances that one counts as, given its

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.progress import Progress, silent
+from audit.base.schemas import schema
 from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.meets import Meets
@@ -38,14 +38,7 @@ from audit.measure.reported_pairs import Finds, reported_pairs, that_matter
 from audit.measure.rule_book import associations, first_association
 from audit.policy.policy import Policy
 
-BRANCHES: dict[str, Any] = {
-    "a": pl.Int64,
-    "b": pl.Int64,
-    "found": pl.Int64,
-    "excess": pl.Float64,
-    "label_pairs": pl.Float64,
-    "label_pairs_expected": pl.Float64,
-}
+BRANCHES = schema(("a b found", pl.Int64), ("excess label_pairs label_pairs_expected", pl.Float64))
 """Columns of the map, one row per pair of branches (by index; equal indices: within one branch):
 the reported pairs, their records in excess, and the observed and expected number of label pairs,
 null where one of the branches has a single label in use."""

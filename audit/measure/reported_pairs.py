@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray, IntArray, row
+from audit.base.schemas import schema
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Found, Rules, Scan
 from audit.engine.statistics.association import shrunk_ratio
@@ -26,22 +26,15 @@ ODDS_RATIO = 3.0
 FEWEST_CHILDREN = 3
 """Least number of pairs between children of one parent for them to become one finding."""
 
-FOUND: dict[str, Any] = {
-    "rank": pl.Int64,
-    "a": pl.Int64,
-    "b": pl.Int64,
-    "observed": pl.Int64,
-    "expected_length": pl.Float64,
-    "explained": pl.Float64,
-    "shrunk_ratio": pl.Float64,
-    "ratio_low": pl.Float64,
-    "ratio_high": pl.Float64,
-    "p_value": pl.Float64,
-    "q_value": pl.Float64,
-    "strength": pl.Float64,
-    "parent": pl.Int64,
-    "explained_by": pl.List(pl.List(pl.Int64)),
-}
+FOUND = schema(
+    ("rank a b observed", pl.Int64),
+    (
+        "expected_length explained shrunk_ratio ratio_low ratio_high p_value q_value strength",
+        pl.Float64,
+    ),
+    ("parent", pl.Int64),
+    ("explained_by", pl.List(pl.List(pl.Int64))),
+)
 """Columns of the reported pairs: rank, nodes (by index, in node order) and numbers of each; the
 parent that the finding names instead, null if it names the pair; and the earlier finds that
 explain part of it, the one that explains most first."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.special import stdtr
 
 from audit.base.dag import BoolArray, IntArray
+from audit.base.schemas import schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.measure.measure import Measurements
@@ -22,22 +22,13 @@ REFERENCE = "reference"
 LEAST_EXPECTED = 5
 """Least expected effective count, residual and not, on each side for a share to be compared."""
 
-DIFFERENCES: dict[str, Any] = {
-    "column": pl.String,
-    "value": pl.String,
-    "parent": pl.String,
-    "k": pl.Int64,
-    "n": pl.Int64,
-    "n_effective": pl.Float64,
-    "k_elsewhere": pl.Int64,
-    "n_elsewhere": pl.Int64,
-    "n_effective_elsewhere": pl.Float64,
-    "difference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p_value": pl.Float64,
-    "q_value": pl.Float64,
-}
+DIFFERENCES = schema(
+    ("column value parent", pl.String),
+    ("k n", pl.Int64),
+    ("n_effective", pl.Float64),
+    ("k_elsewhere n_elsewhere", pl.Int64),
+    ("n_effective_elsewhere difference low high p_value q_value", pl.Float64),
+)
 """One row per parent and compared value; ``elsewhere`` is all other values, or the reference."""
 
 

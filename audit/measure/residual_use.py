@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.schemas import schema
 from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
 from audit.counting.residual_nodes import Residual
@@ -19,19 +20,11 @@ from audit.engine.statistics.intervals import at_freedom, effective_n, p_above, 
 from audit.engine.statistics.shrinkage import SharePrior, share_prior
 from audit.hierarchies.hierarchy import Hierarchy
 
-RESIDUALS: dict[str, Any] = {
-    "parent": pl.String,
-    "residual": pl.String,
-    "k": pl.Int64,
-    "n": pl.Int64,
-    "at_parent": pl.Int64,
-    "groups": pl.Int64,
-    "n_effective": pl.Float64,
-    "share": pl.Float64,
-    "shrunk": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
+RESIDUALS = schema(
+    ("parent residual", pl.String),
+    ("k n at_parent groups", pl.Int64),
+    ("n_effective share shrunk low high", pl.Float64),
+)
 """Columns of the residual table: one row per parent and kind of residual node."""
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from audit.base.errors import PolicyError, SchemaError, first_cases
+from audit.base.schemas import schema
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.code_dates import as_days
@@ -16,13 +15,7 @@ VALID, HEADING, INVALID = "valid", "heading", "invalid"
 """`VALID`: the code could be assigned on that day. `HEADING`: it could not, but more specific codes
 below it could. `INVALID`: neither it nor any code below it could."""
 
-VALIDITY: dict[str, Any] = {
-    "node": pl.String,
-    "on_day": pl.String,
-    "rows": pl.Int64,
-    "instances": pl.Int64,
-    "valid": pl.String,
-}
+VALIDITY = schema(("node on_day", pl.String), ("rows instances", pl.Int64), ("valid", pl.String))
 """One row per node and validity: `VALID`, `HEADING`, `INVALID`, or null for rows that are not dated
 (the instance has no day, or the code no period of validity). ``valid`` holds the periods of
 validity; null if the code has none."""

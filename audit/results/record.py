@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.disclosure import Known, Quantity, Release
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Status
 from audit.results.parts.analysis_part import AnalysisPart
@@ -21,14 +22,11 @@ COUNTED = "counted"
 """Format of data that were counted in batches, so that individual instances are not available."""
 Kind = TypeVar("Kind", bound=ResultPart)
 STRATA = {"most_labels": pl.Int64}
-BRANCH_PAIRS: dict[str, Any] = {
-    "a": pl.String,
-    "b": pl.String,
-    "found": pl.Int64,
-    "excess": pl.Float64,
-    "label_pairs": pl.Float64,
-    "label_pairs_expected": pl.Float64,
-}
+BRANCH_PAIRS = schema(
+    ("a b", pl.String),
+    ("found", pl.Int64),
+    ("excess label_pairs label_pairs_expected", pl.Float64),
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -162,23 +160,17 @@ class Record:
         return int(self.ledger["instances"])
 
 
-_FINDINGS: dict[str, Any] = {
-    "check": pl.String,
-    "id": pl.String,
-    "severity": pl.String,
-    "nodes": pl.List(pl.String),
-    "statement": pl.String,
-    "touched": pl.Int64,
-    "strength": pl.Float64,
-    "evidence": pl.String,
-    "parts": pl.String,
-    "curator": pl.String,
-    "data_user": pl.String,
-    "key": pl.List(pl.String),
-    "folded_into": pl.List(pl.String),
-    "judgement": pl.String,
-    "beside": pl.List(pl.List(pl.String)),
-}
+_FINDINGS = schema(
+    ("check id severity", pl.String),
+    ("nodes", pl.List(pl.String)),
+    ("statement", pl.String),
+    ("touched", pl.Int64),
+    ("strength", pl.Float64),
+    ("evidence parts curator data_user", pl.String),
+    ("key folded_into", pl.List(pl.String)),
+    ("judgement", pl.String),
+    ("beside", pl.List(pl.List(pl.String))),
+)
 
 
 def _finding_row(finding: Finding) -> dict[str, Any]:

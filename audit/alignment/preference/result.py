@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.engine.statistics.intervals import wilson
 
 ACCURACY = "Acc@{k}"
@@ -94,12 +95,8 @@ def share(metric: str, wins: int, ties: int, n: int, questions: int) -> Preferen
     return PreferenceRow(metric, wins / n if n else None, low, high, n, ties, questions - n)
 
 
-_SCHEMA = {
-    "metric": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "ties": pl.Int64,
-    "left_out": pl.Int64,
-}
+_SCHEMA = schema(
+    ("metric", pl.String),
+    ("value low high", pl.Float64),
+    ("n ties left_out", pl.Int64),
+)

@@ -9,35 +9,23 @@ from typing import Any, Self
 
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.results.parts.part import ReadTable, Tables
 from audit.results.shared_metrics import Scopes, shared_metrics
 
-_METRICS: dict[str, Any] = {
-    "part": pl.String,
-    "name": pl.String,
-    "scope": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "parameters": pl.String,
-}
-_BEHAVIOURS: dict[str, Any] = {
-    "name": pl.String,
-    "title": pl.String,
-    "instances": pl.Int64,
-    "of": pl.Int64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "examples": pl.List(pl.String),
-}
-_EXCHANGES: dict[str, Any] = {
-    "kind": pl.String,
-    "a": pl.String,
-    "b": pl.String,
-    "observed": pl.Int64,
-    "expected": pl.Float64,
-}
+_METRICS = schema(
+    ("part name scope", pl.String),
+    ("value low high", pl.Float64),
+    ("n", pl.Int64),
+    ("parameters", pl.String),
+)
+_BEHAVIOURS = schema(
+    ("name title", pl.String),
+    ("instances of", pl.Int64),
+    ("low high", pl.Float64),
+    ("examples", pl.List(pl.String)),
+)
+_EXCHANGES = schema(("kind a b", pl.String), ("observed", pl.Int64), ("expected", pl.Float64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ import polars as pl
 from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import FloatArray, IntArray
+from audit.base.schemas import schema
 from audit.engine.statistics.intervals import LEVEL
 from audit.results.model_overview import most_confused
 from audit.results.result import AuditResult
@@ -16,20 +17,12 @@ from audit.runs.compare.counts import q_values
 from audit.runs.compare.kept_models import KeptModel
 from audit.runs.compare.terms import CONFUSIONS_TESTED, FALSE_DISCOVERY_RATE, LEAST_EXPECTED
 
-CONFUSIONS: dict[str, Any] = {
-    "a": pl.String,
-    "b": pl.String,
-    "old": pl.Float64,
-    "new": pl.Float64,
-    "difference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p_value": pl.Float64,
-    "q_value": pl.Float64,
-    "changed": pl.Boolean,
-    "co_predicted_old": pl.Int64,
-    "co_predicted_new": pl.Int64,
-}
+CONFUSIONS = schema(
+    ("a b", pl.String),
+    ("old new difference low high p_value q_value", pl.Float64),
+    ("changed", pl.Boolean),
+    ("co_predicted_old co_predicted_new", pl.Int64),
+)
 """``old, new``: concept confusion in each run; ``p_value, q_value`` and the bounds of the
 difference are null where nothing could be tested; ``co_predicted``: instances for which both are
 predicted."""

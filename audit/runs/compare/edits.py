@@ -11,22 +11,18 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import Sparse, closure, edge_matrix
+from audit.base.schemas import schema
 from audit.results.result import AuditResult
 
 Edit: TypeAlias = Literal["added", "removed", "moved", "retitled", "assignable_changed"]
 EDITS: tuple[Edit, ...] = ("added", "removed", "moved", "retitled", "assignable_changed")
 
-EDIT_COLUMNS: Mapping[str, type[pl.DataType] | pl.DataType] = {
-    "edit": pl.String(),
-    "node": pl.String(),
-    "title": pl.String(),
-    "old": pl.List(pl.String),
-    "new": pl.List(pl.String),
-    "counted_at": pl.List(pl.String),
-    "from_labels": pl.Boolean(),
-    "support_old": pl.Int64(),
-    "support_new": pl.Int64(),
-}
+EDIT_COLUMNS = schema(
+    ("edit node title", pl.String),
+    ("old new counted_at", pl.List(pl.String)),
+    ("from_labels", pl.Boolean),
+    ("support_old support_new", pl.Int64),
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import polars as pl
 
+from audit.base.schemas import schema
 from audit.checks.judging import main_effect
 from audit.engine.statistics.intervals import wilson
 from audit.results.findings import CheckResult, Finding, Status
@@ -75,19 +76,13 @@ def check_changes(old: AuditResult, new: AuditResult) -> tuple[CheckChange, ...]
     return tuple(_check(before.get(name), after.get(name), sizes) for name in {**after, **before})
 
 
-FINDING_COLUMNS: Mapping[str, pl.DataType] = {
-    "check": pl.String(),
-    "id": pl.String(),
-    "change": pl.String(),
-    "nodes": pl.List(pl.String()),
-    "severity_old": pl.String(),
-    "severity_new": pl.String(),
-    "effect": pl.String(),
-    "effect_old": pl.Float64(),
-    "effect_new": pl.Float64(),
-    "touched_old": pl.Int64(),
-    "touched_new": pl.Int64(),
-}
+FINDING_COLUMNS = schema(
+    ("check id change", pl.String),
+    ("nodes", pl.List(pl.String())),
+    ("severity_old severity_new effect", pl.String),
+    ("effect_old effect_new", pl.Float64),
+    ("touched_old touched_new", pl.Int64),
+)
 
 
 def finding_frame(checks: tuple[CheckChange, ...]) -> pl.DataFrame:

@@ -13,6 +13,7 @@ import polars as pl
 from audit.alignment.metrics import METRICS
 from audit.alignment.metrics.streaming import ALL
 from audit.base.dag import FloatArray
+from audit.base.schemas import schema
 from audit.engine.statistics.intervals import difference_interval
 from audit.engine.statistics.resampling import percentile_interval
 from audit.results.result import AuditResult
@@ -24,18 +25,11 @@ State: TypeAlias = Literal["same", "differ", "alike", "only_old", "only_new"]
 every number counted of them is equal; or in one run only."""
 Interval: TypeAlias = Literal["paired", "unpaired", "none"]
 
-_METRICS: dict[str, Any] = {
-    "name": pl.String,
-    "scope": pl.String,
-    "parameters": pl.String,
-    "old": pl.Float64,
-    "new": pl.Float64,
-    "difference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n_old": pl.Int64,
-    "n_new": pl.Int64,
-}
+_METRICS = schema(
+    ("name scope parameters", pl.String),
+    ("old new difference low high", pl.Float64),
+    ("n_old n_new", pl.Int64),
+)
 
 
 @dataclass(frozen=True, eq=False)
