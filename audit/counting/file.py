@@ -41,6 +41,7 @@ from audit.data.formats import chosen_of
 from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Chosen, Columns
 from audit.data.mapping import summed_counts
+from audit.data.row_rules import EVERY, RowRules
 from audit.data.sources import Source, source_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
@@ -70,6 +71,7 @@ def count_pairs(
     added_to: PairCount | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    rules: RowRules = EVERY,
     progress: Progress = silent,
 ) -> PairCount:
     """Count the pairs of a CSV, TSV, Parquet or JSON-lines file, or folder of them, unloaded.
@@ -95,6 +97,7 @@ def count_pairs(
             checkpoint is written.
         resume: Whether to resume from the checkpoint, if there is one; the result has the same
             bytes as that of an uninterrupted count.
+        rules: Which rows count, and of which version they are; not with ``sort``.
         progress: Progress callback.
 
     Raises:
@@ -109,9 +112,12 @@ def count_pairs(
     settings = CountSettings(known, policy, memory, added_to)
     at_once = _rows_at_once(batch, memory)
     kept = _Kept(Path(checkpoint), resume) if checkpoint else None
-    chosen = chosen_of(source, Columns(instance, label, nodes=KnownNodes(known)), format)
+    columns = Columns(instance, label, nodes=KnownNodes(known), rules=rules)
+    chosen = chosen_of(source, columns, format)
     if not sort:
         return _count(_Reading(source, chosen, at_once), settings, kept, progress)
+    if chosen.rules != EVERY:
+        raise InputError("rules of rows are required without sort=True", found=str(chosen.rules))
     with TemporaryDirectory(prefix="audit-sorted-") as folder:
         together = regrouped(source, chosen, Path(folder), memory=memory // 4, at_once=at_once)
         lists = replace(chosen_of(together, Columns()), readings=chosen.readings)
@@ -239,6 +245,7 @@ def _identity(reading: _Reading, settings: CountSettings) -> dict[str, Any]:
         memory=settings.memory,
         hierarchy=settings.hierarchy.sha256,
         columns=[reading.chosen.id, *reading.chosen.labels, reading.chosen.sign],
+        rules=str(reading.chosen.rules),
         compiled=can_compile(),
         policy=settings.policy and settings.policy.sha256,
         added_to=settings.added_to and settings.added_to.digest,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from audit.data.label_format import Chosen
-from audit.data.mapping import label_counts
+from audit.data.mapping import KEYS, label_counts
 from audit.data.records import is_blank, pick
 from audit.data.sources import Source
 
@@ -32,7 +32,8 @@ class Rows:
     @property
     def labels(self) -> pl.DataFrame:
         """``instance, label`` as tidy text, ``row`` (from 0), and ``counted``: whether the row is
-        an assertion in the ledger. An instance without labels has one row that is not."""
+        an assertion in the ledger. An instance without labels has one row that is not. With
+        ``table`` where rules mark rows."""
         return labels_of(self.frame, self.source, self.first)
 
     @property
@@ -63,17 +64,17 @@ def rows_of(source: Source, chosen: Chosen, *, at_once: int, start: int = 0) -> 
 
 
 def labels_of(frame: pl.DataFrame, source: Source, first: int = 0) -> pl.DataFrame:
-    """The ``labels`` of `Rows` from a frame whose first two columns are instance and label."""
+    """The ``labels`` of `Rows` from a frame of instance, label and maybe the marks of rows."""
     listed = _is_listed(frame)
-    instance, label = frame.columns
-    picked = pick(frame, source, **{"instance": instance, "labels" if listed else "label": label})
+    names = ("instance", "labels" if listed else "label", "table")
+    picked = pick(frame, source, **dict(zip(names, frame.columns, strict=False)))
     picked = picked.with_columns(row=pl.int_range(first, first + pl.len()))
     if not listed:
-        return picked.select("instance", "label", "row", counted=pl.lit(True))
+        return picked.with_columns(counted=pl.lit(True))
     some = pl.col("labels").list.len().fill_null(0) > 0
     counted = some | pl.col("instance").is_null()
     filled = picked.with_columns(labels=pl.when(some).then("labels"), counted=counted)
-    return filled.explode("labels").select("instance", "row", "counted", label="labels")
+    return filled.explode("labels").rename({"labels": "label"})
 
 
 def counts_of(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
@@ -81,9 +82,10 @@ def counts_of(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
     if _is_listed(frame):
         return label_counts(labels_of(frame, source))
     labels_of(frame.clear(), source)
+    table = pl.nth(2) if frame.width > 2 else pl.lit(None, pl.String)
     homeless = is_blank(pl.nth(0), frame.dtypes[0])
-    rows = frame.select(pl.nth(1).alias("label"), homeless.alias("homeless"))
-    counts = rows.group_by("label", "homeless").agg(pl.len().cast(pl.Int64).alias("rows"))
+    rows = frame.select(pl.nth(1).alias("label"), table.alias("table"), homeless.alias("homeless"))
+    counts = rows.group_by(KEYS).agg(pl.len().cast(pl.Int64).alias("rows"))
     return counts.with_columns(pick(counts, source, label="label")["label"])
 
 

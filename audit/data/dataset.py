@@ -21,10 +21,13 @@ from audit.data.formats import read_labels
 from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import INSTANCES, Columns, RawLabels, raw_labels
 from audit.data.mapping import Ledger, placed_labels, refused_rows
+from audit.data.record_versions import with_versions
 from audit.data.records import pick
+from audit.data.row_rules import EVERY, RowRules
 from audit.data.sources import Source, source_of
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.label_words import Words
 from audit.hierarchies.reading import HierarchyName, load_hierarchy
 from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
 
@@ -82,7 +85,7 @@ class LabelDataset:
         mentions = pick(rows, source, **roles, **further)
         unlabelled = pl.col("label").is_null().all().over("instance")
         without = unlabelled & pl.col("instance").is_not_null()
-        raw = raw_labels(mentions.filter(~without), mentions, source)
+        raw = raw_labels(mentions.filter(~without), mentions, source, EVERY)
         return map_labels(raw, _loaded(hierarchy))
 
     @property
@@ -185,6 +188,11 @@ def load_labels(
     titles: Iterable[str | Path] = (),
     classes: str | Path | Sequence[str] | None = None,
     strata: Iterable[str] = (),
+    where: Iterable[str] = (),
+    version_column: str | None = None,
+    code_version: str | None = None,
+    missing: Iterable[str] = (),
+    strip: Iterable[str] = (),
 ) -> LabelDataset:
     """Read a dataset and map its labels to a hierarchy.
 
@@ -205,6 +213,12 @@ def load_labels(
         classes: Column names of a matrix of labels, in column order, or a file of them, one per
             line.
         strata: Further columns of the instances, such as site, period or coder.
+        where: Conditions that rows must meet to count: ``COLUMN=VALUE`` or ``COLUMN!=VALUE``.
+        version_column: Column of the version of each code: 9, ICD-9-CM, 10 and the like.
+        code_version: Its value on the rows to audit; without a column, that of all rows.
+        missing: All words that stand for no code; by default those that people use.
+        strip: What stands around codes: texts, or regular expressions as ``/.../``; by default
+            marks are taken off, and what stands around all labels.
 
     Raises:
         InputError: If a file cannot be read, has not exactly one format, or holds no instance.
@@ -212,6 +226,8 @@ def load_labels(
             are numbers, or an instance has two groups or two values of a stratum.
     """
     titled = _loaded(hierarchy)
+    if words := Words(tuple(missing), tuple(strip)):
+        titled = replace(titled, words=words)
     columns = Columns(
         id=id,
         label=label,
@@ -220,6 +236,7 @@ def load_labels(
         classes=classes_of(classes),
         strata=tuple(strata),
         nodes=KnownNodes(titled),
+        rules=RowRules(tuple(where), version_column, code_version),
     )
     source = source_of(data)
     raw = read_labels(source, columns, format)
@@ -241,11 +258,13 @@ def _loaded(hierarchy: Hierarchy | HierarchyName) -> Hierarchy:
 
 def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     """Map labels as read to nodes; every row is either mapped or refused with a reason."""
-    asked = raw.rows.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
-    hierarchy, placed = placed_labels(asked.select("label", "table").unique(), hierarchy)
+    found, of_versions = with_versions(raw.rows, hierarchy)
+    asked = found.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
+    counts = asked.group_by("label", "table").agg(pl.len().alias("rows"))
+    hierarchy, placed, readings = placed_labels(counts, hierarchy)
     instances = raw.instances.sort("instance")
     rows = (
-        raw.rows.join(placed, on=["label", "table"], how="left", nulls_equal=True)
+        found.join(placed, on=["label", "table"], how="left", nulls_equal=True)
         .with_columns(
             pl.when(pl.col("refused").is_not_null())
             .then("refused")
@@ -275,7 +294,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         format=raw.format,
         sources=raw.sources,
         digest=raw.digest,
-        readings=raw.readings,
+        readings=(*raw.readings, *of_versions, *readings),
         persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),
     )
 

@@ -33,6 +33,7 @@ from audit.data.prediction_formats import (
     scores_wide,
 )
 from audit.data.records import UnclearColumnsError, column_for
+from audit.data.row_columns import with_rules
 from audit.data.sources import File, Folder, Frame, Source, source_of
 
 FORMATS: tuple[LabelFormat, ...] = (
@@ -104,7 +105,7 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
         known = several.FORMAT
     choose = known.choose or long.choose
     with _nearest(source, columns, groups=False):
-        return choose(source, columns, source)
+        return with_rules(source, choose(source, columns, source), columns)
 
 
 def _of_column(source: Source, label: str | None) -> LabelFormat:

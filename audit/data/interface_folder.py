@@ -128,7 +128,7 @@ def read_labels(source: Source, columns: Columns) -> RawLabels:
         InputError: If the graph is not beside it, or a file cannot be read.
         SchemaError: If an entry is not a list of texts, or the user named a column.
     """
-    refuse_named(columns, source, "id", "label", "group", "split", "strata")
+    refuse_named(columns, source, "id", "label", "group", "split", "strata", "rules")
     folder = InterfaceFolder(source)
     entries = folder.entries(LABELS, list)
     ids = folder.instances(len(entries))
@@ -141,7 +141,7 @@ def read_labels(source: Source, columns: Columns) -> RawLabels:
     nodes = {one.name: one.node for one in folder.nodes()}
     labels = pl.Series([nodes.get(name, name) for name in names], dtype=pl.String)
     rows = pl.DataFrame({"instance": _repeated(ids, entries), "label": labels})
-    return raw_labels(rows, ids.to_frame(), source, files=folder.sources(LABELS))
+    return raw_labels(rows, ids.to_frame(), source, columns.rules, files=folder.sources(LABELS))
 
 
 def read_scores(source: Source, classes: Classes | None) -> RawPredictions:

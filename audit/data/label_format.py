@@ -13,8 +13,11 @@ from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.data.class_names import Classes
 from audit.data.known_nodes import KnownNodes
+from audit.data.mapping import REASONS
 from audit.data.records import STRATUM
+from audit.data.row_rules import EVERY, RowRules
 from audit.data.sources import Source
+from audit.hierarchies.coding import VERSIONS
 
 ROWS = {
     "instance": pl.String,
@@ -51,7 +54,8 @@ class Columns:
     ``label`` may be a pattern of several columns, as ``DX#``, where the format has a row per
     instance. ``classes`` are the column names of a matrix, which has none of its own, or their
     file; ``strata`` are further columns of the instances, such as site, period or coder. ``nodes``
-    are those of the hierarchy that labels are mapped to, by which columns are recognised.
+    are those of the hierarchy that labels are mapped to, by which columns are recognised; ``rules``
+    say which rows count.
 
     Raises:
         SchemaError: If a stratum is named twice, or has the name of a column of every dataset.
@@ -64,6 +68,7 @@ class Columns:
     classes: Classes | None = None
     strata: tuple[str, ...] = ()
     nodes: KnownNodes | None = None
+    rules: RowRules = EVERY
 
     def __post_init__(self) -> None:
         taken = [*INSTANCES, *self.strata]
@@ -77,12 +82,12 @@ class Columns:
 
     @property
     def further(self) -> dict[str, str | None]:
-        """Names of the columns of the strata, by role."""
-        return {f"{STRATUM}{name}": name for name in self.strata}
+        """Names of the columns of the strata and of the rules of rows, by role."""
+        return {f"{STRATUM}{name}": name for name in self.strata} | self.rules.roles
 
     @property
     def beside(self) -> dict[str, str | None]:
-        """Names of the columns other than id and label, by role: group, split and strata."""
+        """Names of the columns other than id and label, by role: group, split, strata and rules."""
         return {"group": self.group, "split": self.split, **self.further}
 
 
@@ -132,6 +137,7 @@ class Chosen:
         joined: Whether a cell may hold several labels, and a blank one none.
         sign: What joins them; None: a cell holds one.
         readings: What columns and cells were taken to mean.
+        rules: Which rows count; frames have a third column of their marks where these mark some.
     """
 
     id: str | None
@@ -141,6 +147,7 @@ class Chosen:
     joined: bool = False
     sign: str | None = None
     readings: tuple[Reading, ...] = ()
+    rules: RowRules = EVERY
 
 
 Choose: TypeAlias = Callable[[Source, Columns, Source], Chosen]
@@ -188,6 +195,7 @@ def raw_labels(
     rows: pl.DataFrame,
     mentions: pl.DataFrame,
     source: Source,
+    rules: RowRules,
     *,
     files: Sequence[Path] = (),
     titles: Sequence[Path] = (),
@@ -200,6 +208,7 @@ def raw_labels(
         mentions: Columns of `INSTANCES` and the strata by role, one row each time an instance
             occurs; with ``labels`` if each row is a record.
         source: The dataset.
+        rules: Which rows count; the columns of their roles are in ``rows``.
         files: The files that were read; those of the source where none are given.
         titles: Title dictionaries beside them.
         persons: Whether the format holds persons' records.
@@ -211,13 +220,16 @@ def raw_labels(
     if mentions.is_empty():
         raise InputError("a dataset with rows is required", found="none", where=source)
     return RawLabels(
-        rows=_rows(rows),
+        rows=_rows(rows, rules, source),
         instances=_instances(mentions, source),
         places=_places(rows, mentions),
         sources=tuple(files) or source.files,
         titles=tuple(titles),
         persons=persons,
     )
+
+
+_SAID = {"strata": "the policy's columns", "rules": "--where, or a version"}
 
 
 def refuse_named(columns: Columns, source: Source, *options: str) -> None:
@@ -227,9 +239,9 @@ def refuse_named(columns: Columns, source: Source, *options: str) -> None:
         SchemaError: If the user gave one of the options.
     """
     given = [
-        "the policy's columns" if option == "strata" else f"--{option}"
+        _SAID.get(option, f"--{option}")
         for option in options
-        if getattr(columns, option) not in (None, ())
+        if getattr(columns, option) not in (None, (), EVERY)
     ]
     if given:
         raise SchemaError(
@@ -239,9 +251,19 @@ def refuse_named(columns: Columns, source: Source, *options: str) -> None:
         )
 
 
-def _rows(rows: pl.DataFrame) -> pl.DataFrame:
+def _rows(rows: pl.DataFrame, rules: RowRules, source: Source) -> pl.DataFrame:
     homeless = pl.when(pl.col("instance").is_null()).then(pl.lit("bad_row"))
-    return _completed(rows, ROWS).with_columns(refused=pl.coalesce("refused", homeless))
+    found = _completed(rows, ROWS).with_columns(refused=pl.coalesce("refused", homeless))
+    if rules == EVERY:
+        return found
+    mark, table = pl.lit(rules.marks(rows, source)), pl.col("table")
+    reason = mark.is_in(REASONS)
+    tenth = (mark == VERSIONS["10"]) & table.is_not_null()
+    own = pl.coalesce(table, pl.when(~reason).then(mark))
+    return found.with_columns(
+        refused=pl.coalesce("refused", pl.when(reason).then(mark)),
+        table=pl.when(tenth).then(table + "-10").otherwise(own),
+    )
 
 
 def _instances(mentions: pl.DataFrame, source: Source) -> pl.DataFrame:

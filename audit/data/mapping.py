@@ -13,12 +13,14 @@ from audit.base.dag import IntArray
 from audit.base.readings import Reading
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.label_words import IsNode, read_words
 
 REASONS = (
     "unknown_code",
     "retired_code",
     "malformed_code",
     "missing_code",
+    "left_out",
     "no_place",
     "other_version",
     "no_hierarchy",
@@ -58,18 +60,50 @@ def refused_rows(refusals: pl.DataFrame) -> Mapping[str, int]:
     return {reason: refused[reason] for reason in REASONS if reason in refused}
 
 
-def placed_labels(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Hierarchy, pl.DataFrame]:
+def placed_labels(
+    labels: pl.DataFrame, hierarchy: Hierarchy
+) -> tuple[Hierarchy, pl.DataFrame, tuple[Reading, ...]]:
     """Map labels to nodes, adding nodes for labels that have a place but no node yet.
 
     Args:
-        labels: Columns ``label, table``: each distinct label as written, none null.
+        labels: Columns ``label, table, rows``: each distinct label as written, none null, and how
+            many rows have it.
         hierarchy: The hierarchy.
 
     Returns:
-        The hierarchy with the added nodes, and ``label, table, node, added, reason``: ``added`` is
-        whether the node was added; a label with a ``reason`` was refused and has no node.
+        The hierarchy with the added nodes; ``label, table, node, added, reason``, where ``added``
+        is whether the node was added, and a label with a ``reason`` was refused and has no node;
+        and what the labels were taken to mean.
     """
     labels = labels.sort("label", "table")
+    texts, readings = read_words(
+        labels, hierarchy.words, _has(hierarchy), hierarchy.coding is not None
+    )
+    written = labels.with_columns(text=pl.Series(texts, dtype=pl.String))
+    read = written.drop_nulls("text").select("table", label="text").unique()
+    hierarchy, placed = _placed(read, hierarchy)
+    placed, keys = placed.rename({"label": "text"}), ["text", "table"]
+    joined = written.join(placed, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    nothing = pl.when(pl.col("text").is_null()).then(pl.lit("missing_code"))
+    told = joined.with_columns(
+        pl.col("added").fill_null(False), reason=pl.coalesce(nothing, "reason")
+    )
+    return hierarchy, told.drop("text", "rows"), readings
+
+
+def _has(hierarchy: Hierarchy) -> IsNode:
+    """Whether a text, in a table, is a node that need not be added."""
+
+    def is_node(text: str, table: str | None) -> bool:
+        found = hierarchy.place(text, table)
+        return found.node is not None and found.parent is None
+
+    return is_node
+
+
+def _placed(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Hierarchy, pl.DataFrame]:
+    """The hierarchy with the added nodes, and the places of texts of labels."""
+    labels = labels.select("label", "table").sort("label", "table")
     places = [place(label, table, hierarchy) for label, table in labels.iter_rows()]
     placed = labels.with_columns(
         pl.Series("node", [p.node for p in places], pl.String),
@@ -113,8 +147,15 @@ def grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
     return hierarchy.extend(new.select(pl.col("node").alias("child"), "parent"), nodes)
 
 
-LABELS: dict[str, Any] = {"label": pl.String, "homeless": pl.Boolean, "rows": pl.Int64}
-"""Columns of label counts: number of assertions by label and whether they lack an instance."""
+KEYS = ("label", "table", "homeless")
+LABELS: dict[str, Any] = {
+    "label": pl.String,
+    "table": pl.String,
+    "homeless": pl.Boolean,
+    "rows": pl.Int64,
+}
+"""Columns of label counts: number of assertions by label, by their table or the reason to refuse
+them that rules of rows give, and by whether they lack an instance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +164,9 @@ class LabelNodes:
 
     Args:
         hierarchy: The hierarchy, with a node for every label that was kept.
-        written: ``label, homeless, rows, number, reason, node, added``: the labels as written;
-            ``number`` is null if the rows have no instance, ``node`` and ``added`` if the label is
-            refused.
+        written: ``label, table, homeless, rows, number, reason, node, added``: the labels as
+            written; ``number`` is null if the rows have no instance, ``node`` and ``added`` if the
+            label is refused.
         node_of: Node of each label number, shape (n_labels,); -1: refused.
         reason_of: Position in `REASONS` of each label number, shape (n_labels,); -1: not refused.
         readings: What columns, cells and labels were taken to mean.
@@ -144,8 +185,9 @@ class LabelNodes:
 
     def numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Convert rows of `audit.data.batches.labels_of` to `audit.counting.passes.ROWS`."""
-        numbers = self.written.filter(~pl.col("homeless")).select("label", "number")
-        joined = rows.join(numbers, on="label", how="left", nulls_equal=True, maintain_order="left")
+        keys = [key for key in ("label", "table") if key in rows.columns]
+        numbers = self.written.filter(~pl.col("homeless")).select(*keys, "number")
+        joined = rows.join(numbers, on=keys, how="left", nulls_equal=True, maintain_order="left")
         return joined.select("instance", pl.when("counted").then("number").alias("label"), "row")
 
     def ledger(self, instances: int, without_labels: int) -> Ledger:
@@ -184,33 +226,36 @@ class LabelNodes:
         counts = np.zeros(len(self.node_of), np.int64) if instances is None else instances
         counted = pl.DataFrame({"number": np.arange(len(counts)), "instances": counts})
         joined = self.written.join(counted, on="number", how="left").with_columns(
-            pl.col("instances").fill_null(0), table=pl.lit(None, pl.String)
+            pl.col("instances").fill_null(0),
+            table=pl.when(~pl.col("table").is_in(REASONS)).then("table"),
         )
         return joined.with_columns(pl.col("rows", "instances").cast(pl.UInt32))
 
 
 def label_counts(rows: pl.DataFrame) -> pl.DataFrame:
     """Number of assertions of each label, from rows with ``instance, label, counted``."""
-    asserted = rows.filter("counted").select("label", homeless=pl.col("instance").is_null())
-    return asserted.group_by("label", "homeless").agg(pl.len().cast(pl.Int64).alias("rows"))
+    table = [] if "table" in rows.columns else [pl.lit(None, pl.String).alias("table")]
+    asserted = rows.filter("counted").with_columns(*table, homeless=pl.col("instance").is_null())
+    return asserted.group_by(KEYS).agg(pl.len().cast(pl.Int64).alias("rows"))
 
 
 def summed_counts(counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Sum of the label counts of several batches, sorted by label."""
     together = pl.concat([pl.DataFrame(schema=LABELS), *counts])
-    by_label = together.group_by("label", "homeless").agg(pl.col("rows").sum())
-    return by_label.sort("label", "homeless", nulls_last=True)
+    by_label = together.group_by(KEYS).agg(pl.col("rows").sum())
+    return by_label.sort(KEYS, nulls_last=True)
 
 
 def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy) -> LabelNodes:
     """Map each distinct label of some label counts to its node, or refuse it."""
     homeless, missing = pl.col("homeless"), pl.col("label").is_null()
-    asked = counts.filter(~homeless & ~missing)
-    labels = asked.select("label", table=pl.lit(None, pl.String))
-    hierarchy, placed = placed_labels(labels, hierarchy)
-    places = placed.select("label", "node", "added", reason_told="reason")
-    by_label = counts.join(places, on="label", how="left")
-    reason = pl.when(homeless).then(pl.lit("bad_row")).when(missing).then(pl.lit("missing_code"))
+    told = pl.col("table").is_in(REASONS).fill_null(False)
+    asked = counts.filter(~homeless & ~missing & ~told)
+    hierarchy, placed, readings = placed_labels(asked.select("label", "table", "rows"), hierarchy)
+    places = placed.rename({"reason": "reason_told"})
+    by_label = counts.join(places, on=["label", "table"], how="left", nulls_equal=True)
+    reason = pl.when(homeless).then(pl.lit("bad_row")).when(told).then("table")
+    reason = reason.when(missing).then(pl.lit("missing_code"))
     written = by_label.with_columns(
         number=pl.when(~homeless).then((~homeless).cum_sum().cast(pl.Int64) - 1),
         reason=reason.otherwise("reason_told"),
@@ -225,6 +270,7 @@ def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy) -> LabelNodes:
         written=written,
         node_of=_places_of(numbered["node"], indices),
         reason_of=_places_of(numbered["reason"], reasons),
+        readings=readings,
     )
 
 

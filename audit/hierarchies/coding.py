@@ -23,6 +23,15 @@ class Years(NamedTuple):
         return first if self.first == self.last else f"{first} to FY{self.last}"
 
 
+VERSIONS = {"9": "icd-9", "10": "icd-10"}
+"""Table of a row that says the version of ICD of its code, but not its code set, by version."""
+
+STATED = "stated version"
+"""Table of a row with the value of ``--code-version`` where that names no version of ICD."""
+BESIDE = "codes beside"
+"""Table of a row whose code is of two versions, and of another one by those of its record."""
+
+
 @dataclass(frozen=True)
 class Integrity:
     """Properties of a classification's codes, by which checks recognise damaged labels.

@@ -34,6 +34,7 @@ from audit.hierarchies.building import (
     without_dangling,
 )
 from audit.hierarchies.coding import Coding, Placement
+from audit.hierarchies.label_words import FOUND, Words
 from audit.hierarchies.notes import Companions, Exclusions
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Hierarchy:
     unlisted: Unlisted | None = None
     """Treatment of labels that the hierarchy's file lacks; None: the hierarchy is not from a file,
     labels are added where their digits place them, and title dictionaries add their codes."""
+    words: Words = FOUND
+    """How labels are written that are to be its nodes; no part of its digest."""
     further_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of codes that are not nodes, used if such a code is added as a node."""
     two_titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -52,6 +52,7 @@ from audit.runs.analyses import ANALYSES, CHECK_NAMES, refuse_names
 from audit.runs.cases import CaseNumbers, case_table
 from audit.runs.policy_refusals import refuse_columns, refuse_dropped_edges, refuse_other_placing
 from audit.runs.protected_with import protected_beside, refuse_other_data
+from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
 
 DISTRIBUTION = "hierarchy-audit"
 
@@ -70,6 +71,7 @@ def run_audit(
     protected_with: Sequence[AuditResult] = (),
     today: date | None = None,
     device: str | None = None,
+    anyway: bool = False,
     progress: Progress = silent,
 ) -> AuditResult:
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
@@ -89,6 +91,7 @@ def run_audit(
         protected_with: Earlier audits of the same data: no withheld count follows from both.
         today: The day that decides whether waivers have expired; None for `judging_date`.
         device: PyTorch device that counts pairs of scores, ``cpu`` or ``cuda``; None for NumPy.
+        anyway: Whether to continue where no row, or the lesser part of them, is mapped.
         progress: Progress callback.
 
     Returns:
@@ -98,10 +101,14 @@ def run_audit(
         PolicyError: If the policy names something that the hierarchy or the data lack, contradicts
             itself, asks for a ratchet without a reference, or uses future dates as true days.
         InputError: If the reference is of another hierarchy, a run to protect with of other data,
-            an argument of another type, the device not available, or an analysis is given counts.
+            an argument of another type, most rows refused, the device not available, or an analysis
+            is given counts.
     """
     _require_kinds(policy, predictions)
     data = _placed(data, predictions, analyses)
+    if not anyway:
+        files = data.sources if isinstance(data, LabelDataset) else sources
+        refuse_wrong_hierarchy(data, next(iter(files), ""))
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
     refuse_reference(data.hierarchy, policy, reference, same_hierarchy=same_hierarchy)
     refuse_columns(policy, data, today)

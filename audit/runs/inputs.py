@@ -13,6 +13,7 @@ from audit.data.dataset import LabelDataset, load_labels
 from audit.data.predictions import Predictions, load_predictions
 from audit.engine.scores.score_tensors import device_named
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.label_words import Words
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.built_in import policy_for
 from audit.policy.model_questions import BehaviourQuery, Subgraph, query_of, subgraph_of
@@ -24,7 +25,7 @@ from audit.runs.audit import with_inputs
 from audit.runs.manifest import RESULT
 from audit.runs.read import read_run
 from audit.runs.settings import Judging, Settings, is_built_in
-from audit.runs.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierarchy
+from audit.runs.wrong_hierarchy import refuse_wrong_classes
 
 
 def stated_policy(settings: Settings) -> Policy | None:
@@ -92,11 +93,12 @@ def read_data(
         titles=settings.titles,
         classes=settings.classes,
         strata=policy.columns if policy else (),
+        where=settings.where,
+        version_column=settings.version_column,
+        code_version=settings.code_version,
     )
     read = labels.ledger.rows_read
     progress("reading labels", read, read, "rows")
-    if not settings.anyway:
-        refuse_wrong_hierarchy(labels.ledger, labels.refusals, labels.hierarchy, settings.dataset)
     if settings.predictions is None:
         return labels, None
     progress("reading predictions")
@@ -118,12 +120,13 @@ def read_data(
 def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
     """Read the hierarchy, configured for labels that it lacks and for dangling edges."""
     unlisted = settings.unlisted or (policy.unlisted_codes if policy else None)
-    return load_hierarchy(
+    hierarchy = load_hierarchy(
         settings.hierarchy,
         relations=settings.relations,
         unlisted=unlisted,
         dangling=settings.dangling or (policy.dangling_edges if policy else None),
     )
+    return replace(hierarchy, words=Words(settings.missing, settings.strip))
 
 
 def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[str, Path | None]]:

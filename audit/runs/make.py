@@ -47,7 +47,6 @@ from audit.runs.manifest import RESTRICTED, RESULT
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
 from audit.runs.settings import Settings
-from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
 
 
 @contextmanager
@@ -158,6 +157,7 @@ def _audit_instances(
         protected_with=beside.protected_with,
         today=settings.today,
         device=settings.device,
+        anyway=settings.anyway,
         progress=progress,
     )
 
@@ -221,9 +221,6 @@ def _audit_counts(
     else:
         options |= {"checkpoint": checkpoint, "resume": resume}
         count = _count_in_batches(settings, source, hierarchy, options)
-    if not settings.anyway:
-        refusals = count.labels.refusals()
-        refuse_wrong_hierarchy(count.ledger, refusals, count.hierarchy, settings.dataset)
     result = run_audit(
         count,
         policy,
@@ -233,6 +230,7 @@ def _audit_counts(
         same_hierarchy=settings.same_hierarchy,
         protected_with=beside.protected_with,
         today=settings.today,
+        anyway=settings.anyway,
         progress=progress,
     )
     titles = (input_record("titles", source) for source in settings.titles)
@@ -278,11 +276,12 @@ def _count_on_spark(
 ) -> PairCount:
     from audit.data.sources.spark import reading
 
-    columns = Columns(settings.id, settings.label, nodes=KnownNodes(hierarchy))
+    nodes, rules = KnownNodes(hierarchy), settings.rules
+    columns = Columns(settings.id, settings.label, nodes=nodes, rules=rules)
     with reading(source, settings.master, columns, settings.format) as read:
         from audit.counting.spark.jobs import count_pairs
 
-        options = {**options, "readings": read.readings}
+        options = {**options, "readings": read.readings, "rules": read.rules}
         return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **options)
 
 
@@ -292,7 +291,7 @@ def _count_in_batches(
     from audit.counting.file import count_pairs
 
     memory = MEMORY if settings.memory is None else settings.memory
-    options = {**options, "memory": memory, "format": settings.format}
+    options = {**options, "memory": memory, "format": settings.format, "rules": settings.rules}
     return count_pairs(source, hierarchy, instance=settings.id, label=settings.label, **options)
 
 

@@ -24,6 +24,7 @@ from audit.base.settings import (
 from audit.base.source_date import judging_date
 
 if TYPE_CHECKING:
+    from audit.data.row_rules import RowRules
     from audit.data.sources import Source
 
 
@@ -130,6 +131,35 @@ class Settings(Stored):
             metavar="COL",
         ),
     ] = ()
+    where: Annotated[
+        tuple[str, ...],
+        Option(
+            "Count only rows with that value, a pattern, or without it; may be repeated.",
+            INPUT,
+            metavar="COLUMN[!]=VALUE",
+        ),
+    ] = ()
+    version_column: Annotated[
+        str | None, Option("Column of the version of each code: 9, ICD-9-CM, 10 ...", INPUT)
+    ] = None
+    code_version: Annotated[
+        str | None,
+        Option("Value of that column on the rows to audit; alone: version of all rows.", INPUT),
+    ] = None
+    missing: Annotated[
+        tuple[str, ...],
+        Option(
+            "Word for no code; by default those in use. May be repeated.", INPUT, metavar="WORD"
+        ),
+    ] = ()
+    strip: Annotated[
+        tuple[str, ...],
+        Option(
+            "What stands around codes: a text, or /a regular expression/. May be repeated.",
+            INPUT,
+            metavar="PATTERN",
+        ),
+    ] = ()
     titles: TitleFiles = ()
     relations: Relations = ()
     unlisted: Annotated[
@@ -232,6 +262,13 @@ class Settings(Stored):
         """The engine: the one that is named, else in batches where an option of batches is."""
         in_batches = self.memory is not None or self.add_to is not None
         return self.engine or ("stream" if in_batches else "memory")
+
+    @property
+    def rules(self) -> RowRules:
+        """Which rows of the dataset count, and of which version each is."""
+        from audit.data.row_rules import RowRules
+
+        return RowRules(self.where, self.version_column, self.code_version)
 
     @property
     def source(self) -> Source:

@@ -9,7 +9,8 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.plurals import counted
-from audit.data.mapping import Ledger
+from audit.counting.counts import PairCount
+from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9, icd10
@@ -20,34 +21,56 @@ MOSTLY = 0.5
 _OF_LABELS = ("unknown_code", "retired_code", "malformed_code", "no_place")
 _OF_TABLES = ("other_version", "no_hierarchy")
 """Reasons of the ledger that a wrong hierarchy gives: for the text of a label, for its table."""
+_NO_LABEL = ("missing_code", "left_out")
+_OTHERWISE = {
+    "missing_code": "--label names another column",
+    "left_out": "--where leaves no row: name values that the column has",
+    "bad_row": "--id names another column, --version-column that of the version",
+    "": "no instance has a label: --label names another column",
+}
+"""What to do where rows are refused for another reason; empty: there is no row."""
 
 
-def refuse_wrong_hierarchy(
-    ledger: Ledger, refusals: pl.DataFrame, hierarchy: Hierarchy, dataset: str
-) -> None:
-    """Raise InputError if more than half of the rows are refused because of their label.
+def refuse_wrong_hierarchy(data: LabelDataset | PairCount, where: object) -> None:
+    """Raise InputError if no row is mapped, or more than half of those with a label are refused.
 
     Args:
-        ledger: Ledger of the rows read; rows without a label are not counted.
-        refusals: The refusals, as in `audit.data.dataset.LabelDataset.refusals`.
-        hierarchy: The hierarchy that the labels were mapped to.
-        dataset: Name of the dataset, for the message.
+        data: The labels, or their counts; rows without a label, or left out, are not counted.
+        where: The dataset, for the message.
 
     Time grows with the number of different labels and of nodes.
     """
-    refused = sum(ledger.refused.get(reason, 0) for reason in (*_OF_LABELS, *_OF_TABLES))
-    if refused <= MOSTLY * ledger.rows_read:
+    ledger, refusals, told = data.ledger, data.refusals, data.ledger.refused
+    judged = {reason: rows for reason, rows in told.items() if reason not in _NO_LABEL}
+    refused = sum(judged.values())
+    labelled = ledger.rows_mapped + refused
+    if ledger.rows_mapped and refused <= MOSTLY * labelled:
         return
+    most = max(judged or told, key=lambda reason: told[reason], default="")
     of_labels = refusals.filter(pl.col("reason").is_in(_OF_LABELS)).group_by("label")
     rows = dict(of_labels.agg(pl.col("rows").sum()).drop_nulls().iter_rows())
-    marked = refused - sum(rows.values())
-    guess = _guess(rows, hierarchy)
-    if marked > MOSTLY * refused:
+    required, found = (
+        f"most labels must be nodes of the hierarchy {data.hierarchy.name}",
+        _most_frequent(rows),
+    )
+    strips = [
+        f"{one.decision}: {one.option}"
+        for one in data.readings
+        if one.option.startswith("--strip ")
+    ]
+    if most in _OTHERWISE:
+        labels = refusals.filter(pl.col("reason") == most)["label"].drop_nulls()
+        required, guess = "rows that are mapped to nodes are required", _OTHERWISE[most]
+        found = " ".join(["as", most, first_cases(labels)][: 2 + bool(len(labels))])
+    elif most in _OF_TABLES:
         guess = "the data say that these rows are of another version or another classification"
+    else:
+        guess = next(iter(strips), _guess(rows, data.hierarchy))
+    total = refused or sum(told.values())
     raise InputError(
-        f"most labels must be nodes of the hierarchy {hierarchy.name}",
-        found=f"{refused:,} of {counted(ledger.rows_read, 'rows')} refused; {_most_frequent(rows)}",
-        where=dataset,
+        required,
+        found=f"{total:,} of {counted(ledger.rows_read, 'rows')} refused; {found}",
+        where=where,
         hint=f"{guess}; --anyway continues all the same",
     )
 

@@ -131,10 +131,11 @@ REFUSED: Mapping[str, str] = {
     "retired_code": "the hierarchy has retired the code, with no single successor",
     "malformed_code": "the text has not the shape of a code, or is one of no edition",
     "missing_code": "the row has no code",
+    "left_out": "the row was left out, as --where asks",
     "no_place": "the hierarchy has no place for the code",
     "other_version": "the code belongs to another version of the classification",
     "no_hierarchy": "the code belongs to a classification that was not loaded",
-    "bad_row": "the row could not be read",
+    "bad_row": "the row has no id, or no version",
 }
 RELATION: Mapping[str, str] = {
     "ancestor": "one above the other",

@@ -9,12 +9,15 @@ from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, refused_for, written
+from audit.hierarchies.coding import BESIDE
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 _NAME = "mixed_versions"
 _MARKED = "marked"
 """Key of the finding on rows that the data marks as another version."""
+_BESIDE = "beside"
+"""Key of the finding on codes of two versions beside codes of another one."""
 _CURATOR = "Publish the versions apart, or with a column that says which version a row is of."
 _DATA_USER = "Audit the rows of the other version with its own hierarchy; here they count nowhere."
 
@@ -26,7 +29,9 @@ def run(measured: Measurements) -> Outcome:
     return Outcome(
         denominator=read,
         denominator_unit="rows",
-        findings=() if integrity is None else (*_marked(measured), *_shaped(measured)),
+        findings=()
+        if integrity is None
+        else (*_marked(measured), *_beside(measured), *_shaped(measured)),
         not_applicable=first_unmet(
             (asked, "no other version of this hierarchy is known"), (read, "no row was read")
         ),
@@ -36,7 +41,7 @@ def run(measured: Measurements) -> Outcome:
 def _marked(measured: Measurements) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
-        refused_for(measured, "other_version"),
+        _refused(measured, beside=False),
         check=_NAME,
         key=_MARKED,
         severity="warning",
@@ -44,6 +49,28 @@ def _marked(measured: Measurements) -> tuple[Finding, ...]:
         "classification, with {labels} different labels; {rows|it was|they were} refused.",
         curator=_CURATOR,
         data_user=_DATA_USER,
+    )
+
+
+def _refused(measured: Measurements, *, beside: bool) -> pl.DataFrame:
+    """Labels refused for their version, that of their rows or that of the codes beside them."""
+    refused = refused_for(measured, "other_version")
+    return refused.filter(pl.col("table").eq_missing(BESIDE) == beside)
+
+
+def _beside(measured: Measurements) -> tuple[Finding, ...]:
+    return finding_of_labels(
+        measured,
+        _refused(measured, beside=True),
+        check=_NAME,
+        key=_BESIDE,
+        severity="warning",
+        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
+        "{labels|is a code|are codes} of two versions, in records whose other codes are all of "
+        "another one; {rows|it was|they were} refused.",
+        curator=_CURATOR,
+        data_user=_DATA_USER,
+        in_ledger=False,
     )
 
 
@@ -73,9 +100,9 @@ def _shaped_otherwise(measured: Measurements) -> pl.DataFrame:
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with a row marked as another version, or a label in its format."""
-    marked = finding.key == (_MARKED,)
-    labels = refused_for(measured, "other_version") if marked else _shaped_otherwise(measured)
-    return written_with(measured, labels)
+    if finding.key == ("shaped",):
+        return written_with(measured, _shaped_otherwise(measured))
+    return written_with(measured, _refused(measured, beside=finding.key == (_BESIDE,)))
 
 
 CHECK = Check(_NAME, "Are rows coded in another version of the classification?", run, cases=cases)

@@ -17,6 +17,8 @@ from audit.results.findings import Finding, Part
 _NAME = "unknown_code"
 _REFUSED = "refused"
 """Key of the finding on refused labels."""
+_UNREAD = "bad_row"
+"""Reason of rows that could not be read, and key of the finding on them."""
 _CLASSES = "classes"
 """Key of the finding on model classes that were left out."""
 _HUNG_CLASSES = "classes hung"
@@ -34,6 +36,7 @@ def run(measured: Measurements) -> Outcome:
         denominator_unit=looked.unit,
         findings=(
             *_refused(measured),
+            *_unread(measured),
             *_hung(measured),
             *_classes(measured),
             *_hung_classes(measured),
@@ -55,6 +58,21 @@ def _refused(measured: Measurements) -> tuple[Finding, ...]:
         curator="Correct these labels, or name the hierarchy and version they come from.",
         data_user="Leave these rows out, and say so: not even their ancestors are known.",
         of=looked_at(measured).rows,
+    )
+
+
+def _unread(measured: Measurements) -> tuple[Finding, ...]:
+    return finding_of_labels(
+        measured,
+        refused_for(measured, _UNREAD).with_columns(pl.col("label").fill_null("no label")),
+        check=_NAME,
+        key=_UNREAD,
+        severity="error",
+        statement="{rows} of {of} rows ({share}) {rows|has|have} no id of an instance, or "
+        "{rows|says|say} no version of {rows|its|their} code; {rows|it was|they were} refused and "
+        "{rows|counts|count} nowhere else.",
+        curator="Give every row the id of its instance, and its version where there is a column.",
+        data_user="Leave these rows out, and say so.",
     )
 
 
@@ -170,8 +188,8 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     if finding.key == (_CLASSES,):
         model = measured.model
         return np.empty(0, np.int64) if model is None else np.sort(model.predictions.left_out)
-    refused = finding.key == (_REFUSED,)
-    labels = refused_for(measured, _NAME) if refused else _of_no_edition(measured)
+    reason = {_REFUSED: _NAME, _UNREAD: _UNREAD}.get(finding.key[0])
+    labels = refused_for(measured, reason) if reason else _of_no_edition(measured)
     return written_with(measured, labels)
 
 

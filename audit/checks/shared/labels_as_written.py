@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import polars as pl
 
 from audit.checks.shared.read_as_numbers import all_with_decimals, as_written, restored, with_dots
-from audit.hierarchies.coding import Integrity
+from audit.hierarchies.coding import STATED, VERSIONS, Integrity
 from audit.measure.measure import Measurements
 
 _OF_TEXT = ("unknown_code", "retired_code", "malformed_code", "no_place")
@@ -53,13 +53,15 @@ def written(measured: Measurements) -> pl.DataFrame:
     """``line, label, table, node, added, rows, instances``: one row per raw label with a text.
 
     ``line`` numbers them as `LabelDataset.written` does; ``node`` is null and ``added`` is False
-    for labels refused for their text.
+    for labels refused for their text; ``table`` is null where a row says its version alone.
     """
     refused = refused_for(measured, *_OF_TEXT).with_columns(
         node=pl.lit(None, pl.String), added=pl.lit(False)
     )
     columns = ("line", "label", "table", "node", "added", "rows", "instances")
-    return pl.concat([mapped(measured).select(columns), refused.select(columns)])
+    every = pl.concat([mapped(measured).select(columns), refused.select(columns)])
+    of_version = pl.col("table").is_in([*VERSIONS.values(), STATED])
+    return every.with_columns(table=pl.when(~of_version).then("table"))
 
 
 def mapped(measured: Measurements) -> pl.DataFrame:

@@ -19,7 +19,8 @@ from audit.counting.counts import PairCount
 from audit.counting.plan import MEMORY, CountSettings, Plan, planned
 from audit.counting.spark import tasks
 from audit.counting.spark.tasks import Frames
-from audit.data.mapping import summed_counts
+from audit.data.mapping import KEYS, summed_counts
+from audit.data.row_rules import EVERY, RowRules
 from audit.data.sources.spark import BLANK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
@@ -39,6 +40,7 @@ _SPARK = {
     pa.int32(): "int",
     pa.binary(): "binary",
     pa.list_(pa.int32()): "array<int>",
+    pa.list_(pa.string()): "array<string>",
 }
 
 
@@ -51,6 +53,7 @@ def count_pairs(
     policy: Policy | None = None,
     added_to: PairCount | None = None,
     readings: tuple[Reading, ...] = (),
+    rules: RowRules = EVERY,
     progress: Progress = silent,
 ) -> PairCount:
     """Count the pairs of a Spark DataFrame, as `audit.counting.file.count_pairs` does for a file.
@@ -66,6 +69,7 @@ def count_pairs(
         policy: As in `audit.counting.file.count_pairs`.
         added_to: As in `audit.counting.file.count_pairs`.
         readings: What columns and cells were taken to mean.
+        rules: As in `audit.counting.file.count_pairs`.
         progress: Progress callback.
 
     Returns:
@@ -75,7 +79,7 @@ def count_pairs(
         InputError: If the nodes of ``added_to`` have changed since.
     """
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
-    rows = df.select(instance, label)
+    rows = _marked(df, instance, label, rules)
     progress("reading labels")
     labels = summed_counts([_label_counts(rows)])
     plan = planned(CountSettings(known, policy, MEMORY, added_to), labels, Path(), tasks.WHERE)
@@ -85,11 +89,23 @@ def count_pairs(
     return count if added_to is None else with_added(count, added_to)
 
 
+def _marked(df: DataFrame, instance: str, label: str, rules: RowRules) -> DataFrame:
+    """Ids and labels, with the marks of their rows where rules give some."""
+    if rules == EVERY:
+        return df.select(instance, label)
+    columns = dict.fromkeys([instance, label, *map(str, rules.roles.values())])
+    text, rows = pa.string(), df.select(*columns)
+    listed = rows.dtypes[1][1].startswith("array")
+    labels = {"labels": pa.list_(text)} if listed else {"label": text}
+    schema = pa.schema({"instance": text, **labels, "table": text})
+    return _mapped(rows, partial(tasks.marked, rules), schema)
+
+
 def _label_counts(rows: DataFrame) -> pl.DataFrame:
     """Number of assertions of each label; Spark counts plain columns itself, as it reads them."""
     if {kind for _, kind in rows.dtypes} <= _COUNTED_BY_SPARK:
         return tasks.tidied(_collected(_written(rows), tasks.LABELS))
-    read = _mapped(rows, tasks.counted_labels, tasks.LABELS).groupBy("label", "homeless")
+    read = _mapped(rows, tasks.counted_labels, tasks.LABELS).groupBy(*KEYS)
     return _collected(read.sum("rows").coalesce(_cores(rows)), tasks.LABELS)
 
 
@@ -97,12 +113,17 @@ def _written(rows: DataFrame) -> DataFrame:
     """Number of rows of each label as written, and whether they lack an instance."""
     from pyspark.sql import functions
 
-    named = rows.toDF("instance", "label")
+    named = rows.toDF(*("instance", "label", "table")[: len(rows.columns)])
     instance, label = named["instance"], named["label"]
+    table = named["table"] if "table" in named.columns else functions.lit(None)
     blank = instance.isNull()
     if named.dtypes[0][1] == "string":
         blank |= instance.rlike(BLANK)
-    by = (label.cast("string").alias("label"), blank.alias("homeless"))
+    by = (
+        label.cast("string").alias("label"),
+        table.cast("string").alias("table"),
+        blank.alias("homeless"),
+    )
     return named.groupBy(*by).agg(functions.count("*").alias("rows")).coalesce(_cores(rows))
 
 

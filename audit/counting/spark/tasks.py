@@ -28,6 +28,7 @@ from audit.counting.storage.sums_file import packed_sums, unpacked_sums
 from audit.data.batches import batched, counts_of, labels_of
 from audit.data.mapping import LabelNodes, summed_counts
 from audit.data.records import pick
+from audit.data.row_rules import RowRules
 from audit.data.sources import Source
 from audit.engine.pairs.record_counts import KINDS, RecordCounts
 from audit.engine.pairs.sums import SortedTail, Sums, counts_by_place, summed
@@ -45,8 +46,8 @@ PARTS = 64
 """Number of parts of the sums of pairs; the sums of all tasks are added up part by part."""
 
 _TEXT, _INT, _LONG = pa.string(), pa.int32(), pa.int64()
-LABELS = pa.schema({"label": _TEXT, "homeless": pa.bool_(), "rows": _LONG})
-"""Number of assertions by label and whether they lack an instance."""
+LABELS = pa.schema({"label": _TEXT, "table": _TEXT, "homeless": pa.bool_(), "rows": _LONG})
+"""Number of assertions as `audit.data.mapping.LABELS`."""
 NUMBERED = pa.schema({"instance": _TEXT, "labels": pa.list_(_INT)})
 """Label numbers of all or some rows of an instance; -1: the row has no label to count."""
 TALLIES = pa.schema({"kind": _TEXT, "part": _INT, "sums": pa.binary()})
@@ -63,6 +64,15 @@ def bounds_of(labels: LabelNodes) -> IntArray:
     most = np.cumsum(np.minimum(carried[used], np.arange(len(used))[::-1]))
     ends = np.searchsorted(most, np.arange(1, PARTS) / PARTS * most[-1:].sum())
     return np.unique([0, *used[ends[ends < len(used)]], n_nodes]) * n_nodes
+
+
+def marked(rules: RowRules, frames: Iterable[pl.DataFrame]) -> Frames:
+    """``instance``, ``label`` or ``labels``, and ``table`` of ids, labels and further columns."""
+    for frame in frames:
+        marks = rules.marked(frame, WHERE, rules.roles)
+        instance, label, table = (found := frame.select(pl.nth(0, 1), *marks)).columns
+        role = "labels" if found.dtypes[1].is_nested() else "label"
+        yield pick(found, WHERE, **{"instance": instance, role: label, "table": table})
 
 
 def counted_labels(frames: Iterable[pl.DataFrame]) -> Frames:

@@ -25,7 +25,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     source.refuse_numbers(found["instance"], found["labels"])
     picked = pick(source.table(list(dict.fromkeys(found.values()))), source, **found)
     listed = picked.with_columns(labels=parts(pl.col("labels"), ";"))
-    return raw_labels(exploded(listed), listed, source, persons=True)
+    return raw_labels(exploded(listed), listed, source, columns.rules, persons=True)
 
 
 def matches(source: Source) -> bool:

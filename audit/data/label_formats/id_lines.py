@@ -84,7 +84,7 @@ def _labels_on_lines(
     Raises:
         SchemaError: If ``refuse`` does, or the user named a column.
     """
-    refuse_named(columns, source, "id", "label", "group", "split", "strata")
+    refuse_named(columns, source, "id", "label", "group", "split", "strata", "rules")
     after_id, between = separators
     halves = pl.col("text").str.splitn(after_id, 2).struct
     own = {"instance": halves.field("field_0"), "labels": parts(halves.field("field_1"), between)}
@@ -94,7 +94,7 @@ def _labels_on_lines(
         refuse(lines, part)
         split.append(lines.select("instance", "labels"))
     listed = pick(pl.concat(split), source, instance="instance", labels="labels")
-    return raw_labels(exploded(listed), listed, source)
+    return raw_labels(exploded(listed), listed, source, columns.rules)
 
 
 def _is_grouped(line: str) -> bool:

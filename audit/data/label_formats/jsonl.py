@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import SchemaError
+from audit.base.files import called
 from audit.data.json_lines import (
     Line,
     begins_object,
@@ -52,7 +53,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     }
     frame = frame_of(lines, labels, roles, chosen.id)
     listed = pick(frame, source, labels="labels", instance="instance", **{r: r for r in roles})
-    raw = raw_labels(exploded(listed), listed, source)
+    raw = raw_labels(exploded(listed), listed, source, columns.rules)
     others = set(names) - {labels, *roles.values(), *nested(lines), chosen.id}
     name = tables.ROW if chosen.id is None else chosen.id
     few = _few_valued(lines, {key for key in others if key})
@@ -107,11 +108,15 @@ def frames_in_batches(
         names = keys_of(some)
         key = chosen.id and column_for("instance", chosen.id, names, source)
         labels = column_for("labels", chosen.labels[0], names, source)
-        return frame_of(some, labels, {}, key, first)
+        named = chosen.rules.roles.items()
+        roles = {role: next(iter(called(names, [str(one)])), str(one)) for role, one in named}
+        read = frame_of(some, labels, roles, key, first)
+        marks = chosen.rules.marked(read, source, {role: role for role in roles})
+        return read.select("instance", "labels", *marks)
 
     for read in frames(objects(source, streamed=True), frame, source, at_once):
         if start < read.height:
-            yield read[start:].select("instance", "labels")
+            yield read[start:]
         start = max(start - read.height, 0)
         first += read.height
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in
+from audit.base.readings import Reading
 from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels
 from audit.data.records import STRATUM, pick, present
 from audit.data.sources import File, Folder, Source
@@ -182,9 +183,7 @@ def kind_of(table: Source) -> str | None:
     return next((kind for kind in ("diagnoses", "procedures") if kind in name), None)
 
 
-def coded_rows(
-    frame: pl.DataFrame, table: Source, columns: Columns, code: str, **more: str
-) -> pl.DataFrame:
+def coded_rows(frame: pl.DataFrame, table: Source, columns: Columns, code: str) -> pl.DataFrame:
     """The rows of one table of codes, with the admission as instance and the patient as group.
 
     Strata that the table lacks are looked up in the tables beside it once all tables are read.
@@ -197,7 +196,6 @@ def coded_rows(
         "position": present(frame, "seq_num"),
         **{key: present(frame, key) for key in KEYS},
         **{role: present(frame, str(name).lower()) for role, name in columns.further.items()},
-        **more,
     }
     table.refuse_numbers(columns.id or "hadm_id", columns.label or code)
     others = candidates(frame, [name for name in roles.values() if name])
@@ -222,11 +220,13 @@ def labels_of(
         every,
         pl.concat([every, *beside], how="diagonal"),
         source,
+        columns.rules,
         files=tuple(dict.fromkeys(file for table in read for file in table.files)),
         titles=_dictionaries_beside(tables),
         persons=True,
     )
-    return replace(raw, unnamed=together([_unnamed_among(every, source), *unnamed]))
+    others = together([_unnamed_among(every, source), *unnamed])
+    return replace(raw, unnamed=others, readings=_without_order(every))
 
 
 def _unnamed_among(rows: pl.DataFrame, source: Source) -> pl.DataFrame:
@@ -238,7 +238,7 @@ def _unnamed_among(rows: pl.DataFrame, source: Source) -> pl.DataFrame:
 
 
 def _tidied(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with NULL as null and ``position`` as a number; what is no position is a bad row."""
+    """Rows with NULL as null and ``position`` as a number; ``unread`` is what is no position."""
     rows = rows.with_columns(
         pl.when(~pl.col(pl.String).is_in(["NULL", "null", "Null"])).then(pl.col(pl.String))
     )
@@ -247,10 +247,23 @@ def _tidied(rows: pl.DataFrame) -> pl.DataFrame:
     number = pl.col("position").cast(pl.Float64, strict=False)
     position = number.cast(pl.Int64, strict=False)
     whole = (position == number).fill_null(False)
-    broken = pl.col("position").is_not_null() & ~whole
     return rows.with_columns(
-        position=pl.when(~broken).then(position),
-        refused=pl.when(broken).then(pl.lit("bad_row")),
+        position=pl.when(whole).then(position), unread=pl.when(~whole).then("position")
+    )
+
+
+def _without_order(rows: pl.DataFrame) -> tuple[Reading, ...]:
+    """What is said of positions that are no whole numbers."""
+    if "unread" not in rows.columns or (unread := rows["unread"].drop_nulls()).is_empty():
+        return ()
+    values = first_cases(unread.unique(maintain_order=True))
+    return (
+        Reading(
+            "the order of labels is not known",
+            f"SEQ_NUM is no whole number: {values}",
+            len(unread),
+            "whole numbers in SEQ_NUM",
+        ),
     )
 
 
@@ -277,9 +290,14 @@ def read_fourth(source: Source, columns: Columns) -> RawLabels:
     """Read MIMIC-IV: the tables of a folder or its ``hosp`` subfolder, or one table.
 
     ``table`` is ``diagnoses`` or ``procedures`` for ICD-9, ``diagnoses-10`` or ``procedures-10``
-    for ICD-10; a row of any other version is refused as ``bad_row``. Groups are patients.
+    for ICD-10, as ``icd_version`` says unless the user names another column; a row without a
+    version is refused as ``bad_row``. Groups are patients.
+
+    Raises:
+        SchemaError: If a version is neither 9 nor 10.
     """
-    tables = tables_of(source, "hosp")
+    rules = replace(columns.rules, version_column=columns.rules.version_column or "icd_version")
+    columns, tables = replace(columns, rules=rules), tables_of(source, "hosp")
     return labels_of([_fourth(table, columns) for table in tables], source, tables, columns)
 
 
@@ -290,17 +308,8 @@ def _third(table: Source, columns: Columns) -> pl.DataFrame:
 
 def _fourth(table: Source, columns: Columns) -> pl.DataFrame:
     frame = table.table()
-    rows = coded_rows(frame, table, columns, "icd_code", version="icd_version")
     kind = kind_of(table) or ("procedures" if present(frame, "chartdate") else "diagnoses")
-    return _versioned(rows, kind)
-
-
-def _versioned(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
-    version = pl.col("version").cast(pl.Float64, strict=False)
-    unknown = pl.when(~version.is_in([9.0, 10.0]).fill_null(False)).then(pl.lit("bad_row"))
-    refused = pl.coalesce("refused", unknown) if "refused" in rows.columns else unknown
-    tenth = pl.when(version == 10).then(pl.lit(f"{kind}-10"))
-    return rows.with_columns(table=tenth.otherwise(pl.lit(kind)), refused=refused).drop("version")
+    return coded_rows(frame, table, columns, "icd_code").with_columns(table=pl.lit(kind))
 
 
 MIMIC_III = LabelFormat(

@@ -25,7 +25,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
         InputError: If it is not a NumPy file, or holds pickled objects or no instance.
         SchemaError: If names are missing, a number has no name, or the array is of another kind.
     """
-    refuse_named(columns, source, "id", "label", "group", "split", "strata")
+    refuse_named(columns, source, "id", "label", "group", "split", "strata", "rules")
     array = read_npy(source)
     row, number, names = _carried(array, columns.classes, source)
     rows = pl.DataFrame(
@@ -34,7 +34,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     )
     instances = pl.DataFrame({"instance": np.arange(len(array))})
     files = (*source.files, *file_of(columns.classes))
-    return raw_labels(_as_text(rows), _as_text(instances), source, files=files)
+    return raw_labels(_as_text(rows), _as_text(instances), source, columns.rules, files=files)
 
 
 def matches(source: Source) -> bool:

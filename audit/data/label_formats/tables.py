@@ -9,6 +9,7 @@ import polars as pl
 
 from audit.data.label_format import Choose, Chosen, Columns, RawLabels, exploded, raw_labels
 from audit.data.records import column_for, parts, pick, tidy
+from audit.data.row_columns import with_rules
 from audit.data.sources import Frame, Source
 from audit.data.unnamed_columns import unnamed_columns
 
@@ -24,7 +25,8 @@ def read(source: Source, columns: Columns, choose: Choose) -> RawLabels:
         SchemaError: If a column is missing, or it is not clear which one is meant.
     """
     frame = source.table()
-    chosen = choose(source, columns, Frame(frame))
+    chosen = with_rules(source, choose(source, columns, Frame(frame)), columns)
+    columns = replace(columns, rules=chosen.rules)
     instance = ROW if chosen.id is None else chosen.id
     if chosen.id is None:
         frame = numbered_rows(frame)
@@ -32,26 +34,29 @@ def read(source: Source, columns: Columns, choose: Choose) -> RawLabels:
     if chosen.each:
         labels = tidy(frame.select(chosen.labels), source)
         listed = mentions.with_columns(labels=pl.Series(labels.select(pl.concat_list(pl.all()))))
-        raw = raw_labels(_with_positions(mentions, labels), listed, source)
+        raw = raw_labels(_with_positions(mentions, labels), listed, source, columns.rules)
     elif chosen.joined:
         cells = tidy(frame.select(chosen.labels), source)
         listed = mentions.with_columns(labels=pl.Series(cells.select(_labels(chosen))))
-        raw = raw_labels(exploded(listed), listed, source)
+        raw = raw_labels(exploded(listed), listed, source, columns.rules)
     else:
         role = "labels" if frame.schema[chosen.labels[0]].is_nested() else "label"
         picked = mentions.with_columns(pick(frame, source, **{role: chosen.labels[0]}))
-        raw = raw_labels(exploded(picked) if role == "labels" else picked, picked, source)
+        rows = exploded(picked) if role == "labels" else picked
+        raw = raw_labels(rows, picked, source, columns.rules)
     taken = {*chosen.labels, *roles_of(columns, frame.columns, source)}
     unnamed = unnamed_columns(frame, instance, taken, source)
     return replace(raw, unnamed=unnamed, readings=chosen.readings)
 
 
 def frames(source: Source, chosen: Chosen, at_once: int, start: int) -> Iterator[pl.DataFrame]:
-    """Frames of the ids and the labels, or lists of labels, of a table."""
+    """Frames of the ids and the labels, or lists of labels, of a table, and of marks if any."""
     named = [] if chosen.id is None else [chosen.id]
-    for frame in source.frames([*named, *chosen.labels], at_once, start):
+    names = dict.fromkeys([*named, *chosen.labels, *chosen.rules.columns(source)])
+    for frame in source.frames([*names], at_once, start):
         ids = _numbers(start).alias(ROW) if chosen.id is None else pl.col(chosen.id)
-        yield frame.select(ids, _labels(chosen).alias(chosen.labels[0]))
+        marks = chosen.rules.marked(frame, source, chosen.rules.roles)
+        yield frame.select(ids, _labels(chosen).alias(chosen.labels[0]), *marks)
         start += frame.height
 
 

@@ -56,7 +56,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     mentions = pick(frame, source, instance=instance, **columns.beside)
     flags = pl.DataFrame([frame[node] for node in nodes])
     listed = mentions.with_columns(labels=_labels(flags, source))
-    return replace(raw_labels(exploded(listed), listed, source), readings=readings)
+    return replace(raw_labels(exploded(listed), listed, source, columns.rules), readings=readings)
 
 
 def matches(source: Source) -> bool:

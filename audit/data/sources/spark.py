@@ -21,6 +21,7 @@ from audit.base.readings import Reading
 from audit.data.formats import chosen_of
 from audit.data.label_format import Chosen, Columns
 from audit.data.label_formats.tables import ROW
+from audit.data.row_rules import EVERY, RowRules
 from audit.data.sources import File, Source, source_of
 from audit.data.sources.source import HEAD, as_cells
 
@@ -92,12 +93,14 @@ class Read:
         id: Column of the instance's id.
         label: Column of the label, or of an array of labels.
         readings: What columns and cells were taken to mean.
+        rules: Which rows count.
     """
 
     rows: DataFrame
     id: str
     label: str
     readings: tuple[Reading, ...] = ()
+    rules: RowRules = EVERY
 
 
 @contextmanager
@@ -158,8 +161,8 @@ def _chosen(rows: DataFrame, chosen: Chosen) -> Read:
         if chosen.sign:
             cells = functions.split(rows[f"`{label}`"], re.escape(chosen.sign))
         listed = functions.filter(cells, lambda cell: ~cell.rlike(BLANK))
-        rows = rows.select(id, listed.alias(label))
-    return Read(rows, id, label, chosen.readings)
+        rows = rows.select(id, listed.alias(label), *map(str, chosen.rules.roles.values()))
+    return Read(rows, id, label, chosen.readings, chosen.rules)
 
 
 def _refuse_missing() -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from audit.hierarchies.coding import Integrity, Placement
+from audit.hierarchies.coding import VERSIONS, Integrity, Placement
 from audit.hierarchies.icd import icd9
 
 DIAGNOSES = "diagnoses-10"
@@ -16,6 +16,7 @@ _OTHER_TABLES = {
     "diagnoses": "other_version",
     "procedures": "other_version",
     "procedures-10": "no_hierarchy",
+    VERSIONS["9"]: "other_version",
 }
 """Why rows of other tables are refused: ICD-9-CM, and ICD-10-PCS that no hierarchy here holds."""
 
@@ -59,7 +60,7 @@ def readings(label: str, table: str | None) -> tuple[str, ...]:
     (('T14.8XXA',), ())
     """
     code = dotted(label)
-    return (code,) if is_code(code) and table in (None, DIAGNOSES) else ()
+    return (code,) if is_code(code) and table not in _OTHER_TABLES else ()
 
 
 def has_shape_of_icd9_alone(label: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
-from audit.hierarchies.coding import Integrity, Placement
+from audit.hierarchies.coding import VERSIONS, Integrity, Placement
 from audit.hierarchies.icd.once_valid import once_valid
 
 _ICD10_DIAGNOSIS = re.compile(r"[A-DF-UW-Z][0-9][0-9AB](?:\.?[0-9A-Z]{1,4})?")
@@ -55,7 +55,11 @@ def why_never_first(code: str, title: str) -> str | None:
 TABLES = ("diagnoses", "procedures")
 """Names of the two code sets; written with its dot, no code belongs to both."""
 
-_OTHER_TABLES = {"diagnoses-10": "other_version", "procedures-10": "no_hierarchy"}
+_OTHER_TABLES = {
+    "diagnoses-10": "other_version",
+    "procedures-10": "no_hierarchy",
+    VERSIONS["10"]: "other_version",
+}
 """Why rows of the tables of ICD-10 are refused; no hierarchy here holds ICD-10-PCS."""
 
 _SHAPES = {
@@ -106,7 +110,7 @@ def readings(label: str, table: str | None) -> tuple[str, ...]:
     >>> readings("3605", None), readings("36.05", None), readings("36.05", "diagnoses")
     (('360.5', '36.05'), ('36.05',), ())
     """
-    codes = [(dotted(label, known), known) for known in ([table] if table else TABLES)]
+    codes = [(dotted(label, known), known) for known in ([table] if table in TABLES else TABLES)]
     return tuple(code for code, known in codes if table_of(code) == known)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,3 +82,26 @@ def test_it_does_not_apply_without_another_version(toy_hierarchy: Hierarchy) -> 
 
     assert "no other version" in found.not_applicable
     assert CHECK.run(measured({"diagnoses": {"a": []}})).not_applicable == "no row was read"
+
+
+ROWS = [
+    ("a", "I10"), ("a", "E875"), ("a", "V700"), ("b", "4019"), ("b", "E8788"), ("c", "V5867"),
+    ("d", "I10"), ("d", "4019"), ("d", "V700"), ("e", "N179"), ("e", "E119"),
+]  # fmt: skip
+
+
+def test_codes_of_two_versions_are_of_that_of_their_record() -> None:
+    rows = pl.DataFrame(ROWS, ["instance", "label"], orient="row")
+    dataset = audit.load_labels(rows, "icd9cm", format="long")
+    read = measure(dataset, Policy())
+    beside = next(one for one in CHECK.run(read).findings if one.key == ("beside",))
+
+    assert beside.evidence["rows"].value == 3
+    assert set(beside.nodes) == {"E875", "V700", "E119"}
+    assert CHECK.cases is not None
+    assert CHECK.cases(read, beside).tolist() == [0, 4]
+    assert dataset.ledger.refused["other_version"] == 3
+    (reading,) = (one for one in dataset.readings if one.option == "--code-version 9")
+    assert reading.rows == 3
+    every = audit.load_labels(rows, "icd9cm", format="long", code_version="9")
+    assert set(every.mappings["label"]) >= {"E875", "V700"}

@@ -39,7 +39,7 @@ def test_every_row_is_mapped_or_refused_with_a_reason(toy_hierarchy: Hierarchy) 
 def test_reasons_of_the_ledger_are_those_the_formats_page_lists() -> None:
     assert set(REASONS) == {
         "unknown_code", "retired_code", "malformed_code", "missing_code", "no_place",
-        "other_version", "no_hierarchy", "bad_row",
+        "other_version", "no_hierarchy", "bad_row", "left_out",
     }  # fmt: skip
 
 

@@ -41,9 +41,9 @@ def test_categories_are_counted_as_their_text() -> None:
     frame = pl.DataFrame({"instance": list("aabbc"), "label": labels})
 
     assert summed_counts([counts_of(frame, ROWS)]).rows() == [
-        ("cow", False, 2),
-        ("dog", False, 2),
-        (None, False, 1),
+        ("cow", None, False, 2),
+        ("dog", None, False, 2),
+        (None, None, False, 1),
     ]
 
 

@@ -46,7 +46,7 @@ def test_counts_of_batches_add_up(found: list[Row], size: int) -> None:
     assert_frame_equal(counts, summed_counts([label_counts(frame(found))]))
     expected = {key: found.count(key) for key in found}
     assert counts["rows"].sum() == sum(expected.values()) == len(found)
-    for label, homeless, n in counts.iter_rows():
+    for label, _, homeless, n in counts.iter_rows():
         assert n == sum((i is None) == homeless and own == label for i, own in found)
 
 

@@ -68,10 +68,17 @@ def test_a_row_without_a_code_keeps_its_instance(tmp_path: Path, missing: str) -
     assert raw.instances["instance"].to_list() == ["100001"]
 
 
-def test_a_row_without_an_admission_or_with_a_broken_position_is_bad(tmp_path: Path) -> None:
+def test_a_row_without_an_admission_is_bad_and_a_broken_position_costs_the_order(
+    tmp_path: Path,
+) -> None:
     table(tmp_path, HEADER, "1,10,,1,0380", "2,10,100001,first,0380", "3,10,100001,2.0,0381")
     raw = read_labels(tmp_path, Columns())
-    assert raw.rows["refused"].to_list() == ["bad_row", "bad_row", None]
+    assert raw.rows["refused"].to_list() == ["bad_row", None, None]
+    assert raw.rows["position"].to_list() == [1, None, 2]
+    (reading,) = raw.readings
+    assert (reading.rows, reading.evidence) == (1, "SEQ_NUM is no whole number: 'first'")
+    table(tmp_path, HEADER, "2,10,100001,3,0380")
+    assert not read_labels(tmp_path, Columns()).readings
     assert raw.rows["position"].to_list() == [1, None, 2]
     assert raw.instances["instance"].to_list() == ["100001"]
 

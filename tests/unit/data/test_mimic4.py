@@ -11,6 +11,7 @@ from audit.base.errors import InputError, SchemaError
 from audit.data.formats import read_labels
 from audit.data.label_format import Columns
 from audit.data.label_formats.mimic import MIMIC_IV
+from audit.data.row_rules import RowRules
 from audit.data.sources import source_of
 
 DIAGNOSES = "subject_id,hadm_id,seq_num,icd_code,icd_version\n"
@@ -33,8 +34,8 @@ def test_versions_become_tables(tmp_path: Path) -> None:
     assert raw.instances.rows() == [("20", "1", None), ("21", "1", None)]
 
 
-@pytest.mark.parametrize("version", ["", "11", "nine", "NULL"])
-def test_another_version_is_a_bad_row(tmp_path: Path, version: str) -> None:
+@pytest.mark.parametrize("version", ["", "NULL"])
+def test_a_row_without_a_version_is_bad(tmp_path: Path, version: str) -> None:
     path = tmp_path / "diagnoses_icd.csv"
     path.write_text(DIAGNOSES + f"1,20,1,0380,{version}\n1,20,2,0381,9.0\n")
     raw = read_labels(path, Columns())
@@ -42,10 +43,26 @@ def test_another_version_is_a_bad_row(tmp_path: Path, version: str) -> None:
     assert raw.rows["table"].to_list() == ["diagnoses", "diagnoses"]
 
 
-def test_a_broken_position_stays_a_bad_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize("versions", [("11", "9"), ("nine", "10"), ("A", "B")])
+def test_another_version_is_refused_unless_one_is_named(
+    tmp_path: Path, versions: tuple[str, str]
+) -> None:
     path = tmp_path / "diagnoses_icd.csv"
-    path.write_text(DIAGNOSES + "1,20,first,0380,9\n")
-    assert read_labels(path, Columns()).rows["refused"].to_list() == ["bad_row"]
+    path.write_text(DIAGNOSES + "".join(f"1,20,1,0380,{version}\n" for version in versions))
+    with pytest.raises(SchemaError, match=r"'icd_version' must say.*\nFound: .*\nHint: --version"):
+        read_labels(path, Columns())
+    raw = read_labels(path, Columns(rules=RowRules(code_version=versions[0])))
+    assert raw.rows["refused"].to_list() == [None, "other_version"]
+
+
+@pytest.mark.parametrize("written", ["ICD9", "ICD-9-CM", " 9.0", "icd 9"])
+def test_versions_as_people_write_them(tmp_path: Path, written: str) -> None:
+    path = tmp_path / "diagnoses_icd.csv"
+    path.write_text(DIAGNOSES + f"1,20,1,0380,{written}\n")
+    assert read_labels(path, Columns()).rows.select("table", "refused").row(0) == (
+        "diagnoses",
+        None,
+    )
 
 
 def test_tables_and_dictionaries_lie_in_hosp(tmp_path: Path) -> None:

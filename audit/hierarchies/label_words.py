@@ -1,0 +1,206 @@
+"""Labels as people write them: words for no code, and what stands around a code."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from shlex import quote
+from typing import TypeAlias
+
+import polars as pl
+
+from audit.base.errors import InputError, first_cases
+from audit.base.readings import Reading
+
+_NOTHING = re.compile(
+    "n[ad]|n/a|#n/a|<na>|nan|none|null|nil|unk|unknown|undefined|missing|blank|empty|no(code|dx)|"
+    "nodiagnosis|not(available|applicable|recorded|known)"
+)
+"""Words for no code in lower case, without blanks, dashes and underscores."""
+_NO_CODE = re.compile(r"[\W_0]+|-\d+")
+_PLAIN = re.compile(r"(?=.*[1-9])[A-Za-z]?[0-9][0-9A-Za-z]*(\.[0-9A-Za-z]+)?(?<![Xx])")
+"""A code as it should be written, which is not looked into for another one."""
+_MARKS = "'\"`‘’“”()[]{}.,;:? "
+"""Marks around labels that are no part of them; of codes no sign is a part, nor an X behind."""
+_MOST = 0.95
+"""Share of different labels in the same wrapping from which on it is the column's."""
+_LOOKED_INTO, _LONGEST = 200, 80
+"""Number of labels, and of characters of each, that are looked into for a node."""
+
+_SPECIAL, _ESCAPED = re.compile(r"[.^$*+?{}\[\]|()\\]"), r"\\\g<0>"
+
+IsNode: TypeAlias = Callable[[str, str | None], bool]
+"""Whether a text, in a table, is a node that the hierarchy has."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """How labels are written, as the user says; what is not said is found.
+
+    Args:
+        missing: All words that stand for no code, in any case; none: those that people use.
+        strip: All that stands around codes: texts, or regular expressions between slashes.
+
+    Raises:
+        InputError: If a regular expression is none.
+    """
+
+    missing: tuple[str, ...] = ()
+    strip: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.strip)
+
+    def __post_init__(self) -> None:
+        for one in self.strip:
+            try:
+                bare("", [one])
+            except re.error as error:
+                raise InputError(
+                    "a regular expression is required between the slashes of --strip",
+                    found=f"{one}: {error}",
+                ) from None
+
+    def mean_nothing(self, label: str) -> bool:
+        """Whether a label that is no node stands for no code.
+
+        >>> [Words().mean_nothing(text) for text in ("N/A", "No Dx", "00.00", "-", "NOS", "10")]
+        [True, True, True, True, False, False]
+        """
+        if self.missing:
+            return label.strip().casefold() in {word.strip().casefold() for word in self.missing}
+        folded = re.sub(r"[\s_-]", "", label.casefold())
+        return bool(_NOTHING.fullmatch(folded)) or _NO_CODE.fullmatch(label) is not None
+
+
+FOUND = Words()
+"""Of which the user says nothing."""
+
+
+def bare(label: str, patterns: Iterable[str]) -> str:
+    """A label without what patterns take off, each of its beginning and its end or, as an
+    expression between slashes, wherever it fits.
+
+    >>> bare("ICD9CM:401.9 (V)", ["ICD9CM:", "(V)"]), bare("401.9 - High", ["/ - .*/"])
+    ('401.9', '401.9')
+    """
+    for one in patterns:
+        regular = len(one) > 2 and one[0] == one[-1] == "/"
+        text = label.strip()
+        label = re.sub(one[1:-1], "", text) if regular else text.removeprefix(one).removesuffix(one)
+    return label.strip()
+
+
+def read_words(
+    labels: pl.DataFrame, words: Words, is_node: IsNode, coded: bool
+) -> tuple[list[str | None], tuple[Reading, ...]]:
+    """What stands for each label, None where it stands for no code, and what must be told of it.
+
+    Args:
+        labels: ``label, table, rows``: each distinct label.
+        words: What the user says.
+        is_node: Whether a text in a table is a node.
+        coded: Whether labels are codes by their shape.
+    """
+    rows, told = labels.rows(), list[Reading]()
+    texts: list[str | None] = [bare(label, words.strip) for label, _, _ in rows]
+    odd = {
+        i: text
+        for i, text in enumerate(map(str, texts))
+        if (words.missing or not (coded and _PLAIN.fullmatch(text)))
+        and not is_node(text, rows[i][1])
+    }
+
+    def read(found: Mapping[int, str | None], decision: str, evidence: str, option: str) -> None:
+        """Give labels their texts, and tell it."""
+        if found and option:
+            told.append(Reading(decision, evidence, sum(rows[i][2] for i in found), option))
+        for i, text in found.items():
+            texts[i] = text
+            del odd[i]
+
+    nothing = dict.fromkeys(i for i, text in odd.items() if words.mean_nothing(text))
+    names = first_cases(sorted({odd[i] for i in nothing}))
+    option = "" if words.missing else "--missing WORD"
+    read(nothing, f"{names} stand for no code", "no node is called so", option)
+    if words.strip:
+        return texts, tuple(told)
+    tables = [table for _, table, _ in rows]
+    unmarked = {
+        i: core for i, text in odd.items() if (core := _unmarked(text, tables[i], is_node, coded))
+    }
+    names = first_cases(sorted({odd[i] for i in unmarked}))
+    read(unmarked, f"marks around labels are no part of them: {names}", _NODES, "--strip PATTERN")
+    for patterns, found in _wrappings(odd, tables, is_node, coded):
+        around = " and ".join(map(repr, patterns))
+        if len(found) >= _MOST * len(rows):
+            read(found, f"{around} around labels is no part of them", _NODES, "--strip PATTERN")
+            break
+        option = " ".join(f"--strip {quote(one)}" for one in patterns)
+        touched = sum(rows[i][2] for i in found)
+        told.append(
+            Reading(f"labels with {around} around them are refused", _NODES, touched, option)
+        )
+    return texts, tuple(told)
+
+
+_NODES = "without it they are nodes"
+
+
+def _unmarked(text: str, table: str | None, is_node: IsNode, coded: bool) -> str | None:
+    """The node that marks stand around; None if there is none."""
+    signs = re.sub(r"^[\W_]+|[\W_]+$", "", text)
+    cores = [text.strip(_MARKS), *([signs, signs.rstrip("Xx")] if coded else [])]
+    return next((core for core in cores if core and is_node(core, table)), None)
+
+
+def _wrappings(
+    odd: Mapping[int, str], tables: Sequence[str | None], is_node: IsNode, coded: bool
+) -> Iterator[tuple[tuple[str, ...], dict[int, str | None]]]:
+    """What stands around nodes in several labels, the most frequent first, and what it leaves."""
+    left = dict(odd)
+    while left:
+        seen = Counter(
+            patterns
+            for i, text in list(left.items())[:_LOOKED_INTO]
+            for patterns in _patterns(text[:_LONGEST], tables[i], is_node, coded)
+        )
+        leaving = {
+            patterns: {
+                i: core
+                for i, text in left.items()
+                if (core := bare(text, patterns)) != text and is_node(core, tables[i])
+            }
+            for patterns, _ in seen.most_common(6)
+        }
+        patterns = max(leaving, key=lambda one: len(leaving[one]), default=())
+        if not patterns or len(leaving[patterns]) < min(2, len(tables)):
+            return
+        yield patterns, dict(leaving[patterns])
+        left = {i: text for i, text in left.items() if i not in leaving[patterns]}
+
+
+def _patterns(
+    text: str, table: str | None, is_node: IsNode, coded: bool
+) -> Iterator[tuple[str, ...]]:
+    """What takes all off a label but the longest node in it: as it stands, then less precisely."""
+    if coded:
+        runs = [found.span() for found in re.finditer(r"[0-9A-Za-z.]*[0-9][0-9A-Za-z.]*", text)]
+        spans = [(a, b) for i, j in runs for a in range(i, j) for b in range(a + 3, j + 1)]
+    else:
+        ends = [i for i in range(len(text) + 1) if not text[max(i - 1, 0) : i + 1].isalnum()]
+        spans = list(combinations([0, *ends, len(text)], 2))
+    spans.sort(key=lambda span: span[0] - span[1])
+    found = next(((a, b) for a, b in spans if is_node(text[a:b], table)), None)
+    if found is None:
+        return
+    before, behind = text[: found[0]], text[found[1] :]
+    yield tuple(filter(None, [before, behind]))
+    sign = re.match(r"[\W_]+", behind)
+    if sign:
+        yield tuple(filter(None, [before, f"/{_SPECIAL.sub(_ESCAPED, sign[0])}.*/"]))
+    if sign := re.search(r"[\W_]+$", before):
+        yield tuple(filter(None, [f"/^.*{_SPECIAL.sub(_ESCAPED, sign[0])}/", behind]))

@@ -1,0 +1,96 @@
+"""Words for no code, and what stands around codes."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from audit.base.errors import InputError
+from audit.data.dataset import LabelDataset, load_labels
+from audit.data.mapping import label_counts, label_nodes, summed_counts
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
+
+CODES = ("401.9", "428.0", "250.00", "V58.67", "486")
+EDGES = pl.DataFrame(
+    {"child": ["dog", "cat", "C", "none"], "parent": ["pet", "pet", "tongue", "any"]}
+)
+FLAT = Hierarchy.build(EDGES, name="flat")
+
+
+@pytest.fixture(scope="module")
+def icd9cm() -> Hierarchy:
+    return load_hierarchy("icd9cm")
+
+
+def read(labels: list[str], hierarchy: Hierarchy, **options: list[str]) -> LabelDataset:
+    """The labels in memory, which are read alike where they are only counted."""
+    rows = pl.DataFrame({"instance": list(map(str, range(len(labels)))), "label": labels})
+    found = load_labels(rows, hierarchy, format="long", **options)  # type: ignore[arg-type]
+    counts = summed_counts([label_counts(rows.with_columns(counted=True))])
+    counted = label_nodes(counts, found.hierarchy)
+    assert counted.readings == found.readings
+    assert counted.ledger(len(labels), found.ledger.instances_without_labels) == found.ledger
+    return found
+
+
+WRAPPINGS = {
+    "quotes": "'{}'", "list": "['{}']", "prefix": "ICD9CM:{}", "url": "http://x/icd-9|{}",
+    "certainty": "{} ?", "dot": "{}.", "filler": "{}X", "title": "{} - Pain", "last": "Pain ({})",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRAPPINGS)
+def test_what_stands_around_all_codes_is_taken_off_and_told(name: str, icd9cm: Hierarchy) -> None:
+    wrapped = [WRAPPINGS[name].format(code) for code in CODES]
+    found = read(wrapped, icd9cm)
+    assert sorted(found.mappings["node"]) == sorted(CODES)
+    (reading,) = found.readings
+    assert (reading.rows, reading.option) == (len(CODES), "--strip PATTERN")
+    assert not read(wrapped, icd9cm, strip=["#"]).ledger.rows_mapped
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "option"),
+    [("DX:{}", "DX:"), ("{} V", " V"), ("{} - Pain: 2 {}", "/ - .*/"), ("Pain ({})", "Pain (")],
+)
+def test_what_stands_around_some_codes_is_told_with_what_takes_it_off(
+    wrapped: str, option: str, icd9cm: Hierarchy
+) -> None:
+    labels = [*(wrapped.format(code, code) for code in CODES[:2]), *CODES]
+    found = read(labels, icd9cm)
+    assert found.ledger.refused == {"malformed_code": 2}
+    (reading,) = found.readings
+    assert (reading.rows, option in reading.option) == (2, True)
+    again = read(labels, icd9cm, strip=[option, ")"])
+    assert again.ledger.rows_mapped == len(labels)
+    assert not again.readings
+
+
+def test_marks_of_names_are_taken_off_but_no_sign_that_means_something() -> None:
+    assert read(["dog", "'dog'", "C++", "cats"], FLAT).ledger.refused == {"unknown_code": 2}
+    assert read(["class:dog", "class:cat"], FLAT).ledger.rows_mapped == 2
+
+
+NOTHING = ["NA", "n/a", "No Dx", "UNK", "0000000", ".", "--", "-9", "NULL"]
+
+
+@pytest.mark.parametrize("word", NOTHING)
+def test_words_for_no_code_are_missing_and_told(word: str, icd9cm: Hierarchy) -> None:
+    found = read([*CODES, word], icd9cm)
+    assert found.ledger.refused == {"missing_code": 1}
+    (reading,) = found.readings
+    assert (reading.rows, reading.option) == (1, "--missing WORD")
+    assert repr(word) in reading.decision
+    assert read([*CODES, word], icd9cm, missing=["zzz"]).ledger.refused == {"malformed_code": 1}
+
+
+def test_words_that_are_named_and_nodes_that_are_words(icd9cm: Hierarchy) -> None:
+    found = read([*CODES, "Zzz", "99999999"], icd9cm, missing=["zzz", "99999999"])
+    assert (found.ledger.refused, found.readings) == ({"missing_code": 2}, ())
+    assert read(["none", "dog", "nan"], FLAT).ledger.refused == {"missing_code": 1}
+
+
+def test_a_broken_expression_is_refused(icd9cm: Hierarchy) -> None:
+    with pytest.raises(InputError, match=r"regular expression.*\nFound: /\(/"):
+        read([*CODES], icd9cm, strip=["/(/"])
