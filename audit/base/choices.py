@@ -10,8 +10,11 @@ Unlisted: TypeAlias = Literal["refuse", "hang"]
 """Treatment of labels that a hierarchy lacks: refuse them, or add them where their digits say."""
 Dangling: TypeAlias = Literal["refuse", "drop"]
 """Treatment of edges with an end that is not a node: refuse the hierarchy, or leave them out."""
-Transform: TypeAlias = Literal["softmax", "sigmoid"]
+Transform: TypeAlias = Literal["softmax", "sigmoid", "percent"]
 """Function that turns a model's outputs into scores: over all columns of a row, or elementwise."""
+Join: TypeAlias = Literal["by_order", "by_id"]
+"""What joins rows of predictions and instances of labels: their order, or ids, which are row
+numbers from 0 where there are none."""
 Levels: TypeAlias = Literal["depth", "paper"]
 """Cuts that metrics move between: depths from the root, or the paper's levels from the leaves."""
 Aggregation: TypeAlias = Literal["descendants", "paths", "mimic"]

@@ -164,7 +164,7 @@ def _arguments(
         if value is None:
             continue
         if one.field in values[one.group]:
-            flags = [f"--{other.name}" for other in options if other.field == one.field]
+            flags = [other.flags[0] for other in options if other.field == one.field]
             raise InputError(f"{' or '.join(flags)} may be given", found="both")
         values[one.group][one.field] = value
     return values[""] | {name: group(**values[name]) for name, group in groups.items()}

@@ -43,6 +43,9 @@ def _refuse_options_of_predictions(settings: Settings) -> None:
     named = {
         f"--{settings.transform}": settings.transform,
         "--single-label": settings.single_label,
+        "--multi-label": settings.single_label is False,
+        "--by-order": settings.join == "by_order",
+        "--by-id": settings.join == "by_id",
         "--device": settings.device,
         "--levels": settings.levels,
         "--subgraph": settings.subgraphs,

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, Sparse
+from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.errors import InputError, SchemaError
 from audit.base.limits import LABELS
 from audit.base.plurals import counted
@@ -54,6 +54,8 @@ class LabelDataset:
     """``instance`` (index), ``split, labels`` (as written): one row per place (a record or split),
     for instances that occur in several places."""
     ledger: Ledger
+    order: IntArray
+    """Index of each instance, in the order in which the data mention them first."""
     unnamed: pl.DataFrame
     """Possible strata that the user did not name; same rows as `instances`."""
     format: str = "rows"
@@ -65,6 +67,8 @@ class LabelDataset:
     """The title dictionaries that were read."""
     persons: bool = False
     """Whether instances are persons' records, so that small counts are suppressed."""
+    numbered: bool = False
+    """Whether ids are row numbers from 0, since the data have none."""
     readings: tuple[Reading, ...] = ()
     """What columns, cells and labels were taken to mean."""
 
@@ -262,7 +266,8 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     asked = found.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
     counts = asked.group_by("label", "table").agg(pl.len().alias("rows"))
     hierarchy, placed, readings = placed_labels(counts, hierarchy)
-    instances = raw.instances.sort("instance")
+    numbers = raw.instances.with_row_index("place").sort("instance")
+    order, instances = numbers["place"].arg_sort().to_numpy(), numbers.drop("place")
     rows = (
         found.join(placed, on=["label", "table"], how="left", nulls_equal=True)
         .with_columns(
@@ -288,12 +293,14 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         written=_written(rows, instances, mappings, refusals),
         places=_numbered(raw.places, instances),
         ledger=_ledger(len(rows), refusals, instances, assertions),
+        order=order.astype(np.int64),
         unnamed=instances.select("instance")
         .join(raw.unnamed, on="instance", how="left", maintain_order="left")
         .drop("instance"),
         format=raw.format,
         sources=raw.sources,
         digest=raw.digest,
+        numbered=raw.numbered,
         readings=(*raw.readings, *of_versions, *readings),
         persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),
     )

@@ -24,7 +24,7 @@ from audit.data.label_formats import (
 )
 from audit.data.label_formats.several import is_pattern
 from audit.data.nearest_command import nearest_command
-from audit.data.prediction_format import PredictionFormat, RawPredictions
+from audit.data.prediction_format import PredictionFormat, RawPredictions, with_names
 from audit.data.prediction_formats import (
     scores_arrays,
     scores_jsonl,
@@ -84,7 +84,9 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
         source.require_parts()
     digest = "" if source.files else source.digest
     with whole_characters(source), _nearest(source, columns):
-        return replace(chosen.read(source, columns), format=chosen.name, digest=digest)
+        raw = chosen.read(source, columns)
+    numbered = raw.numbered or source.numbered
+    return replace(raw, format=chosen.name, digest=digest, numbered=numbered)
 
 
 def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Chosen:
@@ -153,7 +155,9 @@ def read_predictions(
         if not matching[0].of_folders:
             source.require_parts()
         with whole_characters(source):
-            return matching[0].read(source, classes)
+            raw = matching[0].read(source, classes)
+        raw = replace(raw, numbered=raw.numbered or source.numbered)
+        return raw if raw.named else with_names(raw, classes)
     source.refuse_pickle()
     listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or PREDICTION_FORMATS)
     raise FormatError(

@@ -74,13 +74,18 @@ class InterfaceFolder:
             )
         return list(stated)
 
+    @property
+    def numbered(self) -> bool:
+        """Whether there are no ids, so that instances are numbered from 0."""
+        return not self.file(INSTANCES).is_file()
+
     def instances(self, n: int) -> pl.Series:
         """The ids of n instances; raises SchemaError if the folder holds others."""
         return pl.Series("instance", self._ids(n), dtype=pl.String)
 
     def _ids(self, n: int) -> Sequence[str]:
         path = self.file(INSTANCES)
-        if not path.is_file():
+        if self.numbered:
             return [*map(str, range(n))]
         ids = self.entries(INSTANCES, str)
         if len(ids) != n or len(set(ids)) != n:
@@ -141,7 +146,9 @@ def read_labels(source: Source, columns: Columns) -> RawLabels:
     nodes = {one.name: one.node for one in folder.nodes()}
     labels = pl.Series([nodes.get(name, name) for name in names], dtype=pl.String)
     rows = pl.DataFrame({"instance": _repeated(ids, entries), "label": labels})
-    return raw_labels(rows, ids.to_frame(), source, columns.rules, files=folder.sources(LABELS))
+    files = folder.sources(LABELS)
+    raw = raw_labels(rows, ids.to_frame(), source, columns.rules, files=files)
+    return replace(raw, numbered=folder.numbered)
 
 
 def read_scores(source: Source, classes: Classes | None) -> RawPredictions:
@@ -174,7 +181,8 @@ def read_scores(source: Source, classes: Classes | None) -> RawPredictions:
             "score": pl.Series(values, dtype=pl.Float64, strict=False),
         }
     )
-    return replace(listed(frame, ids, source), sources=folder.sources(SCORES))
+    raw = listed(frame, ids, source)
+    return replace(raw, sources=folder.sources(SCORES), numbered=folder.numbered)
 
 
 def _repeated(ids: pl.Series, entries: Iterable[Any]) -> pl.Series:

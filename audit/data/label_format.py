@@ -107,6 +107,7 @@ class RawLabels:
         format: Name of the format that it was read as.
         unnamed: ``instance`` and possible strata that the user did not name, one row per instance.
         readings: What the format took columns and cells to mean.
+        numbered: Whether ids are row numbers from 0, since the source has none.
     """
 
     rows: pl.DataFrame
@@ -121,6 +122,7 @@ class RawLabels:
         default_factory=lambda: pl.DataFrame(schema={"instance": pl.String})
     )
     readings: tuple[Reading, ...] = ()
+    numbered: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.base.dag import Sparse
+from audit.base.dag import FloatArray, Sparse
 from audit.base.errors import SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.data.arrays import AnyArray, texts_of
-from audit.data.class_names import Classes, as_many, classes_for, distinct, file_of
+from audit.data.class_names import (
+    Classes,
+    as_many,
+    classes_for,
+    distinct,
+    file_of,
+    read_classes,
+)
 from audit.data.label_format import RawLabels
 from audit.data.sources import Source
 
@@ -33,15 +40,25 @@ class RawPredictions:
         sources: The files that were read.
         name: Name of the source, for messages.
         readings: What the format took numbers and ids to mean.
+        numbered: Whether ids are row numbers from 0, since the source has none.
+        named: Whether the names that the caller gave are those of its classes.
     """
 
     instances: tuple[str, ...]
     classes: tuple[str, ...]
-    scores: NDArray[np.float64] | Sparse
+    scores: FloatArray | Sparse
     set_valued: bool
     sources: tuple[Path, ...]
     name: str = "predictions"
     readings: tuple[Reading, ...] = ()
+    numbered: bool = False
+    named: bool = False
+
+    @property
+    def numbers(self) -> FloatArray:
+        """All numbers that the file holds, in row order, shape (n_numbers,)."""
+        stored = self.scores
+        return stored.reshape(-1) if isinstance(stored, np.ndarray) else np.asarray(stored.data)
 
 
 @dataclass(frozen=True)
@@ -63,8 +80,11 @@ class PredictionFormat:
     of_folders: bool = False
 
 
-SCORE_NAMES = ("scores", "logits")
-"""Names of the array of scores in a file of several arrays."""
+SCORE_NAMES = (
+    *("scores", "logits", "probabilities", "probs", "y_score", "y_prob", "y_proba"),
+    *("predictions", "preds", "y_pred"),
+)
+"""Names of the array of scores in a file of several arrays; the first one there counts."""
 
 
 def matrix_among(
@@ -72,13 +92,15 @@ def matrix_among(
 ) -> RawPredictions:
     """Predictions of a file of named arrays.
 
-    The scores are the array ``scores``, else ``logits``, else the only one with two dimensions.
+    The scores are the array with a name of `SCORE_NAMES`, else the only one with two dimensions.
     The optional arrays ``classes`` and ``instances`` hold the names of columns and rows.
 
     Raises:
         SchemaError: If no array qualifies or several do, or one is not as `matrix` requires.
     """
     two = [name for name, array in arrays.items() if array.ndim == 2]
+    beside = [name for name in arrays if name not in ("classes", "instances")]
+    two = two or beside * (len(beside) == 1)
     named = [name for name in SCORE_NAMES if name in arrays][:1]
     chosen = named or two
     if len(chosen) != 1:
@@ -108,6 +130,9 @@ def matrix(
 ) -> RawPredictions:
     """Predictions of a matrix, shape (n_instances, n_classes); integers 0 and 1 are set-valued.
 
+    An array of one dimension holds the answer of each instance, as the number of its class or by
+    name, and is set-valued.
+
     Args:
         scores: Numbers of any precision, or booleans.
         classes: The file of column names; not read if ``own_classes`` is given.
@@ -119,14 +144,14 @@ def matrix(
         SchemaError: If the matrix has another shape or type or is empty, or if names are missing,
             repeated, too few or too many.
     """
+    if scores.ndim == 1 and scores.size and scores.dtype.kind in "iuU":
+        return _answers(scores, own_classes, instances, source)
     _require_matrix(scores, source)
     rows, columns = scores.shape
     if own_classes is None:
         names = classes_for(columns, classes, source)
     else:
-        names = as_many(
-            distinct(texts_of(own_classes, "classes", source), "class", source), columns, source
-        )
+        names = as_many(_names(own_classes, source), columns, source)
     beside = file_of(classes) if own_classes is None else ()
     return RawPredictions(
         instances=_ids(rows, instances, source),
@@ -135,7 +160,55 @@ def matrix(
         set_valued=scores.dtype.kind in "biu" and bool(((scores == 0) | (scores == 1)).all()),
         sources=(*source.files, *beside),
         name=source.name,
+        numbered=instances is None,
+        named=own_classes is None,
     )
+
+
+def _answers(
+    answers: AnyArray, own_classes: AnyArray | None, instances: AnyArray | None, source: Source
+) -> RawPredictions:
+    """Predictions of the number, or name, of the one class of each instance."""
+    ids = _ids(len(answers), instances, source)
+    labels = texts_of(answers, "answers", source)
+    frame = pl.DataFrame({"instance": ids, "node": labels, "score": 1.0})
+    raw = listed(frame, frame["instance"], source, set_valued=True)
+    raw = replace(raw, numbered=instances is None)
+    return raw if own_classes is None else with_names(raw, _names(own_classes, source))
+
+
+def _names(classes: AnyArray, source: Source) -> tuple[str, ...]:
+    return distinct(texts_of(classes, "classes", source), "class", source)
+
+
+_NUMBER = re.compile(r"(?:label|class)?[_ ]?(\d+)", re.IGNORECASE)
+"""The number of a class from 0, alone or as libraries name a class without a name: ``LABEL_3``."""
+
+
+def with_names(raw: RawPredictions, classes: Classes | None) -> RawPredictions:
+    """The same predictions with names for the numbers of classes, where all are numbers.
+
+    Classes that are among the names already keep them, and it is as if none were given.
+
+    Raises:
+        SchemaError: If a number has no name.
+    """
+    written = [_NUMBER.fullmatch(name) for name in raw.classes]
+    if classes is None or not written or not all(written):
+        return raw
+    names = read_classes(classes)
+    if set(raw.classes) <= set(names):
+        return raw
+    numbers = [int(one[1]) for one in written if one]
+    if max(numbers) >= len(names):
+        raise SchemaError(
+            f"class numbers must be from 0 to {len(names) - 1}, as {len(names)} names are given",
+            found=str(max(numbers)),
+            where=raw.name,
+        )
+    named = distinct([names[number] for number in numbers], "class", raw.name)
+    sources = (*raw.sources, *file_of(classes))
+    return replace(raw, classes=named, sources=sources, named=True)
 
 
 def listed(
@@ -165,6 +238,16 @@ def listed(
         sources=source.files,
         name=source.name,
     )
+
+
+def numbers_in(text: pl.Series) -> pl.Series:
+    """Stripped text as float64, null where it is none; a comma may stand for the decimal point.
+
+    >>> numbers_in(pl.Series(["0,25", "1e-3", "high"])).to_list()
+    [0.25, 0.001, None]
+    """
+    pointed = text.str.replace(r"^([-+]?\d*),(\d+(?:[eE][-+]?\d+)?)$", "${1}.${2}")
+    return pointed.cast(pl.Float64, strict=False)
 
 
 def predicted_sets(raw: RawLabels, source: Source) -> RawPredictions:

@@ -10,25 +10,22 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from audit.base.choices import Transform
+from audit.base.choices import Join, Transform
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.plurals import counted
 from audit.base.readings import Reading
+from audit.data.answers import answered
 from audit.data.class_names import classes_of
 from audit.data.dataset import LabelDataset
 from audit.data.formats import read_predictions
+from audit.data.joining import joined
 from audit.data.mapping import grown, place
 from audit.data.prediction_format import RawPredictions
 from audit.data.scores import as_scores, have_score, placed_scores
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
-
-SUM_TOLERANCE = 1e-4
-"""Largest deviation from one of the sum of an instance's scores in single-label predictions."""
-FEW = 0.1
-"""Share of instances whose scores do not sum to one, up to which they count as mistakes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +130,8 @@ def load_predictions(
     classes: str | Path | Sequence[str] | None = None,
     format: str | None = None,
     transform: Transform | None = None,
-    single_label: bool = False,
+    single_label: bool | None = None,
+    join: Join | None = None,
     policy: Policy | None = None,
 ) -> Predictions:
     """Read a model's predictions and join them to a dataset by the ids of its instances.
@@ -142,17 +140,20 @@ def load_predictions(
         data: A file, or a folder of parts, in one of ``audit.data.formats.PREDICTION_FORMATS``, or
             a frame as in `audit.load_labels` with the columns of one of them, or an array of NumPy.
         dataset: The labels of the same instances.
-        classes: Column names of a matrix that has none, or a file of them, one per line.
+        classes: Names of the columns of a matrix, or of class numbers, in their order, or a file of
+            them, one per line.
         format: Name of the format; None: detected from the file or the columns.
         transform: Function that turns the file's numbers into scores in [0, 1]; None: they are
-            scores.
-        single_label: Whether each instance has one predicted node even if scores do not sum to one.
+            scores, or per cent if each row sums to 100.
+        single_label: Whether each instance has one answer, the highest score, or any number; None:
+            as the sums of scores say.
+        join: Whether rows are joined by order or by ids; None: by ids where both sides have them.
         policy: Decides whether unmatched instances are refused or counted.
 
     Raises:
         FormatError: If not exactly one format matches.
-        InputError: If the file cannot be read, or ``dataset`` is none.
-        SchemaError: As in `map_predictions`.
+        InputError: If the file cannot be read, or ``dataset`` is none; or as in `map_predictions`.
+        SchemaError: If ``classes`` names nothing, or as in `map_predictions`.
     """
     if not isinstance(dataset, LabelDataset):
         raise InputError(
@@ -165,6 +166,7 @@ def load_predictions(
         dataset,
         transform=transform,
         single_label=single_label,
+        join=join,
         policy=policy,
     )
 
@@ -174,16 +176,18 @@ def map_predictions(
     dataset: LabelDataset,
     *,
     transform: Transform | None = None,
-    single_label: bool = False,
+    single_label: bool | None = None,
+    join: Join | None = None,
     policy: Policy | None = None,
 ) -> Predictions:
     """Map raw scores to the nodes of a hierarchy and the instances of a dataset.
 
-    A transform is applied to all columns, before unknown classes are left out. Whether scores sum
-    to one is tested on the remaining columns. With ``single_label`` scores need not sum to one, but
-    every instance needs a score above 0.
+    A transform is applied to all columns, before unknown classes are left out. Where each instance
+    has one answer, and it is of a class that is no node, the instance keeps no score. With
+    ``single_label`` scores need not sum to one, but every instance needs a score above 0.
 
     Raises:
+        InputError: If it is not clear how rows belong together, or whether they sum to one.
         SchemaError: If a number is not finite, or not a score after the transform; if the transform
             cannot be applied; if no class is a node, or two classes are the same node; if no
             instance is in the dataset; if the scores of nearly all instances, but not of all, sum
@@ -194,34 +198,37 @@ def map_predictions(
     raw = as_scores(raw, transform)
     hierarchy, hung = _with_classes(raw.classes, dataset.hierarchy)
     nodes = _nodes_of(raw.classes, hierarchy, hung, where)
-    rows, own = _matched(raw.instances, dataset, policy, where)
-    scores = placed_scores(raw.scores, own, nodes, len(hierarchy))
-    without = np.flatnonzero(np.diff(scores.indptr) == 0)
-    instances = tuple(raw.instances[i] for i in own)
+    rows, own, readings = joined(raw, dataset, join)
+    instances = tuple(dataset.instances["instance"].gather(rows))
+    if policy.unmatched_instances == "refuse":
+        _refuse_unmatched(raw, dataset, instances)
     if single_label:
-        _require_answers(raw.set_valued, [instances[i] for i in without], where)
-    unknown = tuple(name for name, node in zip(raw.classes, nodes, strict=True) if node < 0)
+        _require_answers(raw, own, instances)
+    unknown = np.flatnonzero(nodes < 0)
+    placed = placed_scores(raw.scores, own, nodes, len(hierarchy))
+    alone = bool((np.diff(dataset.direct.indptr)[rows] == 1).all())
+    scored = answered(raw, own, placed, unknown, single=single_label, alone=alone)
     return Predictions(
         hierarchy=hierarchy,
         instances=instances,
         rows=rows,
-        scores=scores,
+        scores=scored.scores,
         set_valued=raw.set_valued,
-        single_label=single_label or (not raw.set_valued and _sum_to_one(scores, instances, where)),
-        left_out=rows[have_score(raw.scores, own, np.flatnonzero(nodes < 0))],
+        single_label=scored.single,
+        left_out=rows[have_score(raw.scores, own, unknown)],
         ledger=PredictionLedger(
             classes_read=len(raw.classes),
             classes_mapped=len(raw.classes) - len(unknown),
-            unknown_classes=unknown,
+            unknown_classes=tuple(raw.classes[column] for column in unknown.tolist()),
             instances_read=len(raw.instances),
             instances_matched=len(rows),
             instances_without_labels=len(raw.instances) - len(rows),
             instances_without_predictions=len(dataset) - len(rows),
-            instances_without_scores=len(without),
+            instances_without_scores=int((np.diff(scored.scores.indptr) == 0).sum()),
             hung_classes=hung,
         ),
         sources=raw.sources,
-        readings=raw.readings,
+        readings=(*raw.readings, *readings, *scored.readings),
     )
 
 
@@ -284,66 +291,31 @@ def _refuse_shared(
         )
 
 
-def _matched(
-    instances: tuple[str, ...], dataset: LabelDataset, policy: Policy, where: str
-) -> tuple[IntArray, IntArray]:
-    """Rows of the dataset, ascending, and of the file, of the instances that both have."""
+def _refuse_unmatched(raw: RawPredictions, dataset: LabelDataset, matched: Sequence[str]) -> None:
     known = dataset.instances["instance"].to_list()
-    own = {instance: row for row, instance in enumerate(instances)}
-    both = [(row, own[instance]) for row, instance in enumerate(known) if instance in own]
-    if not both:
-        raise SchemaError(
-            "predictions and labels must share instances",
-            found=f"predictions of {first_cases(instances)}; labels of {first_cases(known)}",
-            where=where,
-            hint="both need the same ids; --id names the column of the labels' ids",
-        )
-    if policy.unmatched_instances == "refuse" and not len(both) == len(known) == len(instances):
-        matched = {known[row] for row, _ in both}
+    if not len(matched) == len(known) == len(raw.instances):
+        both = set(matched)
         raise SchemaError(
             "predictions and labels must be of the same instances",
-            found=f"without labels: {_unmatched(instances, matched)}; without predictions: "
-            f"{_unmatched(known, matched)}",
-            where=where,
+            found=f"without labels: {_unmatched(raw.instances, both)}; without predictions: "
+            f"{_unmatched(known, both)}",
+            where=raw.name,
             hint='unmatched_instances = "count" in the policy leaves them out and counts them',
         )
-    rows, columns = np.array(both, np.int64).T
-    return rows, columns
 
 
 def _unmatched(instances: Sequence[str], matched: set[str]) -> str:
     return first_cases([instance for instance in instances if instance not in matched]) or "none"
 
 
-def _sum_to_one(scores: Sparse, instances: Sequence[str], where: str) -> bool:
-    """Whether each instance's scores do; a few that do not, among nearly all that do, are refused.
-
-    Scores of 0 and 1 alone are answers already, and may be several.
-    """
-    sums = np.asarray(scores.sum(axis=1)).ravel()
-    wrong = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
-    graded = bool((scores.data != 1).any())
-    if graded and 0 < len(wrong) <= FEW * len(sums):
+def _require_answers(raw: RawPredictions, own: IntArray, instances: Sequence[str]) -> None:
+    without = np.flatnonzero(np.asarray(raw.scores.sum(axis=1)).ravel()[own] == 0).tolist()
+    if raw.set_valued or without:
         raise SchemaError(
-            "the scores of each instance must sum to one, as nearly all here do",
-            found=f"{len(wrong):,} of {len(sums):,} instances do not: "
-            + first_cases(instances[i] for i in wrong.tolist()),
-            where=where,
-            hint="correct them, or use --single-label if the highest score is the answer anyway",
-        )
-    return len(wrong) == 0
-
-
-def _require_answers(set_valued: bool, without: list[str], where: str) -> None:
-    if set_valued:
-        raise SchemaError(
-            "--single-label needs scores, the highest of which is the answer",
-            found="predicted sets",
-            where=where,
-        )
-    if without:
-        raise SchemaError(
-            "--single-label needs a score above 0 of every instance",
-            found=f"none: {first_cases(without)}",
-            where=where,
+            "--single-label needs a score above 0 of every instance, the highest of which is the "
+            "answer",
+            found="predicted sets"
+            if raw.set_valued
+            else f"none: {first_cases(instances[i] for i in without)}",
+            where=raw.name,
         )

@@ -14,6 +14,8 @@ from scipy.special import expit, softmax
 from audit.base.choices import Transform
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError, first_cases
+from audit.base.readings import Reading
+from audit.data.precision import MOST_TOLERANCE, SUM_TOLERANCE, rounding
 from audit.data.prediction_format import RawPredictions
 
 ROUNDING = 1e-6
@@ -26,26 +28,59 @@ _Function: TypeAlias = Callable[[_Numbers], NDArray[Any]]
 def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPredictions:
     """The same predictions with scores in [0, 1]; a node that is not listed keeps score 0.
 
+    Without a transform, numbers of which each row sums to 100 are per cent, which is stated.
+
     Args:
         raw: Predictions as read.
         transform: Function to apply to the numbers; None: they already are scores.
 
     Raises:
         SchemaError: If a number is not finite; if it is not a score and there is no transform; if a
-            transform is requested for predicted sets, or softmax for a list that omits classes.
+            transform is requested for predicted sets or scores, or softmax for a list that omits
+            classes.
     """
     _refuse(raw, lambda numbers: ~np.isfinite(numbers), "every score must be a finite number")
-    if transform is None:
-        hint = "--softmax or --sigmoid turns a model's raw outputs into scores"
-        _refuse(raw, _no_score, "every score must be from 0 to 1", hint)
-        return _over(raw, _clipped)
-    if raw.set_valued:
-        raise SchemaError(
-            f"--{transform} needs numbers that say how strongly a node is predicted",
-            found="predicted sets",
-            where=raw.name,
+    if transform:
+        _refuse_transform(raw, transform)
+    elif _are_percentages(raw):
+        stated = Reading(
+            "numbers are per cent", "all rows sum to 100", len(raw.instances), "--softmax"
         )
-    return _over(raw, expit) if transform == "sigmoid" else _softmax(raw)
+        raw, transform = replace(raw, readings=(*raw.readings, stated)), "percent"
+    if transform == "softmax":
+        return _softmax(raw)
+    if transform == "sigmoid":
+        return _over(raw, expit)
+    scores = _over(raw, lambda numbers: numbers / 100) if transform == "percent" else raw
+    percent = raw.numbers.min(initial=0) >= 0 and raw.numbers.max(initial=0) <= 100
+    hint = _OUTPUTS + "; --percent divides per cent by 100" * bool(percent)
+    _refuse(scores, _no_score, "every score must be from 0 to 1", hint)
+    return _over(scores, _clipped)
+
+
+_OUTPUTS = "--softmax or --sigmoid turns a model's raw outputs into scores"
+
+
+def _refuse_transform(raw: RawPredictions, transform: Transform) -> None:
+    scores = raw.numbers.min(initial=1) >= 0 and raw.numbers.max(initial=0) <= 1
+    if raw.set_valued or scores:
+        raise SchemaError(
+            f"--{transform} needs numbers that are no scores yet",
+            found="predicted sets"
+            if raw.set_valued
+            else "numbers from 0 to 1 alone, as scores are",
+            where=raw.name,
+            hint=f"leave out --{transform}",
+        )
+
+
+def _are_percentages(raw: RawPredictions) -> bool:
+    """Whether each row sums to 100, as far as rounding allows, and no number is negative."""
+    apart = np.abs(np.asarray(raw.scores.sum(axis=1)) - 100).max(initial=0)
+    if apart > 100 * MOST_TOLERANCE or raw.numbers.min() < 0:
+        return False
+    rounded = rounding(raw.numbers, len(raw.classes), 100)
+    return bool(apart <= max(100 * SUM_TOLERANCE, rounded))
 
 
 def _no_score(numbers: _Numbers) -> NDArray[np.bool_]:
@@ -86,11 +121,9 @@ def _softmax(raw: RawPredictions) -> RawPredictions:
 
 def _refuse(raw: RawPredictions, wrong: _Function, required: str, hint: str = "") -> None:
     """Raise SchemaError with the first numbers that are wrong, where there are any."""
-    dense = isinstance(raw.scores, np.ndarray)
-    numbers = np.asarray(raw.scores).reshape(-1) if dense else np.asarray(raw.scores.data)
-    found = np.flatnonzero(wrong(numbers))
+    found = np.flatnonzero(wrong(raw.numbers))
     if len(found):
-        cases = [f"{numbers[at]:g} for {_cell(raw, int(at))}" for at in found[:5]]
+        cases = [f"{raw.numbers[at]:g} for {_cell(raw, int(at))}" for at in found[:5]]
         raise SchemaError(required, found=first_cases(cases, len(found)), where=raw.name, hint=hint)
 
 

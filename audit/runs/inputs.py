@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from audit.base.errors import PolicyError
+from audit.base.errors import InputError, PolicyError
 from audit.base.progress import Progress, silent
 from audit.checks.judging import rejudged
 from audit.data.dataset import LabelDataset, load_labels
@@ -100,6 +100,7 @@ def read_data(
     read = labels.ledger.rows_read
     progress("reading labels", read, read, "rows")
     if settings.predictions is None:
+        _refuse_unused_classes(settings, labels.sources)
         return labels, None
     progress("reading predictions")
     predictions = load_predictions(
@@ -108,13 +109,25 @@ def read_data(
         classes=settings.classes,
         transform=settings.transform,
         single_label=settings.single_label,
+        join=settings.join,
         policy=policy,
     )
+    _refuse_unused_classes(settings, (*labels.sources, *predictions.sources))
     if not settings.anyway:
         refuse_wrong_classes(predictions, settings.predictions)
     read = predictions.ledger.instances_read
     progress("reading predictions", read, read, "instances")
     return labels, predictions
+
+
+def _refuse_unused_classes(settings: Settings, read: Sequence[Path]) -> None:
+    if settings.classes and settings.classes not in read:
+        raise InputError(
+            "--classes names the columns of a matrix, or numbers of classes",
+            found="neither: labels and predictions have names",
+            where=settings.classes,
+            hint="leave out --classes",
+        )
 
 
 def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:

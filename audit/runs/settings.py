@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from audit.base.choices import Aggregation, Dangling, Engine, Levels, Transform, Unlisted
+from audit.base.choices import Aggregation, Dangling, Engine, Join, Levels, Transform, Unlisted
 from audit.base.limits import LIMITS, limits_of, size_of
 from audit.base.settings import (
     INPUT,
@@ -181,8 +181,25 @@ class Settings(Stored):
             "Predictions are logits over classes that exclude each other.", MODEL, sets="softmax"
         ),
         Option("Predictions are logits, one independent answer per node.", MODEL, sets="sigmoid"),
+        Option("Predictions are per cent.", MODEL, sets="percent"),
     ] = None
-    single_label: Annotated[bool, Option("Each instance has one answer.", MODEL)] = False
+    single_label: Annotated[
+        bool | None,
+        Option(
+            "Each instance has one answer, or any number; by default as the sums of scores say.",
+            MODEL,
+            flag="--single-label/--multi-label",
+        ),
+    ] = None
+    join: Annotated[
+        Join | None,
+        Option("Labels and predictions are in the same order.", MODEL, sets="by_order"),
+        Option(
+            "Labels and predictions are joined by ids; where there are none, row numbers from 0.",
+            MODEL,
+            sets="by_id",
+        ),
+    ] = None
     device: Annotated[
         Literal["cpu", "cuda"] | None,
         Option("Count pairs of scores with PyTorch on this device.", MODEL),

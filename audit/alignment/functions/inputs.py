@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import SchemaError, first_cases
 from audit.data.mapping import place
-from audit.data.predictions import SUM_TOLERANCE
+from audit.data.precision import sum_to_one
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import HierarchyName, load_hierarchy
 
@@ -183,8 +183,7 @@ def _scored(scores: Sparse) -> Outputs:
         raise SchemaError(
             "scores must be finite and not negative", found=first_cases(map(str, scores.data[bad]))
         )
-    sums = np.asarray(scores.sum(axis=1)).ravel()
-    return Outputs(scores, False, bool((np.abs(sums - 1) <= SUM_TOLERANCE).all()))
+    return Outputs(scores, False, sum_to_one(scores))
 
 
 def _canonical(

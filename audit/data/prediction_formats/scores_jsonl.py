@@ -2,68 +2,106 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.base.errors import SchemaError
+from audit.base.errors import InputError, SchemaError
+from audit.base.files import called
 from audit.data.class_names import Classes, distinct
-from audit.data.json_lines import Line, keys_of, nested, objects, plain
+from audit.data.json_lines import (
+    AS_WRITTEN,
+    Line,
+    is_array,
+    keys_of,
+    nested,
+    objects,
+    plain,
+)
 from audit.data.label_format import Columns
 from audit.data.label_formats import jsonl
 from audit.data.prediction_format import PredictionFormat, RawPredictions, listed, predicted_sets
-from audit.data.records import id_among
+from audit.data.prediction_formats.scores_sets import PREDICTED, of_frame
+from audit.data.records import id_among, table_of
 from audit.data.sources import Source
 
 
 def read(source: Source, classes: Classes | None) -> RawPredictions:
-    """Read ``{"id": ..., "scores": {node: score}}``, ``{node: score}`` or a list in ``labels``.
+    """Read scores, answers or predicted sets: an object a line, or entry of an array, an instance.
 
-    The first line decides which. The id is the key ``id``, ``instance`` or ``hadm_id``, else the
-    only key beside the scores that holds a plain value; without one, and for ``{node: score}``,
-    it is the number of the object from 0. A node that is not listed has score 0.
+    Scores are ``{"id": ..., "scores": {node: score}}``, ``{node: score}``, or as pipelines give
+    them: lists of ``{"label": node, "score": score}``, alone or in ``scores``. Answers are in a key
+    such as ``prediction``, sets a list in ``labels``. The first entry decides which. The id is the
+    key ``id``, ``instance`` or ``hadm_id``, else the only key beside the scores that holds a plain
+    value; without one, and for ``{node: score}``, it is the number of the entry from 0. A node that
+    is not listed has score 0.
 
     Raises:
-        InputError: If a line is not a JSON object.
+        InputError: If a line is not JSON.
         SchemaError: If a line has another form than the first, a score is not a number, or an id
             is missing or occurs twice.
     """
-    lines = list(objects(source))
-    first = lines[0][1]
-    if "labels" in first and "scores" not in first:
-        return predicted_sets(jsonl.read(source, Columns()), source)
+    entries = list(_in_lists(source) if is_array(source) else objects(source))
+    first = entries[0][1]
     named = "scores" in first
-    ids = _ids(lines, source) if named else _row_numbers(lines)
-    return _listed(ids, [_scores(line, named, where) for where, line in lines], source)
+    for key in () if named else (*called(first, PREDICTED), *called(first, ["labels"])):
+        if key == "labels" or isinstance(first[key], list):
+            return predicted_sets(jsonl.read(source, Columns(label=key)), source)
+        return of_frame(table_of(source), source, classes)
+    ids = _ids(entries, source) if named else None
+    return _listed(ids, [_scores(line, named, where) for where, line in entries], source)
 
 
 Scores: TypeAlias = list[tuple[str, float]]
 """Nodes of one line with their scores."""
 
 
-def _listed(ids: tuple[str, ...], scores: list[Scores], source: Source) -> RawPredictions:
+def _in_lists(source: Source) -> Iterator[Line]:
+    """What a list a line, or an array, holds; a list of scores is what an object has in them."""
+    lines = list(source.lines())
+    try:
+        entries = [AS_WRITTEN.decode(line.strip()) for _, line in lines]
+        wheres = [where for where, _ in lines]
+    except ValueError:
+        entries = []
+    if len(entries) < 2:
+        try:
+            (entries,) = [AS_WRITTEN.decode("\n".join(line for _, line in lines).strip())]
+        except ValueError as error:
+            raise InputError("JSON is required", found=str(error), where=source) from None
+        wheres = [f"{source}: entry {number}" for number in range(1, len(entries) + 1)]
+    for where, entry in zip(wheres, entries, strict=True):
+        pair = isinstance(entry, dict) and entry.keys() >= _PAIR
+        listed = isinstance(entry, list)
+        yield where, {"scores": entry} if listed else entry | {"scores": [entry]} if pair else entry
+
+
+_PAIR = {"label", "score"}
+
+
+def _listed(ids: tuple[str, ...] | None, scores: list[Scores], source: Source) -> RawPredictions:
+    instances = ids or [*map(str, range(len(scores)))]
     triples = [
         (instance, node, score)
-        for instance, own in zip(ids, scores, strict=True)
+        for instance, own in zip(instances, scores, strict=True)
         for node, score in own
     ]
     frame = pl.DataFrame(triples, schema=_SCORES, orient="row")
-    return listed(frame, pl.Series("instance", ids, pl.String), source)
+    raw = listed(frame, pl.Series("instance", instances, pl.String), source)
+    return replace(raw, numbered=not ids)
 
 
 _SCORES = {"instance": pl.String, "node": pl.String, "score": pl.Float64}
 
 
-def _row_numbers(lines: list[Line]) -> tuple[str, ...]:
-    return tuple(str(row) for row in range(len(lines)))
-
-
-def _ids(lines: list[Line], source: Source) -> tuple[str, ...]:
+def _ids(lines: list[Line], source: Source) -> tuple[str, ...] | None:
     names = keys_of(lines)
-    beside = {"scores", *nested(lines)}
+    beside = {"scores", *_PAIR, *nested(lines)}
     if not set(names) - beside:
-        return _row_numbers(lines)
+        return None
     key = id_among(names, None, beside, source)
     return distinct([_id(line, key, where) for where, line in lines], "instance", source)
 
@@ -77,6 +115,10 @@ def _id(line: dict[str, Any], key: str, where: str) -> str:
 
 def _scores(line: dict[str, Any], named: bool, where: str) -> Scores:
     scores = line.get("scores") if named else line
+    if isinstance(scores, list) and all(
+        isinstance(one, dict) and {*one} >= _PAIR for one in scores
+    ):
+        scores = {str(one.get("label")): one.get("score") for one in scores}
     if not isinstance(scores, dict):
         raise SchemaError(
             "the key 'scores' must hold an object {node: score}, as on the first line",
@@ -84,6 +126,12 @@ def _scores(line: dict[str, Any], named: bool, where: str) -> Scores:
             where=where,
         )
     return [(node.strip(), _number(score, node, where)) for node, score in scores.items()]
+
+
+def _matches(source: Source) -> bool:
+    """Whether it is JSON of objects, or of lists of labels with scores."""
+    lists = is_array(source) and '"label"' in "".join(source.head_lines)
+    return lists or jsonl.matches(source)
 
 
 def _number(score: Any, node: str, where: str) -> float:
@@ -102,6 +150,6 @@ def _number(score: Any, node: str, where: str) -> float:
 FORMAT = PredictionFormat(
     name="jsonl",
     title="JSON lines of {node: score}, or with such an object in scores, or a list in labels",
-    matches=jsonl.matches,
+    matches=_matches,
     read=read,
 )

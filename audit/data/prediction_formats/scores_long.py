@@ -7,7 +7,7 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named
 from audit.data.class_names import Classes
-from audit.data.prediction_format import PredictionFormat, RawPredictions, listed
+from audit.data.prediction_format import PredictionFormat, RawPredictions, listed, numbers_in
 from audit.data.records import id_among, pick
 from audit.data.sources import Source
 
@@ -25,6 +25,12 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
     frame = source.table()
     node, score = (column_named(frame, name, source) for name in ("node", "score"))
     instance = id_among(frame.columns, None, {node, score}, source)
+    return read_columns(source, instance, node, score)
+
+
+def read_columns(source: Source, instance: str, node: str, score: str) -> RawPredictions:
+    """Read the columns of these names; raises as `read`."""
+    frame = source.table()
     source.refuse_numbers(instance, node)
     scores = pick(frame, source, instance=instance, node=node)
     scores = scores.with_columns(_numbers(frame[score], source))
@@ -44,16 +50,16 @@ def _numbers(written: pl.Series, source: Source) -> pl.Series:
         values = written.str.strip_chars().replace("", None)
     elif not written.dtype.is_numeric():
         raise SchemaError(
-            "the column 'score' must hold numbers", found=str(written.dtype), where=source
+            f"the column {written.name!r} must hold numbers", found=str(written.dtype), where=source
         )
-    numbers = values.cast(pl.Float64, strict=False).alias("score")
+    numbers = numbers_in(values) if values.dtype == pl.String else values.cast(pl.Float64)
     wrong = (numbers.is_null() & values.is_not_null()).arg_true()
     if len(wrong):
         cases = [f"{written[row]} in row {row + 1}" for row in wrong.head(5)]
         raise SchemaError(
             "every score must be a number", found=first_cases(cases, len(wrong)), where=source
         )
-    return numbers
+    return numbers.alias("score")
 
 
 def _require_rows(scores: pl.DataFrame, source: Source) -> None:

@@ -2,41 +2,89 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
+import polars as pl
+
+from audit.base.errors import SchemaError, first_cases
 from audit.base.files import called
 from audit.data.class_names import Classes
 from audit.data.joined_cells import hold_several
 from audit.data.label_format import Columns, LabelFormat
 from audit.data.label_formats import caml, id_lines, joined, long
 from audit.data.prediction_format import PredictionFormat, RawPredictions, predicted_sets
-from audit.data.sources import Source
+from audit.data.prediction_formats import scores_long
+from audit.data.sources import Frame, Source
 
-_NAMES = ("label", "labels", "prediction", "predicted")
-"""Names of the column of predicted nodes; case is ignored."""
+PREDICTED = (
+    *("prediction", "predictions", "predicted", "predicted_label", "predicted_class"),
+    *("pred", "preds", "pred_label", "pred_class", "y_pred"),
+)
+_LABELS = ("label", "labels")
+_TRUE = (*_LABELS, "true", "true_label", "truth", "y_true", "target", "gold", "actual")
+_SCORE = ("score", "confidence", "probability", "prob", "proba", "y_prob", "y_score")
+"""Names of the columns of what is predicted, is true, and how sure the model is; case is ignored.
+Labels alone are what is predicted."""
+
+
+def _roles_of(names: Iterable[str]) -> tuple[str, str | None, str | None] | None:
+    """Columns of answers, of ids and of scores of a table of answers; None where there are others.
+
+    True labels beside answers are left out.
+    """
+    names = list(names)
+    predicted, score = called(names, PREDICTED), called(names, _SCORE)
+    answers, true = predicted or called(names, _LABELS), called(names, _TRUE) if predicted else []
+    ids = [name for name in names if name not in (*answers, *score, *true)]
+    if len(answers) != 1 or len(score) > 1 or len(ids) > 1 or not (ids or predicted):
+        return None
+    return answers[0], next(iter(ids), None), next(iter(score), None)
 
 
 def read_answers(source: Source, classes: Classes | None) -> RawPredictions:
-    """Read two columns: an id, and the nodes predicted for it, as a table of labels has them.
+    """Read ids and the nodes predicted for them, as a table of labels has them.
+
+    Beside them may be true labels, which are left out, and how sure the model is of an answer,
+    which is then its score. Without ids, they are row numbers from 0.
 
     Raises:
         InputError: If the table cannot be read.
-        SchemaError: If there are other columns, or a row lacks its id or its node.
+        SchemaError: If a row lacks its id or its node.
     """
-    column = _answers_in(source)
+    column, instance, score = _roles_of(source.schema) or (None, None, None)
+    if column and not instance:
+        rows = source.table().with_row_index("id").with_columns(pl.col("id").cast(pl.String))
+        return replace(of_frame(rows, source, classes), numbered=True)
+    if column and instance and score:
+        return scores_long.read_columns(source, instance, column, score)
     several = column is not None and hold_several(source.first_cells(column))
-    return predicted_sets((joined if several else long).read(source, Columns(label=column)), source)
+    named = Columns(id=instance, label=column)
+    return predicted_sets((joined if several else long).read(source, named), source)
+
+
+def of_frame(frame: pl.DataFrame, source: Source, classes: Classes | None) -> RawPredictions:
+    """Predictions of a table of answers that was made of another source; raises as `read_answers`.
+
+    Raises:
+        SchemaError: If there are other columns than those of answers.
+    """
+    if not matches_answers(Frame(frame)):
+        raise SchemaError(
+            f"one column of answers, and one of ids, are required beside {', '.join(_TRUE)}",
+            found=f"the columns {first_cases(frame.columns)}",
+            where=source,
+            hint="leave out the others",
+        )
+    return replace(read_answers(Frame(frame), classes), sources=source.files, name=source.name)
 
 
 def matches_answers(source: Source) -> bool:
-    """Whether there are two columns, and one is named as what was predicted.
+    """Whether one column is named as what was predicted, and the others have other roles.
 
-    With further columns, such as a score, more is said than which nodes were predicted.
+    With further columns more is said than which nodes were predicted.
     """
-    return _answers_in(source) is not None and not caml.matches(source)
-
-
-def _answers_in(source: Source) -> str | None:
-    named = called(source.schema, _NAMES)
-    return named[0] if len(source.schema) == 2 and len(named) == 1 else None
+    return _roles_of(source.schema) is not None and not caml.matches(source)
 
 
 def _of(known: LabelFormat) -> PredictionFormat:
@@ -54,7 +102,8 @@ def _of(known: LabelFormat) -> PredictionFormat:
 FORMATS = (
     PredictionFormat(
         name="answers",
-        title="predicted sets: CSV, TSV or Parquet with an id and a column label or prediction",
+        title="CSV, TSV or Parquet with an id and a column label or prediction, and a column of its"
+        " score, if any",
         matches=matches_answers,
         read=read_answers,
     ),

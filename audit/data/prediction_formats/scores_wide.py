@@ -11,22 +11,26 @@ from audit.data.arrays import AnyArray
 from audit.data.class_names import Classes
 from audit.data.label_formats import id_lines
 from audit.data.label_formats.wide import refuse_repeated
-from audit.data.prediction_format import PredictionFormat, RawPredictions, matrix
+from audit.data.prediction_format import PredictionFormat, RawPredictions, matrix, numbers_in
+from audit.data.prediction_formats.scores_sets import PREDICTED
 from audit.data.records import ID_NAMES, tidy
 from audit.data.sources import Source
 
-_OTHER_SHAPES = {"label", "labels", "node", "score", "parent", "prediction", "predicted"}
+_OTHER_SHAPES = {"label", "labels", "node", "score", "parent", *PREDICTED}
 """Columns that tables of another shape have."""
+_INDEX = ("", "Unnamed: 0")
+"""Names of a first column that has none: that of the index of a frame that was saved."""
 _FLAGS = ("0", "1", "true", "false")
 
 
 def read(source: Source, classes: Classes | None) -> RawPredictions:
     """Read a table in which every column is a class, except the id.
 
-    The id is ``id``, ``instance`` or ``hadm_id``, else the only column that does not hold numbers,
-    else the first one where it holds whole numbers beyond 0 and 1, each once, and the others do
-    not all hold whole numbers; else rows are numbered from 0. Where every value is 0 or 1 without
-    a point, or true or false, the table says which classes were predicted, and no scores.
+    The id is ``id``, ``instance`` or ``hadm_id``, else a first column without a name, else the only
+    column that does not hold numbers, else the first one where it holds whole numbers beyond 0 and
+    1, each once, and the others do not all hold whole numbers; else rows are numbered from 0. Where
+    every value is 0 or 1 without a point, or true or false, the table says which classes were
+    predicted, and no scores.
 
     Raises:
         SchemaError: If a column occurs twice, several could be the id, an id is blank or repeated,
@@ -35,17 +39,17 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
     frame = source.table()
     refuse_repeated(frame.columns, source)
     instance = _id_column(frame, source)
-    named = frame.drop(instance) if instance else frame
+    named = frame if instance is None else frame.drop(instance)
     if not named.width:
         raise SchemaError("a column of numbers a class is required", found="none", where=source)
-    if instance:
+    if instance is not None:
         source.refuse_numbers(instance)
     return matrix(
         _numbers(named, source),
         classes,
         source,
         own_classes=np.array([name.strip() for name in named.columns], dtype=str),
-        instances=_ids(frame.select(instance), source) if instance else None,
+        instances=None if instance is None else _ids(frame.select(instance), source),
     )
 
 
@@ -63,15 +67,13 @@ def matches(source: Source) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return cell.lower() in _FLAGS
-    return True
+    return cell.lower() in _FLAGS or numbers_in(pl.Series([cell])).item() is not None
 
 
 def _id_column(frame: pl.DataFrame, source: Source) -> str | None:
     usual = called(frame.columns, ID_NAMES)
+    if not usual and frame.columns[0] in _INDEX and not frame.to_series().is_duplicated().any():
+        usual = frame.columns[:1]
     texts = usual or [name for name in frame.columns if not _holds_numbers(frame[name])]
     if len(texts) > 1:
         raise SchemaError(
@@ -89,13 +91,13 @@ def _holds_numbers(column: pl.Series) -> bool:
         return True
     text = column.cast(pl.String, strict=False).str.strip_chars().str.to_lowercase()
     text = text.filter(text != "")
-    numbers = text.cast(pl.Float64, strict=False).is_not_null() | text.is_in(_FLAGS)
+    numbers = numbers_in(text).is_not_null() | text.is_in(_FLAGS)
     return 2 * int(numbers.sum()) > len(text)
 
 
 def _first_of_whole_numbers(frame: pl.DataFrame) -> str | None:
     """The first column, if it numbers the rows; a class has scores, or 0 and 1."""
-    columns = [column.cast(pl.Float64, strict=False) for column in frame]
+    columns = [numbers_in(column.cast(pl.String).str.strip_chars()) for column in frame]
     whole = [bool((column == column.floor()).all()) for column in columns]
     first = columns[0]
     numbers_rows = whole[0] and first.n_unique() == len(first) and (first.max() or 0) > 1  # type: ignore[operator]
@@ -121,7 +123,7 @@ def _numbers(columns: pl.DataFrame, source: Source) -> AnyArray:
     text = text.select(pl.all().str.to_lowercase())
     if text.select(pl.all_horizontal((pl.all().is_in(_FLAGS)).fill_null(False).all())).item():
         return text.select(pl.all().is_in(("1", "true")).cast(pl.Int8)).to_numpy()
-    numbers = text.select(pl.all().cast(pl.Float64, strict=False))
+    numbers = pl.DataFrame([numbers_in(column) for column in text])
     _require_numbers(columns, numbers, source)
     return numbers.to_numpy()
 
@@ -139,9 +141,16 @@ def _require_numbers(columns: pl.DataFrame, numbers: pl.DataFrame, source: Sourc
                 f"the column {name!r} must hold a number in every row",
                 found=first_cases(cases, len(wrong)),
                 where=source,
-                hint="every column except the id is read as a class; leave out those that are not",
+                hint=_BLANKS
+                if columns[name].gather(wrong).is_null().all()
+                else "every column except the id is read as a class; leave out those that are not",
             )
 
+
+_BLANKS = (
+    "write 0 where the model has no score, or a row for each score with the columns instance, node "
+    "and score, where a node that is not listed has score 0"
+)
 
 FORMAT = PredictionFormat(
     name="wide",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,16 @@ def source_of(data: object) -> Source:
     if isinstance(data, (str, Path)):
         return _at(Path(data))
     if isinstance(data, np.ndarray):
-        return Array(data)
+        if data.dtype.hasobject:
+            with suppress(ValueError):  # lists of different lengths
+                data = np.array(data.tolist())
+        if data.dtype.kind != "U" and not data.dtype.hasobject:
+            return Array(data)
+        data = data.tolist()
     rows = _rows_of(data)
     if rows is not None:
-        return Frame(frame_of({"id": [*map(str, range(len(rows)))], "labels": rows}))
+        ids = [*map(str, range(len(rows)))]
+        return Frame(frame_of({"id": ids, "labels": rows}), numbered=True)
     return Frame(frame_of(data))
 
 

@@ -26,9 +26,10 @@ class Frame(Source):
 
     kind = "a data frame"
 
-    def __init__(self, frame: pl.DataFrame) -> None:
+    def __init__(self, frame: pl.DataFrame, *, numbered: bool = False) -> None:
         super().__init__("data frame")
         self.frame = frame
+        self.numbered = numbered
 
     @cached_property
     def digest(self) -> str:

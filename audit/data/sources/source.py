@@ -33,6 +33,8 @@ class Source:
 
     kind = "no data"
     """What it is, for messages."""
+    numbered = False
+    """Whether its ids are row numbers from 0, which it was given, since it has none."""
 
     nodes: KnownNodes | None = None
     """The nodes of the hierarchy that its labels are mapped to, if they are known."""

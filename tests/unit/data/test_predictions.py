@@ -135,7 +135,7 @@ def test_the_same_instances_pass_where_others_are_refused(dataset: LabelDataset)
 
 
 def test_no_shared_instance_is_refused_with_both_kinds(dataset: LabelDataset) -> None:
-    with pytest.raises(SchemaError, match="predictions of 'x', 'y'; labels of 'a', 'b', 'c'"):
+    with pytest.raises(SchemaError, match="predictions of 'x', 'y'; labels of 'c', 'a', 'b'"):
         map_predictions(raw([[0.5, 0]] * 2, "xy"), dataset)
 
 
@@ -182,13 +182,19 @@ def test_sets_have_no_one_answer(dataset: LabelDataset) -> None:
         map_predictions(sets, dataset, single_label=True)
 
 
-def test_a_class_left_out_takes_its_part_of_the_sum(dataset: LabelDataset) -> None:
-    some = raw([[0.5, 0.5]], "a", ("background", "cow"))
-    assert not map_predictions(some, dataset).single_label
+def test_an_answer_may_be_a_class_that_is_no_node(dataset: LabelDataset) -> None:
+    some = raw([[0.5, 0.5], [0.75, 0.25], [0.25, 0.75]], "abc", ("background", "cow"))
+    predictions = map_predictions(some, dataset)
+    assert predictions.single_label
+    assert scores_of(predictions) == {"a": {"cow": 0.5}, "b": {}, "c": {"cow": 0.75}}
+    (reading,) = predictions.readings
+    assert (reading.rows, reading.option) == (1, "--multi-label")
+    other = map_predictions(some, dataset, single_label=False)
+    assert (other.single_label, other.readings, scores_of(other)["b"]) == (False, (), {"cow": 0.25})
 
 
 def test_a_transform_is_taken_before_classes_are_left_out(dataset: LabelDataset) -> None:
-    some = raw([[0, 0]], "a", ("background", "cow"))
+    some = raw([[2, 2]], "a", ("background", "cow"))
     predictions = map_predictions(some, dataset, transform="softmax")
     assert scores_of(predictions) == {"a": {"cow": 0.5}}
 

@@ -17,7 +17,9 @@ from audit.base.errors import SchemaError
 from audit.data.prediction_format import RawPredictions
 from audit.data.scores import as_scores
 
-LOGITS = arrays(np.float64, (3, 4), elements=st.floats(-1e6, 1e6))
+LOGITS = arrays(np.float64, (3, 4), elements=st.floats(-1e6, 1e6)).filter(
+    lambda logits: logits.max() > 1 and (-logits).max() > 1 and (logits + 64).max() > 1
+)
 
 
 def raw(

@@ -1,0 +1,100 @@
+"""Which row of a file of predictions belongs to which instance of a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from audit.base.choices import Join
+from audit.base.dag import IntArray
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.readings import Reading, asked
+from audit.data.dataset import LabelDataset
+from audit.data.prediction_format import RawPredictions
+
+Joined = tuple[IntArray, IntArray, tuple[Reading, ...]]
+"""Indices in the dataset, ascending; the row of predictions of each; what is not certain."""
+_SAME_IDS = "both need the same ids; --id names the column of the labels' ids"
+
+
+def joined(raw: RawPredictions, dataset: LabelDataset, join: Join | None) -> Joined:
+    """Join predictions to labels by their ids, or by order where no side has any.
+
+    Where one side lacks ids, and those of the other are the row numbers from 0 in order, both are
+    joined by order, which is stated. Other ids beside none, and row numbers from 0 beside others
+    from 1, are asked for.
+
+    Raises:
+        InputError: If it is not clear how rows belong together.
+        SchemaError: If both are to be joined by order and differ in number, or share no id.
+    """
+    labels = dataset.instances["instance"].gather(dataset.order).to_list()
+    ids, alike = [*raw.instances], len(labels) == len(raw.instances)
+    by_order = np.arange(len(labels)), np.argsort(dataset.order)
+    lacking = [side for side, none in _sides(raw, dataset) if none]
+    if join == "by_order" or (join is None and len(lacking) == 2):
+        if not alike:
+            raise _nothing_shared(raw, labels, "as many predictions as instances are required")
+        return (*by_order, ())
+    if join is None and len(lacking) == 1 and labels == ids and _first(ids) == 0:
+        why = f"the {lacking[0]} have no ids, and the others are the row numbers from 0"
+        stated = Reading("labels and predictions are in the same order", why, len(ids), "--id")
+        return (*by_order, (stated,))
+    row_of = {instance: row for row, instance in enumerate(ids)}
+    own = np.full(len(labels), -1, np.int64)
+    own[dataset.order] = [row_of.get(instance, -1) for instance in labels]
+    rows = np.flatnonzero(own >= 0)
+    shifted = alike and labels[0] != ids[0] and None not in (_first(labels), _first(ids))
+    if join is None and (len(lacking) == 1 or shifted) and (alike or len(rows)):
+        raise _unclear(raw, labels, lacking, len(rows))
+    if not len(rows):
+        raise _nothing_shared(raw, labels, "predictions and labels must share instances")
+    return rows, own[rows], _partly(alike, len(rows), max(len(ids), len(labels)))
+
+
+def _sides(raw: RawPredictions, dataset: LabelDataset) -> tuple[tuple[str, bool], ...]:
+    return ("predictions", raw.numbered), ("labels", dataset.numbered)
+
+
+def _first(ids: Sequence[str]) -> int | None:
+    """The first of ids that count up by one from it; None of others."""
+    first = int(ids[0]) if ids[0].isdecimal() else -1
+    counted = map(str, range(first, first + len(ids)))
+    return first if first >= 0 and all(map(str.__eq__, ids, counted)) else None
+
+
+def _partly(alike: bool, n: int, of: int) -> tuple[Reading, ...]:
+    decision = "only instances with the same id in labels and predictions are joined"
+    option = "--by-order" if alike else "--id"
+    stated = Reading(decision, "other ids stand on one side alone", n, option, "instances")
+    return (stated,) if n < of else ()
+
+
+def _unclear(
+    raw: RawPredictions, labels: Sequence[str], lacking: Sequence[str], n: int
+) -> InputError:
+    """What to ask where ids are not alike on both sides, of which n are."""
+    sides = {"predictions": raw.instances, "labels": labels}
+    told = [
+        f"the {side} have " + ("no ids" if side in lacking else f"the ids {first_cases(ids)}")
+        for side, ids in sides.items()
+    ]
+    order = Reading("both are in the same order", "", len(labels), "--by-order")
+    ids = "ids are the row numbers of the others, from 0" if lacking else "equal ids go together"
+    possible = [order] * (len(labels) == len(raw.instances))
+    possible += [Reading(ids, "", n, "--by-id")] * (n > 0)
+    required = f"it must be clear which prediction is of which label: {' and '.join(told)}"
+    return asked(required, possible, raw.name)
+
+
+def _nothing_shared(raw: RawPredictions, labels: Sequence[str], required: str) -> SchemaError:
+    alike = len(labels) == len(raw.instances)
+    counts = "" if alike else f", {len(raw.instances):,} and {len(labels):,}"
+    return SchemaError(
+        required,
+        found=f"predictions of {first_cases(raw.instances)}; labels of {first_cases(labels)}"
+        + counts,
+        where=raw.name,
+        hint=_SAME_IDS + "; --by-order if both are in the same order" * alike,
+    )

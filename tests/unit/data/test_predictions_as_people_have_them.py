@@ -1,0 +1,159 @@
+"""Predictions in the shapes that libraries write: read right, or refused with a way out."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+import audit
+from audit.base.errors import AuditError, SchemaError
+from audit.data.predictions import Predictions
+
+CLASSES = ("dog", "cat", "oak", "rose")
+TREE = {"dog": "animal", "cat": "animal", "oak": "plant", "rose": "plant"}
+NUMBERS = np.array([3, 3, 1, 0, 2, 1])
+GIVEN = [CLASSES[number] for number in NUMBERS]
+SCORES = np.where(np.arange(4) == NUMBERS[:, np.newaxis], 0.7, 0.1)
+FRAME = pd.DataFrame(SCORES, columns=CLASSES)
+ROWS = range(len(GIVEN))
+
+
+def npz(**arrays: NDArray[Any]) -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+def npy(array: NDArray[Any]) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def table(**columns: Any) -> bytes:
+    return pd.DataFrame(columns).to_csv(index=False).encode()
+
+
+def lines(objects: list[Any]) -> bytes:
+    return "".join(f"{json.dumps(one)}\n" for one in objects).encode()
+
+
+def pairs(names: tuple[str, ...] = CLASSES) -> list[list[dict[str, Any]]]:
+    return [
+        [{"label": name, "score": score} for name, score in zip(names, row, strict=True)]
+        for row in SCORES.tolist()
+    ]
+
+
+def named(names: tuple[str, ...]) -> list[dict[str, float]]:
+    return [dict(zip(names, row, strict=True)) for row in SCORES.tolist()]
+
+
+LABEL_N = tuple(f"LABEL_{number}" for number in range(4))
+CONFIDENCE = SCORES.max(axis=1)
+ONE_ANSWER: dict[str, bytes] = {
+    "index without a name.csv": FRAME.to_csv().encode(),
+    "index of R.csv": FRAME.set_axis([*map(str, ROWS)]).to_csv(quoting=2).encode(),
+    "index as it is read.csv": table(**{"Unnamed: 0": ROWS}, **FRAME),
+    "no index.csv": FRAME.to_csv(index=False).encode(),
+    "decimal commas.csv": FRAME.to_csv(sep=";", decimal=",", index_label="id").encode(),
+    "long commas.csv": FRAME.reset_index(names="id").melt("id", var_name="node", value_name="score")
+    .to_csv(sep=";", decimal=",", index=False).encode(),
+    "class numbers.jsonl": lines([{"id": n, "scores": s} for n, s in enumerate(named(LABEL_N))]),
+    "numbers of columns.csv": pd.DataFrame(SCORES).to_csv(index_label="id").encode(),
+    "pipeline.jsonl": lines(pairs()),
+    "pipeline.json": json.dumps(pairs(), indent=1).encode(),
+    "pipeline numbers.json": json.dumps(pairs(LABEL_N)).encode(),
+    "pipeline beside ids.jsonl": lines([{"id": n, "scores": s} for n, s in enumerate(pairs())]),
+    "best alone.json": json.dumps([max(p, key=lambda one: one["score"]) for p in pairs()]).encode(),
+    "probabilities.npz": npz(y_true=np.eye(4)[NUMBERS], y_pred=SCORES),
+    "per cent.npy": npy(100 * SCORES),
+    "halves.npy": npy(SCORES.astype(np.float16)),
+    "sure.csv": table(id=ROWS, prediction=GIVEN, confidence=CONFIDENCE),
+    "sure of numbers.csv": table(id=ROWS, pred=NUMBERS, y_true=NUMBERS, prob=CONFIDENCE),
+}  # fmt: skip
+SETS: dict[str, bytes] = {
+    "argmax.npy": npy(NUMBERS),
+    "argmax.npz": npz(preds=NUMBERS),
+    "names.npy": npy(np.array(GIVEN)),
+    "one hot.npy": npy(np.eye(4, dtype=int)[NUMBERS]),
+    "numbers.csv": table(id=ROWS, prediction=NUMBERS),
+    "numbers beside truth.csv": table(id=ROWS, label=GIVEN[::-1], prediction=NUMBERS),
+    "names beside truth.csv": table(id=ROWS, y_true=GIVEN[::-1], y_pred=GIVEN),
+    "names alone.csv": table(y_pred=GIVEN),
+    "numbers.jsonl": lines([{"id": n, "prediction": int(of)} for n, of in enumerate(NUMBERS)]),
+    "names.jsonl": lines([{"id": n, "prediction": [of]} for n, of in enumerate(GIVEN)]),
+}
+
+
+def read(content: bytes, name: str, folder: Path, **options: Any) -> Predictions:
+    path = folder / name
+    path.write_bytes(content)
+    dataset = audit.load_labels(GIVEN, TREE)
+    return audit.load_predictions(path, dataset, classes=CLASSES, **options)
+
+
+def answers(found: Predictions) -> list[str]:
+    best = found.scores.toarray().argmax(axis=1)
+    by_id = dict(zip(found.instances, [found.hierarchy.nodes[node] for node in best], strict=True))
+    return [by_id[str(row)] for row in ROWS]
+
+
+@pytest.mark.parametrize("name", ONE_ANSWER)
+def test_scores_are_read_as_one_answer(name: str, tmp_path: Path) -> None:
+    found = read(ONE_ANSWER[name], name, tmp_path)
+    assert (answers(found), found.single_label, found.set_valued) == (GIVEN, True, False)
+    assert found.scores.max() == pytest.approx(0.7, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_answers_are_read_as_sets(name: str, tmp_path: Path) -> None:
+    found = read(SETS[name], name, tmp_path)
+    assert (answers(found), found.set_valued, found.scores.nnz) == (GIVEN, True, len(GIVEN))
+
+
+@pytest.mark.parametrize("name", ["raw.npz", "named.npz", "logarithms.npz"])
+def test_raw_outputs_are_asked(name: str, tmp_path: Path) -> None:
+    outputs = np.log(SCORES) + 3 * (name != "logarithms.npz")
+    arrays = {"preds": outputs, "labels": SCORES} if name == "named.npz" else {"logits": outputs}
+    with pytest.raises(AuditError, match="--softmax or --sigmoid"):
+        read(npz(**arrays), name, tmp_path)
+    found = read(npz(**arrays), name, tmp_path, transform="softmax")
+    assert (answers(found), found.single_label) == (GIVEN, True)
+
+
+def test_a_blank_score_is_refused_with_what_to_write(tmp_path: Path) -> None:
+    content = FRAME.where(SCORES > 0.5).to_csv(index_label="id").encode()
+    with pytest.raises(SchemaError, match="write 0 where the model has no score"):
+        read(content, "blank.csv", tmp_path)
+
+
+def test_a_number_without_a_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match=r"from 0 to 3(.|\n)*Found: 4"):
+        read(table(id=ROWS, prediction=NUMBERS + 1), "beyond.csv", tmp_path)
+
+
+def test_names_stay_where_they_are_numbers(tmp_path: Path) -> None:
+    tree = {"1": "odd", "3": "odd", "2": "even"}
+    dataset = audit.load_labels([["1"], ["2"], ["3"]], tree)
+    scores = {"1": [0.7, 0.1, 0.2], "2": [0.1, 0.7, 0.2], "3": [0.2, 0.2, 0.6]}
+    found = audit.load_predictions(scores, dataset, classes=["3", "2", "1"])
+    best = found.scores.toarray().argmax(axis=1)
+    assert [found.hierarchy.nodes[node] for node in best] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("kind", [np.array, lambda values: np.array(values, dtype=object)])
+def test_arrays_of_names_and_of_objects_are_read(kind: Callable[[Any], Any]) -> None:
+    dataset = audit.load_labels(kind(GIVEN), TREE)
+    of_names = audit.load_predictions(kind(GIVEN), dataset)
+    of_scores = audit.load_predictions(kind(SCORES.tolist()), dataset, classes=CLASSES)
+    assert answers(of_names) == answers(of_scores) == GIVEN
+    assert (of_names.set_valued, of_scores.single_label) == (True, True)
