@@ -59,7 +59,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     few = _few_valued(lines, {key for key in others if key})
     table = pl.DataFrame([listed["instance"].alias(name), *few])
     unnamed = unnamed_columns(table, name, (), source)
-    return replace(raw, unnamed=unnamed, readings=chosen.readings)
+    return replace(raw, unnamed=unnamed, readings=chosen.readings, numbered=chosen.id is None)
 
 
 def matches(source: Source) -> bool:

@@ -46,7 +46,7 @@ def read(source: Source, columns: Columns, choose: Choose) -> RawLabels:
         raw = raw_labels(rows, picked, source, columns.rules)
     taken = {*chosen.labels, *roles_of(columns, frame.columns, source)}
     unnamed = unnamed_columns(frame, instance, taken, source)
-    return replace(raw, unnamed=unnamed, readings=chosen.readings)
+    return replace(raw, unnamed=unnamed, readings=chosen.readings, numbered=chosen.id is None)
 
 
 def frames(source: Source, chosen: Chosen, at_once: int, start: int) -> Iterator[pl.DataFrame]:

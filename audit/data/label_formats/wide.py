@@ -56,7 +56,8 @@ def read(source: Source, columns: Columns) -> RawLabels:
     mentions = pick(frame, source, instance=instance, **columns.beside)
     flags = pl.DataFrame([frame[node] for node in nodes])
     listed = mentions.with_columns(labels=_labels(flags, source))
-    return replace(raw_labels(exploded(listed), listed, source, columns.rules), readings=readings)
+    raw = raw_labels(exploded(listed), listed, source, columns.rules)
+    return replace(raw, readings=readings, numbered=instance == tables.ROW)
 
 
 def matches(source: Source) -> bool:
