@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -12,11 +12,7 @@ from audit.base.plurals import counted
 from audit.counting.counts import PairCount
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd import icd9, icd10
-
-MOSTLY = 0.5
-"""Share of refused rows, or classes, above which the hierarchy is assumed to be the wrong one."""
+from audit.runs.likely_cause import MOSTLY, likely_cause
 
 _OF_LABELS = ("unknown_code", "retired_code", "malformed_code", "no_place")
 _OF_TABLES = ("other_version", "no_hierarchy")
@@ -65,7 +61,7 @@ def refuse_wrong_hierarchy(data: LabelDataset | PairCount, where: object) -> Non
     elif most in _OF_TABLES:
         guess = "the data say that these rows are of another version or another classification"
     else:
-        guess = next(iter(strips), _guess(rows, data.hierarchy))
+        guess = next(iter(strips), likely_cause(rows, data.hierarchy))
     total = refused or sum(told.values())
     raise InputError(
         required,
@@ -81,7 +77,7 @@ def refuse_wrong_classes(predictions: Predictions, path: Path) -> None:
     unknown = ledger.unknown_classes
     if len(unknown) <= MOSTLY * ledger.classes_read:
         return
-    guess = _guess(dict.fromkeys(unknown, 1), predictions.hierarchy)
+    guess = likely_cause(dict.fromkeys(unknown, 1), predictions.hierarchy)
     raise InputError(
         f"most classes must be nodes of the hierarchy {predictions.hierarchy.name}",
         found=f"{len(unknown):,} of {ledger.classes_read:,} are not: {first_cases(unknown)}",
@@ -97,37 +93,3 @@ def _most_frequent(rows: Mapping[str, int]) -> str:
         if ordered
         else "all by their table"
     )
-
-
-def _guess(rows: Mapping[str, int], hierarchy: Hierarchy) -> str:
-    """What explains most of the rows of refused labels, as a sentence without its full stop."""
-    nodes, titles = set(hierarchy.nodes), set(filter(None, hierarchy.titles))
-    folded = {node.casefold() for node in nodes}
-    plain = {_plain(node) for node in nodes}
-    folded_titles = {title.casefold() for title in titles}
-    explains: Mapping[str, Callable[[str], bool]] = {
-        "the labels may be titles, where codes are required": lambda label: (
-            label.strip().casefold() in folded_titles
-        ),
-        "the labels differ from nodes in upper and lower case": lambda label: (
-            label.strip().casefold() in folded
-        ),
-        "the labels differ from nodes in dots, blanks or dashes": lambda label: (
-            _plain(label) in plain
-        ),
-        "the labels look like ICD-10: --hierarchy icd10cm may be meant": (
-            icd9.has_shape_of_icd10_alone
-        ),
-        "the labels look like ICD-9-CM: --hierarchy icd9cm may be meant": (
-            icd10.has_shape_of_icd9_alone
-        ),
-    }
-    total = sum(rows.values())
-    for guess, explained in explains.items():
-        if sum(n for label, n in rows.items() if explained(label)) > MOSTLY * total:
-            return guess
-    return "another classification, or another version of it, may be meant"
-
-
-def _plain(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())

@@ -39,6 +39,10 @@ GUESSES = {
     "dots": (["4019", "4019", "401-9", "dog"], "dots, blanks or dashes", ""),
     "ICD-9-CM": (["25000", "4280", "41401", "dog"], "--hierarchy icd9cm", ""),
     "ICD-10": (["I10", "J18.9", "N17.9", "4019"], "--hierarchy icd10cm", "icd9cm"),
+    "E codes of ICD-10": (["E11.9", "V43.52", "E78.5"], "--hierarchy icd10cm has 3 of 3", "icd9cm"),
+    "no edition": (["250.99", "401.77", "V99"], "no edition has them", "icd9cm"),
+    "numbers of classes": (["0", "1", "2", "dog"], "--classes FILE", ""),
+    "a single letter is no prefix": (["xdog", "xcow", "xtool"], "another classification", ""),
     "anything else": (["elf", "orc", "gnome", "dog"], "another classification", ""),
     "nothing at all": (["elf", "orc"], "another classification", ""),
 }
