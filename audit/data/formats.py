@@ -10,7 +10,7 @@ from audit.base.errors import AuditError, FormatError, InputError, SchemaError, 
 from audit.base.files import called, whole_characters
 from audit.data import interface_folder
 from audit.data.class_names import Classes
-from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels
+from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, with_class_names
 from audit.data.label_formats import (
     caml,
     id_lines,
@@ -78,7 +78,7 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
         SchemaError: If a column is missing or of another type, or differs between parts.
     """
     source = source_of(data)
-    source.know(columns.nodes)
+    source.know(columns.nodes, named_classes=columns.classes is not None)
     chosen = format_of(source, format, columns)
     if not chosen.of_folders:
         source.require_parts()
@@ -86,7 +86,8 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
     with whole_characters(source), _nearest(source, columns):
         raw = chosen.read(source, columns)
     numbered = raw.numbered or source.numbered
-    return replace(raw, format=chosen.name, digest=digest, numbered=numbered)
+    raw = replace(raw, format=chosen.name, digest=digest, numbered=numbered)
+    return with_class_names(raw, columns.classes, source) if columns.classes else raw
 
 
 def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Chosen:

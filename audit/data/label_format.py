@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading
-from audit.data.class_names import Classes
+from audit.data.class_names import Classes, file_of, read_classes
 from audit.data.known_nodes import KnownNodes
 from audit.data.mapping import REASONS
 from audit.data.records import STRATUM
@@ -232,6 +232,43 @@ def raw_labels(
 
 
 _SAID = {"strata": "the policy's columns", "rules": "--where, or a version"}
+
+
+def with_class_names(raw: RawLabels, classes: Classes, source: Source) -> RawLabels:
+    """Raw labels that are numbers of classes, with the names of these; others as they are.
+
+    -1 is no class, so that its row has no label.
+
+    Raises:
+        InputError: If there is no number of a class, where names were given and no file of them.
+        SchemaError: If a number has no name.
+    """
+    labels = raw.rows["label"].drop_nulls()
+    if raw.format == "npy":
+        return raw
+    if labels.is_empty() or not labels.str.contains(r"^(?:-1|[0-9]+)$").all():
+        if isinstance(classes, Path):
+            return raw  # predictions may need them
+        raise InputError(
+            "labels that are numbers of classes are required where classes are named",
+            found=first_cases(labels.unique(maintain_order=True)),
+            where=source,
+            hint="leave out classes",
+        )
+    names = read_classes(classes)
+    numbers = {"-1": None, **{str(number): name for number, name in enumerate(names)}}
+    outside = labels.filter(~labels.is_in(list(numbers)))
+    if not outside.is_empty():
+        raise SchemaError(
+            f"class numbers must be from 0 to {len(names) - 1}, as {classes} names them",
+            found=first_cases(outside.unique(maintain_order=True)),
+            where=source,
+        )
+    named = pl.col("label").replace_strict(numbers, return_dtype=pl.String)
+    listed = pl.col("labels").list.eval(pl.element().replace_strict(numbers))
+    places = raw.places.with_columns(listed.cast(pl.List(pl.String)))
+    files = (*raw.sources, *file_of(classes))
+    return replace(raw, rows=raw.rows.with_columns(named), places=places, sources=files)
 
 
 def refuse_named(columns: Columns, source: Source, *options: str) -> None:

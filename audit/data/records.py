@@ -260,7 +260,14 @@ def pick(frame: pl.DataFrame, source: Source, **columns: str | None) -> pl.DataF
     lists = [column for role, column in found.items() if role == "labels"]
     chosen = pl.DataFrame({column: frame[column] for column in found.values()})
     text = tidy(chosen, source, lists)
-    return pl.DataFrame([text[column].alias(role) for role, column in found.items()])
+    return pl.DataFrame([_of_role(role, text[column]) for role, column in found.items()])
+
+
+def _of_role(role: str, text: pl.Series) -> pl.Series:
+    """Values under the name of their role; ids that became decimals, 17.0, as whole numbers."""
+    if role in ("instance", "group") and text.str.ends_with(".0").any():
+        text = text.str.replace(r"^([0-9]+)\.0$", "$1")
+    return text.alias(role)
 
 
 def tidy(frame: pl.DataFrame, source: Source, lists: Collection[str] = ()) -> pl.DataFrame:

@@ -186,7 +186,7 @@ def test_ids_are_text_or_whole_numbers(toy_hierarchy: audit.Hierarchy) -> None:
     whole = audit.load_labels({**LONG, "instance": [1, 1, 2]}, toy_hierarchy)
     assert whole.instances["instance"].to_list() == ["1", "2"]
     with pytest.raises(SchemaError, match="'instance' must be text or whole numbers"):
-        audit.load_labels({**LONG, "instance": [1.0, 1.0, 2.0]}, toy_hierarchy)
+        audit.load_labels({**LONG, "instance": [1.0, 1.0, 2.5]}, toy_hierarchy)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from audit.data.label_formats import id_lines
 from audit.data.label_formats.wide import refuse_repeated
 from audit.data.prediction_format import PredictionFormat, RawPredictions, matrix, numbers_in
 from audit.data.prediction_formats.scores_sets import PREDICTED
-from audit.data.records import ID_NAMES, tidy
+from audit.data.records import ID_NAMES, pick
 from audit.data.sources import Source
 
 _OTHER_SHAPES = {"label", "labels", "node", "score", "parent", *PREDICTED}
@@ -105,7 +105,7 @@ def _first_of_whole_numbers(frame: pl.DataFrame) -> str | None:
 
 
 def _ids(ids: pl.DataFrame, source: Source) -> AnyArray:
-    written = tidy(ids, source).to_series()
+    written = pick(ids, source, instance=ids.columns[0]).to_series()
     blank = written.is_null().arg_true()
     if len(blank):
         cases = [f"row {row + 1}" for row in blank.head(5)]

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from audit.base.errors import InputError
 from audit.data.sources.file import File
 from audit.data.sources.folder import Folder
-from audit.data.sources.in_memory import Array, Frame, frame_of
+from audit.data.sources.in_memory import Array, Frame, frame_of, written_index
 from audit.data.sources.source import Source
 from audit.data.sources.stored_frames import SUFFIXES, SavedDataset, Sheet, is_saved_dataset
 
@@ -41,9 +42,23 @@ def source_of(data: object) -> Source:
         data = data.tolist()
     rows = _rows_of(data)
     if rows is not None:
-        ids = [*map(str, range(len(rows)))]
-        return Frame(frame_of({"id": ids, "labels": rows}), numbered=True)
+        own = _ids_of(data)
+        ids = own or [*map(str, range(len(rows)))]
+        return Frame(frame_of({"id": ids, "labels": rows}), numbered=own is None)
     return Frame(frame_of(data))
+
+
+def _ids_of(data: Any) -> list[str] | None:
+    """The index of a series, where it is one of ids; raises InputError if it repeats."""
+    index = written_index(data)
+    if index is not None and len(set(index)) < len(index):
+        raise InputError(
+            "an index with an id for each entry of a series is required",
+            found="one that repeats",
+            hint="series.reset_index(drop=True) numbers the entries; series.rename('label')"
+            ".rename_axis('instance').reset_index() gives each instance the labels of its entries",
+        )
+    return None if index is None else [*map(str, index)]
 
 
 def _rows_of(data: object) -> list[Any] | None:

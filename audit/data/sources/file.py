@@ -22,6 +22,7 @@ from audit.base.files import (
     read_text,
     unpacked,
 )
+from audit.data.sources.class_labels import ClassNames, class_names_in, with_class_names
 from audit.data.sources.source import HEAD, Line, Source, as_cells
 
 
@@ -43,7 +44,14 @@ class File(Source):
 
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:
-        return super().schema if self.is_text else parquet_schema(self.path)
+        if self.is_text:
+            return super().schema
+        empty = pl.DataFrame(schema=parquet_schema(self.path))
+        return dict(with_class_names(empty, self.class_names).schema)
+
+    @cached_property
+    def class_names(self) -> ClassNames:
+        return {} if self.is_text or self.named_classes else class_names_in(self.path)
 
     @cached_property
     def head_rows(self) -> list[list[str]]:
@@ -55,7 +63,8 @@ class File(Source):
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         if only is None:
-            return read_table(self.path, separator=self.separator)
+            whole = read_table(self.path, separator=self.separator)
+            return with_class_names(whole, self.class_names)
         if self.is_text:
             table = pl.scan_csv(self.path, separator=self.separator, infer_schema=False)
             read = table.with_columns(pl.exclude(*only).is_null())  # so that a broken row is seen

@@ -12,6 +12,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in
+from audit.data.sources.class_labels import ClassNames
 from audit.data.sources.file import File
 from audit.data.sources.source import Line, Source
 
@@ -64,6 +65,14 @@ class Folder(Source):
     def head_rows(self) -> list[list[str]]:
         self.require_parts()
         return self.parts[0].head_rows
+
+    @cached_property
+    def class_names(self) -> ClassNames:
+        """Those of every part; raises SchemaError if two parts differ."""
+        for part in self.parts:
+            if part.class_names != self.parts[0].class_names:
+                raise SchemaError("every file of a folder must name classes alike", where=part)
+        return self.parts[0].class_names if self.parts else {}
 
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import SNIFFED_BYTES
+from audit.base.files import SNIFFED_BYTES, called
 from audit.data.sources.source import HEAD, Source, as_cells
 
 ROWS_HASHED = 1_000_000
@@ -70,7 +70,8 @@ class Frame(Source):
             SchemaError: If a column is of such a type.
         """
         ids, labels = (self.columns.get((name or "").strip().lower()) for name in (instance, label))
-        if labels is not None and _inner(labels).is_numeric():
+        numbers = labels is not None and _inner(labels).is_numeric()
+        if numbers and not self.named_classes:
             raise SchemaError(
                 f"the labels in {label!r} must be text: as numbers they have lost leading zeros, "
                 "so that 0380 and 380 are the same",
@@ -79,7 +80,7 @@ class Frame(Source):
                 hint="read the file with this column as text, for example with "
                 "pl.read_csv(file, infer_schema=False) or pd.read_csv(file, dtype=str)",
             )
-        if ids is not None and ids.is_float():
+        if ids is not None and ids.is_float() and not _are_whole(self.frame, instance):
             raise SchemaError(
                 f"the ids in {instance!r} must be text or whole numbers",
                 found=str(ids),
@@ -89,7 +90,7 @@ class Frame(Source):
 
 
 def frame_of(data: object) -> pl.DataFrame:
-    """A frame as one of Polars; a named index of pandas becomes columns.
+    """A frame as one of Polars; an index of pandas that somebody wrote becomes columns.
 
     Args:
         data: A frame of Polars, lazy or not, of pandas, a table of Arrow, any other frame that
@@ -131,11 +132,29 @@ def _converted(data: Any) -> pl.DataFrame:
             "list of labels is required",
             found=f"{type(data).__module__}.{type(data).__name__}",
         )
-    index = getattr(data, "index", None)
-    if any(name is not None for name in getattr(index, "names", ())):
+    index = written_index(data)
+    if index is not None and (any(data.index.names) or "index" not in data.columns):
         known = nw.from_native(data.reset_index(), eager_only=True)
     frame: pl.DataFrame = known.to_polars()
     return frame
+
+
+def written_index(data: Any) -> list[Any] | None:
+    """The index of a series or frame of pandas where it has a name, or is not 0 to n - 1."""
+    index = getattr(data, "index", None)
+    if index is None or callable(index):
+        return None
+    named = any(name is not None for name in getattr(index, "names", ()))
+    values = list(index)
+    return values if named or values != list(range(len(values))) else None
+
+
+def _are_whole(frame: pl.DataFrame, column: str) -> bool:
+    """Whether floats are whole numbers that lost no digit, but for missing ones."""
+    values = frame[next(iter(called(frame.columns, [column])))]
+    most = 2**24 if values.dtype == pl.Float32 else 2**53
+    there = values.fill_nan(None).drop_nulls()
+    return bool(((there == there.floor()) & (there.abs() < most)).all())
 
 
 def _inner(dtype: pl.DataType) -> pl.DataType:

@@ -13,6 +13,7 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import SNIFFED_BYTES, refuse_pickle, sha256_of
+from audit.data.sources.class_labels import ClassNames, with_class_names
 
 if TYPE_CHECKING:
     from audit.data.known_nodes import KnownNodes
@@ -38,15 +39,21 @@ class Source:
 
     nodes: KnownNodes | None = None
     """The nodes of the hierarchy that its labels are mapped to, if they are known."""
+    named_classes = False
+    """Whether the user names the classes, so that labels may be numbers."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def know(self, nodes: KnownNodes | None) -> None:
+    def know(self, nodes: KnownNodes | None, *, named_classes: bool = False) -> None:
         """Let formats recognise columns of this source, and of its parts, by nodes."""
-        for part in self.parts:
-            part.nodes = nodes
-        self.nodes = nodes
+        for one in (self, *self.parts):
+            one.nodes, one.named_classes = nodes, named_classes
+
+    @cached_property
+    def class_names(self) -> ClassNames:
+        """Names of class numbers that the data say themselves, unless the user names them."""
+        return {}
 
     def __str__(self) -> str:
         return self.name
@@ -165,7 +172,8 @@ class Source:
         """
         from audit.data.sources.arrow import gathered
 
-        return gathered(self.batches(columns, at_once, start), at_once)
+        frames = gathered(self.batches(columns, at_once, start), at_once)
+        return (with_class_names(frame, self.class_names) for frame in frames)
 
     def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
         """What `frames` are made of: Arrow batches, smaller than a frame."""

@@ -137,7 +137,15 @@ def reading(
     try:
         rows = _rows(session, source)
         asked = _Rows(source, rows) if isinstance(source, Table) else source
-        yield _chosen(rows, chosen_of(asked, columns, format))
+        chosen = chosen_of(asked, columns, format)
+        if asked.class_names.keys() & set(chosen.labels):
+            raise InputError(
+                "labels that are text are required where Spark counts",
+                found="numbers of classes, whose names are in the metadata",
+                where=source,
+                hint="--memory 2GB counts them in batches",
+            )
+        yield _chosen(rows, chosen)
     except (PySparkException, Py4JError) as error:
         raise _refusal(error) or InputError(
             "a dataset that Spark can read, and a job that it can end, are required",

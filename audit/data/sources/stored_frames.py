@@ -6,14 +6,18 @@ import hashlib
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import called, first_bytes, read_json, sha256_of
 from audit.base.packages import require_package
+from audit.data.sources.class_labels import class_names_of, with_class_names
 from audit.data.sources.in_memory import Frame
+
+if TYPE_CHECKING:
+    from audit.data.known_nodes import KnownNodes
 
 SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
@@ -82,11 +86,18 @@ class SavedDataset(Frame):
     kind = "a saved dataset"
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(_dataset_of(folder))
+        self._numbers = _dataset_of(folder)
+        names = class_names_of(_features_of(folder), folder / INFO)
+        super().__init__(with_class_names(self._numbers, names))
         self.name = str(folder)
         self.path = folder
         self.files = tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
         self.head = b"ARROW1"
+
+    def know(self, nodes: KnownNodes | None, *, named_classes: bool = False) -> None:
+        super().know(nodes, named_classes=named_classes)
+        if named_classes:
+            self.frame = self._numbers
 
     @cached_property
     def digest(self) -> str:
@@ -120,34 +131,22 @@ def _with_ids(frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
 
 
 def _split(folder: Path) -> pl.DataFrame:
-    features = _field(read_json(folder / INFO), "features", folder / INFO)
     files = _some(read_json(folder / STATE), "_data_files", folder / STATE)
     frame = pl.concat([_arrow(folder / _field(one, "filename", folder / STATE)) for one in files])
     kept = [name for name in frame.columns if not _is_object(frame.schema[name])]
-    return frame.select(
-        _named(pl.col(name), frame.schema[name], features.get(name), folder).alias(name)
-        for name in kept
-    )
+    return frame.select(kept)
+
+
+def _features_of(folder: Path) -> Any:
+    """What ``datasets`` says of the columns, of the first of several splits."""
+    if (folder / SPLITS).is_file():
+        folder /= _some(read_json(folder / SPLITS), "splits", folder / SPLITS)[0]
+    return _field(read_json(folder / INFO), "features", folder / INFO)
 
 
 def _is_object(dtype: pl.DataType) -> bool:
     """Whether values are of several fields, as pictures and sounds are: no ids, no labels."""
     return isinstance(dtype, pl.Struct) or dtype == pl.Binary
-
-
-def _named(values: pl.Expr, dtype: pl.DataType, feature: Any, folder: Path) -> pl.Expr:
-    """Values with class numbers replaced by their names; -1, which is no class, by null."""
-    if isinstance(dtype, (pl.List, pl.Array)):
-        inner = feature[0] if isinstance(feature, list) and feature else feature
-        inner = inner.get("feature", inner) if isinstance(inner, Mapping) else inner
-        return values.list.eval(
-            _named(pl.element(), pl.Series([], dtype=dtype.inner).dtype, inner, folder)
-        )
-    if isinstance(feature, Mapping) and feature.get("_type") == "ClassLabel":
-        names = _field(feature, "names", folder / INFO)
-        numbers = {-1: None, **dict(enumerate(names))}
-        return values.cast(pl.Int64).replace_strict(numbers, return_dtype=pl.String)
-    return values
 
 
 def _field(document: Any, name: str, path: Path) -> Any:
