@@ -26,6 +26,7 @@ def _refuse_constant(name: str) -> NoReturn:
 _STRICT = json.JSONDecoder(
     parse_int=str, parse_float=str, parse_constant=_refuse_constant, object_pairs_hook=once
 )
+AS_NUMBERS = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=once)
 AS_WRITTEN = json.JSONDecoder(
     parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=once
 )

@@ -14,7 +14,7 @@ from audit.data.predictions import Predictions, load_predictions
 from audit.engine.scores.score_tensors import device_named
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import Words
-from audit.hierarchies.reading import load_hierarchy
+from audit.hierarchies.reading import built_in_named, load_hierarchy
 from audit.policy.built_in import policy_for
 from audit.policy.model_questions import BehaviourQuery, Subgraph, query_of, subgraph_of
 from audit.policy.policy import Policy
@@ -24,7 +24,7 @@ from audit.runs.analyses import MEASURED
 from audit.runs.audit import with_inputs
 from audit.runs.manifest import RESULT
 from audit.runs.read import read_run
-from audit.runs.settings import Judging, Settings, is_built_in
+from audit.runs.settings import Judging, Settings
 from audit.runs.wrong_hierarchy import refuse_wrong_classes
 
 
@@ -145,7 +145,8 @@ def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
 def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[str, Path | None]]:
     """Files other than the data that determine the result, each with its role."""
     dates = policy.code_dates if policy else None
-    yield "hierarchy", None if is_built_in(settings.hierarchy) else Path(settings.hierarchy)
+    built_in = built_in_named(settings.hierarchy) is not None
+    yield "hierarchy", None if built_in else Path(settings.hierarchy)
     yield from _files_of_analyses(settings)
     yield "policy", settings.policy
     yield "code_dates", settings.policy.parent / dates.file if settings.policy and dates else None

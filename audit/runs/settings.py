@@ -320,10 +320,3 @@ class Judging(Stored):
     reference: ReferenceRun = None
     same_hierarchy: SameHierarchy = False
     today: date = field(default_factory=judging_date)
-
-
-def is_built_in(hierarchy: str) -> bool:
-    """Whether the text is the name of a built-in hierarchy rather than a path."""
-    from audit.hierarchies.reading import built_in_named
-
-    return built_in_named(hierarchy) is not None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from audit.alignment.preference.json_lines import objects, text_of
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.data.json_lines import AS_NUMBERS, Line, objects_on
+from audit.data.sources import File
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,11 @@ def read_questions(path: Path) -> tuple[Question, ...]:
     """
     questions = tuple(
         Question(
-            subject=text_of(record, "sub_label", where),
-            specific=text_of(record, "obj_label", where),
-            general=text_of(record, "obj2_label", where),
-            predicate=text_of(record, "predicate_id", where),
-            uri=text_of(record, "sub_uri", where) if "sub_uri" in record else None,
+            subject=_text(record, "sub_label", where),
+            specific=_text(record, "obj_label", where),
+            general=_text(record, "obj2_label", where),
+            predicate=_text(record, "predicate_id", where),
+            uri=_text(record, "sub_uri", where) if "sub_uri" in record else None,
         )
         for where, record in objects(path)
     )
@@ -81,3 +83,26 @@ def read_questions(path: Path) -> tuple[Question, ...]:
             hint="put each predicate into a file of its own",
         )
     return questions
+
+
+def objects(path: Path) -> Iterator[Line]:
+    """The object of each line that is not blank, with its place; one line is in memory at a time.
+
+    Raises:
+        InputError: If the file cannot be read or is empty, or a line is not a JSON object.
+    """
+    source, empty = File(path), True
+    source.refuse_pickle()
+    for line in objects_on(source.streamed_lines(), AS_NUMBERS):
+        empty = False
+        yield line
+    if empty:
+        raise InputError("a file with content is required", found="an empty file", where=path)
+
+
+def _text(record: Mapping[str, Any], key: str, where: str) -> str:
+    value = record.get(key)
+    if not isinstance(value, str) or not value.strip():
+        found = f"the keys {', '.join(record)}" if key not in record else repr(value)
+        raise SchemaError(f"a text under {key!r} is required", found=found, where=where)
+    return value

@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from audit.alignment.preference.json_lines import objects
 from audit.alignment.preference.lexicon import plain
-from audit.alignment.preference.questions import Question
+from audit.alignment.preference.questions import Question, objects
 from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, without_metadata

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.alignment.preference.json_lines import objects
+from audit.alignment.preference.questions import objects
 from audit.base.cycles import shortest_cycle
 from audit.base.dag import edge_matrix
 from audit.base.errors import AuditError, HierarchyError, InputError
