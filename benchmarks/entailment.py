@@ -31,7 +31,7 @@ from audit.entailment.detection.predictions import read_validity_predictions
 from audit.entailment.generation.generations import read_generations
 from audit.entailment.generation.measure import measure_generation
 from audit.entailment.graph.measure import measure_graph
-from audit.entailment.quality import measure_quality
+from audit.entailment.measure import measure_quality
 from audit.entailment.reading.reading import read_entailment
 from benchmarks.measure import keep, run, stay_on_cores, summary, surroundings
 from fixtures.entailment_world.files import wide

@@ -18,7 +18,6 @@ from audit.concepts.classes import Described, describe, folds, slices
 from audit.concepts.controls import baseline_of, control_rows
 from audit.concepts.facets import Facets
 from audit.concepts.further_ablation import iteration_rows
-from audit.concepts.grounding import given_answers, paired, probed_answers
 from audit.concepts.layer_curves import layer_frame, layer_rows
 from audit.concepts.measurements import CONTROLS, ITERATIONS, NODES, ConceptMeasurements
 from audit.concepts.nodes import node_frame
@@ -38,7 +37,7 @@ from audit.concepts.tables import (
     test_frame,
     value_frame,
 )
-from audit.concepts.unseen_classes import Scene, judge_unseen
+from audit.concepts.unseen_classes import Scene, given_answers, judge_unseen, paired, probed_answers
 from audit.hierarchies.hierarchy import Hierarchy
 
 SEEDS = 5

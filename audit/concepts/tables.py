@@ -26,8 +26,8 @@ from audit.concepts.answers import (
     Pooled,
 )
 from audit.concepts.classes import Described, slices
-from audit.concepts.grounding import NO_PAIRS
 from audit.concepts.measurements import PARTS, POINTS, TESTS, VALUES
+from audit.concepts.unseen_classes import NO_PAIRS
 from audit.concepts.verdicts import (
     LIMIT,
     Estimate,

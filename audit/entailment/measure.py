@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+import polars as pl
 
 from audit.base.progress import Progress, silent
 from audit.data.records import Records
+from audit.entailment.content.consistency import consistency
+from audit.entailment.content.diversity import diversity
+from audit.entailment.content.near_duplicates import (
+    BANDS,
+    NEIGHBOURS,
+    ROWS,
+    SHINGLE,
+    SIMILARITY,
+    miss_rate,
+    near_duplicates,
+)
+from audit.entailment.content.references import generation_set, references
+from audit.entailment.content.shared_keys import repeats, shared_keys
+from audit.entailment.content.totals import totals
+from audit.entailment.content.uniqueness import THRESHOLD
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.detection.measure import measure_detection
 from audit.entailment.detection.measurements import DetectionMeasurements
@@ -15,8 +32,120 @@ from audit.entailment.generation.measure import measure_generation
 from audit.entailment.generation.measurements import GenerationMeasurements
 from audit.entailment.graph.measure import measure_graph
 from audit.entailment.graph.measurements import GraphMeasurements
-from audit.entailment.quality import QualityMeasurements, measure_quality
+from audit.entailment.voting.agreement import CARRYING, REPLICATES, agreement, weak_labels
+from audit.entailment.voting.annotators import LEAST_COMPARED, annotators
 from audit.hierarchies.formats.wordnet import WordNet
+
+
+def _parameters() -> dict[str, float]:
+    return {
+        "unique_at_most": THRESHOLD,
+        "near_similarity": SIMILARITY,
+        "shingle_characters": SHINGLE,
+        "hashes": BANDS * ROWS,
+        "bands": BANDS,
+        "neighbours": NEIGHBOURS,
+        "missed_at_similarity": miss_rate(SIMILARITY),
+        "carrying_share": CARRYING,
+        "least_compared": LEAST_COMPARED,
+        "replicates": REPLICATES,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class QualityMeasurements:
+    """Everything that checks and reports may read of a dataset, its graph apart.
+
+    Args:
+        totals: Columns `audit.entailment.content.totals.TOTALS`.
+        diversity: Columns `audit.entailment.content.diversity.DIVERSITY`.
+        references: Columns `audit.entailment.content.references.REFERENCES`: of the generation set
+            where there is one, else of the valid tuples.
+        generation_set: Columns `audit.entailment.content.references.GENERATION`.
+        consistency: Columns `audit.entailment.content.consistency.CONSISTENCY`.
+        shared_keys: Columns `audit.entailment.content.shared_keys.SHARED`.
+        near: Columns `audit.entailment.content.near_duplicates.NEAR`.
+        agreement: Columns `audit.entailment.voting.agreement.AGREEMENT`.
+        weak: Columns `audit.entailment.voting.agreement.WEAK`.
+        annotators: Columns `audit.entailment.voting.annotators.ANNOTATORS`.
+        mismatches: Tuples behind `consistency`, columns
+            `audit.entailment.content.consistency.MISMATCHES`.
+        misplaced: Those behind `shared_keys`, columns
+            `audit.entailment.content.shared_keys.MISPLACED`.
+        near_heads: Heads behind `near`, columns
+            `audit.entailment.content.near_duplicates.NEAR_HEADS`.
+        repeats: Tuples that repeat others, columns `audit.entailment.content.shared_keys.REPEATS`.
+        weak_labels: Tuples behind `weak`, columns
+            `audit.entailment.voting.agreement.WEAK_LABELS`.
+        dissents: Votes behind `annotators`, columns `audit.entailment.voting.annotators.DISSENTS`.
+        doubted: Labels that votes speak against, columns
+            `audit.entailment.voting.annotators.DOUBTED`.
+        parameters: Limits and sizes by name, as printed beside the numbers.
+    """
+
+    totals: pl.DataFrame
+    diversity: pl.DataFrame
+    references: pl.DataFrame
+    generation_set: pl.DataFrame
+    consistency: pl.DataFrame
+    shared_keys: pl.DataFrame
+    near: pl.DataFrame
+    agreement: pl.DataFrame
+    weak: pl.DataFrame
+    annotators: pl.DataFrame
+    mismatches: pl.DataFrame
+    misplaced: pl.DataFrame
+    near_heads: pl.DataFrame
+    repeats: pl.DataFrame
+    weak_labels: pl.DataFrame
+    dissents: pl.DataFrame
+    doubted: pl.DataFrame
+    parameters: dict[str, float] = field(default_factory=_parameters)
+
+
+def measure_quality(
+    dataset: EntailmentDataset,
+    generation: EntailmentDataset | None = None,
+    progress: Progress = silent,
+) -> QualityMeasurements:
+    """Measure a dataset without regard to the graph that its tuples make.
+
+    Args:
+        dataset: The tuples, with labels.
+        generation: The generation set that goes with them, if there is one.
+        progress: Receives each step.
+    """
+    progress("counting tuples and words")
+    counted = (
+        totals(dataset),
+        diversity(dataset),
+        references(dataset if generation is None else generation),
+        generation_set(dataset, generation),
+    )
+    progress("comparing elements of tuples")
+    by_fault, mismatches = consistency(dataset)
+    progress("comparing splits")
+    by_splits, misplaced = shared_keys(dataset)
+    near, near_heads = near_duplicates(dataset)
+    progress("comparing votes")
+    weak, weakly_labelled = weak_labels(dataset)
+    rated, dissents, doubted = annotators(dataset)
+    return QualityMeasurements(
+        *counted,
+        consistency=by_fault,
+        shared_keys=by_splits,
+        near=near,
+        agreement=agreement(dataset),
+        weak=weak,
+        annotators=rated,
+        mismatches=mismatches,
+        misplaced=misplaced,
+        near_heads=near_heads,
+        repeats=repeats(dataset),
+        weak_labels=weakly_labelled,
+        dissents=dissents,
+        doubted=doubted,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,22 +11,35 @@ import polars as pl
 from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress
 from audit.base.readings import Reading
+from audit.base.schemas import schema
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
+from audit.engine.statistics.instance_means import group_means
 from audit.explanations.attributions import Attributions
 from audit.explanations.checks import evidence_ignored, methods_disagree, unfaithful
 from audit.explanations.faithful_rows import read_faithfulness
 from audit.explanations.measure import ExplanationMeasurements, measure_explanations
 from audit.explanations.reading.reading import read_attributions
 from audit.explanations.settings import Explaining
-from audit.explanations.shown_examples import EXAMPLES, shown_examples
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts.analysis_part import AnalysisPart, Headline
 from audit.results.shared_tables import SharedTable, columns
+
+MOST_SHOWN = 3
+"""Examples shown of each model that are most aligned, and as many that are least."""
+
+EXAMPLES = schema(
+    ("model aligned id target node", pl.String),
+    ("value", pl.Float64),
+    ("tokens", pl.List(pl.String)),
+    ("marks", pl.List(pl.Float64)),
+    ("methods", pl.List(pl.String)),
+    ("scores", pl.List(pl.List(pl.Float64))),
+)
 
 SHARED: Mapping[str, SharedTable] = {
     "alignment": columns(
@@ -236,3 +249,57 @@ def _frames(
     if explained.models is not None:
         yield "models", explained.models
     yield "branches", explained.branches.with_columns(title=title_of_node(hierarchy))
+
+
+def shown_examples(explained: ExplanationMeasurements) -> pl.DataFrame:
+    """The most and least aligned examples of each model, with marks and scores of each token.
+
+    Returns:
+        Columns `EXAMPLES`: ``aligned`` is ``most`` or ``least``; ``value`` the mean C - C_R over
+        methods and seeds; ``scores`` those of each method, the first seed where there are several.
+        Empty without human evidence.
+    """
+    attributions = explained.attributions
+    if explained.alignment is None or attributions.evidence is None:
+        return pl.DataFrame(schema=EXAMPLES)
+    judged = explained.alignment.rows.filter(
+        (pl.col("oracle") != "soft") & pl.col("difference").is_not_null()
+    )
+    rows = attributions.rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    known = rows.join(judged.select(pl.col("row").cast(pl.Int64), "difference"), on="row")
+    means = group_means(known, ["model", "id", "target", "text", "item"], "difference")
+    means = means.rename({"difference": "value"}).sort("model", "value", "id", "target", "text")
+    lines = [
+        _line(explained, rows, example, aligned)
+        for _, own in means.group_by("model", maintain_order=True)
+        for aligned, chosen in (
+            ("most", own.tail(MOST_SHOWN).reverse()),
+            ("least", own.head(min(MOST_SHOWN, max(0, len(own) - MOST_SHOWN)))),
+        )
+        for example in chosen.iter_rows(named=True)
+    ]
+    return pl.DataFrame(lines, schema=EXAMPLES, orient="row")
+
+
+def _line(
+    explained: ExplanationMeasurements, rows: pl.DataFrame, example: dict[str, Any], aligned: str
+) -> tuple[Any, ...]:
+    attributions = explained.attributions
+    evidence = attributions.evidence
+    assert evidence is not None
+    keys = ("model", "id", "target", "text")
+    own = rows.filter(*(pl.col(key) == example[key] for key in keys)).sort("method", "seed")
+    first = own.unique("method", keep="first", maintain_order=True)
+    start, end = attributions.words.starts[example["text"] : example["text"] + 2].tolist()
+    return (
+        example["model"],
+        aligned,
+        example["id"],
+        example["target"],
+        explained.node_of.get(example["target"]),
+        example["value"],
+        attributions.tokens[start:end].to_list(),
+        evidence.marks[example["item"]].tolist(),
+        first["method"].to_list(),
+        [attributions.scores[row].tolist() for row in first["row"].to_list()],
+    )

@@ -239,7 +239,7 @@ OF_ENTAILMENT = (
           "audit.entailment.content.near_duplicates.SIMILARITY"),
     Fixed("Weak labels", 0.8, "share of the votes, at least",
           "Four of five, as in AbsPyramid.",
-          "audit.entailment.voting.weak_labels.CARRYING"),
+          "audit.entailment.voting.agreement.CARRYING"),
     Fixed("Annotators", 20, "votes on tuples where the others have a majority, at least",
           "Fewer say nothing about an annotator.",
           "audit.entailment.voting.annotators.LEAST_COMPARED"),

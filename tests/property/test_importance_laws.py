@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from audit.explanations.importance.correlations import batches, fisher, pearson
-from audit.explanations.importance.derangements import random_derangement, random_reassignment
 from audit.explanations.importance.oracle_agreement import ranks
-from audit.explanations.importance.random_explanations import Donors
+from audit.explanations.importance.random_explanations import (
+    Donors,
+    random_derangement,
+    random_reassignment,
+)
 from audit.explanations.lists import lists_of
 
 seeds = st.integers(0, 2**32)

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from audit.entailment.generation.tokens import rouge_words
-
 _IRREGULAR = {
     "skies": "sky",
     "dying": "die",
@@ -66,6 +64,7 @@ _STEP_4 = (
     *("ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"),
 )
 _VOWELS = "aeiou"
+_WORD = re.compile(r"[^\W_]+")
 _SYLLABLE = re.compile("v+c+")
 
 
@@ -231,3 +230,12 @@ def _longest_common(some: Sequence[str], others: Sequence[str]) -> int:
             row[place] = diagonal + 1 if word == other else max(above, row[place - 1])
             diagonal = above
     return row[-1]
+
+
+def rouge_words(text: str) -> list[str]:
+    """Runs of letters and digits in lower case, those of other alphabets too.
+
+    >>> rouge_words("A well-known café")
+    ['a', 'well', 'known', 'café']
+    """
+    return _WORD.findall(text.lower())

@@ -55,12 +55,7 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
             "agreement": rounded(row["agreement"]),
             "chance": rounded(row["chance_permuted"]),
             "above_chance": rounded(row["above_chance"]),
-            "above_low": rounded(row["above_low"]),
-            "above_high": rounded(row["above_high"]),
-            "smallest_difference": rounded(
-                smallest_difference(row["above_low"], row["above_high"], row["n"])
-            ),
-            "margin": Quantity(MARGIN),
+            **bounds_above(row, MARGIN),
         },
         curator="Find out which of the two follows the model: compare their faithfulness, and "
         "leave the other one out.",
@@ -69,6 +64,17 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
         strength=max(0.0, MARGIN - row["above_chance"]),
         key=(row["model"], row["first"], row["second"]),
     )
+
+
+def bounds_above(row: Mapping[str, Any], margin: float) -> dict[str, Quantity]:
+    """By how much a mean of ``n`` instances is above chance for sure, as evidence."""
+    low, high = row["above_low"], row["above_high"]
+    return {
+        "above_low": rounded(low),
+        "above_high": rounded(high),
+        "smallest_difference": rounded(smallest_difference(low, high, row["n"])),
+        "margin": Quantity(margin),
+    }
 
 
 CHECK = Check(

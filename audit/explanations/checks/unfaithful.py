@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from audit.checks.check import Check, Outcome
-from audit.disclosure import Quantity, coarse, rounded
-from audit.engine.statistics.cluster_means import smallest_difference
+from audit.disclosure import coarse, rounded
 from audit.explanations.branches import LEAST_INSTANCES
+from audit.explanations.checks.methods_disagree import bounds_above
 from audit.explanations.faithful_rows import HIGHER
 from audit.explanations.measure import ExplanationMeasurements
 from audit.measure.measure import Measurements
@@ -56,12 +56,7 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
             "fall": rounded(row["value"]),
             "random_fall": rounded(row["random"]),
             "above_random": rounded(row["above_random"]),
-            "above_low": rounded(row["above_low"]),
-            "above_high": rounded(row["above_high"]),
-            "smallest_difference": rounded(
-                smallest_difference(row["above_low"], row["above_high"], row["n"])
-            ),
-            "margin": Quantity(MARGIN),
+            **bounds_above(row, MARGIN),
         },
         curator="Leave this method out of what people are shown, or find out why it does not "
         "follow the model: a wrong layer, a wrong baseline, or scores of another model.",

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from audit.base.errors import InputError
-from audit.explanations.attribution.embedded_model import embedded_model
+from audit.explanations.attribution.embedded_model import embedded_model, randomised
 from audit.explanations.attribution.explain import explain
 from audit.explanations.attribution.faithfulness import (
     CURVE,
@@ -20,7 +20,6 @@ from audit.explanations.attribution.faithfulness import (
     faithfulness,
     tokens_in_share,
 )
-from audit.explanations.attribution.randomised import randomised
 from audit.explanations.attribution.texts import TokenisedTexts
 from audit.explanations.attributions import Attributions
 from audit.explanations.lists import Lists

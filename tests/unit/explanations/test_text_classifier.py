@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from audit.explanations.attribution.embedded_model import randomised
 from audit.explanations.attribution.explain import explain
-from audit.explanations.attribution.randomised import randomised
 from audit.explanations.randomised_rows import rank_correlations
 from audit.explanations.reading.reading import read_attributions
 from fixtures.clinical_notes import SHORTCUT_BRANCH

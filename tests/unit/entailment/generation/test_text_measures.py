@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 from nltk.translate.bleu_score import brevity_penalty, closest_ref_length, modified_precision
 
-from audit.entailment.generation.bleu import bleu_counts, bleu_measures
-from audit.entailment.generation.rouge import rouge, stem
-from audit.entailment.generation.tokens import bleu_words, rouge_words
+from audit.entailment.generation.bleu import bleu_counts, bleu_measures, bleu_words
+from audit.entailment.generation.rouge import rouge, rouge_words, stem
 
 ENDINGS = (
     *("s", "es", "ies", "ied", "ed", "eed", "ing", "y", "ational", "tional", "enci", "izer"),

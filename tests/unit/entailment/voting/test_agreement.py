@@ -17,8 +17,7 @@ from audit.engine.statistics.rater_agreement import (
 )
 from audit.entailment.content.totals import ALL
 from audit.entailment.dataset import NOUN, VERB, EntailmentDataset
-from audit.entailment.voting.agreement import AGREEMENT, agreement
-from audit.entailment.voting.weak_labels import weak_labels
+from audit.entailment.voting.agreement import AGREEMENT, agreement, weak_labels
 from fixtures.abspyramid_paper import AGREEMENT as PRINTED
 from fixtures.abspyramid_paper import TABLE_1
 from fixtures.entailed_release import stated
