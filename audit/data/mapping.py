@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.readings import Reading
+from audit.data.record_versions import both_versions
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import IsNode, read_words
@@ -251,6 +252,7 @@ def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy) -> LabelNodes:
     homeless, missing = pl.col("homeless"), pl.col("label").is_null()
     told = pl.col("table").is_in(REASONS).fill_null(False)
     asked = counts.filter(~homeless & ~missing & ~told)
+    told_of_records = both_versions(asked, hierarchy)
     hierarchy, placed, readings = placed_labels(asked.select("label", "table", "rows"), hierarchy)
     places = placed.rename({"reason": "reason_told"})
     by_label = counts.join(places, on=["label", "table"], how="left", nulls_equal=True)
@@ -270,7 +272,7 @@ def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy) -> LabelNodes:
         written=written,
         node_of=_places_of(numbered["node"], indices),
         reason_of=_places_of(numbered["reason"], reasons),
-        readings=readings,
+        readings=(*told_of_records, *readings),
     )
 
 

@@ -27,6 +27,16 @@ def _version(label: str, integrity: Integrity) -> str | None:
     return "both" if label.strip()[0] in "EVev" else "own"
 
 
+def both_versions(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Reading, ...]:
+    """What is told of codes of two versions where records are not seen, from label counts."""
+    free = labels.filter(pl.col("table").is_null())
+    shown = shown_by(free["label"], hierarchy).filter(version="both")
+    decision = "codes of two versions are of the hierarchy's, whatever their record holds"
+    evidence = "records are not seen as a whole where data are only counted"
+    rows = int(free.join(shown, on="label")["rows"].sum())
+    return (Reading(decision, evidence, rows, "--engine memory"),) if rows else ()
+
+
 def with_versions(
     rows: pl.DataFrame, hierarchy: Hierarchy
 ) -> tuple[pl.DataFrame, tuple[Reading, ...]]:

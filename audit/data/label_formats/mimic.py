@@ -195,7 +195,8 @@ def coded_rows(frame: pl.DataFrame, table: Source, columns: Columns, code: str) 
         "split": columns.split,
         "position": present(frame, "seq_num"),
         **{key: present(frame, key) for key in KEYS},
-        **{role: present(frame, str(name).lower()) for role, name in columns.further.items()},
+        **{f"{STRATUM}{name}": present(frame, name.lower()) for name in columns.strata},
+        **columns.rules.roles,
     }
     table.refuse_numbers(columns.id or "hadm_id", columns.label or code)
     others = candidates(frame, [name for name in roles.values() if name])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import audit
 from audit.checks.rules.mixed_versions import CHECK
+from audit.counting.file import count_pairs
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import has_shape_of_icd10_alone, readings
 from audit.measure.measure import measure
@@ -105,3 +106,10 @@ def test_codes_of_two_versions_are_of_that_of_their_record() -> None:
     assert reading.rows == 3
     every = audit.load_labels(rows, "icd9cm", format="long", code_version="9")
     assert set(every.mappings["label"]) >= {"E875", "V700"}
+
+
+def test_where_records_are_not_seen_it_is_told() -> None:
+    rows = pl.DataFrame(ROWS, ["instance", "label"], orient="row")
+    counted = count_pairs(rows, "icd9cm", instance="instance", label="label")
+    (reading,) = counted.readings
+    assert (reading.rows, reading.option) == (6, "--engine memory")
