@@ -92,18 +92,15 @@ def count_pairs(
         sort: Whether to bring the rows of each instance together first, through files on the disk.
         policy: Policy whose lists of residual nodes are used; None: the hierarchy's built-in one.
         added_to: Counts of other instances with the same hierarchy and policy, to be included.
-        checkpoint: File that stores the count, so that it can be resumed after an interruption;
-            its further files are beside it. Ctrl-C takes effect after the current batch, once the
-            checkpoint is written.
-        resume: Whether to resume from the checkpoint, if there is one; the result has the same
-            bytes as that of an uninterrupted count.
+        checkpoint: File that stores the count, others beside it, so that it can be resumed; Ctrl-C
+            takes effect after the current batch, once it is written.
+        resume: Whether to resume from the checkpoint, if there is one, to the same bytes.
         rules: Which rows count, and of which version they are; not with ``sort``.
         progress: Progress callback.
 
     Raises:
-        InputError: If the file or the checkpoint is damaged, the checkpoint is of another input,
-            there is no row, or memory is too small for one batch; or if the nodes of ``added_to``
-            have changed since.
+        InputError: If the file or the checkpoint is damaged or of another input, there is no row,
+            memory is too small for a batch, or the nodes of ``added_to`` have changed since.
         SchemaError: If a column is missing, or the rows of an instance are not consecutive.
         OutputError: If the disk is full; a checkpoint stays as it was.
     """
@@ -116,8 +113,6 @@ def count_pairs(
     chosen = chosen_of(source, columns, format)
     if not sort:
         return _count(_Reading(source, chosen, at_once), settings, kept, progress)
-    if chosen.rules != EVERY:
-        raise InputError("rules of rows are required without sort=True", found=str(chosen.rules))
     with TemporaryDirectory(prefix="audit-sorted-") as folder:
         together = regrouped(source, chosen, Path(folder), memory=memory // 4, at_once=at_once)
         lists = replace(chosen_of(together, Columns()), readings=chosen.readings)

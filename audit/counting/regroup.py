@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from audit.base.disk import written_whole
+from audit.base.errors import InputError
 from audit.base.files import read_table
 from audit.data.batches import rows_of
 from audit.data.label_format import Chosen
+from audit.data.row_rules import EVERY
 from audit.data.sources import File, Source
 
 EXPANSION = 40
@@ -41,8 +43,11 @@ def regrouped(source: Source, chosen: Chosen, folder: Path, *, memory: int, at_o
         at_once: Number of rows read at a time.
 
     Raises:
+        InputError: If rules mark some rows.
         OutputError: If the disk is full.
     """
+    if chosen.rules != EVERY:
+        raise InputError("every row must count where sort=True", found=str(chosen.rules))
     parts = min(max(math.ceil(source.size * EXPANSION / memory), 1), MOST_PARTS)
     files = [folder / f"part-{number:03d}.parquet" for number in range(parts)]
     together = folder / "together.parquet"

@@ -217,43 +217,28 @@ def load_labels(
         classes: Column names of a matrix of labels, in column order, or a file of them, one per
             line.
         strata: Further columns of the instances, such as site, period or coder.
-        where: Conditions that rows must meet to count: ``COLUMN=VALUE`` or ``COLUMN!=VALUE``.
-        version_column: Column of the version of each code: 9, ICD-9-CM, 10 and the like.
-        code_version: Its value on the rows to audit; without a column, that of all rows.
-        missing: All words that stand for no code; by default those that people use.
-        strip: What stands around codes: texts, or regular expressions as ``/.../``; by default
-            marks are taken off, and what stands around all labels.
+        where, version_column, code_version: As in `audit.data.row_rules.RowRules`.
+        missing, strip: As in `audit.hierarchies.label_words.Words`.
 
     Raises:
         InputError: If a file cannot be read, has not exactly one format, or holds no instance.
         SchemaError: If columns are missing or differ between files of a folder, labels of a frame
             are numbers, or an instance has two groups or two values of a stratum.
     """
-    titled = _loaded(hierarchy)
-    if words := Words(tuple(missing), tuple(strip)):
-        titled = replace(titled, words=words)
-    columns = Columns(
-        id=id,
-        label=label,
-        group=group,
-        split=split,
-        classes=classes_of(classes),
-        strata=tuple(strata),
-        nodes=KnownNodes(titled),
-        rules=RowRules(tuple(where), version_column, code_version),
-    )
+    known, rules = _loaded(hierarchy), RowRules(tuple(where), version_column, code_version)
+    if missing or strip:
+        known = replace(known, words=Words(tuple(missing), tuple(strip)))
+    named = (id, label, group, split, classes_of(classes), tuple(strata))
     source = source_of(data)
-    raw = read_labels(source, columns, format)
+    raw = read_labels(source, Columns(*named, nodes=KnownNodes(known), rules=rules), format)
     if raw.instances.is_empty():
-        raise InputError(
-            "a dataset of at least one instance is required", found="none", where=source
-        )
-    own = tuple(Path(source) for source in titles)
+        raise InputError("a dataset with an instance is required", found="none", where=source)
+    own = tuple(map(Path, titles))
     dictionaries = (*own, *raw.titles)
     if dictionaries:
-        named = [read_own_titles(source, titled) for source in own]
-        titled = with_titles(titled, [*named, *map(read_titles, raw.titles)])
-    return replace(map_labels(raw, titled), titles=dictionaries)
+        stated = [read_own_titles(source, known) for source in own]
+        known = with_titles(known, [*stated, *map(read_titles, raw.titles)])
+    return replace(map_labels(raw, known), titles=dictionaries)
 
 
 def _loaded(hierarchy: Hierarchy | HierarchyName) -> Hierarchy:

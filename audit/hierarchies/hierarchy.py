@@ -73,10 +73,9 @@ class Hierarchy:
     companions: Companions | None = None
     """Notes that require a second code; None if the classification has none."""
     unlisted: Unlisted | None = None
-    """Treatment of labels that the hierarchy's file lacks; None: the hierarchy is not from a file,
-    labels are added where their digits place them, and title dictionaries add their codes."""
+    """Treatment of labels that its file lacks; None: it has none, labels and titles add nodes."""
     words: Words = FOUND
-    """How labels are written that are to be its nodes; no part of its digest."""
+    """How labels are written; no part of its digest."""
     further_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of codes that are not nodes, used if such a code is added as a node."""
     two_titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -143,10 +142,7 @@ class Hierarchy:
 
     @classmethod
     def from_networkx(cls, graph: nx.DiGraph[str], *, name: str) -> Hierarchy:
-        """Build from a graph whose edges point child -> parent.
-
-        Nodes may have the attributes ``title`` and ``assignable``.
-        """
+        """Build from a graph of edges child -> parent; nodes may have ``title``, ``assignable``."""
         nodes = pl.DataFrame(
             [
                 {"node": node, "title": data.get("title"), "assignable": data.get("assignable")}

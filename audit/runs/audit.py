@@ -76,7 +76,7 @@ def run_audit(
 ) -> AuditResult:
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
 
-    Data that were only counted give the same without groups, but for checks of single instances.
+    Counted data lack groups and single instances. A check that crashes has status ``error``.
 
     Args:
         data: Labels mapped to a hierarchy, or their counts from a `count_pairs`.
@@ -94,21 +94,15 @@ def run_audit(
         anyway: Whether to continue where no row, or the lesser part of them, is mapped.
         progress: Progress callback.
 
-    Returns:
-        The result. A check that crashes has status ``error``; all others are unaffected.
-
     Raises:
         PolicyError: If the policy names something that the hierarchy or the data lack, contradicts
             itself, asks for a ratchet without a reference, or uses future dates as true days.
-        InputError: If the reference is of another hierarchy, a run to protect with of other data,
-            an argument of another type, most rows refused, the device not available, or an analysis
-            is given counts.
+        InputError: If the reference or a run to protect with is of other data, an argument of
+            another type, most rows are refused, a device is lacking, or an analysis gets counts.
     """
     _require_kinds(policy, predictions)
     data = _placed(data, predictions, analyses)
-    if not anyway:
-        files = data.sources if isinstance(data, LabelDataset) else sources
-        refuse_wrong_hierarchy(data, next(iter(files), ""))
+    refuse_wrong_hierarchy(data, sources, anyway=anyway)
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
     refuse_reference(data.hierarchy, policy, reference, same_hierarchy=same_hierarchy)
     refuse_columns(policy, data, today)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -27,12 +27,15 @@ _OTHERWISE = {
 """What to do where rows are refused for another reason; empty: there is no row."""
 
 
-def refuse_wrong_hierarchy(data: LabelDataset | PairCount, where: object) -> None:
+def refuse_wrong_hierarchy(
+    data: LabelDataset | PairCount, sources: Sequence[Path], *, anyway: bool = False
+) -> None:
     """Raise InputError if no row is mapped, or more than half of those with a label are refused.
 
     Args:
         data: The labels, or their counts; rows without a label, or left out, are not counted.
-        where: The dataset, for the message.
+        sources: The files that were counted, for the message.
+        anyway: Whether nothing is refused.
 
     Time grows with the number of different labels and of nodes.
     """
@@ -40,7 +43,7 @@ def refuse_wrong_hierarchy(data: LabelDataset | PairCount, where: object) -> Non
     judged = {reason: rows for reason, rows in told.items() if reason not in _NO_LABEL}
     refused = sum(judged.values())
     labelled = ledger.rows_mapped + refused
-    if ledger.rows_mapped and refused <= MOSTLY * labelled:
+    if anyway or (ledger.rows_mapped and refused <= MOSTLY * labelled):
         return
     most = max(judged or told, key=lambda reason: told[reason], default="")
     of_labels = refusals.filter(pl.col("reason").is_in(_OF_LABELS)).group_by("label")
@@ -66,7 +69,7 @@ def refuse_wrong_hierarchy(data: LabelDataset | PairCount, where: object) -> Non
     raise InputError(
         required,
         found=f"{total:,} of {counted(ledger.rows_read, 'rows')} refused; {found}",
-        where=where,
+        where=next(iter(data.sources if isinstance(data, LabelDataset) else sources), ""),
         hint=f"{guess}; --anyway continues all the same",
     )
 
