@@ -48,23 +48,18 @@ def refuse_wrong_hierarchy(
     most = max(judged or told, key=lambda reason: told[reason], default="")
     of_labels = refusals.filter(pl.col("reason").is_in(_OF_LABELS)).group_by("label")
     rows = dict(of_labels.agg(pl.col("rows").sum()).drop_nulls().iter_rows())
-    required, found = (
-        f"most labels must be nodes of the hierarchy {data.hierarchy.name}",
-        _most_frequent(rows),
-    )
-    strips = [
+    required = f"most labels must be nodes of the hierarchy {data.hierarchy.name}"
+    found, tables = _most_frequent(rows), "the data say that these rows are of another version"
+    if most in _OTHERWISE:
+        labels = first_cases(refusals.filter(pl.col("reason") == most)["label"].drop_nulls())
+        required, found = "rows that are mapped to nodes are required", f"{most} {labels}".strip()
+    strips = (
         f"{one.decision}: {one.option}"
         for one in data.readings
-        if one.option.startswith("--strip ")
-    ]
-    if most in _OTHERWISE:
-        labels = refusals.filter(pl.col("reason") == most)["label"].drop_nulls()
-        required, guess = "rows that are mapped to nodes are required", _OTHERWISE[most]
-        found = " ".join(["as", most, first_cases(labels)][: 2 + bool(len(labels))])
-    elif most in _OF_TABLES:
-        guess = "the data say that these rows are of another version or another classification"
-    else:
-        guess = next(iter(strips), likely_cause(rows, data.hierarchy))
+        if one.option.startswith("--strip ") and one.option != "--strip PATTERN"
+    )
+    guess = _OTHERWISE.get(most) or (f"{tables} or another classification" * (most in _OF_TABLES))
+    guess = guess or next(strips, "") or likely_cause(rows, data.hierarchy)
     total = refused or sum(told.values())
     raise InputError(
         required,
