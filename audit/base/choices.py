@@ -10,6 +10,8 @@ Unlisted: TypeAlias = Literal["refuse", "hang"]
 """Treatment of labels that a hierarchy lacks: refuse them, or add them where their digits say."""
 Dangling: TypeAlias = Literal["refuse", "drop"]
 """Treatment of edges with an end that is not a node: refuse the hierarchy, or leave them out."""
+Ids: TypeAlias = Literal["names", "paths"]
+"""What nodes go by where a file has no ids: their names, or all names on the way to them."""
 Transform: TypeAlias = Literal["softmax", "sigmoid", "percent"]
 """Function that turns a model's outputs into scores: over all columns of a row, or elementwise."""
 Join: TypeAlias = Literal["by_order", "by_id"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from audit.explanations.settings import Explaining
 from audit.runs.settings import (
     DanglingEdges,
     FormatName,
+    HierarchyShape,
     InstanceColumn,
     LabelColumn,
     MinCell,
@@ -41,7 +42,7 @@ class Judged:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GivenLabels:
+class GivenLabels(HierarchyShape):
     """A dataset of labels, where there is another file that has labels too."""
 
     hierarchy: Annotated[
@@ -77,6 +78,7 @@ class GivenLabels:
             "hierarchy": self.hierarchy or FLAT,
             "format": self.format if self.labels else alone,
             "dangling": self.dangling,
+            **{field.name: getattr(self, field.name) for field in fields(HierarchyShape)},
         }
 
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from audit.base.limits import USUAL, limits
-from audit.base.settings import Argument, Option
+from audit.base.settings import Argument
 from audit.cli.options import FailOn, JUnitFile, PrintJson, Severity
 from audit.cli.output import print_json, print_shown, shown_progress
-from audit.runs.settings import DanglingEdges, Limits, Relations, TitleFiles
+from audit.runs.settings import DanglingEdges, HierarchyShape, Limits, Relations, TitleFiles
 
 _FAILING: Mapping[Severity, tuple[str, ...]] = {
     "never": (),
@@ -24,7 +24,7 @@ def lint(
     hierarchy: Annotated[
         str, Argument("Name of a built-in hierarchy, or a hierarchy file or folder.")
     ],
-    format: Annotated[str | None, Option("Format of the file; recognised if not given.")] = None,
+    shape: HierarchyShape = HierarchyShape(),  # noqa: B008 - frozen
     titles: TitleFiles = (),
     relations: Relations = (),
     dangling: DanglingEdges = None,
@@ -43,10 +43,10 @@ def lint(
         with limits(**limit):
             result = linted(
                 hierarchy,
-                format=format,
                 relations=relations,
                 titles=titles,
                 dangling=dangling or "refuse",
+                **shape.shape(),
             )
     if as_json:
         print_json(result.to_dict())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,19 +16,22 @@ from audit.base.cycles import shortest_cycle
 from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.plurals import counted
+from audit.base.readings import Reading
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedEdges:
-    """The dangling edges that a hierarchy was built without.
+    """The edges that a hierarchy was built without, since they dangle or lead nowhere.
 
     Args:
         edges: ``child, parent`` of each, once, in the order of the file.
         tops: Nodes that have no parent without these edges, in the same order.
+        members: Nodes that the file puts below themselves, since a group is named like its member.
     """
 
     edges: tuple[tuple[str, str], ...] = ()
     tops: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, int]:
         """Numbers of edges and of nodes that lost all parents; empty if nothing was dropped."""
@@ -116,6 +121,43 @@ def _refuse_bad_ids(ids: pl.Series, declared: pl.Series) -> None:
     twice = declared.filter(declared.is_duplicated()).unique().sort()
     if len(twice):
         raise SchemaError("each node may be declared once", found=first_cases(twice.to_list()))
+
+
+def graph_tables(
+    graph: Any, relations: tuple[str, ...]
+) -> tuple[pl.DataFrame, pl.DataFrame, tuple[Reading, ...]]:
+    """Edges and nodes of a graph of networkx, and which edges were passed over.
+
+    Raises:
+        SchemaError: On a relation that is the key of no edge.
+    """
+    nodes = [
+        (_id(node), said.get("title") or said.get("name"), said.get("assignable"))
+        for node, said in graph.nodes(data=True)
+    ]
+    keyed = list(graph.edges(keys=True)) if graph.is_multigraph() else list(graph.edges)
+    kinds = Counter(edge[2] for edge in keyed if len(edge) > 2)
+    used = {IS_A, *relations} if IS_A in kinds or relations else set(kinds)
+    if unused := [one for one in relations if one not in kinds]:
+        raise SchemaError("a relation must be one that edges have", found=first_cases(unused))
+    edges = [(_id(e[0]), _id(e[1])) for e in keyed if len(e) < 3 or e[2] in used]
+    others = [str(kind) for kind in kinds if kind not in used]
+    passed = Reading(
+        f"edges of {', '.join(others)} do not count", "edges of is_a are in the graph too",
+        len(keyed) - len(edges), f"relations={tuple(others)}", "edges",
+    )  # fmt: skip
+    return (
+        pl.DataFrame(edges, schema=EDGE_SCHEMA, orient="row"),
+        pl.DataFrame(nodes, schema=NODE_SCHEMA, orient="row"),
+        (passed,) if others else (),
+    )
+
+
+IS_A = "is_a"
+
+
+def _id(node: Any) -> str:
+    return str(int(node)) if isinstance(node, float) and node.is_integer() else str(node)
 
 
 SHOWN = 20

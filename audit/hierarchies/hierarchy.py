@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,7 @@ from audit.hierarchies.building import (
     DroppedEdges,
     declared_nodes,
     end_indices,
+    graph_tables,
     refuse_cycle,
     rooted,
     without_dangling,
@@ -141,17 +142,16 @@ class Hierarchy:
         )
 
     @classmethod
-    def from_networkx(cls, graph: nx.DiGraph[str], *, name: str) -> Hierarchy:
-        """Build from a graph of edges child -> parent; nodes may have ``title``, ``assignable``."""
-        nodes = pl.DataFrame(
-            [
-                {"node": node, "title": data.get("title"), "assignable": data.get("assignable")}
-                for node, data in graph.nodes(data=True)
-            ],
-            schema=NODE_SCHEMA,
-        )
-        edges = pl.DataFrame(list(graph.edges), schema=EDGE_SCHEMA, orient="row")
-        return cls.build(edges, nodes, name=name)
+    def from_networkx(
+        cls, graph: nx.DiGraph[Any], *, name: str, relations: tuple[str, ...] = ()
+    ) -> Hierarchy:
+        """Build from a graph whose edges point child -> parent.
+
+        Nodes may have the attributes ``title`` (else ``name``) and ``assignable``. Where edges have
+        keys, as those of obonet, ``is_a`` and ``relations`` count.
+        """
+        edges, nodes, readings = graph_tables(graph, relations)
+        return replace(cls.build(edges, nodes, name=name), readings=readings)
 
     def to_networkx(self) -> nx.DiGraph[str]:
         """A graph whose edges point child -> parent; nodes have ``title`` and ``assignable``."""

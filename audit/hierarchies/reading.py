@@ -3,42 +3,46 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
-import polars as pl
+import narwhals as nw
 
-from audit.base.choices import Dangling, Unlisted
-from audit.base.errors import FormatError, InputError
+from audit.base.choices import Dangling, Ids, Unlisted
+from audit.base.errors import FormatError, InputError, first_cases
 from audit.base.files import first_bytes, refuse_pickle
-from audit.hierarchies.building import EDGE_SCHEMA
 from audit.hierarchies.formats import (
     audioset,
     caml,
-    dotted,
     edges,
     interface,
     obo,
     obographs,
+    paths,
     tree,
     wordnet,
 )
-from audit.hierarchies.formats.format import BuiltInHierarchy, HierarchyFormat
+from audit.hierarchies.formats.foreign import refuse_foreign
+from audit.hierarchies.formats.format import BuiltInHierarchy, HierarchyFormat, Shape
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9cm, icd10cm
 
 FORMATS: tuple[HierarchyFormat, ...] = (
     edges.FORMAT,
+    edges.LEVELS,
     caml.FORMAT,
     obo.FORMAT,
     obographs.FORMAT,
     audioset.FORMAT,
     interface.FORMAT,
     tree.FORMAT,
-    dotted.FORMAT,
+    tree.PARENTS,
+    tree.CHILDREN,
+    paths.FORMAT,
+    paths.DOTTED,
 )
 FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT,)
 """Formats of hierarchies that are stored in folders."""
@@ -46,71 +50,99 @@ FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT,)
 BUILT_IN: tuple[BuiltInHierarchy, ...] = (icd9cm.BUILT_IN, icd10cm.BUILT_IN)
 
 
-HierarchyName: TypeAlias = str | Path | Mapping[str, str | Sequence[str] | None]
-"""The name or path of a hierarchy; or the parent, or list of parents, of each child."""
+HierarchyName: TypeAlias = str | Path | Mapping[Any, Any]
+"""The name or path of a hierarchy; or what a JSON file of it holds, as a dictionary."""
+_GIVEN = Path("given")
+"""What a hierarchy from Python is called."""
 
 
 def load_hierarchy(
-    source: HierarchyName,
+    source: HierarchyName | Any = None,
     *,
     format: str | None = None,
     relations: tuple[str, ...] = (),
     unlisted: Unlisted | None = None,
     dangling: Dangling | None = None,
+    child: str | None = None,
+    parent: str | None = None,
+    title: str | None = None,
+    levels: tuple[str, ...] = (),
+    ids: Ids | None = None,
+    parents: Mapping[Any, Any] | None = None,
+    children: Mapping[Any, Any] | None = None,
 ) -> Hierarchy:
-    """Load a built-in hierarchy by its name, or read one from a file or a folder.
+    """Load a built-in hierarchy by its name, or read one from a file, a folder or an object.
 
     Args:
-        source: A name from `BUILT_IN`, in any case, a path, or a dictionary of the parent, or list
-            of parents, of each child.
+        source: A name from `BUILT_IN`, in any case, a path, a dictionary or list as a JSON file may
+            hold it, a frame of edges or levels, or a graph of networkx, as
+            `Hierarchy.from_networkx` takes it.
         format: A name from `FORMATS` or `FOLDERS`; None: detected from the file.
-        relations: For OBO and OBO Graphs, relationship types to use as edges besides ``is_a``; for
-            WordNet, the single relation to use: ``hypernym`` or ``holonym``.
+        relations: For OBO, OBO Graphs and graphs, relationship types to use as edges besides
+            ``is_a``; for JSON, keys that hold nodes below; for WordNet, the single relation to use:
+            ``hypernym`` or ``holonym``.
         unlisted: Treatment of labels that the hierarchy lacks; None: a hierarchy from a file
             refuses them, a built-in classification adds them where their digits place them.
         dangling: Treatment of edges with an end that is not a node; None: they are refused. Those
             that are dropped are kept as `Hierarchy.dropped`.
+        child: As in `Shape`, and so are ``parent``, ``title``, ``levels`` and ``ids``.
+        parents: In place of a source, the parent, or list of parents, of each name.
+        children: In place of a source, the list of those below each name.
 
     Raises:
         FormatError: If not exactly one format matches the file.
         HierarchyError: On a cycle, or a dangling edge that is not to be dropped.
-        InputError: If the file cannot be read.
+        InputError: If the file cannot be read, or what it means must be stated.
     """
-    if isinstance(source, Mapping):
-        return _of_parents(source)
+    shape = Shape(
+        relations=relations, dangling=dangling or "refuse", child=child, parent=parent,
+        title=title, levels=tuple(levels), ids=ids,
+    )  # fmt: skip
+    for role, given in (("parents", parents), ("children", children)):
+        if given is not None:
+            return tree.of_object(_GIVEN, tree.related(_GIVEN, given, role), shape)
+    if not isinstance(source, str | Path):
+        return _of_object(source, shape)
     if (built_in := built_in_named(source)) is not None:
-        if relations:
-            _refuse_relations(built_in.name)
+        _refuse_useless(shape, (), built_in.name)
         known = built_in.load()
         return replace(known, unlisted="refuse") if unlisted == "refuse" else known
-    path = Path(source)
+    return _of_file(_read(Path(source), format, shape), unlisted or "refuse")
+
+
+def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
     for folder in FOLDERS:
         if folder.matches(path, b"") and format in (None, folder.name):
-            return _of_file(
-                folder.read(path, relations, dangling or "refuse"), unlisted or "refuse"
-            )
+            return folder.read(path, shape)
     if path.is_dir() or not path.exists():
         raise InputError(
             "a built-in hierarchy or a hierarchy file is required",
-            found=repr(str(source)),
+            found=repr(str(path)),
             hint=_near(path),
         )
     head = first_bytes(path)
     refuse_pickle(path, head)
-    chosen = _format_of(path, head, format)
-    if relations and chosen not in (obo.FORMAT, obographs.FORMAT):
-        _refuse_relations(chosen.name)
-    return _of_file(chosen.read(path, relations, dangling or "refuse"), unlisted or "refuse")
+    chosen = _format_of(path, head, format, shape)
+    _refuse_useless(shape, chosen.takes, chosen.name)
+    return chosen.read(path, shape)
 
 
-def _of_parents(given: Mapping[str, str | Sequence[str] | None]) -> Hierarchy:
-    edges = [
-        (child, parent)
-        for child, parents in given.items()
-        for parent in ([parents] if isinstance(parents, str) else parents or [])
-    ]
-    frame = pl.DataFrame(edges, schema=EDGE_SCHEMA, orient="row")
-    return Hierarchy.build(frame, name="given")
+def _of_object(source: Any, shape: Shape) -> Hierarchy:
+    """A hierarchy from an object of Python."""
+    if isinstance(source, Mapping | list):
+        return tree.of_object(_GIVEN, source, shape)
+    if hasattr(source, "nodes") and hasattr(source, "is_multigraph"):
+        return Hierarchy.from_networkx(source, name=_GIVEN.name, relations=shape.relations)
+    try:
+        frame = nw.from_native(source, eager_only=True).to_polars()
+    except TypeError:
+        raise InputError(
+            "a hierarchy is a name, a path, a dictionary, a list, a frame or a graph of networkx",
+            found=type(source).__name__,
+        ) from None
+    if shape.levels:
+        return edges.levels_of(_GIVEN, frame, shape)
+    return edges.of_table(_GIVEN, frame, shape)
 
 
 def built_in_named(name: str | Path) -> BuiltInHierarchy | None:
@@ -148,25 +180,46 @@ def _of_file(hierarchy: Hierarchy, unlisted: Unlisted) -> Hierarchy:
     return replace(hierarchy, unlisted=unlisted, complete_tables=tables)
 
 
-def _refuse_relations(name: str) -> NoReturn:
-    raise InputError(
-        "relations can be chosen only in OBO files, OBO Graphs and WordNet",
-        found=f"relations for {name}",
-        hint="leave --relations out",
-    )
+def _refuse_useless(shape: Shape, takes: Iterable[str], name: str) -> None:
+    """Refuse what is stated of a file whose format it says nothing of."""
+    stated = {field for field, value in vars(shape).items() if value and field != "dangling"}
+    if useless := sorted(stated - set(takes)):
+        flags = [_FLAGS.get(field, f"--hierarchy-{field}") for field in useless]
+        takers = [one.name for one in (*FORMATS, *FOLDERS) if set(useless) <= one.takes]
+        raise InputError(
+            f"{' and '.join(useless)} can be stated only of {', '.join(takers) or 'other files'}",
+            found=f"{' and '.join(useless)} for {name}",
+            hint=f"leave {' and '.join(flags)} out, or name the format by --hierarchy-format",
+        )
 
 
-def _format_of(path: Path, head: bytes, name: str | None) -> HierarchyFormat:
+_FLAGS = {"relations": "--relations"}
+
+
+def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> HierarchyFormat:
     if not head.strip():
         raise InputError("a hierarchy file with content is required", found="nothing", where=path)
+    stated = {"levels": edges.LEVELS.name} if shape.levels else {"parent": edges.FORMAT.name}
+    if not name and any(getattr(shape, field) for field in stated) and edges.columns_of(path, head):
+        name = next(iter(stated.values()))
     matching = [
         known for known in FORMATS if (known.name == name if name else known.matches(path, head))
     ]
-    if len(matching) != 1:
-        raise FormatError(
-            "exactly one hierarchy format must match",
-            found=", ".join(known.name for known in matching) or "none that matches",
-            where=path,
-            hint="; ".join(f"{known.name}: {known.title}" for known in matching or FORMATS),
-        )
-    return matching[0]
+    if len(matching) == 1:
+        return matching[0]
+    if not matching and not name:
+        refuse_foreign(path, head)
+    columns = edges.columns_of(path, head)
+    table = f"a table with the columns {first_cases(columns)}" if columns else "none that matches"
+    ways = (
+        "name its columns by --hierarchy-child COL --hierarchy-parent COL, or each level by "
+        "--hierarchy-levels COL; or give them such names; `audit list formats` says what is read"
+    )
+    raise FormatError(
+        "exactly one hierarchy format must match",
+        found=", ".join(known.name for known in matching) or table,
+        where=path,
+        hint=ways
+        if columns and not (matching or name)
+        else "; ".join(f"{known.name}: {known.title}" for known in matching or FORMATS),
+    )

@@ -138,6 +138,7 @@ def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
         relations=settings.relations,
         unlisted=unlisted,
         dangling=settings.dangling or (policy.dangling_edges if policy else None),
+        **settings.shape(),
     )
     return replace(hierarchy, words=Words(settings.missing, settings.strip))
 

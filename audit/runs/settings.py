@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from audit.base.choices import Aggregation, Dangling, Engine, Join, Levels, Transform, Unlisted
+from audit.base.choices import Aggregation, Dangling, Engine, Ids, Join, Levels, Transform, Unlisted
 from audit.base.limits import LIMITS, limits_of, size_of
 from audit.base.settings import (
     INPUT,
@@ -83,6 +83,55 @@ Limits: TypeAlias = Annotated[
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class HierarchyShape(Stored):
+    """What is said of a hierarchy file; each field is an option of commands that read one."""
+
+    hierarchy_format: Annotated[
+        str | None,
+        Option("Format of the hierarchy; recognised if not given.", INPUT, after="hierarchy"),
+    ] = None
+    hierarchy_child: Annotated[
+        str | None,
+        Option(
+            "Column or key of a node's id; its number where there is no header.",
+            INPUT,
+            metavar="COL",
+            after="hierarchy_format",
+        ),
+    ] = None
+    hierarchy_parent: Annotated[
+        str | None,
+        Option("Column or key of its parent.", INPUT, metavar="COL", after="hierarchy_child"),
+    ] = None
+    hierarchy_title: Annotated[
+        str | None,
+        Option("Column or key of its title.", INPUT, metavar="COL", after="hierarchy_parent"),
+    ] = None
+    hierarchy_levels: Annotated[
+        tuple[str, ...],
+        Option(
+            "Column of a level, from the top down; repeated for each.",
+            INPUT,
+            metavar="COL",
+            after="hierarchy_title",
+        ),
+    ] = ()
+    hierarchy_ids: Annotated[
+        Ids | None,
+        Option(
+            "What nodes without ids go by: their names, or all names on the way to them.",
+            INPUT,
+            after="hierarchy_levels",
+        ),
+    ] = None
+
+    def shape(self) -> dict[str, Any]:
+        """The same as keyword arguments of `audit.hierarchies.reading.load_hierarchy`."""
+        own = {field.name: getattr(self, field.name) for field in fields(HierarchyShape)}
+        return {name.removeprefix("hierarchy_"): value for name, value in own.items()}
+
+
 class _OfAnalyses:
     """Written beside the type of a field: settings of analyses are read as those of each."""
 
@@ -103,7 +152,7 @@ class _OfAnalyses:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Stored):
+class Settings(HierarchyShape):
     """The settings of an audit, kept in the manifest of its run so that it can be made again.
 
     Fields with an `Option` are the options of ``audit run``. Beside them are the day that decides

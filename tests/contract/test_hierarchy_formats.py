@@ -54,7 +54,7 @@ WRITTEN = (
     Written("tree", "h.json", files.write_tree, hierarchies(), toy()),
     Written("dotted", "h.txt", files.write_dotted, dotted_trees(), dotted_example()),
 )
-READ_ONLY = {"caml"}
+READ_ONLY = {"caml", "levels", "parents", "children", "paths"}
 """Formats that have no writer; their readers are tested on text written by hand."""
 
 each_written = pytest.mark.parametrize(
@@ -91,7 +91,8 @@ def test_every_format_is_known_by_one_name_and_a_title() -> None:
     names = [known.name for known in FORMATS]
 
     assert names == [
-        "edges", "caml", "obo", "obographs", "audioset", "interface", "tree", "dotted",
+        "edges", "levels", "caml", "obo", "obographs", "audioset", "interface", "tree", "parents",
+        "children", "paths", "dotted",
     ]  # fmt: skip
     assert all(known.title and "\n" not in known.title for known in FORMATS)
 
@@ -124,7 +125,8 @@ def test_exactly_one_format_matches_what_is_written(kind: Written) -> None:
             path = Path(folder) / kind.name
             kind.write(hierarchy, path)
             head = path.read_bytes()
-        assert [known.name for known in FORMATS if known.matches(path, head)] == [kind.format]
+            matching = [known.name for known in FORMATS if known.matches(path, head)]
+        assert matching == [kind.format]
 
     law_holds()
 
@@ -238,7 +240,7 @@ BROKEN = {
     "obsolete.csv": "child,parent,obsolete\na,,true\nb,a,\n",
     "undeclared.json": '[{"id": "a", "child_ids": ["b"]}]',
     "malformed.json": '{"a":\n[}',
-    "columns.csv": "kid,parent\na,b\n",
+    "columns.csv": "kid,mother\na,b\n",
     "blank.csv": "child,parent\n,b\n",
     "part.txt": "a..b\n",
 }

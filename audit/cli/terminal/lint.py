@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from audit.base.plurals import counted
+from audit.cli.terminal.summary import read_as_lines
 from audit.cli.terminal.tables import LONGEST, STYLE, one_line, status_word, table
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint.finding import LintFinding
@@ -27,15 +28,18 @@ def lint_summary(result: LintResult) -> Group:
         if stated[name] or name != "repeated_edges"
     )
     heading = Text(one_line(f"{stated['hierarchy']}: {sizes}; depth {stated['depth']}"))
+    readings = read_as_lines(stated["readings"])
     if not result.findings:
-        return Group(heading, Text("Nothing is wrong with its structure.", STYLE["pass"]))
+        return Group(
+            *readings, heading, Text("Nothing is wrong with its structure.", STYLE["pass"])
+        )
     rules = table("severity", "rule", "examined", "cases", right=2)
     for finding in result.findings:
         examined = counted(finding.of, finding.unit)
         cells = map(Text, (finding.rule, examined, f"{len(finding.cases):,}"))
         rules.add_row(status_word(finding.severity), *cells)
     each = (_lint(finding, result.hierarchy) for finding in result.findings)
-    return Group(heading, "", rules, *each)
+    return Group(*readings, heading, "", rules, *each)
 
 
 def _lint(finding: LintFinding, hierarchy: Hierarchy) -> Group:

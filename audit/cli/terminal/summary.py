@@ -39,7 +39,7 @@ def summary(shared: Mapping[str, Any], word: str, sentence: str) -> Group:
         word: The verdict.
         sentence: The sentence that explains it.
     """
-    parts: list[RenderableType] = [*_read_as(shared["readings"])]
+    parts: list[RenderableType] = [*read_as_lines(shared["readings"])]
     parts.append(_verdict(shared["status"], word, sentence))
     if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
         parts += ["", _checks(sorted(loud, key=lambda check: _STATUSES.index(check["status"])))]
@@ -69,7 +69,7 @@ def machine_summary(
     }
 
 
-def _read_as(readings: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+def read_as_lines(readings: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
     """What the data were taken to mean, a line each; nothing where they say it themselves."""
     if readings:
         yield Text("Read as", "bold")

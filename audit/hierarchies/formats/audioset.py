@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from audit.base.choices import Dangling
 from audit.base.errors import SchemaError
 from audit.base.files import read_json
-from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
+from audit.hierarchies.formats.format import (
+    AS_IT_IS,
+    HierarchyFormat,
+    Shape,
+    head_text,
+    hierarchy_of,
+)
 from audit.hierarchies.hierarchy import Hierarchy
 
 
@@ -18,7 +23,7 @@ def matches(path: Path, head: bytes) -> bool:
     return text.startswith("[") and '"child_ids"' in text
 
 
-def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refuse") -> Hierarchy:
+def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     """Read ``id, name, child_ids, restrictions`` of each node; other keys are ignored.
 
     A node is assignable unless ``restrictions`` holds ``abstract``.
@@ -43,7 +48,7 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
             (entry["id"], entry.get("name"), "abstract" not in _listed(entry, "restrictions"))
             for entry in entries
         ],
-        dangling=dangling,
+        dangling=shape.dangling,
     )
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.base.choices import Dangling
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.files import read_lines
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
-from audit.hierarchies.formats.format import HierarchyFormat
+from audit.hierarchies.formats.format import HierarchyFormat, Shape
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding, nearest_prefix
 
@@ -101,7 +100,7 @@ def _range(node: str) -> CodeRange | None:
     return CodeRange(node, (letter, len(low)), *bounds) if alike else None
 
 
-def _read(path: Path, _: tuple[str, ...], __: Dangling) -> Hierarchy:
+def _read(path: Path, _: Shape) -> Hierarchy:
     lines = _entries(path)
     ranges = {node: found for node in lines if (found := _range(node))}
     coding = CamlCoding(ranges=tuple(ranges.values()))

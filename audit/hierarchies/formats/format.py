@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
 import polars as pl
 
-from audit.base.choices import Dangling
+from audit.base.choices import Dangling, Ids
 from audit.base.errors import AuditError, SchemaError
+from audit.base.plurals import counted
+from audit.base.readings import Reading
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
 from audit.hierarchies.coding import Coding
 from audit.hierarchies.hierarchy import Hierarchy
@@ -22,6 +26,39 @@ NodeRow: TypeAlias = tuple[str, str | None, bool | None]
 """``node, title, assignable``; null where the file does not say."""
 
 
+Names: TypeAlias = tuple[str, ...]
+"""The names on the way from the top to a node, that of the node last."""
+PATH_SIGN = " > "
+"""What joins them in an id."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """What the user says of a hierarchy file.
+
+    Args:
+        relations: Edge types that count besides the format's own.
+        dangling: How dangling edges are treated.
+        child: Column or key of a node's id; of a table without a header the number of the column.
+        parent: Column or key of its parents.
+        title: Column or key of its title.
+        levels: Columns of a table with a column a level, from the top down.
+        ids: What nodes go by where the file has no ids.
+    """
+
+    relations: tuple[str, ...] = ()
+    dangling: Dangling = "refuse"
+    child: str | None = None
+    parent: str | None = None
+    title: str | None = None
+    levels: tuple[str, ...] = ()
+    ids: Ids | None = None
+
+
+AS_IT_IS = Shape()
+"""Nothing is said."""
+
+
 @dataclass(frozen=True)
 class HierarchyFormat:
     """One format of hierarchy files.
@@ -30,14 +67,15 @@ class HierarchyFormat:
         name: What ``--format`` and ``audit list formats`` call it.
         title: What it looks like, in one line.
         matches: Whether a file is of this format, from its path and its first bytes.
-        read: Reads a file; ``relations`` names edge types in addition to the format's own, if
-            files of the format may have others; ``dangling`` says how dangling edges are treated.
+        read: Reads a file, in the shape that is stated.
+        takes: Fields of a `Shape` that say something of such files, besides ``dangling``.
     """
 
     name: str
     title: str
     matches: Callable[[Path, bytes], bool]
-    read: Callable[[Path, tuple[str, ...], Dangling], Hierarchy]
+    read: Callable[[Path, Shape], Hierarchy]
+    takes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -69,21 +107,43 @@ def hierarchy_of(
     *,
     coding: Coding | None = None,
     dangling: Dangling = "refuse",
+    members: Ids | None = None,
+    readings: Sequence[Reading] = (),
 ) -> Hierarchy:
-    """Build the hierarchy of a file, named after the file.
+    """Build the hierarchy of a file, named after the file; ids are read without blanks around.
+
+    Args:
+        path: The file.
+        edges: Its edges.
+        nodes: Its nodes.
+        coding: Rules for labels as written.
+        dangling: Treatment of dangling edges.
+        members: What becomes of a node that is its own parent, where names are all that is known:
+            by ``names`` the edge is left out, and the group may be a label itself; by ``paths``
+            the member is a node of its own. None: it is a cycle.
+        readings: What the file was taken to mean.
 
     Raises:
         HierarchyError: As in `Hierarchy.build`, naming the file.
         SchemaError: As in `Hierarchy.build`, naming the file; or on half a surrogate pair.
     """
     try:
-        return Hierarchy.build(
-            pl.DataFrame(list(edges), schema=EDGE_SCHEMA, orient="row"),
-            pl.DataFrame(list(nodes), schema=NODE_SCHEMA, orient="row"),
+        table = pl.DataFrame(list(edges), schema=EDGE_SCHEMA, orient="row")
+        named = pl.DataFrame(list(nodes), schema=NODE_SCHEMA, orient="row")
+        table, named = table.select(_trimmed(*EDGE_SCHEMA)), named.with_columns(_trimmed("node"))
+        if own := members and _own(table):
+            table, named, told = _apart(table, named, own, members)
+            readings = [*readings, told]
+        built = Hierarchy.build(
+            table,
+            named,
             name=Path(path.name.removesuffix(".gz")).stem,
             coding=coding,
             dangling=dangling,
         )
+        kept = own if own and members == "names" else ()
+        dropped = replace(built.dropped, members=tuple(kept))
+        return replace(built, dropped=dropped, readings=tuple(readings))
     except AuditError as error:
         error.where = error.where or str(path)
         raise
@@ -91,3 +151,102 @@ def hierarchy_of(
         raise SchemaError(
             "ids and titles must be whole characters", found=ascii(error.object), where=path
         ) from None
+
+
+def _trimmed(*ids: str) -> pl.Expr:
+    return pl.col(ids).str.strip_chars()
+
+
+def _own(edges: pl.DataFrame) -> list[str]:
+    return edges.filter(pl.col("child") == pl.col("parent"))["child"].unique().sort().to_list()
+
+
+def _apart(
+    edges: pl.DataFrame, nodes: pl.DataFrame, own: list[str], members: Ids
+) -> tuple[pl.DataFrame, pl.DataFrame, Reading]:
+    """Edges and nodes in which no node is its own parent."""
+    is_own, group = pl.col("child") == pl.col("parent"), pl.col("node").is_in(own)
+    if members == "names":
+        decision, option = "are one node with that group", "--hierarchy-ids paths"
+        edges = edges.filter(~is_own)
+        nodes = nodes.with_columns(assignable=pl.when(group).then(True).otherwise("assignable"))
+    else:
+        decision, option = "are nodes of their own", "--hierarchy-ids names"
+        path = pl.concat_str(pl.col("node"), pl.col("node"), separator=PATH_SIGN)
+        titled = pl.coalesce("title", "node")
+        member = nodes.filter(group).with_columns(node=path, title=titled)
+        nodes = pl.concat([nodes, member])
+        below = pl.concat_str("child", "child", separator=PATH_SIGN)
+        edges = edges.with_columns(child=pl.when(is_own).then(below).otherwise("child"))
+    said = f"{counted(len(own), 'members')} of a group that is named like them {decision}"
+    return (
+        edges,
+        nodes,
+        Reading(
+            said,
+            f"the file puts them below themselves, such as {own[0]!r}",
+            len(own),
+            option,
+            "edges",
+        ),
+    )
+
+
+def hierarchy_of_paths(
+    path: Path,
+    rows: Iterable[tuple[Names, str | None, str | None]],
+    ids: Ids,
+    sign: str = PATH_SIGN,
+    titles: Mapping[Names, str] = MappingProxyType({}),
+    readings: Sequence[Reading] = (),
+) -> Hierarchy:
+    """Build the hierarchy of paths, each with the id and the title of its end where it has any.
+
+    Paths that are listed are assignable, and so is what nothing lies below.
+
+    Args:
+        path: The file.
+        rows: The paths.
+        ids: What nodes without an id go by. A name that stands at several places is several nodes:
+            a leaf keeps it if it is the only leaf of that name, others go by their paths.
+        sign: What joins the names of a path.
+        titles: Titles of nodes by their paths, which need not be listed.
+        readings: What else the file was taken to mean.
+    """
+    stated = dict[Names, tuple[str | None, str | None]]()
+    for names, node, title in rows:
+        stated[names] = (node, title) if node or title or names not in stated else stated[names]
+    places = list(dict.fromkeys(p[:n] for p in sorted(stated) for n in range(1, len(p) + 1)))
+    inner = {place[:-1] for place in places}
+    of_name = defaultdict[str, list[Names]](list)
+    for place in places:
+        of_name[place[-1]].append(place)
+
+    def named(place: Names) -> str:
+        alike = of_name[place[-1]]
+        leaves = [one for one in alike if one not in inner]
+        alone = alike == [place] or leaves == [place]
+        return place[-1] if ids == "names" and alone else sign.join(place)
+
+    node_of = {place: stated.get(place, (None, None))[0] or named(place) for place in places}
+    title_of = {place: title for place, (_, title) in stated.items() if title}
+
+    def titled(place: Names) -> str | None:
+        said = title_of.get(place) or titles.get(place)
+        return said or (place[-1] if ids == "paths" or node_of[place] != place[-1] else None)
+
+    several = sum(len(alike) > 1 for alike in of_name.values()) if ids == "names" else 0
+    told = Reading(
+        f"{counted(several, 'names')} at several places of the hierarchy are several nodes",
+        "they have other names above them; those that are not the only leaf go by their paths",
+        several, "--hierarchy-ids paths", "names",
+    )  # fmt: skip
+    return hierarchy_of(
+        path,
+        [(node_of[place], node_of[place[:-1]]) for place in places if len(place) > 1],
+        [
+            (node_of[place], titled(place), place in stated or place not in inner)
+            for place in places
+        ],
+        readings=[*readings, *([told] if several else [])],
+    )  # fmt: skip

@@ -9,10 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audit.base.choices import Dangling
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import read_json
-from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
+from audit.hierarchies.formats.format import (
+    AS_IT_IS,
+    HierarchyFormat,
+    Shape,
+    head_text,
+    hierarchy_of,
+)
 from audit.hierarchies.hierarchy import Hierarchy
 
 GRAPH = "abstraction_graph.json"
@@ -73,7 +78,7 @@ def matches(path: Path, head: bytes) -> bool:
     return _RECORD.match(text) is not None and _BELOW.search(text) is not None
 
 
-def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refuse") -> Hierarchy:
+def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     """Read the graph as a hierarchy; a node is assignable if it says so, else if it is a leaf.
 
     A parent that is not a node goes by ``number 7`` in messages and among the dropped edges.
@@ -92,7 +97,7 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
             for parent in one.parents
         ],
         [(one.node, one.title or None, one.assignable) for one in nodes],
-        dangling=dangling,
+        dangling=shape.dangling,
     )
 
 

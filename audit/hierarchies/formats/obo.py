@@ -7,11 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from audit.base.choices import Dangling
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import read_lines
 from audit.hierarchies.building import DanglingError
-from audit.hierarchies.formats.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
+from audit.hierarchies.formats.format import (
+    AS_IT_IS,
+    HierarchyFormat,
+    Shape,
+    bare_suffix,
+    head_text,
+    hierarchy_of,
+)
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.retired import Obsolete, RetiredIds, retired_ids
 
@@ -26,15 +32,15 @@ def matches(path: Path, head: bytes) -> bool:
     )
 
 
-def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refuse") -> Hierarchy:
+def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     """Read the terms that are not obsolete; each is assignable.
 
     Obsolete ids and alternative ids are no nodes; `retired_ids` says what took their place.
 
     Args:
         path: An OBO file.
-        relations: Relationship types to use as edges too, such as ``part_of``.
-        dangling: Treatment of parents that are not terms, or are obsolete.
+        shape: ``relations`` are relationship types to use as edges too, such as ``part_of``;
+            ``dangling`` is for parents that are not terms, or are obsolete.
 
     Raises:
         HierarchyError: On such a parent if it is not to be dropped, on a cycle, or if there is no
@@ -45,15 +51,15 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
     """
     every = _terms(path)
     terms = [term for term in every if not term.obsolete]
-    parents = [parent for term in terms for parent in term.parents(relations)]
-    _refuse_unused(path, relations, terms)
+    parents = [parent for term in terms for parent in term.parents(shape.relations)]
+    _refuse_unused(path, shape.relations, terms)
     try:
         return hierarchy_of(
             path,
             [(parent.child, parent.id) for parent in parents],
             [(term.id, term.title, True) for term in terms],
             coding=_retired(every),
-            dangling=dangling,
+            dangling=shape.dangling,
         )
     except DanglingError as error:
         lines = {(parent.child, parent.id): parent.where for parent in reversed(parents)}
@@ -61,7 +67,9 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
         raise
 
 
-FORMAT = HierarchyFormat("obo", "an OBO ontology: [Term] stanzas with is_a", matches, read)
+FORMAT = HierarchyFormat(
+    "obo", "an OBO ontology: [Term] stanzas with is_a", matches, read, frozenset({"relations"})
+)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audit.base.choices import Dangling
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import read_json
-from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
+from audit.hierarchies.formats.format import (
+    AS_IT_IS,
+    HierarchyFormat,
+    Shape,
+    head_text,
+    hierarchy_of,
+)
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.retired import Obsolete, retired_ids
 
@@ -29,8 +34,10 @@ def matches(path: Path, head: bytes) -> bool:
     return _OPENS.match(text) is not None and '"nodes"' in text
 
 
-def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refuse") -> Hierarchy:
+def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     """Read the classes that are not deprecated, of all graphs; each is assignable.
+
+    Where nodes have types, one without is no class: it only stands at the end of an edge.
 
     Ids are as OBO writes them: ``GO:0008150`` for the IRI that ends in ``/obo/GO_0008150``; any
     other is kept. Deprecated and alternative ids are no nodes; `retired_ids` says what took their
@@ -38,9 +45,9 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
 
     Args:
         path: A JSON file.
-        relations: Predicates to use as edges besides ``is_a``, by their ids or labels:
-            ``BFO:0000050`` or ``part_of``.
-        dangling: Treatment of edges to what is no class, or is deprecated.
+        shape: ``relations`` are predicates to use as edges besides ``is_a``, by their ids or
+            labels: ``BFO:0000050`` or ``part_of``; ``dangling`` is for edges to what is no class,
+            or is deprecated.
 
     Raises:
         HierarchyError: On such an edge if it is not to be dropped, on a cycle, or if there is no
@@ -50,9 +57,10 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
     """
     graphs = _graphs(path)
     stated = _records(path, graphs, "nodes")
-    nodes = [_node(path, one) for one in stated if one.get("type") in (None, "CLASS")]
+    classes = ("CLASS",) if any(one.get("type") for one in stated) else (None,)
+    nodes = [_node(path, one) for one in stated if one.get("type") in classes]
     edges = [_edge(path, one) for one in _records(path, graphs, "edges")]
-    chosen = _chosen(path, relations, stated, {predicate for _, predicate, _ in edges})
+    chosen = _chosen(path, shape.relations, stated, {predicate for _, predicate, _ in edges})
     titles: dict[str, str | None] = {}
     for node in nodes:
         if not node.deprecated:
@@ -69,12 +77,16 @@ def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refu
             (Obsolete(node.id, node.replaced_by, node.consider) for node in gone),
             dict.fromkeys(merged),
         ),
-        dangling=dangling,
+        dangling=shape.dangling,
     )
 
 
 FORMAT = HierarchyFormat(
-    "obographs", "an ontology as OBO Graphs JSON: graphs of nodes and edges", matches, read
+    "obographs",
+    "an ontology as OBO Graphs JSON: graphs of nodes and edges",
+    matches,
+    read,
+    frozenset({"relations"}),
 )
 
 

@@ -1,17 +1,27 @@
-"""Nested JSON trees: nodes with ``children``, or names within names."""
+"""JSON: nodes with children, nodes with parents, or names within names; and the same in Python."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from audit.base.choices import Dangling
 from audit.base.errors import SchemaError
-from audit.base.files import read_json
-from audit.hierarchies.formats import audioset, interface, obo, obographs
-from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
+from audit.base.files import once, read_json, read_lines
+from audit.base.readings import Reading
+from audit.hierarchies.formats import audioset, interface, names, obo, obographs
+from audit.hierarchies.formats.format import (
+    AS_IT_IS,
+    PATH_SIGN,
+    HierarchyFormat,
+    Shape,
+    bare_suffix,
+    head_text,
+    hierarchy_of,
+)
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.retired import CONSIDER, OBSOLETE, REPLACED_BY, Obsolete, retired_ids
 
@@ -23,101 +33,332 @@ def matches(path: Path, head: bytes) -> bool:
     return opens_as_json and not any(other.matches(path, head) for other in others)
 
 
-def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refuse") -> Hierarchy:
-    """Read a nested tree; an id that occurs at two places is one node with two parents.
+def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+    """Read a tree, as `of_object`; JSON lines are a list."""
+    return of_object(path, _document(path), shape)
 
-    Three spellings, which may be mixed:
+
+def of_object(path: Path, tree: Any, shape: Shape = AS_IT_IS) -> Hierarchy:
+    """Read a tree; an id that occurs at two places is one node with two parents.
+
+    These spellings may be mixed, with keys as people call them:
 
     - ``{"id": "dog", "title": "Dog", "children": [...]}``; ``name`` is the id if there is no
       ``id``, else the title.
+    - ``{"id": "dog", "parent": "animal"}``, in a list, or by its id.
     - ``{"animal": {"dog": {}, "cat": {}}}``
-    - ``{"animal": ["dog", "cat"]}``
+    - ``{"animal": ["dog", "cat"]}``, or ``{"dog": "animal"}``, the parent of a name.
 
-    A node is assignable if it is a leaf; its title is the first one given. One of `OBSOLETE`, if
-    true, makes an id obsolete: no node, whose ``replaced_by`` and ``consider`` are its successors.
+    Of an object around such a list the rest is passed over. A node is assignable if it is a leaf;
+    its title is the first one given. One of `OBSOLETE`, if true, makes an id obsolete: no node,
+    whose ``replaced_by`` and ``consider`` are its successors.
 
     A node right below an obsolete id is dangling; no other parent is missing.
+
+    Args:
+        path: The file, or what names the object in messages.
+        tree: What it holds.
+        shape: ``relations`` are further keys that hold nodes below.
 
     Raises:
         HierarchyError: On a cycle, a node below an obsolete id that is not to be dropped, or a tree
             without nodes.
-        SchemaError: On a value that is neither a node nor names.
-        InputError: If the file cannot be read.
+        SchemaError: On a value that is neither a node nor names, or a key that nobody knows and
+            that holds ids or nodes.
+        InputError: If it may mean either that names are above others or below them.
     """
-    places = list(_places(path, read_json(path)))
+    plain, readings = _plain(path, tree)
+    places = list(_Walk(path, shape).places(plain))
+    places, said = _by_what_parents_name(places, shape)
+    readings += [*said, *_several(places, shape)]
+    _refuse_unknown(path, places, shape)
     obsolete = _obsolete(path, places)
     titles: dict[str, str | None] = {}
     for place in places:
         if place.node not in obsolete:
             titles[place.node] = titles.get(place.node) or place.title
+    edges = dict.fromkeys(
+        (place.node, parent)
+        for place in places
+        for parent in place.parents
+        if place.node not in obsolete
+    )
+    for _, parent in edges:
+        if parent not in obsolete:
+            titles.setdefault(parent, None)
     return hierarchy_of(
         path,
-        [
-            (place.node, place.parent)
-            for place in places
-            if place.parent is not None and place.node not in obsolete
-        ],
+        edges,
         [(node, title, None) for node, title in titles.items()],
         coding=retired_ids(titles, obsolete.values()),
-        dangling=dangling,
+        dangling=shape.dangling,
+        members=shape.ids or "names",
+        readings=readings,
     )
 
 
+_TAKES = frozenset({"relations", "child", "parent", "title", "ids"})
 FORMAT = HierarchyFormat(
-    "tree", "a nested JSON tree: nodes with children, or names within names", matches, read
-)
+    "tree", "JSON: nodes with children or with parents, or names within names", matches, read,
+    _TAKES,
+)  # fmt: skip
+
+
+def _mapping(role: str) -> HierarchyFormat:
+    def read_mapping(path: Path, shape: Shape) -> Hierarchy:
+        return of_object(path, related(path, _document(path), role), shape)
+
+    title = f"JSON: the {role} of each name, where that is asked"
+    return HierarchyFormat(role, title, lambda *_: False, read_mapping, _TAKES)
+
+
+PARENTS, CHILDREN = _mapping("parents"), _mapping("children")
+
+
+def related(path: Path, given: Any, role: str) -> list[dict[str, Any]]:
+    """A mapping of the ``parents`` or ``children`` of each name as nodes that have such."""
+    if not isinstance(given, Mapping):
+        raise _no_node(path, given, None)
+    return [{"id": name, role: _listed(others)} for name, others in given.items()]
+
+
+def _listed(value: Any) -> Any:
+    """A value, or several, as JSON holds them."""
+    if isinstance(value, tuple | set | frozenset):
+        return sorted(value) if isinstance(value, set | frozenset) else list(value)
+    return value
+
+
+def _document(path: Path) -> Any:
+    if bare_suffix(path) not in (".jsonl", ".ndjson"):
+        return read_json(path)
+    try:
+        return [json.loads(line, object_pairs_hook=once) for _, line in read_lines(path)]
+    except ValueError as error:
+        raise SchemaError("JSON lines are required", found=str(error), where=path) from None
+
+
+def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
+    """The tree without what is around it, and a mapping of names by what it means."""
+    if not isinstance(tree, Mapping) or _own_key(tree, AS_IT_IS):
+        return tree, []
+    wrapped = [
+        value for value in tree.values() if isinstance(value, list) and any(map(_linked, value))
+    ]
+    if len(wrapped) == 1:
+        return wrapped[0], []
+    keyed = [one for one in tree.values() if isinstance(one, Mapping)]
+    ids = {names.id_of(name) for name in tree}
+    if keyed and len(keyed) == len(tree) and any(_links_to(one, ids) for one in keyed):
+        return [{**_without_id(one), "id": name} for name, one in tree.items()], []
+    flat = list(map(_listed, tree.values()))
+    if any(names.is_id(one) for one in flat) and not any(isinstance(one, Mapping) for one in flat):
+        return related(path, tree, "parents"), []
+    pairs = [
+        (names.id_of(name), names.id_of(item))
+        for name, items in zip(tree, flat, strict=True)
+        for item in (items if isinstance(items, list) else [])
+        if names.is_id(item)
+    ]
+    if sum(len(one) for one in flat if isinstance(one, list)) > len(pairs) or not pairs or keyed:
+        return tree, []
+    doors = "load_hierarchy(parents=...)", "load_hierarchy(children=...)"
+    files = "--hierarchy-format parents", "--hierarchy-format children"
+    lower, told = names.lower_end(
+        pairs, path, ("the names", "the names listed for them"), files if path.suffix else doors
+    )
+    return related(path, tree, "children" if lower else "parents"), [told]
+
+
+def _linked(item: Any) -> bool:
+    """Whether an item is a node that names nodes above it, or holds nodes below it."""
+    return isinstance(item, Mapping) and any(
+        names.is_parent(key) or (names.is_children(key) and isinstance(value, list))
+        for key, value in item.items()
+    )
+
+
+def _links_to(item: Mapping[str, Any], ids: set[str]) -> bool:
+    """Whether a record names some of the ids as its parents or children."""
+    named = [v for k, v in item.items() if names.is_parent(k) or names.is_children(k)]
+    values = [one for value in named for one in (value if isinstance(value, list) else [value])]
+    return any(names.is_id(one) and names.id_of(one) in ids for one in values)
+
+
+def _without_id(item: Mapping[str, Any]) -> dict[str, Any]:
+    """A record whose id is outside of it; its name is its title then."""
+    key = _own_key(item, AS_IT_IS)
+    named = key is not None and names.plain(key) in names.TITLES
+    return {("title" if named and k == key else k): v for k, v in item.items() if k != "id"}
+
+
+def _own_key(item: Mapping[str, Any], shape: Shape) -> str | None:
+    """The key of a record's id; None of what is no record."""
+    stated = [key for key in (shape.child, shape.title) if key and key in item]
+    keys = names.among(item, names.IDS) + names.among(item, names.TITLES)
+    return next((key for key in [*stated, *keys] if names.is_id(item[key])), None)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """One mention of a node in the tree, the JSON value that holds its children, and all of it."""
+    """One mention of a node, with all that its record states.
+
+    ``named`` says that it goes by a name, for want of an id.
+    """
 
     node: str
-    parent: str | None
-    title: str | None
-    children: Any
+    parents: tuple[str, ...]
+    title: str | None = None
     stated: Mapping[str, Any] = field(default_factory=dict)
+    key: str | None = None
+    named: bool = True
 
 
-def _places(path: Path, tree: Any) -> Iterator[_Place]:
-    """Every mention of a node, in document order; without recursion, for trees of any depth."""
-    waiting = _within(path, tree, None)[::-1]
-    while waiting:
-        place = waiting.pop()
-        yield place
-        waiting += _within(path, place.children, place.node)[::-1]
+@dataclass(frozen=True)
+class _Walk:
+    """Goes through a tree without recursion, so that it may have any depth."""
+
+    path: Path
+    shape: Shape
+
+    def places(self, tree: Any) -> Iterator[_Place]:
+        """Every mention of a node, in document order."""
+        waiting = self._within(tree, None)[::-1]
+        while waiting:
+            place, below = waiting.pop()
+            yield place
+            within = [one for part in below for one in self._within(part, place.node)]
+            by_id = [(replace(one, named=one.named and place.named), on) for one, on in within]
+            waiting += by_id[::-1]
+
+    def _within(self, value: Any, parent: str | None) -> list[tuple[_Place, list[Any]]]:
+        """The nodes that a value holds directly, each with what holds those below it."""
+        if names.is_nothing(value):
+            return []
+        if isinstance(value, list):
+            return [place for item in value for place in self._item(item, parent)]
+        if isinstance(value, Mapping):
+            return self._item(value, parent)
+        raise _no_node(self.path, value, parent)
+
+    def _item(self, item: Any, parent: str | None) -> list[tuple[_Place, list[Any]]]:
+        if names.is_id(item):
+            return [(self._named(item, parent), [])]
+        if not isinstance(item, Mapping):
+            raise _no_node(self.path, item, parent)
+        if key := _own_key(item, self.shape):
+            return [self._record(item, key, parent)]
+        return [(self._named(name, parent), [below]) for name, below in item.items()]
+
+    def _named(self, name: Any, parent: str | None) -> _Place:
+        node, title = names.id_of(name), None
+        if self.shape.ids == "paths":
+            title, node = node, node if parent is None else f"{parent}{PATH_SIGN}{node}"
+        return _Place(node, () if parent is None else (parent,), title)
+
+    def _record(
+        self, item: Mapping[str, Any], key: str, parent: str | None
+    ) -> tuple[_Place, list[Any]]:
+        titled = [self.shape.title] if self.shape.title else names.among(item, names.TITLES)
+        title = next((item.get(one) for one in titled if one != key and item.get(one)), None)
+        if not isinstance(title, str | None):
+            found = f"{title!r} at {item[key]!r}"
+            raise SchemaError("a title must be text", found=found, where=self.path)
+        named = names.plain(key) in names.TITLES
+        mention = self._named(item[key], parent) if named else None
+        node = mention.node if mention else names.id_of(item[key])
+        above = [one for k, v in item.items() if k != key and self._is_parent(k) for one in _ids(v)]
+        parents = dict.fromkeys([*([] if parent is None else [parent]), *above])
+        below = [v for k, v in item.items() if k != key and self._is_children(k, v)]
+        title = title or (mention.title if mention else None)
+        return _Place(node, tuple(parents), title, item, key, named), below
+
+    def _is_parent(self, key: str) -> bool:
+        return key == self.shape.parent if self.shape.parent else names.is_parent(key)
+
+    def _is_children(self, key: str, value: Any) -> bool:
+        usual = names.is_children(key) and isinstance(value, list | Mapping)
+        return key in self.shape.relations or usual
 
 
-def _within(path: Path, value: Any, parent: str | None) -> list[_Place]:
-    """The nodes that a JSON value holds directly."""
-    if value is None:
+def _ids(value: Any) -> list[str]:
+    """The ids of parents: one, a list, or the records of them."""
+    found = list[str]()
+    for one in value if isinstance(value, list) else [value]:
+        key = _own_key(one, AS_IT_IS) if isinstance(one, Mapping) else None
+        inner = one[key] if key else one
+        found += [names.id_of(inner)] if names.is_id(inner) and not names.is_nothing(inner) else []
+    return found
+
+
+def _by_what_parents_name(places: list[_Place], shape: Shape) -> tuple[list[_Place], list[Reading]]:
+    """The places by their titles, where the parents are titles and no ids."""
+    titles = {place.title for place in places if place.title}
+    ids = {place.node for place in places}
+    above = {parent for place in places for parent in place.parents} - ids
+    records = [place for place in places if not place.named]
+    whole = records and all(place.title for place in records) and len(records) == len(places)
+    if shape.child or not above or not whole or len(titles) < len(ids):
+        return places, []
+    if names.referred(above, {"id": ids, "title": titles}) == "id":
+        return places, []
+    key = str(records[0].key)
+    titled = [shape.title or "", *names.among(records[0].stated, names.TITLES)]
+    named = next(n for n in titled if n != key and records[0].stated.get(n) == records[0].title)
+    told = Reading(
+        f"nodes go by {named!r}", f"parents are such names, and no values of {key!r}",
+        len(places), f"--hierarchy-child {key}", "nodes",
+    )  # fmt: skip
+    return [replace(place, node=str(place.title).strip(), title=None) for place in places], [told]
+
+
+def _several(places: Sequence[_Place], shape: Shape) -> list[Reading]:
+    """What is told of names below several others: each is one node."""
+    above = defaultdict[str, set[str]](set)
+    for place in places:
+        if place.named and not (place.stated and any(map(names.is_parent, place.stated))):
+            above[place.node].update(set(place.parents) - {place.node})
+    several = [node for node, parents in above.items() if len(parents) > 1]
+    if not several or shape.ids:
         return []
+    decision = "a name below several others is one node"
+    evidence = f"nothing but its name tells what it is, as of {several[0]!r}"
+    return [Reading(decision, evidence, len(several), "--hierarchy-ids paths", "names")]
+
+
+def _refuse_unknown(path: Path, places: Sequence[_Place], shape: Shape) -> None:
+    """Refuse keys of which nobody knows what they are, and that hold nodes or their ids."""
+    ids = {place.node for place in places}
+    known = {shape.title, shape.parent, *OBSOLETE, REPLACED_BY, CONSIDER, *shape.relations}
+    values = defaultdict[str, list[tuple[_Place, Any]]](list)
+    for place in places:
+        for key, value in place.stated.items():
+            role = names.is_parent(key) or (names.is_children(key) and isinstance(value, list))
+            if key not in (*known, place.key) and not role and value not in (None, "", [], {}):
+                values[key].append((place, value))
+    for key, held in values.items():
+        if names.plain(key) not in (*names.TITLES, *names.IDS) and all(
+            _refers(value, place, ids) for place, value in held
+        ):
+            raise SchemaError(
+                "a key that holds nodes or their ids must say whether they are above or below",
+                found=f"{key!r} at {held[0][0].node!r}: {str(held[0][1])[:40]}",
+                where=path,
+                hint=f"--hierarchy-parent {key} if they are parents, --relations {key} if they lie "
+                "below; else take the key out of the file",
+            )
+
+
+def _refers(value: Any, place: _Place, ids: set[str]) -> bool:
+    """Whether a value names other nodes; a number does so only in a list."""
+    if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
+        return all(place.key in one for one in value)
     if isinstance(value, list):
-        return [place for item in value for place in _item(path, item, parent)]
-    if isinstance(value, dict):
-        return _item(path, value, parent)
-    raise _no_node(path, value, parent)
+        return all(names.is_id(one) and names.id_of(one) in ids for one in value)
+    return isinstance(value, str) and value in ids and value != place.node
 
 
-def _item(path: Path, item: Any, parent: str | None) -> list[_Place]:
-    if _is_id(item):
-        return [_Place(str(item), parent, None, None)]
-    if not isinstance(item, dict):
-        raise _no_node(path, item, parent)
-    for key in ("id", "name"):
-        if _is_id(item.get(key)):
-            return [_node(path, item, key, parent)]
-    return [_Place(name, parent, None, below) for name, below in item.items()]
-
-
-def _node(path: Path, item: dict[str, Any], key: str, parent: str | None) -> _Place:
-    title = item.get("title", item.get("name") if key == "id" else None)
-    if not isinstance(title, str | None):
-        raise SchemaError("a title must be text", found=f"{title!r} at {item[key]!r}", where=path)
-    return _Place(str(item[key]), parent, title, item.get("children"), item)
-
-
-def _obsolete(path: Path, places: list[_Place]) -> dict[str, Obsolete]:
+def _obsolete(path: Path, places: Iterable[_Place]) -> dict[str, Obsolete]:
     """The ids that a mention of them calls obsolete, with the successors of all such mentions."""
     found: dict[str, Obsolete] = {}
     for place in places:
@@ -125,8 +366,8 @@ def _obsolete(path: Path, places: list[_Place]) -> dict[str, Obsolete]:
             known = found.get(place.node, Obsolete(place.node))
             found[place.node] = Obsolete(
                 place.node,
-                (*known.replaced_by, *_ids(path, place, REPLACED_BY)),
-                (*known.consider, *_ids(path, place, CONSIDER)),
+                (*known.replaced_by, *_successors(path, place, REPLACED_BY)),
+                (*known.consider, *_successors(path, place, CONSIDER)),
             )
     return found
 
@@ -140,21 +381,17 @@ def _flag(path: Path, place: _Place, name: str) -> bool:
     return bool(stated)
 
 
-def _ids(path: Path, place: _Place, name: str) -> list[str]:
+def _successors(path: Path, place: _Place, name: str) -> list[str]:
     """The ids under a name: one, or a list of them."""
     stated = place.stated.get(name, [])
     ids = stated if isinstance(stated, list) else [stated]
-    if not all(map(_is_id, ids)):
+    if not all(map(names.is_id, ids)):
         raise SchemaError(
             f"{name!r} must be an id or a list of ids",
             found=f"{stated!r} at {place.node!r}",
             where=path,
         )
-    return list(map(str, ids))
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
+    return list(map(names.id_of, ids))
 
 
 def _no_node(path: Path, value: Any, parent: str | None) -> SchemaError:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit.base.choices import Dangling
 from audit.base.errors import AuditError, InputError, SchemaError
-from audit.hierarchies.formats.format import EdgeRow, HierarchyFormat, hierarchy_of
+from audit.hierarchies.formats.format import AS_IT_IS, EdgeRow, HierarchyFormat, Shape, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -98,25 +97,27 @@ def read_wordnet(path: Path) -> WordNet:
         ) from None
 
 
-def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refuse") -> Hierarchy:
-    """The hierarchy of a WordNet folder by hypernyms, or by the relation in ``relations``.
+def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+    """The hierarchy of a WordNet folder by hypernyms, or by the relation that is stated.
 
-    Pointers that lead nowhere are refused, whatever ``dangling`` says: such a file is damaged.
+    Pointers that lead nowhere are refused, whatever ``dangling`` says: the file is damaged.
 
     Raises:
         InputError: As in `read_wordnet`; or on more than one relation, or an unknown one.
         HierarchyError: On a cycle.
     """
-    if len(relations) > 1:
+    if len(shape.relations) > 1:
         raise InputError(
-            "one relation of WordNet is required", found=", ".join(relations), where=path
+            "one relation of WordNet is required", found=", ".join(shape.relations), where=path
         )
-    relation = relations[0] if relations else RELATIONS[0]
+    relation = shape.relations[0] if shape.relations else RELATIONS[0]
     _refuse_unknown(relation, path)
     return read_wordnet(path).hierarchy(relation)
 
 
-FORMAT = HierarchyFormat("wordnet", "a WordNet folder: data.noun and index.noun", matches, read)
+FORMAT = HierarchyFormat(
+    "wordnet", "a WordNet folder: data.noun and index.noun", matches, read, frozenset({"relations"})
+)
 
 
 def _refuse_unknown(relation: str, path: Path) -> None:

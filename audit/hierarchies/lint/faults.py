@@ -50,6 +50,24 @@ def two_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
         )
 
 
+def members_named_alike(hierarchy: Hierarchy) -> Iterator[LintFinding]:
+    """Groups that the file names like a member of theirs: both are one node."""
+    members = hierarchy.dropped.members
+    if members:
+        n = len(members)
+        yield LintFinding(
+            "member_named_alike",
+            "note",
+            f"{counted(n, 'groups')} {'is' if n == 1 else 'are'} named like a member: the edge "
+            "from the member to itself was left out, and a label of that name may mean either.",
+            "Give the group another name; or keep both apart by --hierarchy-ids paths.",
+            tuple((member,) for member in members),
+            "group and member",
+            int((~hierarchy.leaf & _stated(hierarchy)).sum()),
+            "nodes with children",
+        )
+
+
 def redundant_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
     """Edges to a parent that a longer path leads to as well.
 

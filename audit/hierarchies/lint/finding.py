@@ -10,6 +10,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 LINTS: dict[str, str] = {
     "cycle": "Are any nodes below themselves?",
     "dangling_edge": "Did edges lead to ids that are not nodes, so that they were dropped?",
+    "member_named_alike": "Is a group named like a member of it?",
     "redundant_edge": "Is a node also below one of its parents through another parent?",
     "lone_child": "Does a heading have a single child, which says the same?",
     "two_titles": "Has a dictionary several titles for one code?",

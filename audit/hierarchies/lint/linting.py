@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audit.base.choices import Dangling
 from audit.hierarchies.building import CyclicError
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint.faults import (
     dangling_edges,
     lone_children,
+    members_named_alike,
     only_catch_alls,
     redundant_edges,
     same_titles,
@@ -23,7 +23,15 @@ from audit.hierarchies.lint.finding import LintFinding
 from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 
-RULES = (dangling_edges, redundant_edges, lone_children, two_titles, same_titles, only_catch_alls)
+RULES = (
+    dangling_edges,
+    members_named_alike,
+    redundant_edges,
+    lone_children,
+    two_titles,
+    same_titles,
+    only_catch_alls,
+)
 """Rules on a hierarchy, in report order."""
 
 
@@ -49,6 +57,7 @@ class LintResult:
             "repeated_edges": hierarchy.repeated_edges,
             "leaves": int(hierarchy.leaf.sum()),
             "depth": int(hierarchy.depth.max()),
+            "readings": [reading.shown(1) for reading in hierarchy.readings],
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
@@ -56,26 +65,22 @@ class LintResult:
 def lint(
     source: str | Path,
     *,
-    format: str | None = None,
-    relations: tuple[str, ...] = (),
     titles: Sequence[Path] = (),
-    dangling: Dangling | None = None,
+    **stated: Any,
 ) -> LintResult:
     """Find faults in a hierarchy's structure, even in one with cycles.
 
     Args:
         source: As in `load_hierarchy`.
-        format: As in `load_hierarchy`.
-        relations: As in `load_hierarchy`.
         titles: Dictionaries of titles, as in `read_own_titles`.
-        dangling: As in `load_hierarchy`; a finding reports the edges that are dropped.
+        stated: Arguments of `load_hierarchy`; a finding reports the edges that are dropped.
 
     Raises:
         InputError: As in `load_hierarchy`, cycles excepted, and in `read_own_titles`.
     """
     cycles: tuple[LintFinding, ...] = ()
     try:
-        hierarchy = load_hierarchy(source, format=format, relations=relations, dangling=dangling)
+        hierarchy = load_hierarchy(source, **stated)
     except CyclicError as error:
         hierarchy, cycles = without_cycles(error)
     if titles:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from audit.base.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
-from audit.hierarchies.formats import dotted
+from audit.hierarchies.formats.paths import DOTTED
 from audit.hierarchies.reading import load_hierarchy
 
 
@@ -71,13 +71,13 @@ def test_text_of_another_kind_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x.txt", "X.TXT.gz", "x.dotted", "x"])
 def test_format_is_found_by_suffix_and_dots(name: str) -> None:
-    assert dotted.matches(Path(name), b"# a, b\nrec.sport\nsci\n")
-    assert not dotted.matches(Path(name), b"rec.sport\tTitle\n")
-    assert not dotted.matches(Path(name), b"[1.5]")
+    assert DOTTED.matches(Path(name), b"# a, b\nrec.sport\nsci\n")
+    assert not DOTTED.matches(Path(name), b"rec.sport\tTitle\n")
+    assert not DOTTED.matches(Path(name), b"[1.5]")
 
 
 def test_other_suffixes_are_not_taken() -> None:
-    assert not dotted.matches(Path("x.csv"), b"rec.sport\n")
+    assert not DOTTED.matches(Path("x.csv"), b"rec.sport\n")
 
 
 @pytest.mark.skipif(

@@ -74,7 +74,7 @@ def test_a_relation_that_no_edge_has_is_refused_with_those_that_there_are(tmp_pa
 @pytest.mark.parametrize("first", [True, False])
 def test_graphs_of_one_file_are_one_hierarchy(tmp_path: Path, first: bool) -> None:
     imported = {
-        "nodes": [{"id": "T:1"}, {"id": "T:5", "lbl": "body"}],
+        "nodes": [{"id": "T:1"}, {"id": "T:5", "lbl": "body", "type": "CLASS"}],
         "edges": [{"sub": "T:1", "pred": "is_a", "obj": "T:5"}],
     }
     graphs = (imported, graph()) if first else (graph(), imported)
@@ -84,8 +84,11 @@ def test_graphs_of_one_file_are_one_hierarchy(tmp_path: Path, first: bool) -> No
     assert hierarchy.titles[hierarchy.index("T:1")] == "limb"
 
 
-def test_an_edge_to_what_is_no_class_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, graph() | {"edges": [{"sub": "T:2", "pred": "is_a", "obj": "T:77"}]})
+@pytest.mark.parametrize("nodes", [[], [{"id": "T:77", "lbl": "no class"}]])
+def test_an_edge_to_what_is_no_class_is_refused(tmp_path: Path, nodes: list[Any]) -> None:
+    told = graph()
+    edges = [{"sub": "T:2", "pred": "is_a", "obj": "T:77"}]
+    path = written(tmp_path, told | {"nodes": [*told["nodes"], *nodes], "edges": edges})
     with pytest.raises(HierarchyError, match="'T:2 -> T:77'"):
         load_hierarchy(path)
 

@@ -50,7 +50,7 @@ def obo(retired: dict[str, Retirement]) -> str:
 
 def obographs(retired: dict[str, Retirement]) -> str:
     iri = "http://purl.obolibrary.org/obo/T_"
-    nodes: list[dict[str, Any]] = [{"id": iri + node} for node in NODES]
+    nodes: list[dict[str, Any]] = [{"id": iri + node, "type": "CLASS"} for node in NODES]
     for gone, said in retired.items():
         values = [{"pred": "http://purl.obolibrary.org/obo/IAO_0100001", "val": iri + other}
                   for other in said.replaced_by]  # fmt: skip

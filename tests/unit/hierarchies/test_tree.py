@@ -106,14 +106,14 @@ def test_a_tree_without_nodes_is_refused(tmp_path: Path, document: Any) -> None:
 @pytest.mark.parametrize(
     ("document", "found"),
     [
-        ({"animal": "dog"}, "'dog' below 'animal'"),
-        ({"animal": 3}, "'3' below 'animal'"),
+        ({"animal": {"pet": "dog"}}, "'dog' below 'pet'"),
+        ({"animal": {"pet": 3}}, "'3' below 'pet'"),
         ({"animal": [True]}, "'True' below 'animal'"),
         ([["a"]], "at the top"),
         ([1.5], "'1.5' at the top"),
         ({"id": "a", "children": [None]}, "'None' below 'a'"),
         ({"id": "a", "title": 3}, "3 at 'a'"),
-        ({"": ["a"]}, "empty id"),
+        ({"": ["a", "b"]}, "empty id"),
         (["half \ud800"], "\\ud800"),
     ],
 )

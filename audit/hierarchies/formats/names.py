@@ -1,0 +1,134 @@
+"""Names under which files keep ids, parents, children and titles; the reading of what has none."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from audit.base.readings import Reading, asked
+
+TITLES = ("title", "name", "label", "text", "preflabel", "preferredlabel", "displayname")
+"""Names of titles, the most usual first, as `plain` gives them."""
+IDS = ("id", "child", "hyponym", "narrower", "node", "code", "key", "uri", "iri", "identifier",
+       "labelname", "classid", "categoryid", "conceptid", "termid")  # fmt: skip
+"""Names of ids, likewise."""
+CHILD = ("child", "hyponym", "narrower")
+"""Those of them that stand beside parents alone."""
+_PARENT = re.compile(
+    r"(parents?|super(class|category|type|concept|term|group|ordinate)?|hypernym|broader)"
+    r"(e?s|ids?|codes?|keys?|uris?|iris?|names?|node|class|category|concept|term|label)*"
+    r"|isa|subclassof|childof|belongsto"
+)
+_CHILDREN = re.compile(
+    r"(child(ren)?|sub(class|categor(y|ie)|type|concept|term|group|node|topic|item|tree)?s?"
+    r"|narrower|hyponyms?|kids|leaves|branches|descendants|nodes?|items?|members?)(es|ids?)?"
+)
+_NOTHING = ("", "null", "none", "nan", "n/a", "-")
+
+
+def plain(name: object) -> str:
+    """A name without case and signs: ``parentid`` of ``parent_id``, ``parentId``, ``Parent ID``."""
+    return re.sub(r"[\W_]", "", str(name)).lower()
+
+
+def is_parent(name: str) -> bool:
+    """Whether that is what files call a node's parents."""
+    return _PARENT.fullmatch(plain(name)) is not None
+
+
+def is_children(name: str) -> bool:
+    """Whether that is what files call the nodes below one."""
+    return _CHILDREN.fullmatch(plain(name)) is not None
+
+
+def is_id(value: Any) -> bool:
+    """Whether a value can be an id: a text, or a whole number, which may be written as 7.0."""
+    whole = isinstance(value, float) and value.is_integer()
+    return whole or (isinstance(value, str | int) and not isinstance(value, bool))
+
+
+def id_of(value: Any) -> str:
+    """A value as an id: ``7`` of 7.0, and of a text without blanks around it."""
+    return str(int(value)) if isinstance(value, float) else str(value).strip()
+
+
+def is_nothing(value: Any, ids: Collection[str] = ()) -> bool:
+    """Whether a parent says that there is none: null, NaN, or such a word that is no id."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return True
+    return isinstance(value, str) and value.strip().lower() in _NOTHING and value not in ids
+
+
+def among(names: Iterable[str], wanted: Sequence[str]) -> list[str]:
+    """The names that are among those wanted, in the order of these."""
+    named = [(wanted.index(plain(name)), name) for name in names if plain(name) in wanted]
+    return [name for _, name in sorted(named, key=lambda pair: pair[0])]
+
+
+def referred(parents: Collection[str], columns: Mapping[str, Collection[str]]) -> str:
+    """The column whose values the parents name, the first of equals.
+
+    Where none holds any of them, it is the first that has numbers exactly if they are numbers.
+    """
+
+    def fit(name: str) -> tuple[int, bool]:
+        values = columns[name]
+        numbers = all(map(str.isdigit, values))
+        return sum(one in values for one in parents), numbers == all(map(str.isdigit, parents))
+
+    return max(columns, key=fit)
+
+
+def parts_of(cells: Iterable[str], ids: Collection[str]) -> dict[str, list[str]]:
+    """The parents in each cell, split where its parts are ids and it is none."""
+    found: dict[str, list[str]] = {}
+    for cell in cells:
+        found[cell] = [cell]
+        for sign in "|;," if cell not in ids else "":
+            parts = [part.strip() for part in cell.split(sign) if part.strip()]
+            if len(parts) > 1 and 2 * sum(part in ids for part in parts) > len(parts):
+                found[cell] = parts
+                break
+        if cell not in ids and cell.endswith(".0") and cell[:-2] in ids:
+            found[cell] = [cell[:-2]]
+    return found
+
+
+def lower_end(
+    pairs: Collection[tuple[str, str]],
+    where: object,
+    called: tuple[str, str],
+    options: tuple[str, str],
+) -> tuple[int, Reading]:
+    """Which end of pairs is the lower one, 0 or 1, where nothing says it.
+
+    It is the end at which no name repeats, since a node of a tree has one parent; where that holds
+    of both or of neither, the end that alone has more of the names: leaves outnumber tops.
+
+    Args:
+        pairs: The pairs.
+        where: The file.
+        called: What the names at either end are called.
+        options: What states that the first end, or the second, is the lower.
+
+    Raises:
+        InputError: If neither decides.
+    """
+    pairs = set(pairs)
+    ends = [{pair[end] for pair in pairs} for end in (0, 1)]
+    once = [len(end) == len(pairs) for end in ends]
+    alone = [len(ends[0] - ends[1]), len(ends[1] - ends[0])]
+    tree = once[0] != once[1]
+    evidence = "each node has one parent then" if tree else "leaves outnumber tops then"
+    said = [
+        Reading(f"{called[low]} are below {called[1 - low]}", evidence, len(pairs), option, "pairs")
+        for low, option in ((0, options[1]), (1, options[0]))
+    ]
+    if not tree and alone[0] == alone[1]:
+        either = [replace(said[low], option=options[low]) for low in (0, 1)]
+        raise asked("it must be known which names are above which", either, where)
+    lower = int(once[1] if tree else alone[1] > alone[0])
+    return lower, said[lower]

@@ -1,0 +1,134 @@
+"""Paths: nodes as all names on the way to them, joined by a sign, or a column a level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from audit.base.errors import SchemaError
+from audit.base.files import SNIFFED_BYTES, read_lines
+from audit.base.limits import PARTS
+from audit.base.readings import Reading
+from audit.hierarchies.formats import caml, edges, obo
+from audit.hierarchies.formats.format import (
+    AS_IT_IS,
+    PATH_SIGN,
+    HierarchyFormat,
+    Names,
+    Shape,
+    bare_suffix,
+    head_text,
+    hierarchy_of_paths,
+)
+from audit.hierarchies.hierarchy import Hierarchy
+
+SIGNS = (PATH_SIGN, " >> ", " » ", " → ", " / ", " | ", "::", "/", "|", "\\")
+"""What joins the names of a path, the plainest first; dots have a format of their own."""
+_NUMBERED = re.compile(r"([\w:.-]*\d[\w:.-]*)(?: - |\t|,|;)\s*(.+)")
+_MESH = re.compile(r"(.+);([A-Z]\d\d(?:\.\d+)*)")
+
+
+def sign_of(lines: Sequence[str]) -> str | None:
+    """The plainest sign that joins the names of half of the lines; None if there is none."""
+    for sign in SIGNS:
+        joined = sum(sign in line.strip(sign) for line in lines)
+        if 2 * joined >= len(lines) > 0 or (joined and sign == PATH_SIGN):
+            return sign
+    return None
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the lines of a text file are paths whose names a sign of `SIGNS` joins."""
+    others = (edges.matches, edges.LEVELS.matches, obo.matches, caml.FORMAT.matches, _is_dotted)
+    if not _is_text(path, head) or any(other(path, head) for other in others):
+        return False
+    return sign_of(_lines(head)) is not None
+
+
+def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+    """Read paths, one a line, perhaps behind an id; a node's id is its whole path, if it has none.
+
+    Paths that have a line of their own are assignable, their ancestors without one are not. Blank
+    lines and lines that start with ``#`` are ignored.
+
+    Nothing is dangling: a path declares all nodes above it.
+
+    Raises:
+        HierarchyError: If there is no path.
+        SchemaError: On an empty part, as in ``a > > b``.
+        InputError: If the file cannot be read, or a path has very many parts.
+    """
+    rows = [(n, line.strip()) for n, line in read_lines(path) if not line.startswith("#")]
+    sign = sign_of([line for _, line in rows]) or PATH_SIGN
+    numbered = all(_NUMBERED.fullmatch(line) for _, line in rows)
+    tops = {line for _, line in rows if sign not in line.strip(sign)}
+    split = [_split(path, number, line, sign, numbered=numbered) for number, line in rows]
+    listed = {names for names, *_ in split}
+    certain = all(names[:-1] in listed for names in listed if len(names) > 1)
+    told = Reading(
+        f"{sign.strip()!r} joins the names of a path", "half of the lines have it, or more",
+        len(rows) - len(tops), "--hierarchy-format dotted", "lines",
+    )  # fmt: skip
+    return hierarchy_of_paths(
+        path, split, shape.ids or "paths", sign, readings=() if certain else (told,)
+    )
+
+
+def _split(
+    path: Path, number: int, line: str, sign: str, *, numbered: bool
+) -> tuple[Names, str | None, str | None]:
+    found = _NUMBERED.fullmatch(line) if numbered else None
+    node, rest = (found[1], found[2]) if found else (None, line)
+    inner = rest.strip() if sign == "." else rest.strip().strip(sign)
+    names = tuple(part.strip() for part in inner.split(sign))
+    PARTS.refuse_beyond(len(names), f"{path}:{number}")
+    if not all(names):
+        raise SchemaError(
+            f"every part between {'dots' if sign == '.' else repr(sign.strip())} must have a name",
+            found=repr(line),
+            where=f"{path}:{number}",
+        )
+    return names, node, None
+
+
+def read_dotted(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+    """Read paths whose names dots join, one a line, as `read`; in MeSH behind a title and ``;``."""
+    rows = [(n, line.strip()) for n, line in read_lines(path) if not line.startswith("#")]
+    mesh = [_MESH.fullmatch(line) for _, line in rows]
+    titled = all(mesh)
+    paths = [
+        (*_split(path, n, one[2] if titled and one else line, ".", numbered=False)[:2],
+         one[1] if titled and one else None)
+        for (n, line), one in zip(rows, mesh, strict=True)
+    ]  # fmt: skip
+    return hierarchy_of_paths(path, paths, shape.ids or "paths", ".")
+
+
+def _is_dotted(path: Path, head: bytes) -> bool:
+    """Whether the file is plain text with one word on each line, at least one with a dot."""
+    lines = _lines(head)
+    words = not any(blank in line for line in lines for blank in "\t, ") and _is_text(path, head)
+    mesh = bool(lines) and all(map(_MESH.fullmatch, lines))
+    return mesh or (words and any("." in line for line in lines))
+
+
+FORMAT = HierarchyFormat(
+    "paths", "paths, one per line: Animals > Dogs > Poodle", matches, read, frozenset({"ids"})
+)
+DOTTED = HierarchyFormat(
+    "dotted", "dotted paths, one per line: rec.sport.hockey", _is_dotted, read_dotted,
+    frozenset({"ids"}),
+)  # fmt: skip
+
+
+def _is_text(path: Path, head: bytes) -> bool:
+    named = bare_suffix(path) in ("", ".txt", ".dotted", ".paths")
+    return named and not head_text(head).startswith(("{", "[", "@", "<"))
+
+
+def _lines(head: bytes) -> list[str]:
+    """The first lines, but the last one, which may be cut off."""
+    lines = head_text(head).rstrip("\n").split("\n")
+    lines = lines if len(head) < SNIFFED_BYTES else lines[:-1]
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]

@@ -1,0 +1,250 @@
+"""Hierarchies in the shapes that people bring: read to the same tree, or refused with a way out."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pandas as pd
+import polars as pl
+import pytest
+
+from audit.base.errors import AuditError, InputError, SchemaError
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.lint.linting import lint
+from audit.hierarchies.reading import load_hierarchy
+from audit.runs.settings import HierarchyShape
+
+ANIMALS = [("cat", "animal"), ("dog", "animal"), ("poodle", "dog")]
+NUMBERED = [("2", "1"), ("3", "1"), ("4", "2")]
+READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
+    "parent.json": (
+        '[{"id": "animal", "parent": null}, {"id": "dog", "parent": "animal"}, '
+        '{"id": "cat", "parent": ["animal"]}, {"id": "poodle", "parent": {"id": "dog"}}]',
+        ANIMALS, ()),
+    "keyed.json": (
+        '{"animal": {"name": "Animal"}, "dog": {"parent_id": "animal"}, '
+        '"cat": {"parent_id": "animal"}, "poodle": {"parent_id": "dog"}}', ANIMALS, ()),
+    "lines.jsonl": (
+        '{"id": "dog", "parentId": "animal"}\n{"id": "cat", "parentId": "animal"}\n'
+        '{"id": "poodle", "parentId": "dog"}\n', ANIMALS, ()),
+    "coco.json": (
+        '{"info": {"year": 2019}, "images": [{"id": 7}], "categories": ['
+        '{"id": 1, "name": "dog", "supercategory": "animal"}, '
+        '{"id": 2, "name": "cat", "supercategory": "animal"}, '
+        '{"id": 3, "name": "poodle", "supercategory": "dog"}]}', ANIMALS, ("go by 'name'",)),
+    "children.json": (
+        '{"name": "animal", "Children": [{"name": "cat"}, '
+        '{"name": "dog", "Subcategory": [{"name": "poodle"}]}]}', ANIMALS, ()),
+    "nodes.json": (
+        '{"id": 1, "text": "a", "nodes": [{"id": 2, "text": "b", "items": [{"id": 4}]}, '
+        '{"id": 3}]}', NUMBERED, ()),
+    "openimages.json": (
+        '{"LabelName": "animal", "Subcategory": [{"LabelName": "cat"}, '
+        '{"LabelName": "dog", "Subcategory": [{"LabelName": "poodle"}]}]}', ANIMALS, ()),
+    "lists.json": ('{"animal": ["dog", "cat"], "dog": ["poodle"]}', ANIMALS, ("are below",)),
+    "up.json": ('{"dog": ["animal"], "cat": ["animal"], "poodle": ["dog"]}', ANIMALS,
+                ("are below",)),
+    "text.json": ('{"dog": "animal", "cat": "animal", "poodle": "dog"}', ANIMALS, ()),
+    "id_parent.csv": ("id,parent_id,name\n1,,A\n2,1,B\n3,1,C\n4,2.0,D\n", NUMBERED, ()),
+    "by_name.csv": ("id,name,parent\n1,animal,\n2,dog,animal\n3,cat,animal\n4,poodle,dog\n",
+                    ANIMALS, ("go by 'name'",)),
+    "hyponyms.csv": ("hyponym;hypernym\ndog ;animal\ncat;animal\npoodle; dog\n", ANIMALS, ()),
+    "several.csv": ("Class ID|Preferred Label|Parents\nd|Dog|\nc|Cat|\nx|Both|d;c\n",
+                    [("c", "(root)"), ("d", "(root)"), ("x", "c"), ("x", "d")], ()),
+    "down.txt": ("animal dog\nanimal cat\ndog poodle\n", ANIMALS, ("column 2 are below",)),
+    "pairs.csv": ("dog,animal\ncat,animal\npoodle,dog\n", ANIMALS, ("column 1 are below",)),
+    "levels.csv": ("level1,level2,level3\nanimal,dog,poodle\nanimal,cat,\n", ANIMALS,
+                   ("are levels",)),
+    "ranks.csv": ("kind,family,breed\nanimal,dog,poodle\nanimal,dog,boxer\nanimal,cat,manx\n",
+                  [("boxer", "dog"), ("cat", "animal"), ("dog", "animal"), ("manx", "cat"),
+                   ("poodle", "dog")], ("are levels",)),
+    "ccs.csv": ("'CODE','LVL 1','LVL 1 LABEL','LVL 2','LVL 2 LABEL'\n"
+                "'01 ','1',\"A\",'1.1',\"B\"\n'02','1',\"A\",' ',\" \"\n",
+                [("01", "1.1"), ("02", "1"), ("1.1", "1")], ("are levels",)),
+    "google.txt": ("# v1\na\na > b\na > b > d\na > c\n",
+                   [("a > b", "a"), ("a > b > d", "a > b"), ("a > c", "a")], ()),
+    "ids.txt": ("1 - a\n2 - a > b\n3 - a > c\n4 - a > b > d\n", NUMBERED, ()),
+    "slashes.txt": ("/a/b/d\n/a/c\n", [("a/b", "a"), ("a/b/d", "a/b"), ("a/c", "a")],
+                    ("'/' joins",)),
+    "mesh.txt": ("Body;A01\nTorso;A01.923\nAbdomen;A01.923.047\n",
+                 [("A01.923", "A01"), ("A01.923.047", "A01.923")], ()),
+}  # fmt: skip
+REFUSED = {
+    "voc.ttl": ("@prefix skos: <http://w3.org/> .\n", "rdflib"),
+    "onto.owl": ('<?xml version="1.0"?><rdf:RDF></rdf:RDF>', "robot convert --input onto.owl"),
+    "data.yaml": ("names:\n  0: dog\n", "yaml.safe_load"),
+    "labels.csv": ("id,label\n1,X\n2,X\n", "--hierarchy-child COL"),
+    "chain.json": ('{"dog": ["animal"]}', "--hierarchy-format parents .*--hierarchy-format child"),
+    "pair.csv": ("a,b\nb,c\n", "--hierarchy-child 1 --hierarchy-parent 2"),
+    "ids.json": ('[{"id": "a", "see": ["b"]}, {"id": "b"}]', "--relations see"),
+    "nodes.json": ('{"id": "a", "inside": [{"id": "b"}]}', "--relations inside"),
+}
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+def edges(hierarchy: Hierarchy) -> list[Any]:
+    return hierarchy.edge_frame().rows()
+
+
+@pytest.mark.parametrize("name", READ)
+def test_usual_shapes_are_read_and_what_is_guessed_is_stated(name: str, tmp_path: Path) -> None:
+    text, expected, stated = READ[name]
+    hierarchy = load_hierarchy(written(tmp_path, name, text))
+
+    assert edges(hierarchy) == expected
+    assert len(hierarchy.readings) == len(stated)
+    for reading, words in zip(hierarchy.readings, stated, strict=True):
+        assert words in str(reading)
+        assert reading.rows > 0
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_read_is_refused_with_a_way(name: str, tmp_path: Path) -> None:
+    text, way = REFUSED[name]
+    with pytest.raises(AuditError) as caught:
+        load_hierarchy(written(tmp_path, name, text))
+
+    assert re.search(way, caught.value.hint)
+    assert caught.value.exit_status == 2
+
+
+FOLLOWED: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
+    ("up.json", {"format": "children"},
+     [("animal", "cat"), ("animal", "dog"), ("cat", "(root)"), ("dog", "poodle"),
+      ("poodle", "(root)")]),
+    ("lists.json", {"format": "parents"},
+     [("animal", "cat"), ("animal", "dog"), ("cat", "(root)"), ("dog", "poodle"),
+      ("poodle", "(root)")]),
+    ("pairs.csv", {"child": "2", "parent": "1"},
+     [("animal", "cat"), ("animal", "dog"), ("cat", "(root)"), ("dog", "poodle"),
+      ("poodle", "(root)")]),
+    ("by_name.csv", {"child": "id"},
+     [("1", "(root)"), ("2", "animal"), ("3", "animal"), ("4", "dog"), ("animal", "(root)"),
+      ("dog", "(root)")]),
+    ("ranks.csv", {"levels": ("kind", "breed")},
+     [("boxer", "animal"), ("manx", "animal"), ("poodle", "animal")]),
+    ("slashes.txt", {"format": "dotted"}, [("/a/b/d", "(root)"), ("/a/c", "(root)")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "option", "expected"), FOLLOWED)
+def test_an_option_gives_the_other_reading(
+    name: str, option: dict[str, Any], expected: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    hierarchy = load_hierarchy(written(tmp_path, name, READ[name][0]), **option)
+
+    assert edges(hierarchy) == expected
+    assert hierarchy.readings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("h.json", '{"anger": ["anger", "annoyance"], "joy": ["joy", "love"]}'),
+        ("h.csv", "name,supercategory\nanger,anger\nannoyance,anger\njoy,joy\nlove,joy\n"),
+    ],
+)
+def test_a_group_named_like_its_member_is_told_once(name: str, text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, name, text)
+    found = lint(path)
+
+    below = [("annoyance", "anger"), ("love", "joy")]
+    assert [edge for edge in edges(found.hierarchy) if edge[1] != "(root)"] == below
+    assert found.hierarchy.assignable[found.hierarchy.index("anger")]
+    assert [one.cases for one in found.findings if one.rule == "member_named_alike"] == [
+        (("anger",), ("joy",))
+    ]
+    assert "--hierarchy-ids paths" in str(found.to_dict()["readings"])
+    apart = load_hierarchy(path, ids="paths")
+    assert apart.parents("anger > anger") == ("anger",)
+    assert apart.dropped.members == ()
+
+
+def test_one_name_in_two_branches_is_two_nodes_or_told(tmp_path: Path) -> None:
+    levels = written(tmp_path, "l.csv", "l1,l2\na,x\na,other\nb,other\n")
+    nested = written(tmp_path, "t.json", '{"a": {"other": {}}, "b": {"other": {}}}')
+    both = ("(root)", "a", "a > other", "b", "b > other")
+
+    assert load_hierarchy(levels).nodes == (*both, "x")
+    assert "several places" in str(load_hierarchy(levels).readings[1])
+    assert load_hierarchy(nested).parents("other") == ("a", "b")
+    assert "--hierarchy-ids paths" in str(load_hierarchy(nested).readings[0])
+    assert load_hierarchy(nested, ids="paths").nodes == both
+
+
+def test_an_option_that_says_nothing_of_a_format_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "h.obo", "[Term]\nid: a\n")
+
+    for option in ({"child": "id"}, {"levels": ("a",)}, {"ids": "paths"}):
+        with pytest.raises(InputError, match="can be stated only of"):
+            load_hierarchy(path, **option)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="icd9cm"):
+        load_hierarchy("icd9cm", parent="parent")
+
+
+def test_the_settings_are_arguments_of_the_reader() -> None:
+    assert HierarchyShape(hierarchy_child="id").shape() == {
+        "format": None, "child": "id", "parent": None, "title": None, "levels": (), "ids": None,
+    }  # fmt: skip
+
+
+DOORS: list[Any] = [
+    {"animal": {"dog": {"poodle": {}}, "cat": {}}},
+    {"animal": ["dog", "cat"], "dog": ["poodle"]},
+    {"dog": ["animal"], "cat": ["animal"], "poodle": ["dog"]},
+    {"dog": "animal", "cat": "animal", "poodle": "dog", "animal": None},
+    [{"id": "dog", "parent": "animal"}, {"id": "cat", "parent": "animal"}, {"poodle": []},
+     {"id": "poodle", "parent": "dog"}],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", DOORS)
+def test_an_object_means_the_same_from_a_file(given: Any, tmp_path: Path) -> None:
+    path = written(tmp_path, "h.json", json.dumps(given))
+
+    assert edges(load_hierarchy(given)) == edges(load_hierarchy(path)) == ANIMALS
+
+
+def test_children_and_parents_are_doors_of_their_own() -> None:
+    with pytest.raises(InputError, match=r"load_hierarchy\(parents=...\)"):
+        load_hierarchy({"dog": ["animal"]})
+    assert edges(load_hierarchy(parents={"dog": ["animal"]})) == [("dog", "animal")]
+    assert edges(load_hierarchy(children={"dog": ["animal"]})) == [("animal", "dog")]
+
+
+def test_objects_of_pandas_polars_and_networkx() -> None:
+    frame = pd.DataFrame({"id": [1, 2, 3, 4], "parent_id": [None, 1, 1, 2]})
+    levels = pl.DataFrame({"a": ["x", "x"], "b": ["p", "q"]})
+    graph: nx.DiGraph[float] = nx.DiGraph([(2.0, 1.0), (3, 1), (4, 2.0)])
+
+    assert edges(load_hierarchy(frame)) == NUMBERED
+    assert edges(load_hierarchy(graph)) == NUMBERED
+    assert edges(load_hierarchy({2.0: 1.0, 3.0: 1.0, 4.0: 2.0, 1.0: math.nan})) == NUMBERED
+    assert edges(load_hierarchy(levels, levels=("a", "b"))) == [("p", "x"), ("q", "x")]
+    with pytest.raises(InputError, match="a frame or a graph"):
+        load_hierarchy(3)
+
+
+def test_a_graph_of_obonet_counts_is_a_and_what_is_named() -> None:
+    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+    graph.add_node("GO:1", name="process")
+    graph.add_edge("GO:2", "GO:1", key="is_a")
+    graph.add_edge("GO:3", "GO:1", key="part_of")
+    alone, both = (load_hierarchy(graph, relations=one) for one in ((), ("part_of",)))
+
+    assert alone.parents("GO:3") == ("(root)",)
+    assert [reading.rows for reading in alone.readings] == [1]
+    assert edges(both) == [("GO:2", "GO:1"), ("GO:3", "GO:1")]
+    assert (both.titles[0], both.readings) == ("process", ())
+    with pytest.raises(SchemaError, match="a relation must be one that edges have"):
+        load_hierarchy(graph, relations=("regulates",))
