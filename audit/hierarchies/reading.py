@@ -19,6 +19,7 @@ from audit.hierarchies.formats import (
     caml,
     edges,
     interface,
+    levels,
     obo,
     obographs,
     paths,
@@ -27,12 +28,13 @@ from audit.hierarchies.formats import (
 )
 from audit.hierarchies.formats.foreign import refuse_foreign
 from audit.hierarchies.formats.format import BuiltInHierarchy, HierarchyFormat, Shape
+from audit.hierarchies.formats.tables import columns_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9cm, icd10cm
 
 FORMATS: tuple[HierarchyFormat, ...] = (
     edges.FORMAT,
-    edges.LEVELS,
+    levels.FORMAT,
     caml.FORMAT,
     obo.FORMAT,
     obographs.FORMAT,
@@ -140,9 +142,7 @@ def _of_object(source: Any, shape: Shape) -> Hierarchy:
             "a hierarchy is a name, a path, a dictionary, a list, a frame or a graph of networkx",
             found=type(source).__name__,
         ) from None
-    if shape.levels:
-        return edges.levels_of(_GIVEN, frame, shape)
-    return edges.of_table(_GIVEN, frame, shape)
+    return (levels if shape.levels else edges).of_table(_GIVEN, frame, shape)
 
 
 def built_in_named(name: str | Path) -> BuiltInHierarchy | None:
@@ -199,8 +199,8 @@ _FLAGS = {"relations": "--relations"}
 def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> HierarchyFormat:
     if not head.strip():
         raise InputError("a hierarchy file with content is required", found="nothing", where=path)
-    stated = {"levels": edges.LEVELS.name} if shape.levels else {"parent": edges.FORMAT.name}
-    if not name and any(getattr(shape, field) for field in stated) and edges.columns_of(path, head):
+    stated = {"levels": levels.FORMAT.name} if shape.levels else {"parent": edges.FORMAT.name}
+    if not name and any(getattr(shape, field) for field in stated) and columns_of(path, head):
         name = next(iter(stated.values()))
     matching = [
         known for known in FORMATS if (known.name == name if name else known.matches(path, head))
@@ -209,7 +209,7 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
         return matching[0]
     if not matching and not name:
         refuse_foreign(path, head)
-    columns = edges.columns_of(path, head)
+    columns = columns_of(path, head)
     table = f"a table with the columns {first_cases(columns)}" if columns else "none that matches"
     ways = (
         "name its columns by --hierarchy-child COL --hierarchy-parent COL, or each level by "

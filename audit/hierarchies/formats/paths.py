@@ -10,7 +10,7 @@ from audit.base.errors import SchemaError
 from audit.base.files import SNIFFED_BYTES, read_lines
 from audit.base.limits import PARTS
 from audit.base.readings import Reading
-from audit.hierarchies.formats import caml, edges, obo
+from audit.hierarchies.formats import caml, edges, levels, obo
 from audit.hierarchies.formats.format import (
     AS_IT_IS,
     PATH_SIGN,
@@ -40,7 +40,7 @@ def sign_of(lines: Sequence[str]) -> str | None:
 
 def matches(path: Path, head: bytes) -> bool:
     """Whether the lines of a text file are paths whose names a sign of `SIGNS` joins."""
-    others = (edges.matches, edges.LEVELS.matches, obo.matches, caml.FORMAT.matches, _is_dotted)
+    others = (edges.matches, levels.matches, obo.matches, caml.FORMAT.matches, _is_dotted)
     if not _is_text(path, head) or any(other(path, head) for other in others):
         return False
     return sign_of(_lines(head)) is not None

@@ -139,7 +139,7 @@ def _document(path: Path) -> Any:
 
 
 def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
-    """The tree without what is around it, and a mapping of names by what it means."""
+    """The tree without what is around it, and a mapping of names as what it means."""
     if not isinstance(tree, Mapping) or _own_key(tree, AS_IT_IS):
         return tree, []
     wrapped = [
@@ -194,17 +194,14 @@ def _without_id(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _own_key(item: Mapping[str, Any], shape: Shape) -> str | None:
     """The key of a record's id; None of what is no record."""
-    stated = [key for key in (shape.child, shape.title) if key and key in item]
-    keys = names.among(item, names.IDS) + names.among(item, names.TITLES)
-    return next((key for key in [*stated, *keys] if names.is_id(item[key])), None)
+    usual = names.among(item, names.IDS), names.among(item, names.TITLES)
+    keys = [shape.child, *usual[0], shape.title, *usual[1]]
+    return next((key for key in keys if key in item and names.is_id(item[key])), None)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """One mention of a node, with all that its record states.
-
-    ``named`` says that it goes by a name, for want of an id.
-    """
+    """One mention of a node, what its record states, and whether it is named for want of an id."""
 
     node: str
     parents: tuple[str, ...]

@@ -1,0 +1,143 @@
+"""Tables with a row a node and a column a level, such as categories of products, or the CCS."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import column_named, read_table
+from audit.base.readings import Reading
+from audit.hierarchies.formats import edges, names
+from audit.hierarchies.formats.format import (
+    AS_IT_IS,
+    HierarchyFormat,
+    Names,
+    Shape,
+    hierarchy_of_paths,
+)
+from audit.hierarchies.formats.tables import (
+    bare,
+    columns_of,
+    is_parquet,
+    rows_of,
+    table_of,
+    text_of,
+)
+from audit.hierarchies.hierarchy import Hierarchy
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the columns of a table, in its first rows, are levels, and none holds parents."""
+    if edges.matches(path, head) or not columns_of(path, head):
+        return False
+    if is_parquet(path):
+        return bool(_levels(read_table(path)))
+    header, *rows = [row for row in rows_of(head) if any(row)] or [[]]
+    if any(len(row) != len(header) for row in rows) or len({*header}) < len(header):
+        return False
+    schema = dict.fromkeys(map(bare, header), pl.String)
+    return bool(_levels(pl.DataFrame(rows, schema=schema, orient="row")))
+
+
+def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+    """Read a table with a row a node and a column a level, from the top down.
+
+    Levels are the columns that are stated, else those that differ in one running number, else those
+    side by side of which each has more values than the one before, and nearly each value one value
+    before it. A column that has another value in each row is the node itself. ``X LABEL`` and the
+    like hold the titles of ``X``. Empty levels are passed over.
+
+    Raises:
+        HierarchyError: If there is no node.
+        SchemaError: If no columns are levels, or one is missing.
+        InputError: If the file cannot be read.
+    """
+    return of_table(path, table_of(path, shape), shape)
+
+
+def of_table(path: Path, frame: pl.DataFrame, shape: Shape = AS_IT_IS) -> Hierarchy:
+    """The hierarchy of a table of levels, as `read` describes it."""
+    stated = [column_named(frame, name, path) for name in shape.levels]
+    levels = stated or _levels(frame)
+    if not levels:
+        raise SchemaError(
+            "columns of levels are required, each with fewer values than the next",
+            found=f"the columns {first_cases(frame.columns)}",
+            where=path,
+            hint="--hierarchy-levels COL names them, from the top down, one at a time",
+        )
+    leaf = shape.child or (None if stated else _own_column(frame, levels))
+    columns = [*levels, *([column_named(frame, leaf, path)] if leaf else [])]
+    titled = {name: _title_of(frame, name, shape.title) for name in columns}
+    cells = [text_of(frame, name).fill_null("") for name in columns]
+    labels = [text_of(frame, titled[n] or n).fill_null("") for n in columns]
+    rows, titles = list[tuple[Names, None, str | None]](), dict[Names, str]()
+    for row, said in zip(zip(*cells, strict=True), zip(*labels, strict=True), strict=True):
+        there = [number for number, name in enumerate(row) if name]
+        place = tuple(row[number] for number in there)
+        own = {n: said[number] for n, number in enumerate(there, 1) if titled[columns[number]]}
+        titles |= {place[:n]: title for n, title in own.items() if title}
+        rows += [(place, None, None)] if place else []
+    told = Reading(
+        f"the columns {', '.join(columns)} are levels from the top down",
+        "each has fewer values than the next", len(frame), "--hierarchy-levels COL",
+    )  # fmt: skip
+    return hierarchy_of_paths(
+        path, rows, shape.ids or "names", titles=titles, readings=() if stated else (told,)
+    )
+
+
+FORMAT = HierarchyFormat(
+    "levels", "a table with a row a node and a column a level", matches, read,
+    frozenset({"child", "title", "levels", "ids"}),
+)  # fmt: skip
+
+
+_OF_TITLES = ("label", "title", "name", "description", "desc")
+_NUMBER = re.compile(r"\d+")
+_NEARLY = 0.95
+"""Share of a level's values that must have one value of the level above."""
+
+
+def _levels(frame: pl.DataFrame) -> list[str]:
+    """The columns of levels, from the top down; nothing where that is not clear."""
+    families: dict[str, list[str]] = {}
+    for name in frame.columns:
+        if len(_NUMBER.findall(name)) == 1:
+            families.setdefault(names.plain(_NUMBER.sub("#", name)), []).append(name)
+    numbered = [
+        sorted(family, key=lambda name: int(_NUMBER.findall(name)[0]))
+        for stem, family in families.items()
+        if len(family) > 1 and not stem.endswith(_OF_TITLES)
+    ]
+    if len(numbered) == 1:
+        return numbered[0]
+    plain = [name for name in frame.columns if not names.plain(name).endswith(_OF_TITLES[2:])]
+    runs: list[list[str]] = [[]]
+    for name in plain:
+        below = runs[-1] and _is_below(frame, runs[-1][-1], name)
+        runs = [*runs[:-1], [*runs[-1], name]] if below else [*runs, [name]]
+    longest = max(runs, key=len)
+    return longest if len(longest) > 2 or longest == list(frame.columns)[:2] == plain else []
+
+
+def _is_below(frame: pl.DataFrame, above: str, name: str) -> bool:
+    pair = pl.DataFrame({"above": text_of(frame, above), "name": text_of(frame, name)}).drop_nulls()
+    pair = pair.filter(pl.col("above") != "", pl.col("name") != "")
+    each = pair.group_by("name").agg(pl.col("above").n_unique())["above"]
+    return len(each) > pair["above"].n_unique() and (each == 1).sum() >= _NEARLY * len(each)
+
+
+def _own_column(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:
+    """The first column beside the levels that has another value in each row; None without one."""
+    texts = [name for name in frame.columns if name not in levels]
+    return next((name for name in texts if text_of(frame, name).is_unique().all()), None)
+
+
+def _title_of(frame: pl.DataFrame, name: str, stated: str | None) -> str | None:
+    wanted = {names.plain(name) + end for end in _OF_TITLES} | {names.plain(stated or name + "?")}
+    return next((n for n in frame.columns if n != name and names.plain(n) in wanted), None)
