@@ -142,7 +142,8 @@ def _of_object(source: Any, shape: Shape) -> Hierarchy:
             "a hierarchy is a name, a path, a dictionary, a list, a frame or a graph of networkx",
             found=type(source).__name__,
         ) from None
-    return (levels if shape.levels else edges).of_table(_GIVEN, frame, shape)
+    of_table = levels.of_table if shape.levels else edges.of_table
+    return of_table(_GIVEN, frame, shape)
 
 
 def built_in_named(name: str | Path) -> BuiltInHierarchy | None:

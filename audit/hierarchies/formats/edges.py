@@ -54,6 +54,13 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
 
 def of_table(path: Path, frame: pl.DataFrame, shape: Shape = AS_IT_IS) -> Hierarchy:
     """The hierarchy of an edge table, as `read` describes it."""
+    several = [n for n in frame.columns if names.is_parent(n) and n[-1].isdigit()]
+    if len(several) > 1 and not shape.parent:
+        each = [
+            frame.drop([n for n in several if n != one]).rename({one: several[0]})
+            for one in several
+        ]
+        frame = pl.concat([part.select(each[0].columns) for part in each])
     columns, readings = _columns(path, frame, shape)
     table = _table(path, frame, columns)
     _refuse_blank_child(path, frame, table)
@@ -94,7 +101,9 @@ def _columns(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[dict[str, s
     others = [name for name in frame.columns if name not in found.values()]
     parents = [name for name in others if names.is_parent(name)]
     if "parent" not in found:
-        found["parent"] = parents[0] if parents else column_named(frame, "parent", path)
+        by_id = [name for name in parents if not names.plain(name).endswith("name")]
+        found["parent"] = [*by_id, *parents, "parent"][0]
+        column_named(frame, found["parent"], path)
     others = [name for name in others if name not in (*parents, found["parent"])]
     told = list[Reading]()
     if "child" not in found:

@@ -13,7 +13,6 @@ import polars as pl
 
 from audit.base.choices import Dangling, Ids
 from audit.base.errors import AuditError, SchemaError
-from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
 from audit.hierarchies.coding import Coding
@@ -167,7 +166,7 @@ def _apart(
     """Edges and nodes in which no node is its own parent."""
     is_own, group = pl.col("child") == pl.col("parent"), pl.col("node").is_in(own)
     if members == "names":
-        decision, option = "are one node with that group", "--hierarchy-ids paths"
+        decision, option = "are one node with their group", "--hierarchy-ids paths"
         edges = edges.filter(~is_own)
         nodes = nodes.with_columns(assignable=pl.when(group).then(True).otherwise("assignable"))
     else:
@@ -178,7 +177,7 @@ def _apart(
         nodes = pl.concat([nodes, member])
         below = pl.concat_str("child", "child", separator=PATH_SIGN)
         edges = edges.with_columns(child=pl.when(is_own).then(below).otherwise("child"))
-    said = f"{counted(len(own), 'members')} of a group that is named like them {decision}"
+    said = f"members of groups that are named like them {decision}"
     return (
         edges,
         nodes,
@@ -237,7 +236,7 @@ def hierarchy_of_paths(
 
     several = sum(len(alike) > 1 for alike in of_name.values()) if ids == "names" else 0
     told = Reading(
-        f"{counted(several, 'names')} at several places of the hierarchy are several nodes",
+        "names at several places of the hierarchy are several nodes",
         "they have other names above them; those that are not the only leaf go by their paths",
         several, "--hierarchy-ids paths", "names",
     )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import read_json
+from audit.base.readings import Reading
 from audit.hierarchies.formats.format import (
     AS_IT_IS,
     HierarchyFormat,
@@ -89,6 +90,10 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     """
     nodes = read_nodes(path)
     node_of = {one.number: one.node for one in nodes}
+    by_name = Reading(
+        "nodes go by 'name'", f"{GRAPH} has such numbers as ids", len(nodes),
+        "--hierarchy-format tree", "nodes",
+    )  # fmt: skip
     return hierarchy_of(
         path,
         [
@@ -98,6 +103,7 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
         ],
         [(one.node, one.title or None, one.assignable) for one in nodes],
         dangling=shape.dangling,
+        readings=() if path.name == GRAPH or any(one.title for one in nodes) else (by_name,),
     )
 
 

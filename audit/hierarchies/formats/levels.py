@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +15,7 @@ from audit.base.readings import Reading
 from audit.hierarchies.formats import edges, names
 from audit.hierarchies.formats.format import (
     AS_IT_IS,
+    PATH_SIGN,
     HierarchyFormat,
     Names,
     Shape,
@@ -70,6 +72,8 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape = AS_IT_IS) -> Hierar
             where=path,
             hint="--hierarchy-levels COL names them, from the top down, one at a time",
         )
+    if len(levels) == 1:
+        return _of_paths(path, frame, levels[0], shape)
     leaf = shape.child or (None if stated else _own_column(frame, levels))
     columns = [*levels, *([column_named(frame, leaf, path)] if leaf else [])]
     titled = {name: _title_of(frame, name, shape.title) for name in columns}
@@ -91,6 +95,25 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape = AS_IT_IS) -> Hierar
     )
 
 
+def _of_paths(path: Path, frame: pl.DataFrame, column: str, shape: Shape) -> Hierarchy:
+    """The hierarchy of a column of paths, whose nodes go by the ids beside them."""
+    cells = text_of(frame, column).fill_null("").to_list()
+    sign = names.sign_of([cell for cell in cells if cell]) or PATH_SIGN
+    own = shape.child or _own_column(frame, [column])
+    ids = text_of(frame, column_named(frame, own, path)).to_list() if own else [None] * len(cells)
+    told = Reading(
+        f"{sign.strip()!r} joins the names of paths in {column!r}", "half of its cells have it",
+        len(cells), "--hierarchy-levels COL",
+    )  # fmt: skip
+    rows = [
+        (tuple(map(str.strip, cell.strip(sign).split(sign))), node, None)
+        for cell, node in zip(cells, ids, strict=True)
+        if cell
+    ]
+    readings = () if shape.levels else (told,)
+    return hierarchy_of_paths(path, rows, shape.ids or "paths", sign, readings=readings)
+
+
 FORMAT = HierarchyFormat(
     "levels", "a table with a row a node and a column a level", matches, read,
     frozenset({"child", "title", "levels", "ids"}),
@@ -99,12 +122,15 @@ FORMAT = HierarchyFormat(
 
 _OF_TITLES = ("label", "title", "name", "description", "desc")
 _NUMBER = re.compile(r"\d+")
-_NEARLY = 0.95
-"""Share of a level's values that must have one value of the level above."""
+_NEARLY = 0.8
+"""Share of the values of a level that must have one value of the level above, unless numbered."""
 
 
 def _levels(frame: pl.DataFrame) -> list[str]:
     """The columns of levels, from the top down; nothing where that is not clear."""
+    for name in frame.columns:
+        if names.sign_of(text_of(frame, name).drop_nulls().to_list()) == PATH_SIGN:
+            return [name]
     families: dict[str, list[str]] = {}
     for name in frame.columns:
         if len(_NUMBER.findall(name)) == 1:
@@ -114,22 +140,24 @@ def _levels(frame: pl.DataFrame) -> list[str]:
         for stem, family in families.items()
         if len(family) > 1 and not stem.endswith(_OF_TITLES)
     ]
-    if len(numbered) == 1:
+    if len(numbered) == 1 and all(_below(frame, *pair)[0] >= 0.5 for pair in pairwise(numbered[0])):
         return numbered[0]
     plain = [name for name in frame.columns if not names.plain(name).endswith(_OF_TITLES[2:])]
     runs: list[list[str]] = [[]]
     for name in plain:
-        below = runs[-1] and _is_below(frame, runs[-1][-1], name)
+        one, fewer = _below(frame, runs[-1][-1], name) if runs[-1] else (0.0, False)
+        below = one >= _NEARLY and fewer
         runs = [*runs[:-1], [*runs[-1], name]] if below else [*runs, [name]]
     longest = max(runs, key=len)
     return longest if len(longest) > 2 or longest == list(frame.columns)[:2] == plain else []
 
 
-def _is_below(frame: pl.DataFrame, above: str, name: str) -> bool:
+def _below(frame: pl.DataFrame, above: str, name: str) -> tuple[float, bool]:
+    """Share of values that have one in the column above, and whether this has fewer values."""
     pair = pl.DataFrame({"above": text_of(frame, above), "name": text_of(frame, name)}).drop_nulls()
     pair = pair.filter(pl.col("above") != "", pl.col("name") != "")
     each = pair.group_by("name").agg(pl.col("above").n_unique())["above"]
-    return len(each) > pair["above"].n_unique() and (each == 1).sum() >= _NEARLY * len(each)
+    return float((each == 1).mean() or 0), len(each) > pair["above"].n_unique()
 
 
 def _own_column(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:

@@ -15,11 +15,15 @@ TITLES = ("title", "name", "label", "text", "preflabel", "preferredlabel", "disp
 IDS = ("id", "child", "hyponym", "narrower", "node", "code", "key", "uri", "iri", "identifier",
        "labelname", "classid", "categoryid", "conceptid", "termid")  # fmt: skip
 """Names of ids, likewise."""
+AROUND = ("data", "tree", "hierarchy", "taxonomy", "ontology", "result", "results")
+"""What the only key of an object is called that is around a tree."""
 CHILD = ("child", "hyponym", "narrower")
 """Those of them that stand beside parents alone."""
+SIGNS = (" > ", " >> ", " » ", " → ", " / ", " | ", "::", "/", "|", "\\")
+"""What joins the names of a path, the plainest first; dots have a format of their own."""
 _PARENT = re.compile(
-    r"(parents?|super(class|category|type|concept|term|group|ordinate)?|hypernym|broader)"
-    r"(e?s|ids?|codes?|keys?|uris?|iris?|names?|node|class|category|concept|term|label)*"
+    r"parent[a-z]*(id|code|key|uri)s?|(parents?|super(class|category|type|concept|term|group|ordinate)?|hypernym|broader)"
+    r"(e?s|ids?|codes?|keys?|uris?|iris?|names?|node|class|category|concept|term|label)*\d*"
     r"|isa|subclassof|childof|belongsto"
 )
 _CHILDREN = re.compile(
@@ -132,3 +136,12 @@ def lower_end(
         raise asked("it must be known which names are above which", either, where)
     lower = int(once[1] if tree else alone[1] > alone[0])
     return lower, said[lower]
+
+
+def sign_of(lines: Sequence[str]) -> str | None:
+    """The plainest sign that joins the names of half of the lines; None if there is none."""
+    for sign in SIGNS:
+        joined = sum(sign in line.strip(sign) for line in lines)
+        if 2 * joined >= len(lines) > 0 or (joined and sign == SIGNS[0]):
+            return sign
+    return None

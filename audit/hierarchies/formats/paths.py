@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from audit.base.errors import SchemaError
 from audit.base.files import SNIFFED_BYTES, read_lines
 from audit.base.limits import PARTS
 from audit.base.readings import Reading
-from audit.hierarchies.formats import caml, edges, levels, obo
+from audit.hierarchies.formats import caml, edges, levels, names, obo
 from audit.hierarchies.formats.format import (
     AS_IT_IS,
     PATH_SIGN,
@@ -23,19 +22,8 @@ from audit.hierarchies.formats.format import (
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
-SIGNS = (PATH_SIGN, " >> ", " » ", " → ", " / ", " | ", "::", "/", "|", "\\")
-"""What joins the names of a path, the plainest first; dots have a format of their own."""
 _NUMBERED = re.compile(r"([\w:.-]*\d[\w:.-]*)(?: - |\t|,|;)\s*(.+)")
 _MESH = re.compile(r"(.+);([A-Z]\d\d(?:\.\d+)*)")
-
-
-def sign_of(lines: Sequence[str]) -> str | None:
-    """The plainest sign that joins the names of half of the lines; None if there is none."""
-    for sign in SIGNS:
-        joined = sum(sign in line.strip(sign) for line in lines)
-        if 2 * joined >= len(lines) > 0 or (joined and sign == PATH_SIGN):
-            return sign
-    return None
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -43,7 +31,7 @@ def matches(path: Path, head: bytes) -> bool:
     others = (edges.matches, levels.matches, obo.matches, caml.FORMAT.matches, _is_dotted)
     if not _is_text(path, head) or any(other(path, head) for other in others):
         return False
-    return sign_of(_lines(head)) is not None
+    return names.sign_of(_lines(head)) is not None
 
 
 def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
@@ -60,12 +48,12 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
         InputError: If the file cannot be read, or a path has very many parts.
     """
     rows = [(n, line.strip()) for n, line in read_lines(path) if not line.startswith("#")]
-    sign = sign_of([line for _, line in rows]) or PATH_SIGN
+    sign = names.sign_of([line for _, line in rows]) or PATH_SIGN
     numbered = all(_NUMBERED.fullmatch(line) for _, line in rows)
     tops = {line for _, line in rows if sign not in line.strip(sign)}
     split = [_split(path, number, line, sign, numbered=numbered) for number, line in rows]
-    listed = {names for names, *_ in split}
-    certain = all(names[:-1] in listed for names in listed if len(names) > 1)
+    listed = {place for place, *_ in split}
+    certain = all(place[:-1] in listed for place in listed if len(place) > 1)
     told = Reading(
         f"{sign.strip()!r} joins the names of a path", "half of the lines have it, or more",
         len(rows) - len(tops), "--hierarchy-format dotted", "lines",
@@ -81,15 +69,15 @@ def _split(
     found = _NUMBERED.fullmatch(line) if numbered else None
     node, rest = (found[1], found[2]) if found else (None, line)
     inner = rest.strip() if sign == "." else rest.strip().strip(sign)
-    names = tuple(part.strip() for part in inner.split(sign))
-    PARTS.refuse_beyond(len(names), f"{path}:{number}")
-    if not all(names):
+    place = tuple(part.strip() for part in inner.split(sign))
+    PARTS.refuse_beyond(len(place), f"{path}:{number}")
+    if not all(place):
         raise SchemaError(
             f"every part between {'dots' if sign == '.' else repr(sign.strip())} must have a name",
             found=repr(line),
             where=f"{path}:{number}",
         )
-    return names, node, None
+    return place, node, None
 
 
 def read_dotted(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:

@@ -142,6 +142,8 @@ def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
     """The tree without what is around it, and a mapping of names as what it means."""
     if not isinstance(tree, Mapping) or _own_key(tree, AS_IT_IS):
         return tree, []
+    if len(tree) == 1 and names.plain(next(iter(tree))) in names.AROUND:
+        return next(iter(tree.values())), []
     wrapped = [
         value for value in tree.values() if isinstance(value, list) and any(map(_linked, value))
     ]
@@ -195,7 +197,7 @@ def _without_id(item: Mapping[str, Any]) -> dict[str, Any]:
 def _own_key(item: Mapping[str, Any], shape: Shape) -> str | None:
     """The key of a record's id; None of what is no record."""
     usual = names.among(item, names.IDS), names.among(item, names.TITLES)
-    keys = [shape.child, *usual[0], shape.title, *usual[1]]
+    keys = [shape.child or "", *usual[0], shape.title or "", *usual[1]]
     return next((key for key in keys if key in item and names.is_id(item[key])), None)
 
 
