@@ -56,11 +56,8 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape = AS_IT_IS) -> Hierar
     """The hierarchy of an edge table, as `read` describes it."""
     several = [n for n in frame.columns if names.is_parent(n) and n[-1].isdigit()]
     if len(several) > 1 and not shape.parent:
-        each = [
-            frame.drop([n for n in several if n != one]).rename({one: several[0]})
-            for one in several
-        ]
-        frame = pl.concat([part.select(each[0].columns) for part in each])
+        others = pl.exclude(several)
+        frame = pl.concat([frame.select(others, pl.col(n).alias(several[0])) for n in several])
     columns, readings = _columns(path, frame, shape)
     table = _table(path, frame, columns)
     _refuse_blank_child(path, frame, table)

@@ -52,7 +52,6 @@ def of_object(path: Path, tree: Any, shape: Shape = AS_IT_IS) -> Hierarchy:
     Of an object around such a list the rest is passed over. A node is assignable if it is a leaf;
     its title is the first one given. One of `OBSOLETE`, if true, makes an id obsolete: no node,
     whose ``replaced_by`` and ``consider`` are its successors.
-
     A node right below an obsolete id is dangling; no other parent is missing.
 
     Args:
@@ -183,8 +182,7 @@ def _linked(item: Any) -> bool:
 def _links_to(item: Mapping[str, Any], ids: set[str]) -> bool:
     """Whether a record names some of the ids as its parents or children."""
     named = [v for k, v in item.items() if names.is_parent(k) or names.is_children(k)]
-    values = [one for value in named for one in (value if isinstance(value, list) else [value])]
-    return any(names.is_id(one) and names.id_of(one) in ids for one in values)
+    return any(one in ids for value in named for one in _ids(value))
 
 
 def _without_id(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,6 +66,14 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
     "ccs.csv": ("'CODE','LVL 1','LVL 1 LABEL','LVL 2','LVL 2 LABEL'\n"
                 "'01 ','1',\"A\",'1.1',\"B\"\n'02','1',\"A\",' ',\" \"\n",
                 [("01", "1.1"), ("02", "1"), ("1.1", "1")], ("are levels",)),
+    "column.csv": ("id,path\n1,a\n2,a > b\n3,a > c\n4,a > b > d\n", NUMBERED, ("'>' joins",)),
+    "two.csv": ("term,parent1,parent2\nx,c,d\n",
+                [("c", "(root)"), ("d", "(root)"), ("x", "c"), ("x", "d")], ()),
+    "ncbi.tsv": ("tax_id\tparent_tax_id\trank\n1\t1\tno\n2\t1\tno\n3\t1\tno\n4\t2\tno\n",
+                 NUMBERED, ("one node with their group",)),
+    "graph.json": ('[{"id": 0, "name": "animal"}, {"id": 1, "name": "dog", "parent": 0}, '
+                   '{"id": 2, "name": "cat", "parent": 0}, {"id": 3, "name": "poodle", '
+                   '"parent": 1}]', ANIMALS, ("go by 'name'",)),
     "google.txt": ("# v1\na\na > b\na > b > d\na > c\n",
                    [("a > b", "a"), ("a > b > d", "a > b"), ("a > c", "a")], ()),
     "ids.txt": ("1 - a\n2 - a > b\n3 - a > c\n4 - a > b > d\n", NUMBERED, ()),
