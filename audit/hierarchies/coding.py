@@ -4,24 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
-
-
-class Years(NamedTuple):
-    """The first and the last fiscal year of a code."""
-
-    first: int
-    last: int
-
-    def __str__(self) -> str:
-        """The years as a sentence has them.
-
-        >>> print(Years(1997, 2005), "and", Years(2017, 2017))
-        FY1997 to FY2005 and FY2017
-        """
-        first = f"FY{self.first}"
-        return first if self.first == self.last else f"{first} to FY{self.last}"
-
+from typing import Protocol
 
 VERSIONS = {"9": "icd-9", "10": "icd-10"}
 """Table of a row that says the version of ICD of its code, but not its code set, by version."""
@@ -46,8 +29,7 @@ class Integrity:
         zero_tables: Code sets whose codes may start with 0.
         never_a_code: Whether a node is a heading that was not a code in any edition.
         editions: Edition of each code set that the classification lists completely.
-        years: Fiscal years of the codes that other editions had; None: no list tells, so that a
-            code that the hierarchy lacks may have been valid once.
+        years: Fiscal years of the codes that other editions had, as text; None: no list tells.
         other_version: Whether a label has the shape of a code of another version only.
         never_first: Why a node, given with its title, must not be first; None if it may.
     """
@@ -58,7 +40,7 @@ class Integrity:
     zero_tables: tuple[str, ...] = ()
     never_a_code: Callable[[str], bool] | None = None
     editions: Mapping[str, str] = field(default_factory=dict)
-    years: Mapping[str, Years] | None = None
+    years: Mapping[str, str] | None = None
     other_version: Callable[[str], bool] | None = None
     never_first: Callable[[str, str], str | None] | None = None
 

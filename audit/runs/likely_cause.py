@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import partial
 
 from audit.base.errors import InputError
@@ -36,33 +36,27 @@ def likely_cause(rows: Rows, hierarchy: Hierarchy) -> str:
 
 
 def _causes(rows: Rows, hierarchy: Hierarchy) -> Iterator[tuple[str, Explains]]:
-    titles = {_plain(title) for title in hierarchy.titles if title}
-    folded = {node.casefold() for node in hierarchy.nodes}
-    plain = {_plain(node) for node in hierarchy.nodes} - {""}
     tried = ", as '{first}' shows ({rows:,} of {total:,} of these rows)"
-
-    yield (
-        f"the labels may be titles, where codes are required{tried}",
-        lambda label: _plain(label) in titles,
-    )
-    yield (
-        f"the labels differ from nodes in upper and lower case{tried}",
-        lambda label: label.strip().casefold() in folded,
-    )
-    yield (
-        f"the labels differ from nodes in dots, blanks or dashes{tried}",
-        lambda label: _plain(label) in plain,
-    )
+    for said, form, texts in (
+        ("may be titles, where codes are required", _plain, hierarchy.titles),
+        ("differ from nodes in upper and lower case", str.casefold, hierarchy.nodes),
+        ("differ from nodes in dots, blanks or dashes", _plain, hierarchy.nodes),
+    ):
+        yield f"the labels {said}{tried}", partial(_is_in, form, {*map(form, texts)} - {""})
     numbers = {int(label) for label in rows if label.isdecimal()}
     if numbers and len(numbers) > MOSTLY * (max(numbers) + 1):
         yield "the labels are numbers of classes, perhaps: --classes FILE names them", str.isdecimal
     yield from _other_hierarchies(rows, hierarchy)
     integrity = None if hierarchy.coding is None else hierarchy.coding.integrity
     if integrity is not None and integrity.years is not None:
-        yield (
-            f"the labels are shaped like codes of {hierarchy.name}, but no edition has them{tried}",
-            lambda label: bool(integrity.readings(label, None)),
+        said = (
+            f"the labels are shaped like codes of {hierarchy.name}, but no edition has them{tried}"
         )
+        yield said, lambda label: bool(integrity.readings(label, None))
+
+
+def _is_in(form: Callable[[str], str], texts: Container[str], label: str) -> bool:
+    return form(label.strip()) in texts
 
 
 def _plain(text: str) -> str:

@@ -89,23 +89,16 @@ def _two_titles(measured: Measurements) -> tuple[Finding, ...]:
 
 def _with_two_titles(measured: Measurements) -> pl.DataFrame:
     """``line, label, rows, instances, may_stand_for``; no line where no row has the code."""
-    hierarchy, named = measured.hierarchy, written(measured)
-    titles = hierarchy.two_titles
-    several = pl.DataFrame(
-        {
-            "code": [*titles],
-            "node": [hierarchy.place(code, None).node for code in titles],
-            "may_stand_for": [" or ".join(some) for some in titles.values()],
-        },
-        schema_overrides={"node": pl.String},
-    )
-    of_node = several.join(named, on="node").drop("node")
-    of_text = several.drop("node").join(named.drop("node"), left_on="code", right_on="label")
-    of_text = of_text.with_columns(label="code").select(of_node.columns)
-    carried = pl.concat([of_node, of_text]).unique(["code", "line"], maintain_order=True)
-    without = several.join(carried, on="code", how="anti").with_columns(label="code")
-    return pl.concat([carried, without], how="diagonal").select(
-        "line", "label", "may_stand_for", pl.col("rows", "instances").fill_null(0)
+    titles = measured.hierarchy.two_titles
+    named = [" or ".join(several) for several in titles.values()]
+    codes = pl.DataFrame({"code": [*titles], "may_stand_for": named})
+    as_written = pl.when(pl.col("node").is_in([*titles])).then("node").otherwise("label")
+    labels = written(measured).with_columns(code=as_written)
+    return codes.join(labels, on="code", how="left").select(
+        "line",
+        "may_stand_for",
+        pl.coalesce("label", "code").alias("label"),
+        pl.col("rows", "instances").fill_null(0),
     )
 
 

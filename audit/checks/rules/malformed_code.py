@@ -38,7 +38,7 @@ def run(measured: Measurements) -> Outcome:
             key="refused",
             severity="error",
             statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
-            f"{_what_they_are(measured, never, len(labels))}; "
+            f"{_what_they_are(measured, never)}; "
             "{rows|it was|they were} refused and {rows|counts|count} nowhere else.",
             curator="Correct these labels; look for cut digits, joined codes and free text."
             + (_CURATOR if never else ""),
@@ -61,17 +61,16 @@ def _of_no_edition(measured: Measurements, labels: pl.DataFrame) -> int:
     return sum(bool(integrity.readings(*row)) for row in labels.select("label", "table").rows())
 
 
-def _what_they_are(measured: Measurements, never: int, labels: int) -> str:
+def _what_they_are(measured: Measurements, never: int) -> str:
     integrity = integrity_of(measured)
     if not never or integrity is None or not integrity.years:
         return "{labels|is|are} not shaped like a code"
-    first = min(years.first for years in integrity.years.values())
-    span = f"in no edition from FY{first} to {' or '.join({*integrity.editions.values()})}"
-    if never == labels:
-        return f"{{labels|is|are}} shaped like a code, but {span}"
+    editions = (
+        f"{min(integrity.years.values())[:6]} to {' or '.join({*integrity.editions.values()})}"
+    )
     return (
-        "{labels|is no code|are no codes}: {never_valid} {never_valid|is|are} shaped like one, but "
-        f"{span}, and the others are not shaped like a code"
+        "{labels|is no code|are no codes}; {never_valid} of them {never_valid|is|are} shaped like "
+        f"one, but in no edition from {editions}"
     )
 
 

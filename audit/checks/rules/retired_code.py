@@ -99,8 +99,7 @@ def _lacked(measured: Measurements) -> pl.DataFrame:
     """Codes that the complete list of a known edition lacks, with their years, ``valid``."""
     integrity = integrity_of(measured)
     years = {} if integrity is None else integrity.years or {}
-    valid = {code: str(one) for code, one in years.items()}
-    named = pl.col("label").replace_strict(valid, default=None, return_dtype=pl.String)
+    named = pl.col("label").replace_strict(years, default=None, return_dtype=pl.String)
     return unexplained(measured).drop_nulls("edition").with_columns(valid=named)
 
 

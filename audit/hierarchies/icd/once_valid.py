@@ -7,16 +7,14 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from audit.hierarchies.coding import Years
-
 DATA = Path(__file__).parent / "data" / "once_valid.csv"
 """Table ``table, first, last, codes``: dotted codes of a code set that were assignable from the
 first to the last of these fiscal years."""
 
 
 @cache
-def once_valid(table: str) -> Mapping[str, Years]:
-    """The codes of a code set that editions before or after the listed one had, with their years.
+def once_valid(table: str) -> Mapping[str, str]:
+    """The codes that editions before or after the listed one had: ``FY1997 to FY2005``, ``FY2017``.
 
     Args:
         table: ``diagnoses`` or ``procedures`` of ICD-9-CM, from FY1997, or ``diagnoses-10``,
@@ -24,7 +22,7 @@ def once_valid(table: str) -> Mapping[str, Years]:
     """
     with DATA.open(encoding="utf-8", newline="") as stream:
         return {
-            code: Years(int(line["first"]), int(line["last"]))
+            code: " to ".join(dict.fromkeys(f"FY{line[end]}" for end in ("first", "last")))
             for line in csv.DictReader(stream)
             if line["table"] == table
             for code in line["codes"].split()

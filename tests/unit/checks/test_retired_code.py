@@ -55,7 +55,7 @@ def test_procedures_are_asked_of_the_edition_too() -> None:
 def test_no_label_is_told_by_two_checks() -> None:
     """A lost zero, a code of the other table, retired ones and one that never was valid."""
     tables = {
-        "diagnoses": {"a": ["42", "0389", "3893", "71860", "000", "N/A", "4019", "4280"]},
+        "diagnoses": {"a": ["42", "0389", "3893", "71860", "V99", "N/A", "4019", "4280"]},
         "procedures": {"a": ["3601", "3893", "0331"]},
     }
     asked = measured(tables)
@@ -67,7 +67,7 @@ def test_no_label_is_told_by_two_checks() -> None:
     }
 
     assert told == {
-        "malformed_code:refused": {"42", "N/A", "000", "3893"},
+        "malformed_code:refused": {"42", "V99", "3893"},
         "lost_zero:diagnoses": {"42"},
         "wrong_table:diagnoses": {"3893"},
         "retired_code:unlisted": {"718.60", "36.01"},

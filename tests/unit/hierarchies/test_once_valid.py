@@ -18,7 +18,7 @@ from audit.hierarchies.icd.once_valid import once_valid
 )
 def test_each_code_set_has_its_retired_codes(table: str, codes: int, code: str, years: str) -> None:
     found = once_valid(table)
-    assert (len(found), str(found[code])) == (codes, years)
+    assert (len(found), found[code]) == (codes, years)
 
 
 def test_a_code_set_without_a_list_has_none() -> None:
