@@ -149,12 +149,8 @@ def grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
 
 
 KEYS = ("label", "table", "homeless")
-LABELS: dict[str, Any] = {
-    "label": pl.String,
-    "table": pl.String,
-    "homeless": pl.Boolean,
-    "rows": pl.Int64,
-}
+LABELS: dict[str, Any] = dict(zip(KEYS, (pl.String, pl.String, pl.Boolean), strict=True))
+LABELS["rows"] = pl.Int64
 """Columns of label counts: number of assertions by label, by their table or the reason to refuse
 them that rules of rows give, and by whether they lack an instance."""
 

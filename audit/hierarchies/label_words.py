@@ -51,9 +51,6 @@ class Words:
     missing: tuple[str, ...] = ()
     strip: tuple[str, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.missing or self.strip)
-
     def __post_init__(self) -> None:
         for one in self.strip:
             try:

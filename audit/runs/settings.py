@@ -181,33 +181,15 @@ class Settings(HierarchyShape):
         ),
     ] = ()
     where: Annotated[
-        tuple[str, ...],
-        Option(
-            "Count only rows with that value, a pattern, or without it; may be repeated.",
-            INPUT,
-            metavar="COLUMN[!]=VALUE",
-        ),
+        tuple[str, ...], Option("Count only rows with COLUMN=VALUE, or COLUMN!=VALUE.", INPUT)
     ] = ()
-    version_column: Annotated[
-        str | None, Option("Column of the version of each code: 9, ICD-9-CM, 10 ...", INPUT)
-    ] = None
+    version_column: Annotated[str | None, Option("Column of the version of codes.", INPUT)] = None
     code_version: Annotated[
-        str | None,
-        Option("Value of that column on the rows to audit; alone: version of all rows.", INPUT),
+        str | None, Option("Value of that column to audit; alone: that of all rows.", INPUT)
     ] = None
-    missing: Annotated[
-        tuple[str, ...],
-        Option(
-            "Word for no code; by default those in use. May be repeated.", INPUT, metavar="WORD"
-        ),
-    ] = ()
+    missing: Annotated[tuple[str, ...], Option("A word for no code; all are named.", INPUT)] = ()
     strip: Annotated[
-        tuple[str, ...],
-        Option(
-            "What stands around codes: a text, or /a regular expression/. May be repeated.",
-            INPUT,
-            metavar="PATTERN",
-        ),
+        tuple[str, ...], Option("What stands around codes: a text, or /an expression/.", INPUT)
     ] = ()
     titles: TitleFiles = ()
     relations: Relations = ()
