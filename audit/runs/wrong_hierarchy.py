@@ -63,7 +63,9 @@ def refuse_wrong_hierarchy(
     total = refused or sum(told.values())
     raise InputError(
         required,
-        found=f"{total:,} of {counted(ledger.rows_read, 'rows')} refused; {found}",
+        found=f"{total:,} of {counted(ledger.rows_read, 'rows')} refused; {found}"
+        if total
+        else f"{counted(ledger.instances, 'instances')} without a label",
         where=next(iter(data.sources if isinstance(data, LabelDataset) else sources), ""),
         hint=f"{guess}; --anyway continues all the same",
     )
