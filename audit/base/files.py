@@ -114,10 +114,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A dictionary of a JSON object's pairs; raises ValueError if a key occurs twice.
-
-    To be used as the ``object_pairs_hook`` of `json`, which would only keep the last value.
-    """
+    """The pairs of a JSON object, as `json` shall hook them; ValueError if a key occurs twice."""
     made = dict(pairs)
     if len(made) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -142,15 +139,17 @@ def read_json(path: Path) -> Any:
         ) from None
 
 
-def read_table(path: Path, *, separator: str = ",", header: bool = True) -> pl.DataFrame:
+def read_table(
+    path: Path, *, separator: str = ",", header: bool = True, skip: int = 0
+) -> pl.DataFrame:
     """Read a CSV or Parquet file; CSV values stay text, so that no leading zero is lost.
 
-    Empty CSV fields are null. A row with too few or too many fields raises SchemaError with its
-    line; blank lines are rows without values.
+    Empty CSV fields are null, and the first ``skip`` lines are passed over. A row with too few or
+    too many fields raises SchemaError with its line; blank lines are rows without values.
     """
     if path.suffix.lower() == ".parquet":
         return _read_parquet(path)
-    content = read_text(path).rstrip("\n").encode()
+    content = "\n".join(read_text(path).rstrip("\n").split("\n")[skip:]).encode()
     try:
         table = pl.read_csv(
             io.BytesIO(content), separator=separator, has_header=header, infer_schema=False

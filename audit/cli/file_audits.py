@@ -67,6 +67,10 @@ class GivenLabels(HierarchyShape):
         """
         from audit.measure.labels_alone import FLAT
 
+        shape = {field.name: getattr(self, field.name) for field in fields(HierarchyShape)}
+        if self.hierarchy is None and (useless := [name for name, value in shape.items() if value]):
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
+            raise InputError(f"{flags} goes with --hierarchy", found="no hierarchy")
         of_labels = {"format": self.format, "id": self.id, "label": self.label, **of_labels}
         given = [f"--{name}" for name, value in of_labels.items() if value is not None]
         if self.labels is None and given:
@@ -78,7 +82,7 @@ class GivenLabels(HierarchyShape):
             "hierarchy": self.hierarchy or FLAT,
             "format": self.format if self.labels else alone,
             "dangling": self.dangling,
-            **{field.name: getattr(self, field.name) for field in fields(HierarchyShape)},
+            **shape,
         }
 
 

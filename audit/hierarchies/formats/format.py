@@ -225,7 +225,9 @@ def hierarchy_of_paths(
         alike = of_name[place[-1]]
         leaves = [one for one in alike if one not in inner]
         alone = alike == [place] or leaves == [place]
-        return place[-1] if ids == "names" and alone else sign.join(place)
+        by_name = ids == "names" and alone
+        top = sign.lstrip() * (ids == "names" and not alone and len(place) == 1)
+        return place[-1] if by_name else top + sign.join(place)
 
     node_of = {place: stated.get(place, (None, None))[0] or named(place) for place in places}
     title_of = {place: title for place, (_, title) in stated.items() if title}

@@ -157,7 +157,8 @@ def _below(frame: pl.DataFrame, above: str, name: str) -> tuple[float, bool]:
     pair = pl.DataFrame({"above": text_of(frame, above), "name": text_of(frame, name)}).drop_nulls()
     pair = pair.filter(pl.col("above") != "", pl.col("name") != "")
     each = pair.group_by("name").agg(pl.col("above").n_unique())["above"]
-    return int((each == 1).sum()) / max(1, len(each)), len(each) > pair["above"].n_unique()
+    one = int((each == 1).sum()) / len(each) if len(each) else 1.0
+    return one, len(each) > pair["above"].n_unique()
 
 
 def _own_column(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -28,13 +29,12 @@ def table_of(path: Path, shape: Shape = AS_IT_IS) -> pl.DataFrame:
     if is_parquet(path):
         return read_table(path)
     head = first_bytes(path)
-    first = head_text(head).partition("\n")[0]
+    first, skip = _first(head_text(head).split("\n"))
     stated = [name for name in (shape.child, shape.parent) if name]
     headless = is_headless(path, head) or (bool(stated) and all(map(str.isdigit, stated)))
     separator = _separator(first) if any(sign in first for sign in _SIGNS) else " "
-    frame = read_table(
-        path, separator="," if separator == " " and not headless else separator, header=not headless
-    )
+    separator = separator if headless or separator != " " else ","
+    frame = read_table(path, separator=separator, header=not headless, skip=skip)
     called = [str(n) if headless else bare(name) for n, name in enumerate(frame.columns, 1)]
     once = len(set(called)) == len(called)
     return frame.rename(dict(zip(frame.columns, called, strict=True))) if once else frame
@@ -79,9 +79,17 @@ def rows_of(head: bytes) -> list[list[str]]:
     if text.startswith(("{", "[", "<", "@", "format-version:")):
         return []
     try:
-        return list(csv.reader(lines, delimiter=_separator(lines[0])))
+        first, skip = _first(lines)
+        return list(csv.reader(lines[skip:], delimiter=_separator(first)))
     except csv.Error:
         return []
+
+
+def _first(lines: Sequence[str]) -> tuple[str, int]:
+    """The first line of a table and its number from 0, behind a note that has no fields."""
+    fields = [any(sign in line for sign in _SIGNS) for line in lines[:2]]
+    skip = int(fields == [False, True])
+    return lines[skip], skip
 
 
 def bare(name: str) -> str:

@@ -63,8 +63,8 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
     "ranks.csv": ("kind,family,breed\nanimal,dog,poodle\nanimal,dog,boxer\nanimal,cat,manx\n",
                   [("boxer", "dog"), ("cat", "animal"), ("dog", "animal"), ("manx", "cat"),
                    ("poodle", "dog")], ("are levels",)),
-    "ccs.csv": ("'CODE','LVL 1','LVL 1 LABEL','LVL 2','LVL 2 LABEL'\n"
-                "'01 ','1',\"A\",'1.1',\"B\"\n'02','1',\"A\",' ',\" \"\n",
+    "ccs.csv": ("NOTE: codes of 2015\n'CODE','LVL 1','LVL 1 LABEL','LVL 2','LVL 2 LABEL','LVL 3'\n"
+                "'01 ','1',\"A\",'1.1',\"B\",' '\n'02','1',\"A\",' ',\" \",' '\n",
                 [("01", "1.1"), ("02", "1"), ("1.1", "1")], ("are levels",)),
     "column.csv": ("id,path\n1,a\n2,a > b\n3,a > c\n4,a > b > d\n", NUMBERED, ("'>' joins",)),
     "two.csv": ("term,parent1,parent2\nx,c,d\n",
@@ -184,6 +184,10 @@ def test_one_name_in_two_branches_is_two_nodes_or_told(tmp_path: Path) -> None:
     both = ("(root)", "a", "a > other", "b", "b > other")
 
     assert load_hierarchy(levels).nodes == (*both, "x")
+    codes = written(tmp_path, "c.csv", "category,code\n101,001\n101,002\n7,101\n")
+    assert edges(load_hierarchy(codes)) == [
+        ("001", "> 101"), ("002", "> 101"), ("101", "7"), ("7", "(root)"), ("> 101", "(root)"),
+    ]  # fmt: skip
     assert "several places" in str(load_hierarchy(levels).readings[1])
     assert load_hierarchy(nested).parents("other") == ("a", "b")
     assert "--hierarchy-ids paths" in str(load_hierarchy(nested).readings[0])
