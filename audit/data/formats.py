@@ -191,6 +191,8 @@ def format_of(
     matching = [
         known for known in FORMATS if (known.name == name if name else is_of(known, source))
     ]
+    if not name and label and called(names, [label]):
+        matching = [known for known in matching if known not in (id_lines.GROUPED, id_lines.PSV)]
     others = [] if name or not isinstance(source, Folder) else _others_in(source, matching)
     if name is None and is_pattern(label, names):
         return several.FORMAT

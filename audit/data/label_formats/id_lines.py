@@ -19,7 +19,7 @@ from audit.data.label_formats import wide
 from audit.data.records import parts, pick
 from audit.data.sources import Source
 
-_HEADERS = {"label", "labels", "parent", "prediction", "predicted"}
+_HEADERS = {"label", "labels", "codes", "parent", "prediction", "predicted"}
 
 
 def read_grouped(source: Source, columns: Columns) -> RawLabels:

@@ -1,0 +1,169 @@
+"""The same table gives the same rows however it is stored and counted: mapped, refused, told."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import audit
+from audit.counting.counts import PairCount
+from audit.counting.file import count_pairs
+from audit.data.dataset import LabelDataset
+from audit.data.label_format import Columns
+
+TREE = {
+    **dict.fromkeys(("401.9", "250.00", "428.0", "V58.67"), "disease"),
+    "12,5": "disease",
+}
+N = 12
+CODES = ["401.9", "250.00", "428.0", "V58.67", "none"]
+
+
+def codes(shift: int) -> list[str]:
+    return [CODES[(row + shift) % len(CODES)] for row in range(N)]
+
+
+IDS = {"id": [f"s{row}" for row in range(N)]}
+STAYS = {"id": [f"s{row // 2}" for row in range(N)]}
+FLAGS = {"dx1_poa": ["Y"] * N, "dx2_poa": ["N"] * N}
+TWICE = {"site": [f"a{row // 6}" for row in range(N)]}
+FEW = [["401.9", "none"], [], ["428.0"], ["250.00", "401.9"]] * 3
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table, what the user names, and how many rows of labels it has."""
+
+    columns: Mapping[str, list[Any]]
+    rows: int
+    named: Mapping[str, str] = field(default_factory=dict)
+
+
+LAYOUTS = {
+    "long": Layout({**STAYS, "label": codes(0)}, N),
+    "long with blanks": Layout({**STAYS, "label": ["", " ", *codes(0)[2:]]}, N),
+    "a column that is named": Layout(
+        {**STAYS, "when": codes(1), "what": codes(0)}, N, {"label": "what"}
+    ),
+    "rows without an id": Layout({"id": ["", *STAYS["id"][1:]], "label": codes(0)}, N),
+    "ids that became decimals": Layout(
+        {"id": [f"{row // 2}.0" for row in range(N)], "label": codes(0)}, N
+    ),
+    "lists": Layout({**IDS, "labels": FEW}, 15),
+    "lists without ids": Layout({**TWICE, "labels": FEW}, 15),
+    "joined": Layout({**IDS, "labels": [";".join(cell) for cell in FEW]}, 15),
+    "joined by nodes": Layout(
+        {**IDS, "mine": ["250.00,401.9", "12,5", "none,428.0"] * 4}, 24, {"label": "mine"}
+    ),
+    "whole cells by nodes": Layout({**IDS, "mine": ["12,5", "401.9"] * 6}, N, {"label": "mine"}),
+    "joined without ids": Layout({**TWICE, "codes": ["|".join(cell) for cell in FEW]}, 15),
+    "a family": Layout({**IDS, "DX1": codes(0), "DX2": codes(1), "DXVER": ["9"] * N}, 2 * N),
+    "a family with gaps": Layout({**IDS, "DX1": codes(0), "DX4": codes(1)}, 2 * N),
+    "a family beside flags": Layout(
+        {
+            **IDS,
+            **{f"dx{n}_code": codes(n) for n in (1, 2)},
+            "dx1_poa": ["Y"] * N,
+            "dx2_poa": ["N"] * N,
+        },
+        2 * N,
+        {"label": "dx#_code"},
+    ),
+    "a family without ids": Layout({**TWICE, "DX1": codes(0), "DX2": [""] * N}, N),
+    "a node for a name": Layout({"401.9": ["x"] * N, "DX1": codes(0), "DX2": codes(2)}, 2 * N),
+}
+"""Tables of a row per instance hold those of `fixtures.label_files` too, which has each format."""
+
+
+def of_pandas(frame: pl.DataFrame, _: Path) -> Any:
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(frame.to_dict(as_series=False))
+
+
+def stored(name: str) -> Callable[[pl.DataFrame, Path], Any]:
+    def write(frame: pl.DataFrame, folder: Path) -> Path:
+        path = folder / name
+        if name.endswith(".parquet"):
+            frame.write_parquet(path)
+        elif name.endswith("jsonl"):
+            frame.write_ndjson(path)
+        else:
+            frame.write_csv(path, separator="\t" if name.endswith("tsv") else ",")
+        return path
+
+    return write
+
+
+STORED: Mapping[str, Callable[[pl.DataFrame, Path], Any]] = {
+    "csv": stored("a.csv"),
+    "tsv": stored("a.tsv"),
+    "parquet": stored("a.parquet"),
+    "polars": lambda frame, _: frame,
+    "pandas": of_pandas,
+}
+LISTED = {"parquet": STORED["parquet"], "jsonl": stored("a.jsonl"), "polars": STORED["polars"]}
+
+
+def found(counted: LabelDataset | PairCount) -> tuple[Any, ...]:
+    ledger = counted.ledger
+    readings = (counted if isinstance(counted, LabelDataset) else counted.labels).readings
+    kept = (ledger.rows_mapped, dict(ledger.refused), ledger.instances)
+    return (ledger.rows_read, *kept, sorted(map(str, readings)))
+
+
+def kept_as(layout: Layout) -> Mapping[str, Callable[[pl.DataFrame, Path], Any]]:
+    return (
+        LISTED
+        if any(isinstance(cell, list) for cell in layout.columns.get("labels", []))
+        else STORED
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_every_way_of_storing_and_counting_gives_the_same_rows(
+    layout: Layout, tmp_path: Path
+) -> None:
+    hierarchy, frame = audit.load_hierarchy(TREE), pl.DataFrame(layout.columns)
+    ways = {}
+    for name, kept in kept_as(layout).items():
+        data, label = kept(frame, tmp_path), layout.named.get("label")
+        count = count_pairs(data, hierarchy, label=label, batch=5, sort=True)
+        ways[f"{name} in memory"] = found(audit.load_labels(data, hierarchy, label=label))
+        ways[f"{name} in batches"] = found(count)
+    wanted = ways["polars in memory"]
+    assert wanted[0] == layout.rows
+    assert {way: rows for way, rows in ways.items() if rows != wanted} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("java") is None, reason="needs Java 17")
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_spark_gives_the_same_rows(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="needs the extra spark")
+    from audit.counting.spark import jobs
+    from audit.data.known_nodes import KnownNodes
+    from audit.data.sources import source_of
+    from audit.data.sources.spark import reading
+
+    hierarchy = audit.load_hierarchy(TREE)
+    different = {}
+    for name, layout in LAYOUTS.items():
+        folder = tmp_path / name.replace(" ", "-")
+        folder.mkdir()
+        path = kept_as(layout)["parquet"](pl.DataFrame(layout.columns), folder)
+        columns = Columns(nodes=KnownNodes(hierarchy), **layout.named)  # type: ignore[arg-type]
+        with reading(source_of(path), "local[1]", columns) as read:
+            told: dict[str, Any] = {"readings": read.readings, "rules": read.rules}
+            count = jobs.count_pairs(
+                read.rows, hierarchy, instance=read.id, label=read.label, **told
+            )
+        counted, wanted = found(count), found(audit.load_labels(path, hierarchy, **layout.named))  # type: ignore[arg-type]
+        if counted != wanted:
+            different[name] = counted, wanted
+    assert different == {}
