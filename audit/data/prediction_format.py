@@ -12,7 +12,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, Sparse
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.data.arrays import AnyArray, texts_of
 from audit.data.class_names import (
@@ -191,14 +191,20 @@ def with_names(raw: RawPredictions, classes: Classes | None) -> RawPredictions:
     Classes that are among the names already keep them, and it is as if none were given.
 
     Raises:
+        InputError: If there is no number, where names were given and no file of them.
         SchemaError: If a number has no name.
     """
-    written = [_NUMBER.fullmatch(name) for name in raw.classes]
-    if classes is None or not written or not all(written):
+    if classes is None:
         return raw
-    names = read_classes(classes)
-    if set(raw.classes) <= set(names):
-        return raw
+    written, names = [_NUMBER.fullmatch(name) for name in raw.classes], read_classes(classes)
+    if not all(written) or set(raw.classes) <= set(names):
+        if isinstance(classes, Path):
+            return raw  # labels may need them
+        found = f"the classes {first_cases(raw.classes)}"
+        required = (
+            "numbers of classes, or columns without names, are required where these are given"
+        )
+        raise InputError(required, found=found, where=raw.name, hint="leave out classes")
     numbers = [int(one[1]) for one in written if one]
     if max(numbers) >= len(names):
         raise SchemaError(

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import audit
-from audit.base.errors import AuditError, SchemaError
+from audit.base.errors import AuditError, InputError, SchemaError
 from audit.data.predictions import Predictions
 
 CLASSES = ("dog", "cat", "oak", "rose")
@@ -95,10 +95,11 @@ SETS: dict[str, bytes] = {
 
 
 def read(content: bytes, name: str, folder: Path, **options: Any) -> Predictions:
-    path = folder / name
+    path, classes = folder / name, folder / "classes.txt"
     path.write_bytes(content)
+    classes.write_text("\n".join(CLASSES))
     dataset = audit.load_labels(GIVEN, TREE)
-    return audit.load_predictions(path, dataset, classes=CLASSES, **options)
+    return audit.load_predictions(path, dataset, classes=classes, **options)
 
 
 def answers(found: Predictions) -> list[str]:
@@ -145,9 +146,13 @@ def test_names_stay_where_they_are_numbers(tmp_path: Path) -> None:
     tree = {"1": "odd", "3": "odd", "2": "even"}
     dataset = audit.load_labels([["1"], ["2"], ["3"]], tree)
     scores = {"1": [0.7, 0.1, 0.2], "2": [0.1, 0.7, 0.2], "3": [0.2, 0.2, 0.6]}
-    found = audit.load_predictions(scores, dataset, classes=["3", "2", "1"])
+    names = tmp_path / "classes.txt"
+    names.write_text("3\n2\n1\n")
+    found = audit.load_predictions(scores, dataset, classes=names)
     best = found.scores.toarray().argmax(axis=1)
     assert [found.hierarchy.nodes[node] for node in best] == ["1", "2", "3"]
+    with pytest.raises(InputError, match="leave out classes"):
+        audit.load_predictions(scores, dataset, classes=["3", "2", "1"])
 
 
 @pytest.mark.parametrize("kind", [np.array, lambda values: np.array(values, dtype=object)])
