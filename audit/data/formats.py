@@ -147,6 +147,7 @@ def read_predictions(
         SchemaError: If its shape, its names or its values are not as the format requires.
     """
     source = source_of(data)
+    source.know(None, named_classes=classes is not None)
     matching = [
         known
         for known in PREDICTION_FORMATS

@@ -85,6 +85,7 @@ SCORE_NAMES = (
     *("predictions", "preds", "y_pred"),
 )
 """Names of the array of scores in a file of several arrays; the first one there counts."""
+_IDS = ("instances", "ids", "id")
 
 
 def matrix_among(
@@ -93,13 +94,14 @@ def matrix_among(
     """Predictions of a file of named arrays.
 
     The scores are the array with a name of `SCORE_NAMES`, else the only one with two dimensions.
-    The optional arrays ``classes`` and ``instances`` hold the names of columns and rows.
+    The optional arrays ``classes``, and ``instances`` or ``ids``, name columns and rows.
 
     Raises:
         SchemaError: If no array qualifies or several do, or one is not as `matrix` requires.
     """
     two = [name for name, array in arrays.items() if array.ndim == 2]
-    beside = [name for name in arrays if name not in ("classes", "instances")]
+    beside = [name for name in arrays if name not in ("classes", *_IDS)]
+    ids = [arrays[name] for name in _IDS if name in arrays]
     two = two or beside * (len(beside) == 1)
     named = [name for name in SCORE_NAMES if name in arrays][:1]
     chosen = named or two
@@ -116,7 +118,7 @@ def matrix_among(
         classes,
         source,
         own_classes=arrays.get("classes"),
-        instances=arrays.get("instances"),
+        instances=ids[0] if ids else None,
     )
 
 

@@ -69,14 +69,16 @@ def of_frame(frame: pl.DataFrame, source: Source, classes: Classes | None) -> Ra
     Raises:
         SchemaError: If there are other columns than those of answers.
     """
-    if not matches_answers(Frame(frame)):
+    answers = Frame(frame)
+    answers.know(None, named_classes=classes is not None)
+    if not matches_answers(answers):
         raise SchemaError(
             f"one column of answers, and one of ids, are required beside {', '.join(_TRUE)}",
             found=f"the columns {first_cases(frame.columns)}",
             where=source,
             hint="leave out the others",
         )
-    return replace(read_answers(Frame(frame), classes), sources=source.files, name=source.name)
+    return replace(read_answers(answers, classes), sources=source.files, name=source.name)
 
 
 def matches_answers(source: Source) -> bool:

@@ -162,3 +162,19 @@ def test_arrays_of_names_and_of_objects_are_read(kind: Callable[[Any], Any]) -> 
     of_scores = audit.load_predictions(kind(SCORES.tolist()), dataset, classes=CLASSES)
     assert answers(of_names) == answers(of_scores) == GIVEN
     assert (of_names.set_valued, of_scores.single_label) == (True, True)
+
+
+@pytest.mark.parametrize("ids", [{}, {"id": [*map(str, ROWS)]}])
+def test_numbers_in_a_frame_are_classes_where_these_have_names(ids: dict[str, list[str]]) -> None:
+    dataset = audit.load_labels(GIVEN, TREE)
+    frame = {**ids, "prediction": NUMBERS.tolist()}
+    assert answers(audit.load_predictions(frame, dataset, classes=CLASSES)) == GIVEN
+    with pytest.raises(SchemaError, match="must be text"):
+        audit.load_predictions(frame, dataset)
+
+
+def test_ids_in_an_array_are_read(tmp_path: Path) -> None:
+    content = npz(probs=SCORES[::-1], ids=np.arange(len(GIVEN))[::-1])
+    with pytest.raises(InputError, match="the predictions have the ids '5', '4'"):
+        read(content, "ids.npz", tmp_path)
+    assert answers(read(content, "ids.npz", tmp_path, join="by_id")) == GIVEN
