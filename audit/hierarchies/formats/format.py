@@ -171,24 +171,16 @@ def _apart(
         nodes = nodes.with_columns(assignable=pl.when(group).then(True).otherwise("assignable"))
     else:
         decision, option = "are nodes of their own", "--hierarchy-ids names"
-        path = pl.concat_str(pl.col("node"), pl.col("node"), separator=PATH_SIGN)
-        titled = pl.coalesce("title", "node")
-        member = nodes.filter(group).with_columns(node=path, title=titled)
+        path = pl.concat_str("node", "node", separator=PATH_SIGN)
+        member = nodes.filter(group).with_columns(node=path, title=pl.coalesce("title", "node"))
         nodes = pl.concat([nodes, member])
         below = pl.concat_str("child", "child", separator=PATH_SIGN)
         edges = edges.with_columns(child=pl.when(is_own).then(below).otherwise("child"))
-    said = f"members of groups that are named like them {decision}"
-    return (
-        edges,
-        nodes,
-        Reading(
-            said,
-            f"the file puts them below themselves, such as {own[0]!r}",
-            len(own),
-            option,
-            "edges",
-        ),
-    )
+    told = Reading(
+        f"members of groups that are named like them {decision}",
+        f"the file puts them below themselves, such as {own[0]!r}", len(own), option, "edges",
+    )  # fmt: skip
+    return edges, nodes, told
 
 
 def hierarchy_of_paths(
@@ -245,9 +237,6 @@ def hierarchy_of_paths(
     return hierarchy_of(
         path,
         [(node_of[place], node_of[place[:-1]]) for place in places if len(place) > 1],
-        [
-            (node_of[place], titled(place), place in stated or place not in inner)
-            for place in places
-        ],
+        [(node_of[p], titled(p), p in stated or p not in inner) for p in places],
         readings=[*readings, *([told] if several else [])],
-    )  # fmt: skip
+    )

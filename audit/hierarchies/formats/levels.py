@@ -129,7 +129,8 @@ _NEARLY = 0.8
 def _levels(frame: pl.DataFrame) -> list[str]:
     """The columns of levels, from the top down; nothing where that is not clear."""
     for name in frame.columns:
-        if names.sign_of(text_of(frame, name).drop_nulls().to_list()) == PATH_SIGN:
+        cells = text_of(frame, name).drop_nulls()
+        if 2 * cells.str.contains(PATH_SIGN, literal=True).sum() >= len(cells) > 0:
             return [name]
     families: dict[str, list[str]] = {}
     for name in frame.columns:

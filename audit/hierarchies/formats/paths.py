@@ -47,28 +47,38 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
         SchemaError: On an empty part, as in ``a > > b``.
         InputError: If the file cannot be read, or a path has very many parts.
     """
-    rows = [(n, line.strip()) for n, line in read_lines(path) if not line.startswith("#")]
-    sign = names.sign_of([line for _, line in rows]) or PATH_SIGN
-    numbered = all(_NUMBERED.fullmatch(line) for _, line in rows)
-    tops = {line for _, line in rows if sign not in line.strip(sign)}
-    split = [_split(path, number, line, sign, numbered=numbered) for number, line in rows]
+    rows = _rows(path, _NUMBERED)
+    sign = names.sign_of([line for *_, line in rows]) or PATH_SIGN
+    split = [(_split(path, number, line, sign), node, None) for number, node, line in rows]
     listed = {place for place, *_ in split}
     certain = all(place[:-1] in listed for place in listed if len(place) > 1)
     told = Reading(
         f"{sign.strip()!r} joins the names of a path", "half of the lines have it, or more",
-        len(rows) - len(tops), "--hierarchy-format dotted", "lines",
+        sum(len(place) > 1 for place, *_ in split), "--hierarchy-format dotted", "lines",
     )  # fmt: skip
     return hierarchy_of_paths(
         path, split, shape.ids or "paths", sign, readings=() if certain else (told,)
     )
 
 
-def _split(
-    path: Path, number: int, line: str, sign: str, *, numbered: bool
-) -> tuple[Names, str | None, str | None]:
-    found = _NUMBERED.fullmatch(line) if numbered else None
-    node, rest = (found[1], found[2]) if found else (None, line)
-    inner = rest.strip() if sign == "." else rest.strip().strip(sign)
+def read_dotted(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+    """Read paths whose names dots join, one a line, as `read`; in MeSH behind a title and ``;``."""
+    rows = _rows(path, _MESH)
+    split = [(_split(path, number, line, "."), None, title) for number, title, line in rows]
+    return hierarchy_of_paths(path, split, shape.ids or "paths", ".")
+
+
+def _rows(path: Path, behind: re.Pattern[str]) -> list[tuple[int, str | None, str]]:
+    """Number, what stands before the path where that is so in all lines, and path of each line."""
+    lines = [(n, line.strip()) for n, line in read_lines(path) if not line.startswith("#")]
+    found = [behind.fullmatch(line) for _, line in lines]
+    if all(found):
+        return [(n, one[1], one[2]) for (n, _), one in zip(lines, found, strict=True) if one]
+    return [(n, None, line) for n, line in lines]
+
+
+def _split(path: Path, number: int, line: str, sign: str) -> Names:
+    inner = line if sign == "." else line.strip(sign)
     place = tuple(part.strip() for part in inner.split(sign))
     PARTS.refuse_beyond(len(place), f"{path}:{number}")
     if not all(place):
@@ -77,20 +87,7 @@ def _split(
             found=repr(line),
             where=f"{path}:{number}",
         )
-    return place, node, None
-
-
-def read_dotted(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
-    """Read paths whose names dots join, one a line, as `read`; in MeSH behind a title and ``;``."""
-    rows = [(n, line.strip()) for n, line in read_lines(path) if not line.startswith("#")]
-    mesh = [_MESH.fullmatch(line) for _, line in rows]
-    titled = all(mesh)
-    paths = [
-        (*_split(path, n, one[2] if titled and one else line, ".", numbered=False)[:2],
-         one[1] if titled and one else None)
-        for (n, line), one in zip(rows, mesh, strict=True)
-    ]  # fmt: skip
-    return hierarchy_of_paths(path, paths, shape.ids or "paths", ".")
+    return place
 
 
 def _is_dotted(path: Path, head: bytes) -> bool:

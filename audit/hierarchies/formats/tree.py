@@ -123,9 +123,7 @@ def related(path: Path, given: Any, role: str) -> list[dict[str, Any]]:
 
 def _listed(value: Any) -> Any:
     """A value, or several, as JSON holds them."""
-    if isinstance(value, tuple | set | frozenset):
-        return sorted(value) if isinstance(value, set | frozenset) else list(value)
-    return value
+    return list(value) if isinstance(value, tuple | set | frozenset) else value
 
 
 def _document(path: Path) -> Any:
@@ -143,9 +141,8 @@ def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
         return tree, []
     if len(tree) == 1 and names.plain(next(iter(tree))) in names.AROUND:
         return next(iter(tree.values())), []
-    wrapped = [
-        value for value in tree.values() if isinstance(value, list) and any(map(_linked, value))
-    ]
+    lists = [value for value in tree.values() if isinstance(value, list)]
+    wrapped = [value for value in lists if any(map(_linked, value))]
     if len(wrapped) == 1:
         return wrapped[0], []
     keyed = [one for one in tree.values() if isinstance(one, Mapping)]
