@@ -130,7 +130,7 @@ def _levels(frame: pl.DataFrame) -> list[str]:
     """The columns of levels, from the top down; nothing where that is not clear."""
     for name in frame.columns:
         cells = text_of(frame, name).drop_nulls()
-        if 2 * cells.str.contains(PATH_SIGN, literal=True).sum() >= len(cells) > 0:
+        if 2 * cells.str.contains(PATH_SIGN, literal=True).sum() >= len(frame) > 0:
             return [name]
     families: dict[str, list[str]] = {}
     for name in frame.columns:
@@ -163,9 +163,15 @@ def _below(frame: pl.DataFrame, above: str, name: str) -> tuple[float, bool]:
 
 
 def _own_column(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:
-    """The first column beside the levels that has another value in each row; None without one."""
-    texts = [name for name in frame.columns if name not in levels]
-    return next((name for name in texts if text_of(frame, name).is_unique().all()), None)
+    """The column beside the levels that has another value in each row, an id first; else None.
+
+    Where the last level has so too, only a column that is called an id is one.
+    """
+    others = [name for name in frame.columns if name not in levels]
+    ids = names.among(others, names.IDS)
+    whole = text_of(frame, levels[-1]).is_unique().all()
+    possible = ids if whole else [*ids, *others]
+    return next((name for name in possible if text_of(frame, name).is_unique().all()), None)
 
 
 def _title_of(frame: pl.DataFrame, name: str, stated: str | None) -> str | None:

@@ -60,7 +60,8 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
     "pairs.csv": ("dog,animal\ncat,animal\npoodle,dog\n", ANIMALS, ("column 1 are below",)),
     "levels.csv": ("level1,level2,level3\nanimal,dog,poodle\nanimal,cat,\n", ANIMALS,
                    ("are levels",)),
-    "ranks.csv": ("kind,family,breed\nanimal,dog,poodle\nanimal,dog,boxer\nanimal,cat,manx\n",
+    "ranks.csv": ("kind,kin,breed,note\nanimal,dog,poodle,\nanimal,dog,boxer,kg > 30\n"
+                  "animal,cat,manx,a\n",
                   [("boxer", "dog"), ("cat", "animal"), ("dog", "animal"), ("manx", "cat"),
                    ("poodle", "dog")], ("are levels",)),
     "ccs.csv": ("NOTE: codes of 2015\n'CODE','LVL 1','LVL 1 LABEL','LVL 2','LVL 2 LABEL','LVL 3'\n"
