@@ -99,6 +99,21 @@ def bare_suffix(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
+def titles_of(said: Iterable[tuple[str, str | None]], path: Path) -> dict[str, str | None]:
+    """The title of each node, said at one place or several; raises SchemaError where it has two."""
+    titles: dict[str, str | None] = {}
+    for node, title in said:
+        known = titles.setdefault(node, title) or title
+        if title and title != known:
+            raise SchemaError(
+                "a node has one title",
+                found=f"several for {node!r}: {known!r} and {title!r}",
+                where=path,
+            )
+        titles[node] = known
+    return titles
+
+
 def hierarchy_of(
     path: Path,
     edges: Iterable[EdgeRow],

@@ -17,6 +17,7 @@ from audit.hierarchies.formats.format import (
     bare_suffix,
     head_text,
     hierarchy_of,
+    titles_of,
 )
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.retired import Obsolete, RetiredIds, retired_ids
@@ -51,13 +52,15 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     """
     every = _terms(path)
     terms = [term for term in every if not term.obsolete]
+    names = ((term.id, one.text) for term in terms for one in term.tagged("name"))
+    titles = titles_of(names, path)
     parents = [parent for term in terms for parent in term.parents(shape.relations)]
     _refuse_unused(path, shape.relations, terms)
     try:
         return hierarchy_of(
             path,
             [(parent.child, parent.id) for parent in parents],
-            [(term.id, term.title, True) for term in terms],
+            [(term.id, titles.get(term.id), True) for term in terms],
             coding=_retired(every),
             dangling=shape.dangling,
         )
@@ -117,10 +120,6 @@ class _Term:
         for clause in self.tagged("id"):
             return clause.ids()[0]
         raise SchemaError("every term needs an id", where=self.where)
-
-    @property
-    def title(self) -> str | None:
-        return next((clause.text for clause in self.tagged("name")), None)
 
     @property
     def obsolete(self) -> bool:

@@ -16,6 +16,7 @@ from audit.hierarchies.formats.format import (
     Shape,
     head_text,
     hierarchy_of,
+    titles_of,
 )
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.retired import Obsolete, retired_ids
@@ -61,10 +62,7 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     nodes = [_node(path, one) for one in stated if one.get("type") in classes]
     edges = [_edge(path, one) for one in _records(path, graphs, "edges")]
     chosen = _chosen(path, shape.relations, stated, {predicate for _, predicate, _ in edges})
-    titles: dict[str, str | None] = {}
-    for node in nodes:
-        if not node.deprecated:
-            titles[node.id] = titles.get(node.id) or node.title
+    titles = titles_of(((one.id, one.title) for one in nodes if not one.deprecated), path)
     gone = [node for node in nodes if node.deprecated and node.id not in titles]
     merged = [(old, one.id) for one in nodes for old in one.alternative]
     passed = {node.id for node in gone}

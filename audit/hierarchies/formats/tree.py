@@ -21,6 +21,7 @@ from audit.hierarchies.formats.format import (
     bare_suffix,
     head_text,
     hierarchy_of,
+    titles_of,
 )
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.retired import CONSIDER, OBSOLETE, REPLACED_BY, Obsolete, retired_ids
@@ -72,10 +73,8 @@ def of_object(path: Path, tree: Any, shape: Shape = AS_IT_IS) -> Hierarchy:
     readings += [*said, *_several(places, shape)]
     _refuse_unknown(path, places, shape)
     obsolete = _obsolete(path, places)
-    titles: dict[str, str | None] = {}
-    for place in places:
-        if place.node not in obsolete:
-            titles[place.node] = titles.get(place.node) or place.title
+    kept = (place for place in places if place.node not in obsolete)
+    titles = titles_of(((place.node, place.title) for place in kept), path)
     edges = dict.fromkeys(
         (place.node, parent)
         for place in places

@@ -49,7 +49,7 @@ def test_spellings_of_one_tree(tmp_path: Path, document: Any) -> None:
 def test_titles(tmp_path: Path) -> None:
     document = [
         {"id": "a", "title": "A", "children": [{"id": "b", "name": "B"}, {"name": "c"}]},
-        {"id": "b", "title": "other"},
+        {"id": "b", "title": "B"},
     ]
 
     assert load_hierarchy(written(tmp_path, document)).titles == ("A", "B", "")
