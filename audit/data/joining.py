@@ -45,7 +45,7 @@ def joined(raw: RawPredictions, dataset: LabelDataset, join: Join | None) -> Joi
     own = np.full(len(labels), -1, np.int64)
     own[dataset.order] = [row_of.get(instance, -1) for instance in labels]
     rows = np.flatnonzero(own >= 0)
-    shifted = alike and labels[0] != ids[0] and None not in (_first(labels), _first(ids))
+    shifted = alike and {_first(labels), _first(ids)} == {0, 1}
     if join is None and (len(lacking) == 1 or shifted) and (alike or len(rows)):
         raise _unclear(raw, labels, lacking, len(rows))
     if not len(rows):

@@ -92,12 +92,15 @@ def test_ids_on_both_sides_join_in_any_order(ids: list[str]) -> None:
     )  # fmt: skip
 
 
-def test_other_ids_on_both_sides_are_refused_or_joined_by_order() -> None:
-    dataset = labels(NAMES)
+@pytest.mark.parametrize(
+    "others", [[f"{name}.png" for name in NAMES], [*map(str, range(300, 312))]]
+)
+def test_other_ids_on_both_sides_are_refused_or_joined_by_order(others: list[str]) -> None:
+    dataset = labels([*map(str, range(200, 212))] if others[0] == "300" else NAMES)
     with pytest.raises(SchemaError, match="must share instances") as caught:
-        predictions([f"{name}.png" for name in NAMES], dataset)
+        predictions(others, dataset)
     assert "--by-order" in caught.value.hint
-    assert len(predictions([f"{name}.png" for name in NAMES], dataset, "by_order")) == 12
+    assert len(predictions(others, dataset, "by_order")) == 12
 
 
 @pytest.mark.parametrize("rows", [2, 15])
