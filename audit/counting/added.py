@@ -23,6 +23,7 @@ def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray
         labels: The mapped labels of both counts.
         residual: As in `PairCount`, for the nodes of ``labels``.
     """
+    refuse_other_codes(before.labels.written, labels)
     old, new = before.hierarchy, labels.hierarchy
     at = _places(before, labels)
     hint = "audit all data together"
@@ -40,6 +41,24 @@ def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray
             found=f"a policy that treats {first_cases(np.array(old.nodes)[otherwise].tolist())} "
             "otherwise",
             hint=hint,
+        )
+
+
+def refuse_other_codes(before: pl.DataFrame, labels: LabelNodes) -> None:
+    """Raise InputError if labels are read as other codes than when they were counted.
+
+    Args:
+        before: ``label, homeless, node`` of the earlier count.
+        labels: The labels now, those of the earlier count among them.
+    """
+    own = pl.struct("label", "homeless", "node")
+    known = labels.written.select(own).to_series().implode()
+    other = before.filter(~own.is_in(known, nulls_equal=True))
+    if not other.is_empty():
+        raise InputError(
+            "labels that are read as the codes that were counted earlier are required",
+            found=first_cases(other["label"]),
+            hint="audit all data together",
         )
 
 

@@ -241,6 +241,7 @@ def _identity(reading: _Reading, settings: CountSettings) -> dict[str, Any]:
         hierarchy=settings.hierarchy.sha256,
         columns=[reading.chosen.id, *reading.chosen.labels, reading.chosen.sign],
         rules=str(reading.chosen.rules),
+        codes=dict(settings.hierarchy.codes),
         compiled=can_compile(),
         policy=settings.policy and settings.policy.sha256,
         added_to=settings.added_to and settings.added_to.digest,

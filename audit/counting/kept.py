@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from audit.base.disk import on_disk
 from audit.base.errors import InputError
 from audit.base.files import read_table
+from audit.counting.added import refuse_other_codes
 from audit.counting.counts import PairCount
 from audit.counting.storage.spill import SpilledTail
 from audit.counting.storage.sums_file import write_sums
@@ -30,7 +31,7 @@ _OF_STRATA = "strata.parquet"
 """What counts by stratum were kept in, before pairs were judged by margins alone."""
 _COLUMNS = {
     _SOURCES: ("sha256",),
-    _LABELS: tuple(LABELS),
+    _LABELS: (*LABELS, "node"),
     _NODES: ("node", "parents", "direct", "support", "residual"),
     _RECORDS: ("kind", "key", "count"),
     _ENTAILED: ("key", "joint"),
@@ -51,7 +52,7 @@ def write_counts(count: PairCount, folder: Path, sources: Iterable[str] = ()) ->
     entailed = count.tally.entailed
     tables = {
         _SOURCES: pl.DataFrame({"sha256": sorted(sources)}, {"sha256": pl.String}),
-        _LABELS: count.labels.counts,
+        _LABELS: count.labels.written.select(_COLUMNS[_LABELS]),
         _NODES: _nodes(count),
         _RECORDS: count.record_frame,
         _ENTAILED: pl.DataFrame({"key": entailed.keys, "joint": entailed.joint}),
@@ -87,7 +88,9 @@ def read_counts(folder: Path, hierarchy: Hierarchy) -> PairCount:
             where=folder,
             hint="make it with: audit run ... --memory SIZE, or --engine spark",
         )
-    labels = label_nodes(_read(folder, _LABELS), hierarchy)
+    kept = _read(folder, _LABELS)
+    labels = label_nodes(kept.select(*LABELS), hierarchy, folder)
+    refuse_other_codes(kept, labels)
     nodes, placed = _read(folder, _NODES), _parents_by_node(labels.hierarchy)
     if not nodes.select(placed.columns).equals(placed):
         raise InputError(

@@ -97,7 +97,7 @@ def planned(settings: CountSettings, counts: pl.DataFrame, folder: Path, where: 
     """
     before = settings.added_to
     every = counts if before is None else summed_counts([counts, before.labels.counts])
-    labels = label_nodes(every, settings.hierarchy)
+    labels = label_nodes(every, settings.hierarchy, where)
     policy = policy_for(labels.hierarchy.name, settings.policy)
     refuse_unknown_nodes(policy, set(labels.hierarchy.nodes), labels.hierarchy.name)
     hierarchy = labels.hierarchy

@@ -17,6 +17,7 @@ from audit.base.limits import LABELS
 from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.data.class_names import classes_of
+from audit.data.code_sets import table_stated, with_codes
 from audit.data.formats import read_labels
 from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import INSTANCES, Columns, RawLabels, raw_labels
@@ -197,6 +198,7 @@ def load_labels(
     code_version: str | None = None,
     missing: Iterable[str] = (),
     strip: Iterable[str] = (),
+    codes: str | Iterable[str] = (),
 ) -> LabelDataset:
     """Read a dataset and map its labels to a hierarchy.
 
@@ -219,18 +221,22 @@ def load_labels(
         strata: Further columns of the instances, such as site, period or coder.
         where, version_column, code_version: As in `audit.data.row_rules.RowRules`.
         missing, strip: As in `audit.hierarchies.label_words.Words`.
+        codes: The code set of the labels, as in `audit.data.code_sets.with_codes`; where none is
+            stated, all labels together decide.
 
     Raises:
-        InputError: If a file cannot be read, has not exactly one format, or holds no instance.
+        InputError: If a file cannot be read, has not exactly one format, or holds no instance;
+            or if it is not clear of which code set labels are.
         SchemaError: If columns are missing or differ between files of a folder, labels of a frame
             are numbers, or an instance has two groups or two values of a stratum.
     """
-    known, rules = _loaded(hierarchy), RowRules(tuple(where), version_column, code_version)
+    known = with_codes(_loaded(hierarchy), codes)
     if missing or strip:
         known = replace(known, words=Words(tuple(missing), tuple(strip)))
-    named = (id, label, group, split, classes_of(classes), tuple(strata))
+    named = (id, label, group, split, classes_of(classes), tuple(strata), KnownNodes(known))
+    rules = RowRules(tuple(where), version_column, code_version)
     source = source_of(data)
-    raw = read_labels(source, Columns(*named, nodes=KnownNodes(known), rules=rules), format)
+    raw = read_labels(source, Columns(*named, rules, known.codes), format)
     if raw.instances.is_empty():
         raise InputError("a dataset with an instance is required", found="none", where=source)
     own = tuple(map(Path, titles))
@@ -248,9 +254,11 @@ def _loaded(hierarchy: Hierarchy | HierarchyName) -> Hierarchy:
 def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     """Map labels as read to nodes; every row is either mapped or refused with a reason."""
     found, of_versions = with_versions(raw.rows, hierarchy)
+    found = found.with_columns(table_stated(hierarchy))
     asked = found.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
     counts = asked.group_by("label", "table").agg(pl.len().alias("rows"))
-    hierarchy, placed, readings = placed_labels(counts, hierarchy)
+    where = raw.sources[0] if raw.sources else ""
+    hierarchy, placed, readings = placed_labels(counts, hierarchy, where)
     numbers = raw.instances.with_row_index("place").sort("instance")
     order, instances = numbers["place"].arg_sort().to_numpy(), numbers.drop("place")
     rows = (

@@ -64,6 +64,9 @@ PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
 """All formats of prediction files."""
 
 
+_OF_COLUMNS = ("long", "several", "joined")
+
+
 def read_labels(data: object, columns: Columns, format: str | None = None) -> RawLabels:
     """Read the raw labels of a source, in the named format or the one that matches.
 
@@ -82,6 +85,14 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
     chosen = format_of(source, format, columns)
     if not chosen.of_folders:
         source.require_parts()
+    if set(columns.codes) - {"*"} and chosen.name not in _OF_COLUMNS:
+        raise InputError(
+            f"a format of columns, {' or '.join(_OF_COLUMNS)}, is required where codes of some are "
+            "stated",
+            found=chosen.name,
+            where=source,
+            hint="state them for all labels: --codes procedures",
+        )
     digest = "" if source.files else source.digest
     with whole_characters(source), _nearest(source, columns):
         raw = chosen.read(source, columns)

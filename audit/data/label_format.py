@@ -55,7 +55,7 @@ class Columns:
     instance. ``classes`` are the column names of a matrix, which has none of its own, or their
     file; ``strata`` are further columns of the instances, such as site, period or coder. ``nodes``
     are those of the hierarchy that labels are mapped to, by which columns are recognised; ``rules``
-    say which rows count.
+    say which rows count, ``codes`` what is stated of the code sets of columns.
 
     Raises:
         SchemaError: If a stratum is named twice, or has the name of a column of every dataset.
@@ -69,6 +69,7 @@ class Columns:
     strata: tuple[str, ...] = ()
     nodes: KnownNodes | None = None
     rules: RowRules = EVERY
+    codes: Mapping[str, str | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         taken = [*INSTANCES, *self.strata]

@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.readings import Reading
+from audit.data.code_sets import read_as_codes, table_stated
 from audit.data.record_versions import both_versions
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
@@ -62,7 +63,7 @@ def refused_rows(refusals: pl.DataFrame) -> Mapping[str, int]:
 
 
 def placed_labels(
-    labels: pl.DataFrame, hierarchy: Hierarchy
+    labels: pl.DataFrame, hierarchy: Hierarchy, where: object = ""
 ) -> tuple[Hierarchy, pl.DataFrame, tuple[Reading, ...]]:
     """Map labels to nodes, adding nodes for labels that have a place but no node yet.
 
@@ -70,26 +71,34 @@ def placed_labels(
         labels: Columns ``label, table, rows``: each distinct label as written, none null, and how
             many rows have it.
         hierarchy: The hierarchy.
+        where: The dataset, for messages.
 
     Returns:
         The hierarchy with the added nodes; ``label, table, node, added, reason``, where ``added``
         is whether the node was added, and a label with a ``reason`` was refused and has no node;
         and what the labels were taken to mean.
+
+    Raises:
+        InputError: If it is not clear which codes the labels are.
     """
     labels = labels.sort("label", "table")
+    codes, of_codes = read_as_codes(labels, hierarchy, where)
+    rest = labels.join(codes, on=["label", "table"], how="anti", nulls_equal=True)
     texts, readings = read_words(
-        labels, hierarchy.words, _has(hierarchy), hierarchy.coding is not None
+        rest, hierarchy.words, _has(hierarchy), hierarchy.coding is not None
     )
-    written = labels.with_columns(text=pl.Series(texts, dtype=pl.String))
-    read = written.drop_nulls("text").select("table", label="text").unique()
-    hierarchy, placed = _placed(read, hierarchy)
-    placed, keys = placed.rename({"label": "text"}), ["text", "table"]
-    joined = written.join(placed, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    read = rest.select("label", "table", text=pl.Series(texts, dtype=pl.String), set="table")
+    written = pl.concat([read, codes])
+    known = written.drop_nulls("text").select(label="text", table="set").unique()
+    hierarchy, placed = _placed(known, hierarchy)
+    placed = placed.rename({"label": "text", "table": "set"})
+    joined = written.join(placed, on=["text", "set"], how="left", nulls_equal=True)
     nothing = pl.when(pl.col("text").is_null()).then(pl.lit("missing_code"))
     told = joined.with_columns(
         pl.col("added").fill_null(False), reason=pl.coalesce(nothing, "reason")
     )
-    return hierarchy, told.drop("text", "rows"), readings
+    told = told.drop("text", "set").sort("label", "table")
+    return hierarchy, told, (*of_codes, *readings)
 
 
 def _has(hierarchy: Hierarchy) -> IsNode:
@@ -183,6 +192,7 @@ class LabelNodes:
     def numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Convert rows of `audit.data.batches.labels_of` to `audit.counting.passes.ROWS`."""
         keys = [key for key in ("label", "table") if key in rows.columns]
+        rows = rows.with_columns(table_stated(self.hierarchy)) if "table" in keys else rows
         numbers = self.written.filter(~pl.col("homeless")).select(*keys, "number")
         joined = rows.join(numbers, on=keys, how="left", nulls_equal=True, maintain_order="left")
         return joined.select("instance", pl.when("counted").then("number").alias("label"), "row")
@@ -243,13 +253,16 @@ def summed_counts(counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return by_label.sort(KEYS, nulls_last=True)
 
 
-def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy) -> LabelNodes:
+def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy, where: object = "") -> LabelNodes:
     """Map each distinct label of some label counts to its node, or refuse it."""
     homeless, missing = pl.col("homeless"), pl.col("label").is_null()
     told = pl.col("table").is_in(REASONS).fill_null(False)
+    counts = _with_stated(counts, hierarchy)
     asked = counts.filter(~homeless & ~missing & ~told)
-    told_of_records = both_versions(asked, hierarchy)
-    hierarchy, placed, readings = placed_labels(asked.select("label", "table", "rows"), hierarchy)
+    labels = asked.select("label", "table", "rows")
+    hierarchy, placed, readings = placed_labels(labels, hierarchy, where)
+    kept = labels.join(placed, on=["label", "table"], nulls_equal=True)
+    told_of_records = both_versions(kept, hierarchy)
     places = placed.rename({"reason": "reason_told"})
     by_label = counts.join(places, on=["label", "table"], how="left", nulls_equal=True)
     reason = pl.when(homeless).then(pl.lit("bad_row")).when(told).then("table")
@@ -270,6 +283,13 @@ def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy) -> LabelNodes:
         reason_of=_places_of(numbered["reason"], reasons),
         readings=(*told_of_records, *readings),
     )
+
+
+def _with_stated(counts: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
+    """Label counts in the tables that are stated for all labels."""
+    if "*" not in hierarchy.codes:
+        return counts
+    return summed_counts([counts.with_columns(table_stated(hierarchy))])
 
 
 def _places_of(values: pl.Series, places: Mapping[str, int]) -> IntArray:

@@ -28,12 +28,13 @@ def _version(label: str, integrity: Integrity) -> str | None:
 
 
 def both_versions(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Reading, ...]:
-    """What is told of codes of two versions where records are not seen, from label counts."""
+    """What is told of codes of two versions where records are not seen, of counts with nodes."""
     free = labels.filter(pl.col("table").is_null())
     shown = shown_by(free["label"], hierarchy).filter(version="both")
     decision = "codes of two versions are of the hierarchy's, whatever their record holds"
     evidence = "records are not seen as a whole where data are only counted"
-    rows = int(free.join(shown, on="label")["rows"].sum())
+    kept = free.filter(pl.col("node").is_not_null())
+    rows = int(kept.join(shown, on="label")["rows"].sum())
     return (Reading(decision, evidence, rows, "--engine memory"),) if rows else ()
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import translate
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +164,17 @@ def column_for(role: str, wanted: str, names: Sequence[str], source: Source) -> 
         return name_among(names, wanted, source, hint)
     hint = f"name another with {_OPTIONS[role]}" if role in _OPTIONS else ""
     return name_among(names, wanted, source, hint)
+
+
+def fitting(pattern: str, names: Iterable[str]) -> list[str]:
+    """The names that fit a pattern, or one of several between commas, case ignored, in their order.
+
+    >>> fitting("DX#", ["DX1", "DX1_POA", "DXVER"]), fitting("A,B#", ["B2", "a"])
+    (['DX1'], ['B2', 'a'])
+    """
+    several = [translate(one.strip().lower()) for one in pattern.split(",")]
+    shapes = [re.compile(one.replace(r"\#", "[0-9]+")) for one in several]
+    return [name for name in names if any(one.match(name.strip().lower()) for one in shapes)]
 
 
 def id_among(

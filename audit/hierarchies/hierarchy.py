@@ -77,6 +77,9 @@ class Hierarchy:
     """Treatment of labels that its file lacks; None: it has none, labels and titles add nodes."""
     words: Words = FOUND
     """How labels are written; no part of its digest."""
+    codes: Mapping[str, str | None] = field(default_factory=dict)
+    """Code set that is stated for columns of labels, by pattern; None: labels are read one by one,
+    as they stand. Where nothing is stated, all labels of a built-in hierarchy decide together."""
     further_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of codes that are not nodes, used if such a code is added as a node."""
     two_titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

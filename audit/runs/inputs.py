@@ -9,6 +9,7 @@ from pathlib import Path
 from audit.base.errors import InputError, PolicyError
 from audit.base.progress import Progress, silent
 from audit.checks.judging import rejudged
+from audit.data.code_sets import with_codes
 from audit.data.dataset import LabelDataset, load_labels
 from audit.data.predictions import Predictions, load_predictions
 from audit.engine.scores.score_tensors import device_named
@@ -131,7 +132,7 @@ def _refuse_unused_classes(settings: Settings, read: Sequence[Path]) -> None:
 
 
 def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
-    """Read the hierarchy, configured for labels that it lacks and for dangling edges."""
+    """Read the hierarchy, configured for labels that it lacks, code sets and dangling edges."""
     unlisted = settings.unlisted or (policy.unlisted_codes if policy else None)
     hierarchy = load_hierarchy(
         settings.hierarchy,
@@ -140,7 +141,8 @@ def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
         dangling=settings.dangling or (policy.dangling_edges if policy else None),
         **settings.shape(),
     )
-    return replace(hierarchy, words=Words(settings.missing, settings.strip))
+    words = Words(settings.missing, settings.strip)
+    return with_codes(replace(hierarchy, words=words), settings.codes)
 
 
 def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[str, Path | None]]:

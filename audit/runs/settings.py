@@ -180,6 +180,15 @@ class Settings(HierarchyShape):
             metavar="COL",
         ),
     ] = ()
+    codes: Annotated[
+        tuple[str, ...],
+        Option(
+            "Code set of the labels: diagnoses, procedures, or as-written to read each as it "
+            "stands; 'PR*=procedures' of some columns. May be repeated.",
+            INPUT,
+            metavar="SET",
+        ),
+    ] = ()
     where: Annotated[
         tuple[str, ...], Option("Count only rows with COLUMN=VALUE, or COLUMN!=VALUE.", INPUT)
     ] = ()

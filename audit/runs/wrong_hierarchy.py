@@ -46,8 +46,10 @@ def refuse_wrong_hierarchy(
     if anyway or (ledger.rows_mapped and refused <= MOSTLY * labelled):
         return
     most = max(judged or told, key=lambda reason: told[reason], default="")
-    of_labels = refusals.filter(pl.col("reason").is_in(_OF_LABELS)).group_by("label")
+    of_column = (pl.col("reason") == "other_version") & pl.col("table").is_null()
+    of_labels = refusals.filter(pl.col("reason").is_in(_OF_LABELS) | of_column).group_by("label")
     rows = dict(of_labels.agg(pl.col("rows").sum()).drop_nulls().iter_rows())
+    marked = most in _OF_TABLES and sum(rows.values()) <= MOSTLY * refused
     required = f"most labels must be nodes of the hierarchy {data.hierarchy.name}"
     found, tables = _most_frequent(rows), "the data say that these rows are of another version"
     if most in _OTHERWISE:
@@ -58,7 +60,7 @@ def refuse_wrong_hierarchy(
         for one in data.readings
         if one.option.startswith("--strip ") and one.option != "--strip PATTERN"
     )
-    guess = _OTHERWISE.get(most) or (f"{tables} or another classification" * (most in _OF_TABLES))
+    guess = _OTHERWISE.get(most) or (f"{tables} or another classification" * marked)
     guess = guess or next(strips, "") or likely_cause(rows, data.hierarchy)
     total = refused or sum(told.values())
     raise InputError(

@@ -15,7 +15,7 @@ from audit.results.findings import Finding
 
 _NAME = "mixed_versions"
 _MARKED = "marked"
-"""Key of the finding on rows that the data marks as another version."""
+"""Key of the finding on rows that the data mark, or that are read, as another version."""
 _BESIDE = "beside"
 """Key of the finding on codes of two versions beside codes of another one."""
 _CURATOR = "Publish the versions apart, or with a column that says which version a row is of."
@@ -23,7 +23,7 @@ _DATA_USER = "Audit the rows of the other version with its own hierarchy; here t
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report rows marked as another version, and refused labels in its format."""
+    """Report rows marked or read as another version, and refused labels in its format."""
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     asked = integrity is not None and integrity.other_version is not None
     return Outcome(
@@ -45,8 +45,9 @@ def _marked(measured: Measurements) -> tuple[Finding, ...]:
         check=_NAME,
         key=_MARKED,
         severity="warning",
-        statement="{rows} of {of} rows ({share}) {rows|is|are} marked as another version of the "
-        "classification, with {labels} different labels; {rows|it was|they were} refused.",
+        statement="{rows} of {of} rows ({share}) {rows|is|are} marked, or read with the others of "
+        "{rows|its|their} column, as another version of the classification, with {labels} "
+        "different labels; {rows|it was|they were} refused.",
         curator=_CURATOR,
         data_user=_DATA_USER,
     )

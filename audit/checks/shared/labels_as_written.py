@@ -146,11 +146,15 @@ def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     rows = _as_numbers(labels)
     nodes = labels["node"].to_list()
     listed = codes.union(measured.hierarchy.further_titles)
-    own = [listed.intersection(integrity.readings(row.text, row.table)) for row in rows]
+    lost = [_read_with_zeros(integrity, row, node) for row, node in zip(rows, nodes, strict=True)]
+    own = [
+        listed.intersection(_as_it_stands(integrity, row, node) if with_zeros is None else ())
+        for row, node, with_zeros in zip(rows, nodes, lost, strict=True)
+    ]
     shown = _code_sets_shown(integrity, rows, own)
     zeros = [
-        [] if valid else sorted(codes & _with_zeros(integrity, row, shown))
-        for row, valid in zip(rows, own, strict=True)
+        [] if valid else sorted(codes & ({code} if code else _with_zeros(integrity, row, shown)))
+        for row, valid, code in zip(rows, own, lost, strict=True)
     ]
     elsewhere = [
         [] if valid else sorted(codes & _elsewhere(integrity, row.text, row.table))
@@ -158,7 +162,10 @@ def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     ]
     sets = [_code_set(integrity, node, found) for node, found in zip(nodes, zeros, strict=True)]
     never = integrity.never_a_code or (lambda _: False)
-    headings = [node is not None and not never(node) for node in nodes]
+    headings = [
+        node is not None and code is None and not never(node)
+        for node, code in zip(nodes, lost, strict=True)
+    ]
     valid = pl.Series([bool(found) for found in own], dtype=pl.Boolean)
     changed = pl.Series([row.text != row.label for row in rows], dtype=pl.Boolean)
     listed_completely = pl.col("code_set").is_in(measured.hierarchy.complete_tables)
@@ -249,6 +256,23 @@ def _code_sets_shown(
     ]
     surely = {one for found in sets if len(found) == 1 for one in found if one is not None}
     return surely or set(integrity.zero_tables)
+
+
+def _as_it_stands(integrity: Integrity, row: _Row, node: str | None) -> Iterable[str]:
+    """The codes that a label may be as it stands; the one that its column was read as, if other."""
+    codes = integrity.readings(row.text, row.table)
+    known = (*codes, *integrity.readings(row.label, row.table))
+    if node is None or node in known or integrity.table_of(node) is None:
+        return codes
+    return [node]
+
+
+def _read_with_zeros(integrity: Integrity, row: _Row, node: str | None) -> str | None:
+    """The code that a number was read as with zeros put back; None if it was not."""
+    if node is None or node in integrity.readings(row.label, row.table):
+        return None
+    digits, number = node.replace(".", ""), row.label.replace(".", "", 1)
+    return node if number.isdecimal() and digits.isdecimal() and number != digits else None
 
 
 def _with_zeros(integrity: Integrity, row: _Row, shown: set[str]) -> set[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from fnmatch import translate
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import called
 from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels
 from audit.data.label_formats import tables
-from audit.data.records import UnclearColumnsError, column_for, id_of_rows
+from audit.data.records import UnclearColumnsError, column_for, fitting, id_of_rows
 from audit.data.sources import Source
 
 _NUMBER = re.compile(r"[0-9]+")
@@ -97,17 +96,6 @@ def is_pattern(name: str | None, names: Iterable[str] = ()) -> bool:
     """
     pattern = name is not None and bool(re.search(r"[#*?,]|\[.+\]", name))
     return pattern and not called(names, [name or ""])
-
-
-def fitting(pattern: str, names: Iterable[str]) -> list[str]:
-    """The names that fit a pattern, or one of several between commas, case ignored, in their order.
-
-    >>> fitting("DX#", ["DX1", "DX1_POA", "DXVER"]), fitting("A,B#", ["B2", "a"])
-    (['DX1'], ['B2', 'a'])
-    """
-    several = [translate(one.strip().lower()) for one in pattern.split(",")]
-    shapes = [re.compile(one.replace(r"\#", "[0-9]+")) for one in several]
-    return [name for name in names if any(one.match(name.strip().lower()) for one in shapes)]
 
 
 def read(source: Source, columns: Columns) -> RawLabels:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
 
+from audit.base.errors import SchemaError, first_cases
 from audit.data.label_format import Choose, Chosen, Columns, RawLabels, exploded, raw_labels
-from audit.data.records import column_for, parts, pick, tidy
+from audit.data.records import column_for, fitting, parts, pick, tidy
 from audit.data.row_columns import with_rules
 from audit.data.sources import Frame, Source
 from audit.data.unnamed_columns import unnamed_columns
@@ -31,19 +32,22 @@ def read(source: Source, columns: Columns, choose: Choose) -> RawLabels:
     if chosen.id is None:
         frame = numbered_rows(frame)
     mentions = pick(frame, source, instance=instance, **columns.beside)
+    tables = stated_tables(chosen, columns.codes, source)
     if chosen.each:
         labels = tidy(frame.select(chosen.labels), source)
         listed = mentions.with_columns(labels=pl.Series(labels.select(pl.concat_list(pl.all()))))
-        raw = raw_labels(_with_positions(mentions, labels), listed, source, columns.rules)
+        rows = _with_positions(mentions, labels, tables)
+        raw = raw_labels(rows, listed, source, columns.rules)
     elif chosen.joined:
         cells = tidy(frame.select(chosen.labels), source)
         listed = mentions.with_columns(labels=pl.Series(cells.select(_labels(chosen))))
-        raw = raw_labels(exploded(listed), listed, source, columns.rules)
+        rows = exploded(listed).with_columns(tables[0])
+        raw = raw_labels(rows, listed, source, columns.rules)
     else:
         role = "labels" if frame.schema[chosen.labels[0]].is_nested() else "label"
         picked = mentions.with_columns(pick(frame, source, **{role: chosen.labels[0]}))
         rows = exploded(picked) if role == "labels" else picked
-        raw = raw_labels(rows, picked, source, columns.rules)
+        raw = raw_labels(rows.with_columns(tables[0]), picked, source, columns.rules)
     taken = {*chosen.labels, *roles_of(columns, frame.columns, source)}
     unnamed = unnamed_columns(frame, instance, taken, source)
     return replace(raw, unnamed=unnamed, readings=chosen.readings, numbered=chosen.id is None)
@@ -79,12 +83,27 @@ def _numbers(start: int) -> pl.Expr:
     return pl.int_range(start, start + pl.len(), dtype=pl.Int64).cast(pl.String)
 
 
-def _with_positions(mentions: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+def stated_tables(chosen: Chosen, codes: Mapping[str, str | None], source: Source) -> list[pl.Expr]:
+    """The code set that is stated for each column of labels, by the first pattern that it fits."""
+    for pattern in codes:
+        if not fitting(pattern, chosen.labels):
+            raise SchemaError(
+                f"columns of labels that fit {pattern!r} are required",
+                found=f"the columns {first_cases(chosen.labels)}",
+                where=source,
+            )
+    fits = (next((one for one in codes if fitting(one, [name])), "") for name in chosen.labels)
+    return [pl.lit(codes.get(one), pl.String).alias("table") for one in fits]
+
+
+def _with_positions(
+    mentions: pl.DataFrame, labels: pl.DataFrame, tables: Sequence[pl.Expr]
+) -> pl.DataFrame:
     """One row per label with its position; a row without an instance gives at least one."""
     numbered = mentions.with_row_index("row")
     rows = [
-        numbered.with_columns(label=labels[name], position=pl.lit(place, pl.Int64))
-        for place, name in enumerate(labels.columns, start=1)
+        numbered.with_columns(table, label=labels[name], position=pl.lit(place, pl.Int64))
+        for place, (name, table) in enumerate(zip(labels.columns, tables, strict=True), start=1)
     ]
     lost = pl.col("instance").is_null() & (pl.col("position") == 1)
     some = pl.concat(rows).filter(pl.col("label").is_not_null() | lost)

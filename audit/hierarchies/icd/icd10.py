@@ -12,6 +12,9 @@ from audit.hierarchies.icd import icd9
 DIAGNOSES = "diagnoses-10"
 """Name of the ICD-10-CM code set: the table of MIMIC-IV, and what the hierarchy lists."""
 
+WHO = "who-10"
+"""Name of the code set of ICD-10 as the WHO publishes it, of which many codes are here too."""
+
 _OTHER_TABLES = {
     "diagnoses": "other_version",
     "procedures": "other_version",
@@ -122,6 +125,8 @@ class ICD10Coding:
         code = dotted(label)
         if code in nodes:
             return Placement(code)
+        if table == WHO:
+            return Placement(reason="other_version")
         if not is_code(code):
             node = label.strip().upper()
             return Placement(node) if node in nodes else Placement(reason="malformed_code")

@@ -10,6 +10,7 @@ from audit.hierarchies.coding import VERSIONS, Integrity, Placement
 from audit.hierarchies.icd.once_valid import once_valid
 
 _ICD10_DIAGNOSIS = re.compile(r"[A-DF-UW-Z][0-9][0-9AB](?:\.?[0-9A-Z]{1,4})?")
+_ICD10_E_CODE = re.compile(r"E[0-9]{2}\.[0-9A-Z]{1,4}")
 _ICD10_PROCEDURE = re.compile(r"(?=[0-9]*[A-Z])[0-9][0-9A-HJ-NP-Z]{6}")
 _EXTERNAL_CAUSE = re.compile(r"E[0-9]{3}(?:\.[0-9])?")
 _MANIFESTATION = re.compile(
@@ -22,16 +23,17 @@ _MANIFESTATION = re.compile(
 def has_shape_of_icd10_alone(label: str) -> bool:
     """Whether a label has the shape of an ICD-10-CM or ICD-10-PCS code but of no ICD-9-CM code.
 
-    Codes that start with V or E fit both and never count; a procedure of ICD-10-PCS counts if it
-    starts with a digit and has a letter.
+    Codes that start with V or E fit both and never count, unless the dot of an E code stands after
+    two digits; a procedure of ICD-10-PCS counts if it starts with a digit and has a letter.
 
-    >>> has_shape_of_icd10_alone("I10"), has_shape_of_icd10_alone("0SRB04Z")
-    (True, True)
+    >>> [has_shape_of_icd10_alone(label) for label in ("I10", "0SRB04Z", "E11.9")]
+    [True, True, True]
     >>> [has_shape_of_icd10_alone(label) for label in ("E119", "V700", "4019", "40I9")]
     [False, False, False, False]
     """
     text = label.strip().upper()
-    return any(shape.fullmatch(text) for shape in (_ICD10_DIAGNOSIS, _ICD10_PROCEDURE))
+    shapes = (_ICD10_DIAGNOSIS, _ICD10_E_CODE, _ICD10_PROCEDURE)
+    return any(shape.fullmatch(text) for shape in shapes)
 
 
 def why_never_first(code: str, title: str) -> str | None:
@@ -59,6 +61,7 @@ _OTHER_TABLES = {
     "diagnoses-10": "other_version",
     "procedures-10": "no_hierarchy",
     VERSIONS["10"]: "other_version",
+    "who-10": "other_version",
 }
 """Why rows of the tables of ICD-10 are refused; no hierarchy here holds ICD-10-PCS."""
 

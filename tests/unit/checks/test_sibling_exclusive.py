@@ -102,7 +102,7 @@ def test_the_severity_is_the_group_s() -> None:
 def test_icd9cm_declares_hypertension_and_the_types_of_diabetes(
     codes: list[str], severities: list[str]
 ) -> None:
-    dataset = labelled(icd9cm(), {"a": codes})
+    dataset = labelled(icd9cm(), {"a": codes}, table="diagnoses")
     found = CHECK.run(measure(dataset, policy_for("icd9cm")))
 
     assert [finding.severity for finding in found.findings] == severities

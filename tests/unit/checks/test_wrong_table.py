@@ -127,7 +127,7 @@ def test_rows_planted_in_a_synthetic_release_are_found_where_they_do_not_fit() -
 
 def test_it_does_not_apply_where_no_row_names_its_table(toy_hierarchy: Hierarchy) -> None:
     toy = CHECK.run(measure(labelled(toy_hierarchy, {"a": ["cow"]}), Policy()))
-    long = CHECK.run(measured({None: {"a": ["4019"]}}))
+    long = CHECK.run(measured({None: {"a": ["401.9"]}}))
 
     assert "one code set" in toy.not_applicable
     assert "no row says" in long.not_applicable

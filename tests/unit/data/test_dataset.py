@@ -96,7 +96,7 @@ def test_a_code_below_a_known_category_grows_the_hierarchy() -> None:
 
 
 def test_icd_codes_are_persons_records(toy_hierarchy: Hierarchy) -> None:
-    assert labelled(icd9cm(), {"a": ["4019"]}).persons
+    assert labelled(icd9cm(), {"a": ["401.9"]}).persons
     assert not labelled(toy_hierarchy, {"a": ["cow"]}).persons
 
 

@@ -97,7 +97,7 @@ def test_other_values_say_nothing(column: str, values: Values) -> None:
 @pytest.mark.parametrize("column", ["Version", "icdv", "DX_VERSION"])
 def test_a_column_of_versions_is_told_and_all_rows_can_be_of_one(column: str) -> None:
     rows = table(column, ["9", "10", "ICD-9", "10"]).with_columns(
-        label=pl.Series(["4019", "I10"] * 2)
+        label=pl.Series(["401.9", "I10"] * 2)
     )
     found = load_labels(rows, "icd9cm")
     (reading,) = found.readings

@@ -29,7 +29,7 @@ def icd9cm() -> Hierarchy:
 ROWS = pl.DataFrame(
     {
         "id": ["a", "b", "c", "d", "e"],
-        "code": ["4019", "I10", "4280", "4019", "E119"],
+        "code": ["401.9", "I10", "428.0", "401.9", "E119"],
         "Version": ["ICD9", "ICD-10", "9.0", None, "icd 10 cm"],
         "role": ["", "enables", "NOT|enables", "enables", "not"],
     }
@@ -159,6 +159,6 @@ def test_the_value_of_a_version_can_be_named(icd9cm: Hierarchy) -> None:
     rows = ROWS.with_columns(Version=pl.Series(["9", "0", "9", "0", "0"]))
     found = versioned(rows, icd9cm, "9")
     assert found.ledger.refused == {"other_version": 3}
-    edges = pl.DataFrame({"child": ["4019", "I10"], "parent": "all"})
+    edges = pl.DataFrame({"child": ["401.9", "I10"], "parent": "all"})
     flat = Hierarchy.build(edges, name="flat")
     assert versioned(rows, flat, "0").ledger.refused == {"unknown_code": 1, "other_version": 2}

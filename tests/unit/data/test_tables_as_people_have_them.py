@@ -17,7 +17,8 @@ from audit.base.errors import AuditError, FormatError, InputError, SchemaError
 from audit.data.formats import read_labels
 from audit.data.joined_cells import hold_several
 from audit.data.label_format import Columns, RawLabels
-from audit.data.label_formats.several import families, families_of, fitting
+from audit.data.label_formats.several import families, families_of
+from audit.data.records import fitting
 from audit.data.sources import Frame
 
 RECORDS = {"01": ["401.9", "250.00", "038.9"], "02": ["428.0"], "03": []}

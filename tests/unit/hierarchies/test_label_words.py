@@ -24,9 +24,10 @@ def icd9cm() -> Hierarchy:
 
 
 def read(labels: list[str], hierarchy: Hierarchy, **options: list[str]) -> LabelDataset:
-    """The labels in memory, which are read alike where they are only counted."""
+    """The labels in memory one by one, which are read alike where they are only counted."""
     rows = pl.DataFrame({"instance": list(map(str, range(len(labels)))), "label": labels})
-    found = load_labels(rows, hierarchy, format="long", **options)  # type: ignore[arg-type]
+    codes = "as-written" if hierarchy.coding else ()
+    found = load_labels(rows, hierarchy, format="long", codes=codes, **options)  # type: ignore[arg-type]
     counts = summed_counts([label_counts(rows.with_columns(counted=True))])
     counted = label_nodes(counts, found.hierarchy)
     assert counted.readings == found.readings

@@ -123,7 +123,7 @@ def test_the_policy_is_told_as_applied(toy_hierarchy: Hierarchy) -> None:
 
 
 def test_a_built_in_hierarchy_brings_its_policy() -> None:
-    result = run_audit(labelled(icd9cm(), {"a": ["4019"]}))
+    result = run_audit(labelled(icd9cm(), {"a": ["401.9"]}))
 
     assert result.policy["name"] == "icd9cm"
     assert len(result.policy["branch_rules"]) == 4

@@ -1,0 +1,200 @@
+"""Labels as codes: of which code set those of a column are, where nothing else says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from audit.base.errors import InputError, first_cases
+from audit.base.readings import Reading, asked
+from audit.hierarchies.coding import VERSIONS, Integrity
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.code_sets import HOLDING, SAID
+from audit.hierarchies.icd.column import ColumnReading, column_readings
+from audit.hierarchies.icd.icd9 import TABLES
+from audit.hierarchies.icd.icd10 import DIAGNOSES, WHO
+from audit.hierarchies.label_words import bare
+
+AS_WRITTEN = "as-written"
+"""What is said of labels that are read one by one, as they stand."""
+_FEW = 0.01
+"""Share of labels that are no codes as they stand from which on a column is read as a whole."""
+_CHANGED = dict.fromkeys(("label", "table", "text", "set"), pl.String)
+_SETS: Mapping[object, list[str]] = {
+    None: [*SAID],
+    VERSIONS["9"]: [*TABLES],
+    VERSIONS["10"]: [DIAGNOSES, WHO],
+}
+"""Code sets of labels in a table that says no more than a version, or nothing."""
+
+
+def with_codes(hierarchy: Hierarchy, codes: str | Iterable[str]) -> Hierarchy:
+    """The hierarchy with what a user says of the code sets of labels.
+
+    Args:
+        hierarchy: The hierarchy whose code sets are meant.
+        codes: ``diagnoses``, ``procedures`` or ``as-written`` for all labels, or
+            ``PATTERN=procedures`` for the columns that fit.
+
+    Raises:
+        InputError: If a word is none of these, or the hierarchy has no such code set.
+    """
+    integrity = None if hierarchy.coding is None else hierarchy.coding.integrity
+    tables = {} if integrity is None else {one.split("-")[0]: one for one in integrity.tables}
+    found: dict[str, str | None] = {}
+    for one in [codes] if isinstance(codes, str) else codes:
+        pattern, _, word = one.rpartition("=")
+        if word not in tables and (one != AS_WRITTEN or not tables):
+            raise InputError(
+                f"--codes names a code set of the hierarchy {hierarchy.name}, or {AS_WRITTEN}",
+                found=repr(one),
+                hint=f"it has {first_cases(tables)}" if tables else "it has none: leave it out",
+            )
+        found[pattern or "*"] = tables.get(word)
+    return replace(hierarchy, codes=found) if found else hierarchy
+
+
+def table_stated(hierarchy: Hierarchy) -> pl.Expr:
+    """The table of each row: the one that is stated for all, where nothing else is known of it."""
+    stated, table = hierarchy.codes.get("*"), pl.col("table")
+    if stated is None:
+        return table
+    free = table.is_null() | (table == VERSIONS["9" if stated in TABLES else "10"])
+    return pl.when(free).then(pl.lit(stated)).otherwise(table).alias("table")
+
+
+def read_as_codes(
+    labels: pl.DataFrame, hierarchy: Hierarchy, where: object
+) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
+    """Decide once for all labels of which code sets they are, where no known layout says it.
+
+    Where the user states a set, how its codes are written is decided.
+
+    Args:
+        labels: ``label, table, rows``: distinct labels.
+        hierarchy: The hierarchy; only the built-in ones know all codes of their sets.
+        where: The dataset, for messages.
+
+    Returns:
+        ``label, table, text, set`` of labels that are read otherwise than one by one, as codes of a
+        set; and what is to be told.
+
+    Raises:
+        InputError: If labels may be codes of two sets, neither much less likely, or no codes.
+    """
+    changed, told = [pl.DataFrame(schema=_CHANGED)], list[Reading]()
+    integrity = None if hierarchy.coding is None else hierarchy.coding.integrity
+    stated, words = hierarchy.codes.values(), hierarchy.words
+    if integrity is None or hierarchy.name not in HOLDING.values() or None in stated:
+        return changed[0], ()
+    bared = pl.Series([bare(label, words.strip) for label in labels["label"]], dtype=pl.String)
+    nothing = [bool(words.missing) and words.mean_nothing(text) for text in bared]
+    labels = labels.rename({"label": "as_read"}).with_columns(bared.alias("label"))
+    kept = labels.filter(~pl.Series(nothing, dtype=pl.Boolean))
+    for (table,), own in kept.group_by("table", maintain_order=True):
+        sets = [str(table)] if table in stated else _SETS.get(table, [])
+        sets = sets if table is None else [one for one in sets if HOLDING[one] == hierarchy.name]
+        texts = own.group_by("label", "table", maintain_order=True).agg(pl.col("rows").sum())
+        texts = _one_by_one(texts, hierarchy, integrity)
+        found = column_readings(texts, sets) if sets and _needs_reading(texts) else []
+        if found:
+            _refuse_unclear(found, hierarchy, int(texts["rows"].sum()), where)
+            codes = _joined(texts, found, hierarchy)
+            read = own.join(codes.filter("sure", "changed"), on="label")
+            changed.append(read.select("table", label="as_read", text="code", set="code_set"))
+            told += _told(found[0], codes, hierarchy)
+    return pl.concat(changed, how="diagonal"), tuple(told)
+
+
+def _one_by_one(labels: pl.DataFrame, hierarchy: Hierarchy, integrity: Integrity) -> pl.DataFrame:
+    """Labels with ``node, parent``, their places one by one, and ``several``: whether as it stands
+    a label is a node of several code sets."""
+    own = labels.select("label", "table").rows()
+    places = [hierarchy.place(label, table) for label, table in own]
+    codes = [integrity.readings(label, table) for label, table in own]
+    several = [sum(code in hierarchy for code in some) > 1 for some in codes]
+    return labels.with_columns(
+        pl.Series("node", [place.node for place in places], pl.String),
+        pl.Series("parent", [place.parent for place in places], pl.String),
+        pl.Series("several", several, pl.Boolean),
+    )
+
+
+def _needs_reading(labels: pl.DataFrame) -> bool:
+    """Whether labels are no codes as they stand, or may be codes of several sets."""
+    coded = labels.filter(pl.col("label").str.contains("[0-9]"))
+    lacking = coded.filter(pl.col("node").is_null() | pl.col("parent").is_not_null())
+    if coded.is_empty() or len(lacking) >= max(1, _FEW * len(coded)):
+        return not coded.is_empty()
+    lettered = bool(coded["label"].str.contains(r"^\s*[EVev]").all())
+    return bool((coded["several"] | lettered).any())
+
+
+def _refuse_unclear(
+    found: Sequence[ColumnReading], hierarchy: Hierarchy, rows: int, where: object
+) -> None:
+    """Raise InputError where labels may be no codes, or codes that another option names."""
+    options: dict[str, Reading] = {}
+    for one in found:
+        option = _option(one, hierarchy)
+        said = f"labels are {one.said}"
+        options.setdefault(option, Reading(said, "", one.rows if one.sets else rows, option))
+    if not found[0].sets:
+        option = f"--codes {AS_WRITTEN}"
+        options.setdefault(
+            option, Reading("each label is the code that it reads", "", rows, option)
+        )
+    if len(options) > 1:
+        raise asked("it must be clear which codes the labels are", [*options.values()], where)
+
+
+def _option(one: ColumnReading, hierarchy: Hierarchy) -> str:
+    """What states a reading."""
+    if not one.sets:
+        return "--label COLUMN"
+    if len(one.sets) > 1:
+        return f"--codes {AS_WRITTEN}"
+    holding, word = HOLDING[one.sets[0]], one.sets[0].split("-")[0]
+    own = holding == hierarchy.name
+    return f"--codes {word}" if own else f"--hierarchy {holding}"
+
+
+def _joined(
+    labels: pl.DataFrame, found: Sequence[ColumnReading], hierarchy: Hierarchy
+) -> pl.DataFrame:
+    """The labels that are codes in the first reading, and whether it changes what they are.
+
+    None is sure that another reading, which the same option states, takes for another code.
+    """
+    codes = found[0].codes.rename({"table": "code_set"}).drop("rows")
+    for other in found[1:]:
+        codes = codes.with_columns(sure=pl.col("sure") & ~found[0].otherwise(other))
+    own = [table for table, holding in HOLDING.items() if holding == hierarchy.name]
+    lacking = (pl.col("code_set") == WHO) & pl.col("parent").is_not_null()
+    otherwise = pl.col("node").ne_missing(pl.col("code")) | ~pl.col("code_set").is_in(own)
+    return labels.join(codes, on="label").with_columns(changed=otherwise | lacking)
+
+
+def _told(reading: ColumnReading, codes: pl.DataFrame, hierarchy: Hierarchy) -> Iterator[Reading]:
+    touched = pl.col("changed") | (pl.col("several") & (pl.col("code") != pl.col("label")))
+    rows = int(codes.filter("sure", touched)["rows"].sum())
+    unsure = int(codes.filter(~pl.col("sure"))["rows"].sum())
+    own = [one for one in TABLES if HOLDING[one] == hierarchy.name]
+    others, several = [one for one in own if one not in reading.sets], len(reading.sets) > 1
+    if rows:
+        plain = reading.plain and not several and len(others) == 1
+        yield Reading(
+            f"labels are {reading.said}",
+            "any other way to read them is at least 1,000 times less likely",
+            rows,
+            f"--codes {others[0] if plain else AS_WRITTEN}",
+        )
+    if unsure:
+        yield Reading(
+            "labels that may be two codes are read as they stand",
+            "neither code is nine times as likely as the other",
+            unsure,
+            f"--codes {own[0] if own and several else AS_WRITTEN}",
+        )

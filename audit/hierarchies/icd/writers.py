@@ -1,0 +1,149 @@
+"""Ways in which a table writes codes, sound and damaged, and marks that it puts around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from audit.hierarchies.icd.code_sets import core
+from audit.hierarchies.icd.icd9 import TABLES
+
+_HEAD, _TAIL, _CODE, _TABLE = (pl.col(name) for name in ("head", "tail", "code", "table"))
+_UNDOTTED = _HEAD + _TAIL
+_NUMBERS = _HEAD.str.contains(r"^[0-9]+$")
+_SHORT = _TAIL == ""
+_ZERO = pl.lit("0")
+
+
+def _number(digits: pl.Expr) -> pl.Expr:
+    left = digits.str.strip_chars_start("0")
+    return pl.when(left == "").then(_ZERO).otherwise(left)
+
+
+def _joined(head: pl.Expr, tail: pl.Expr, none: str) -> pl.Expr:
+    """Head and tail without the zeros at its end; where none is left, the head and ``none``."""
+    left = tail.str.strip_chars_end("0")
+    return pl.when(left == "").then(head + none).otherwise(head + "." + left)
+
+
+_WHOLE = _number(_UNDOTTED)
+_WIDTH = pl.when(_TABLE == "procedures").then(2).otherwise(3)
+_FIRST, _REST = _WHOLE.str.slice(0, _WIDTH), _WHOLE.str.slice(_WIDTH)
+
+
+@dataclass(frozen=True, eq=False)
+class Writer:
+    """A way of writing codes.
+
+    Args:
+        said: As it is said of a code set: ``without dots``.
+        texts: The texts of a code; where there are several, each is as likely.
+        damage: Whether it is damage, which only codes of ICD-9-CM suffer that are numbers.
+        headings: Whether headings are as likely as codes.
+    """
+
+    said: str
+    texts: tuple[pl.Expr, ...]
+    damage: bool = False
+    headings: bool = False
+
+    @property
+    def unsure(self) -> bool:
+        """Whether it must be much likelier than others, which say more or are simpler."""
+        return self.damage or self.headings or len(self.texts) > 1
+
+
+def _short(said: str, short: pl.Expr, longer: pl.Expr) -> Writer:
+    return Writer(said, (pl.when(_SHORT).then(short).otherwise(longer),))
+
+
+def _damage(said: str, number: pl.Expr, lettered: pl.Expr = _CODE) -> Writer:
+    return Writer(said, (pl.when(_NUMBERS).then(number).otherwise(lettered),), damage=True)
+
+
+AS_WRITTEN = (Writer("with dots", (_CODE,)), Writer("without dots", (_UNDOTTED,)))
+"""The ways in which codes are read that stand alone."""
+_AFTER = pl.when(_REST == "").then(_FIRST).otherwise(_FIRST + "." + _REST)
+
+WRITERS = (
+    *AS_WRITTEN,
+    _short("with a dot after every three characters", _CODE + ".", _CODE),
+    Writer("with a decimal comma", (_CODE.str.replace(".", ",", literal=True),)),
+    _short("with X for no fourth character", _CODE + "X", _UNDOTTED),
+    _short("with .X for no fourth character", _CODE + ".X", _CODE),
+    Writer("some with dots, some without", (_CODE, _UNDOTTED)),
+    Writer("as categories alone", (pl.when(_SHORT).then(_CODE),), headings=True),
+    _damage("as whole numbers", _WHOLE, _UNDOTTED),
+    _damage("as whole numbers, dotted after", _AFTER),
+    _damage("as whole numbers, dotted after, read as decimals", _joined(_FIRST, _REST, ".0")),
+    _damage("as decimals", _joined(_number(_HEAD), _TAIL, ".0")),
+    _damage("as numbers", _joined(_number(_HEAD), _TAIL, "")),
+    _damage("without the zeros behind", _joined(_HEAD, _TAIL, "")),
+)
+
+
+def written(texts: pl.DataFrame, codes: pl.DataFrame) -> pl.DataFrame:
+    """What each text may be: ``text, writer, share, table, code, heading``.
+
+    A category of three digits stays that category, and is no other code that lost its ends.
+
+    Args:
+        texts: Column ``text``.
+        codes: Columns of `audit.hierarchies.icd.code_sets.code_sets`.
+
+    Returns:
+        ``writer`` is a place in `WRITERS`; ``share`` the share of the code's texts that are this.
+    """
+    pairs = texts.with_columns(core=core(pl.col("text"))).join(codes, on="core").drop("core")
+    categories = codes.filter(_TABLE == "diagnoses", "heading", _SHORT)["code"]
+    stays = (_TABLE == "diagnoses") & pl.col("text").is_in(categories.implode())
+    numbers = pairs.filter(_TABLE.is_in(TABLES), ~stays | (pl.col("text") == _CODE))
+    found = [
+        (numbers if writer.damage else pairs)
+        .filter(pl.col("text") == text)
+        .with_columns(writer=pl.lit(place, pl.UInt32), share=pl.lit(1 / len(writer.texts)))
+        for place, writer in enumerate(WRITERS)
+        for text in writer.texts
+    ]
+    same = pl.concat(found).group_by("text", "writer", "table", "code", "heading")
+    return same.agg(pl.col("share").sum())
+
+
+@dataclass(frozen=True)
+class Affix:
+    """A mark around codes.
+
+    Args:
+        said: As it is said of codes: ``behind a prefix``.
+        pattern: What a label with it looks like; its group is the code.
+        cost: Factor of the likelihood of a label with it.
+        all: Whether every label must have it, even those that are codes as they stand.
+    """
+
+    said: str
+    pattern: str
+    cost: float = 1 / 8
+    all: bool = False
+
+    def without(self, texts: pl.Series, sound: pl.Series) -> pl.DataFrame:
+        """``text`` without it and ``cost`` of each text that is not ``sound`` as it stands."""
+        text = pl.col("text")
+        code = text.str.extract(self.pattern)
+        if self.pattern == "O":
+            code = pl.when(text.str.contains("O")).then(text.str.replace_all("O", "0"))
+        frame = pl.DataFrame({"text": texts}).with_columns(code=code)
+        free = frame["code"].is_not_null().all() if self.all else ~texts.is_in(sound.implode())
+        code = pl.when(pl.lit(free)).then("code")
+        cost = pl.when(code.is_null()).then(1.0).otherwise(self.cost)
+        return frame.select(pl.coalesce(code, "text").alias("text"), cost=cost)
+
+
+AFFIXES = (
+    Affix("behind a prefix", r"^.*[:/]\s*([^:/]+)$"),
+    Affix("behind another character", r"^[^0-9](.+)$", 1 / 36, all=True),
+    Affix("with a mark behind", r"^(.+?)\s?[!*+†\-A-Z]$"),
+    Affix("in quotes", r"""^['"`’]+(.+?)['"`’]*$"""),
+    Affix("in the first word of the cell", r"^(\S+)\s.+$", 1 / 36),
+    Affix("with the letter O for 0", r"O", 1 / 36),
+)
