@@ -602,3 +602,38 @@ def test_a_run_with_questions_about_its_model_is_made_again_from_its_manifest(
 
     told = audit("verify", release.folder / "run", "--recompute")
     assert told.exit_code == 0, told.output
+
+
+# --- readings --------------------------------------------------------------------------------
+
+
+def test_order_or_ids_join_what_has_none_where_the_user_says_which(release: Release) -> None:
+    rows = [f"{number},{label}" for number, label in enumerate(LABELS, start=1)]
+    from_1 = release.write("from_1.csv", ["instance,label", *rows])
+    message = refused(release.with_scores(labels=from_1), release.folder)
+    assert "--by-order if both are in the same order; --by-id if" in message
+    both = release.with_scores("--by-order", "--by-id", labels=from_1)
+    assert "--by-order or --by-id may be given" in refused(both, release.folder)
+    done(release.with_scores("--by-order", labels=from_1))
+    done(release.with_scores("--by-id", labels=from_1, out="by id"))
+    ledgers = [release.shared(out)["ledger"]["predictions"] for out in ("run", "by id")]
+    assert [ledger["instances_matched"] for ledger in ledgers] == [6, 5]
+
+
+def test_what_scores_are_stands_among_the_readings_and_is_decided_otherwise(
+    release: Release,
+) -> None:
+    thirds = np.round(np.full((6, 4), 1 / 3) * [1, 1, 1, 0], 3)
+    release.scores = release.array("thirds.npy", thirds)
+    done(release.with_scores())
+    done(release.with_scores("--multi-label", out="several"))
+    one, several = release.shared(), release.shared("several")
+    assert [r["option"] for r in one["readings"]] == ["--id", "--multi-label"]
+    assert [r["option"] for r in several["readings"]] == ["--id"]
+    assert one["ledger"]["predictions"]["single_label"]
+    assert not several["ledger"]["predictions"]["single_label"]
+
+
+def test_names_of_classes_that_name_nothing_are_refused(release: Release) -> None:
+    release.scores = release.write("answers.csv", ["id,prediction", "0,dog", "1,cow"])
+    assert "leave out --classes" in refused(release.with_scores(), release.folder)
