@@ -8,14 +8,18 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
-from audit.checks.shared.labels_as_written import integrity_of, refused_for, written
-from audit.hierarchies.coding import BESIDE
+from audit.checks.shared.labels_as_written import integrity_of, mapped, refused_for, written
+from audit.hierarchies.coding import BESIDE, VERSIONS
+from audit.hierarchies.icd import icd9, icd10
+from audit.hierarchies.icd.code_sets import code_sets
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 _NAME = "mixed_versions"
 _MARKED = "marked"
 """Key of the finding on rows that the data mark, or that are read, as another version."""
+_CONTRADICTED = "contradicted"
+"""Key of the finding on codes that another version has alone than the one that their row says."""
 _BESIDE = "beside"
 """Key of the finding on codes of two versions beside codes of another one."""
 _CURATOR = "Publish the versions apart, or with a column that says which version a row is of."
@@ -31,11 +35,54 @@ def run(measured: Measurements) -> Outcome:
         denominator_unit="rows",
         findings=()
         if integrity is None
-        else (*_marked(measured), *_beside(measured), *_shaped(measured)),
+        else (
+            *_contradicted(measured),
+            *_marked(measured),
+            *_beside(measured),
+            *_shaped(measured),
+        ),
         not_applicable=first_unmet(
             (asked, "no other version of this hierarchy is known"), (read, "no row was read")
         ),
     )
+
+
+def _contradicted(measured: Measurements) -> tuple[Finding, ...]:
+    return finding_of_labels(
+        measured,
+        _of_the_other(measured),
+        check=_NAME,
+        key=_CONTRADICTED,
+        severity="warning",
+        statement="{rows} of {of} rows ({share}) {rows|says|say} a version of {rows|its|their} "
+        "code that has no such code, where the other version has it: {labels} labels.",
+        curator="Correct the column of versions, or these codes.",
+        data_user="Do not trust the version of these rows.",
+        in_ledger=False,
+    )
+
+
+def _of_the_other(measured: Measurements) -> pl.DataFrame:
+    """Labels of rows whose version has no such code, while the other version has it."""
+    columns = ("line", "label", "table", "rows", "instances")
+    every = pl.concat([mapped(measured).select(columns), refused_for(measured).select(columns)])
+    said = every["table"].replace_strict(_SAID, default=None, return_dtype=pl.String)
+    if "10" not in said and not set(every["table"]) & {*VERSIONS.values()}:
+        return every.clear()
+    codes = code_sets().filter(~pl.col("heading"))
+    ninth = set(codes.filter(pl.col("table").is_in(icd9.TABLES))["code"])
+    tenth = set(codes.filter(pl.col("table") == icd10.DIAGNOSES)["code"])
+    contradicted = []
+    for label, version in zip(every["label"], said, strict=True):
+        has = {"9": bool(ninth & {*icd9.readings(label or "", None)})}
+        has["10"] = icd10.dotted(label or "") in tenth
+        contradicted.append(version is not None and any(has.values()) and not has[version])
+    return every.filter(pl.Series(contradicted, dtype=pl.Boolean))
+
+
+_SAID = {table: version for version, table in VERSIONS.items()}
+_SAID |= dict.fromkeys(icd9.TABLES, "9") | {icd10.DIAGNOSES: "10"}
+"""The version that a row says, by its table."""
 
 
 def _marked(measured: Measurements) -> tuple[Finding, ...]:
@@ -101,6 +148,8 @@ def _shaped_otherwise(measured: Measurements) -> pl.DataFrame:
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with a row marked as another version, or a label in its format."""
+    if finding.key == (_CONTRADICTED,):
+        return written_with(measured, _of_the_other(measured))
     if finding.key == ("shaped",):
         return written_with(measured, _shaped_otherwise(measured))
     return written_with(measured, _refused(measured, beside=finding.key == (_BESIDE,)))

@@ -70,9 +70,9 @@ def mapped(measured: Measurements) -> pl.DataFrame:
 
 
 def refused_for(measured: Measurements, *reasons: str) -> pl.DataFrame:
-    """`LabelDataset.refusals` for the given reasons, with ``line``."""
+    """`LabelDataset.refusals` for the given reasons, if any are, with ``line``."""
     numbered = measured.counts.refusals.with_row_index("line", len(measured.counts.mappings))
-    return numbered.filter(pl.col("reason").is_in(reasons))
+    return numbered.filter(pl.col("reason").is_in(reasons)) if reasons else numbered
 
 
 @dataclass(frozen=True)

@@ -79,10 +79,11 @@ def test_v_and_e_codes_of_no_version_alone_never_count(label: str) -> None:
     assert not has_shape_of_icd10_alone(label)
 
 
-def test_both_findings_may_stand_side_by_side() -> None:
+def test_several_findings_may_stand_side_by_side() -> None:
     tables = {"diagnoses": {"a": ["J189"]}, "diagnoses-10": {"a": ["I10"]}}
 
     assert [finding.key for finding in CHECK.run(measured(tables)).findings] == [
+        ("contradicted",),
         ("marked",),
         ("shaped",),
     ]
@@ -123,3 +124,16 @@ def test_where_records_are_not_seen_it_is_told() -> None:
     counted = count_pairs(rows, "icd9cm", instance="instance", label="label")
     (reading,) = (one for one in counted.readings if one.option == "--engine memory")
     assert reading.rows == 4
+
+
+@pytest.mark.parametrize("column", ["icd_version", "dx_v"])
+def test_a_version_that_has_no_such_code_is_told(tmp_path: Path, column: str) -> None:
+    rows = [("E860", "9"), ("V441", "10"), ("4019", "10"), ("I10", "9"), ("V700", "9"),
+            ("I10", "10"), ("4019", "9"), ("XX", "9"), ("V58", "9")]  # fmt: skip
+    frame = pl.DataFrame(rows, ["icd_code", column], orient="row").with_columns(hadm_id=pl.lit("a"))
+    frame.write_csv(tmp_path / "codes.csv")
+    named = {"label": "icd_code", "version_column": column}
+    read = measure(audit.load_labels(tmp_path / "codes.csv", "icd9cm", **named), Policy())
+    told = next(one for one in CHECK.run(read).findings if one.key == ("contradicted",))
+    assert set(told.nodes) == {"E860", "V441", "4019", "I10"}
+    assert told.evidence["rows"].value == 4
