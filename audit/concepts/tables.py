@@ -117,18 +117,12 @@ def part_frame(judged: Judged) -> pl.DataFrame:
         counts = pooled.judged.sum(axis=0)
         rows.append(
             judged.named(part)
+            | vars(found)
             | {
-                "accuracy": found.accuracy,
-                "low": found.low,
-                "high": found.high,
-                "low_90": found.low_90,
-                "high_90": found.high_90,
-                "chance": found.chance,
                 "auc": None if np.isnan(pooled.auc) else pooled.auc,
                 "requirement": requirement,
                 "verdict": by_threshold(requirement, found.accuracy, found.chance),
                 "interval_verdict": by_interval(requirement, found),
-                "p_above_chance": found.p_above_chance,
                 "instances": int(counts.sum()),
                 "classes": int((counts > 0).sum()),
                 "seeds": len(pooled.seeds),
