@@ -10,7 +10,13 @@ from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, read_text
 from audit.base.readings import Reading
 from audit.hierarchies.formats import names
-from audit.hierarchies.formats.format import AS_IT_IS, HierarchyFormat, Shape, hierarchy_of
+from audit.hierarchies.formats.format import (
+    AS_IT_IS,
+    HierarchyFormat,
+    Shape,
+    hierarchy_of,
+    titles_of,
+)
 from audit.hierarchies.formats.tables import (
     columns_of,
     is_headless,
@@ -64,7 +70,8 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape = AS_IT_IS) -> Hierar
     table = table.filter(~_blank("child"))
     obsolete = _obsolete(path, table)
     table = table.join(obsolete, on="child", how="anti", maintain_order="left")
-    titles = _titles(path, table)
+    titled = table.filter(pl.col("title") != "").select("child", "title")
+    titles = titles_of(titled.unique(maintain_order=True).iter_rows(), path)
     edges = table.filter(pl.col("parent") != "").select("child", "parent")
     named = pl.concat([table["child"], edges["parent"]]).unique(maintain_order=True)
     ids = named.filter(~named.is_in(obsolete["child"].implode()))
@@ -226,13 +233,3 @@ def _obsolete(path: Path, table: pl.DataFrame) -> pl.DataFrame:
             where=path,
         )
     return by_child.filter("told").select("child", REPLACED_BY, CONSIDER)
-
-
-def _titles(path: Path, table: pl.DataFrame) -> dict[str, str]:
-    titled = table.filter(pl.col("title") != "").select("child", "title").unique()
-    several = titled.filter(pl.col("child").is_duplicated())["child"].unique().sort()
-    if len(several):
-        raise SchemaError(
-            "a node has one title", found=f"several for {first_cases(several)}", where=path
-        )
-    return dict(titled.iter_rows())
