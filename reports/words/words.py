@@ -27,6 +27,7 @@ EVIDENCE: dict[str, str] = {
     "codes": "different codes",
     "labels": "different labels",
     "never_valid": "in no edition",
+    "of_who": "codes of the WHO",
     "pairs": "different pairs",
     "groups": "groups",
     "share": "share",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from audit.base.dag import IntArray
@@ -10,6 +12,8 @@ from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, looked_at, refused_for
 from audit.disclosure import Quantity
+from audit.hierarchies.icd.code_sets import code_sets
+from audit.hierarchies.icd.icd10 import DIAGNOSES, WHO
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
@@ -44,7 +48,7 @@ def run(measured: Measurements) -> Outcome:
             + (_CURATOR if never else ""),
             data_user="Leave these rows out, and say so.",
             of=looked.rows,
-            more={"never_valid": Quantity(never)} if never else {},
+            more=never,
         ),
         not_applicable=first_unmet(
             (measured.hierarchy.coding, "this hierarchy has no rules for the shape of a label"),
@@ -53,24 +57,32 @@ def run(measured: Measurements) -> Outcome:
     )
 
 
-def _of_no_edition(measured: Measurements, labels: pl.DataFrame) -> int:
-    """Number of the refused labels that are shaped like a code, which no edition has."""
+def _of_no_edition(measured: Measurements, labels: pl.DataFrame) -> dict[str, Quantity]:
+    """How many of the refused labels are shaped like a code, which no edition has; and how many
+    of these are codes of the WHO."""
     integrity = integrity_of(measured)
     if integrity is None or integrity.years is None:
-        return 0
-    return sum(bool(integrity.readings(*row)) for row in labels.select("label", "table").rows())
+        return {}
+    codes = [integrity.readings(*row) for row in labels.select("label", "table").rows()]
+    never = sum(map(bool, codes))
+    if not never or DIAGNOSES not in integrity.tables:
+        return {"never_valid": Quantity(never)} if never else {}
+    listed = code_sets().filter((pl.col("table") == WHO) & ~pl.col("heading"))
+    who = {*listed["code"]}
+    found = sum(not who.isdisjoint(some) for some in codes)
+    return {"never_valid": Quantity(never)} | ({"of_who": Quantity(found)} if found else {})
 
 
-def _what_they_are(measured: Measurements, never: int) -> str:
+def _what_they_are(measured: Measurements, counts: Mapping[str, Quantity]) -> str:
     integrity = integrity_of(measured)
-    if not never or integrity is None or not integrity.years:
+    if not counts or integrity is None or not integrity.years:
         return "{labels|is|are} not shaped like a code"
-    editions = (
-        f"{min(integrity.years.values())[:6]} to {' or '.join({*integrity.editions.values()})}"
-    )
+    editions = " or ".join({*integrity.editions.values()})
+    who = ", and {of_who} {of_who|is a code|are codes} of ICD-10 of the WHO"
     return (
         "{labels|is no code|are no codes}; {never_valid} of them {never_valid|is|are} shaped like "
-        f"one, but in no edition from {editions}"
+        f"one, but in no edition from {min(integrity.years.values())[:6]} to {editions}"
+        f"{who if 'of_who' in counts else ''}"
     )
 
 

@@ -11,6 +11,7 @@ import audit
 from audit.checks.rules import retired_code, unknown_code
 from audit.checks.rules.malformed_code import CHECK
 from audit.counting.residual_nodes import residual_nodes
+from audit.disclosure import shown
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding
 from audit.hierarchies.titles import read_titles, with_titles
@@ -49,6 +50,10 @@ def test_a_code_of_no_edition_is_refused_and_one_of_an_earlier_edition_is_kept(n
 
     assert never.severity == "error"
     assert f"no edition from FY{1997 if name == 'icd9cm' else 2014} to" in never.statement
+    of_who = 1 if name == "icd10cm" else None
+    assert (shown(never.evidence, 1).get("of_who"), "of the WHO" in never.statement) == (
+        of_who, bool(of_who)
+    )  # fmt: skip
     assert set(counted.counts.refusals["label"]) == set(NEVER[name])
     assert counted.ledger.rows_mapped == len(ONCE[name])
     assert retired.severity == "note"
