@@ -331,10 +331,8 @@ class Hierarchy:
         """
         names, above = pl.Series(self.nodes)[self.branches], self.closure[:, self.branches]
         starts, found = pl.Series(above.indptr, dtype=pl.Int64), names[above.indices]
-        branches = pl.Series(
-            pa.LargeListArray.from_arrays(starts.to_arrow(), found.to_arrow()),
-            dtype=pl.List(pl.String),
-        )
+        listed = pa.LargeListArray.from_arrays(starts.to_arrow(), found.to_arrow())
+        branches = pl.Series(listed, dtype=pl.List(pl.String))
         return pl.DataFrame(
             {
                 "node": self.nodes,
