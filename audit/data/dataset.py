@@ -216,17 +216,14 @@ def load_labels(
         group: Column of the group of related instances, such as the patient.
         split: Column of the split, such as train or test.
         titles: Title dictionaries in addition to those found with the data, over which they win.
-        classes: Column names of a matrix of labels, in column order, or a file of them, one per
-            line.
+        classes: Column names of a matrix of labels, in its order, or a file of them, one a line.
         strata: Further columns of the instances, such as site, period or coder.
         where, version_column, code_version: As in `audit.data.row_rules.RowRules`.
         missing, strip: As in `audit.hierarchies.label_words.Words`.
-        codes: The code set of the labels, as in `audit.data.code_sets.with_codes`; where none is
-            stated, all labels together decide.
+        codes: The code set of the labels, as in `audit.data.code_sets.with_codes`.
 
     Raises:
-        InputError: If a file cannot be read, has not exactly one format, or holds no instance;
-            or if it is not clear of which code set labels are.
+        InputError: If a file cannot be read, has not one format or code set, or no instance.
         SchemaError: If columns are missing or differ between files of a folder, labels of a frame
             are numbers, or an instance has two groups or two values of a stratum.
     """
@@ -234,8 +231,7 @@ def load_labels(
     if missing or strip:
         known = replace(known, words=Words(tuple(missing), tuple(strip)))
     named = (id, label, group, split, classes_of(classes), tuple(strata), KnownNodes(known))
-    rules = RowRules(tuple(where), version_column, code_version)
-    source = source_of(data)
+    source, rules = source_of(data), RowRules(tuple(where), version_column, code_version)
     raw = read_labels(source, Columns(*named, rules, known.codes), format)
     if raw.instances.is_empty():
         raise InputError("a dataset with an instance is required", found="none", where=source)

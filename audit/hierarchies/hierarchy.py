@@ -78,8 +78,7 @@ class Hierarchy:
     words: Words = FOUND
     """How labels are written; no part of its digest."""
     codes: Mapping[str, str | None] = field(default_factory=dict)
-    """Code set that is stated for columns of labels, by pattern; None: labels are read one by one,
-    as they stand. Where nothing is stated, all labels of a built-in hierarchy decide together."""
+    """Code set that is stated for columns of labels, by pattern; None: they are read one by one."""
     further_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of codes that are not nodes, used if such a code is added as a node."""
     two_titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
