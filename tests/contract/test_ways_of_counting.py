@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -144,15 +145,20 @@ def test_every_way_of_storing_and_counting_gives_the_same_rows(
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("java") is None, reason="needs Java 17")
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
-def test_spark_gives_the_same_rows(tmp_path: Path) -> None:
+def test_spark_gives_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyspark", reason="needs the extra spark")
+    from pyspark.sql import SparkSession
+
     from audit.counting.spark import jobs
     from audit.data.known_nodes import KnownNodes
     from audit.data.sources import source_of
     from audit.data.sources.spark import reading
 
     hierarchy = audit.load_hierarchy(TREE)
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     different = {}
+    building = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    session = building.config("spark.sql.shuffle.partitions", "1").getOrCreate()
     for name, layout in LAYOUTS.items():
         folder = tmp_path / name.replace(" ", "-")
         folder.mkdir()
@@ -166,4 +172,5 @@ def test_spark_gives_the_same_rows(tmp_path: Path) -> None:
         counted, wanted = found(count), found(audit.load_labels(path, hierarchy, **layout.named))  # type: ignore[arg-type]
         if counted != wanted:
             different[name] = counted, wanted
+    session.stop()
     assert different == {}
