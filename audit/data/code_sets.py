@@ -96,9 +96,11 @@ def read_as_codes(
     for (table,), own in kept.group_by("table", maintain_order=True):
         sets = [str(table)] if table in stated else _SETS.get(table, [])
         sets = sets if table is None else [one for one in sets if HOLDING[one] == hierarchy.name]
+        if not sets:
+            continue
         texts = own.group_by("label", "table", maintain_order=True).agg(pl.col("rows").sum())
         texts = _one_by_one(texts, hierarchy, integrity)
-        found = column_readings(texts, sets) if sets and _needs_reading(texts) else []
+        found = column_readings(texts, sets) if _needs_reading(texts) else []
         if found:
             _refuse_unclear(found, hierarchy, int(texts["rows"].sum()), where)
             codes = _joined(texts, found, hierarchy)

@@ -1,0 +1,113 @@
+"""Of which code set the labels of a column are: decided once, told, asked, or stated."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import audit
+from audit.base.errors import InputError, SchemaError
+from audit.data.code_sets import with_codes
+from audit.data.dataset import LabelDataset
+from audit.data.mapping import label_counts, label_nodes, summed_counts
+from fixtures.coded import icd9cm, icd10cm
+
+PROCEDURES = ["3961", "3722", "8052", "9671", "0066", "8856"]
+DIAGNOSES = ["4019", "25000", "4280", "42731", "5849", "0389"]
+
+
+def read(labels: list[str], *codes: str, hierarchy: str = "icd9cm") -> LabelDataset:
+    """The labels in memory, which are read alike where they are only counted."""
+    known = with_codes(icd10cm() if hierarchy == "icd10cm" else icd9cm(), codes)
+    rows = pl.DataFrame({"instance": list(map(str, range(len(labels)))), "label": labels})
+    found = audit.load_labels(rows, known, format="long")
+    counts = summed_counts([label_counts(rows.with_columns(counted=True))])
+    counted = label_nodes(counts, known)
+    assert counted.readings == found.readings
+    assert counted.ledger(len(labels), found.ledger.instances_without_labels) == found.ledger
+    return found
+
+
+def nodes(found: LabelDataset) -> dict[str, str]:
+    return dict(found.mappings.select("label", "node").iter_rows())
+
+
+def test_undotted_procedures_are_no_diagnoses_and_the_option_decides_otherwise() -> None:
+    found = read(PROCEDURES)
+    (reading,) = found.readings
+    assert nodes(found)["0066"] == "00.66"
+    assert "procedures of ICD-9-CM without dots" in reading.decision
+    _, word = shlex.split(reading.option)
+    assert nodes(read(PROCEDURES, word))["0066"] == "006.6"
+    assert nodes(read(PROCEDURES, "as-written"))["3961"] == "396.1"
+
+
+def test_a_tie_is_asked_and_each_option_gives_its_reading() -> None:
+    with pytest.raises(
+        InputError, match=r"diagnoses .*\(1 row\); or .*procedures .*\(1 row\)"
+    ) as e:
+        read(["4019"])
+    words = [part.split()[1] for part in e.value.hint.split("; ")]
+    assert [nodes(read(["4019"], word))["4019"] for word in words] == ["401.9", "40.19"]
+
+
+def test_numbers_of_rows_are_asked_about() -> None:
+    with pytest.raises(InputError, match="numbers that are no codes") as e:
+        read(list(map(str, range(1, 60))))
+    assert "--label" in e.value.hint
+
+
+@pytest.mark.parametrize(
+    ("labels", "hierarchy", "label", "node"),
+    [
+        (["E11,9", "I10", "N17,9", "J18,9"], "icd10cm", "E11,9", "E11.9"),
+        (["I10X", "E119", "J189", "R05X", "N179"], "icd10cm", "I10X", "I10"),
+        (["428.0", "311.", "486.", "042."], "icd9cm", "042.", "042"),
+        (["401,9", "250,00", "428,0", "486"], "icd9cm", "250,00", "250.00"),
+        ([*DIAGNOSES[:5], "7054", "42", "99592", "5859"], "icd9cm", "7054", "070.54"),
+    ],
+)
+def test_how_codes_are_written_is_decided_and_told(
+    labels: list[str], hierarchy: str, label: str, node: str
+) -> None:
+    found = read(labels, hierarchy=hierarchy)
+    assert nodes(found)[label] == node
+    assert any(one.option == "--codes as-written" for one in found.readings)
+    alone = read(labels, "as-written", hierarchy=hierarchy)
+    assert nodes(alone).get(label) != node or alone.readings[0].option == "--strip PATTERN"
+
+
+def test_codes_with_their_dots_are_not_told() -> None:
+    assert read(["401.9", "36.15", "486", "V58.67", "038.9"]).readings == ()
+
+
+def test_codes_of_the_other_version_are_refused_as_such() -> None:
+    found = read([*DIAGNOSES, "I10", "E119", "J189", "E875"])
+    assert found.ledger.refused == {"other_version": 4}
+
+
+def test_labels_that_may_be_two_codes_stay_and_are_counted() -> None:
+    found = read([*DIAGNOSES, *PROCEDURES, "9904", "9604", "45", "V5867"])
+    unsure = [one for one in found.readings if "may be two codes" in one.decision]
+    assert [one.rows > 0 for one in unsure] == [True]
+
+
+def test_code_sets_are_stated_for_some_columns(tmp_path: Path) -> None:
+    table = pl.DataFrame({"id": range(6), "DX1": DIAGNOSES, "PR1": PROCEDURES})
+    table.write_csv(tmp_path / "rows.csv")
+    both = ["DX*=diagnoses", "PR*=procedures"]
+    found = audit.load_labels(tmp_path / "rows.csv", icd9cm(), label="DX1,PR1", codes=both)
+    assert (nodes(found)["0066"], nodes(found)["0389"]) == ("00.66", "038.9")
+    assert not found.readings
+    with pytest.raises(SchemaError, match=r"fit 'QQ\*'"):
+        audit.load_labels(tmp_path / "rows.csv", icd9cm(), label="DX1,PR1", codes="QQ*=diagnoses")
+
+
+def test_what_is_no_code_set_is_refused() -> None:
+    with pytest.raises(InputError, match="'surgeries'"):
+        read(DIAGNOSES, "surgeries")
+    with pytest.raises(InputError, match="it has none"):
+        audit.load_labels({"id": ["a"], "label": ["x"]}, {"x": "y"}, codes="diagnoses")
