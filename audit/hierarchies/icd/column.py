@@ -156,8 +156,9 @@ class _Column(NamedTuple):
         return best.with_columns(sure=sure)
 
     def _doubted(self, codes: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-        """The same, but for damaged codes that are another code as they stand, and for all of a
-        set of which more than few labels are codes as they stand that the damage would change."""
+        """The same, but for damaged codes that are another code as they stand, or a category of
+        another set, and for all of a set of which more than few labels are codes as they stand that
+        the damage would change."""
         sound = self.found.filter(_IS_WRITTEN & ~pl.col("heading"))
         sound = sound.select("text", "table", as_written="code").unique()
         own = texts.select("text").unique().join(sound, on="text")
@@ -165,8 +166,12 @@ class _Column(NamedTuple):
         intact = intact.filter(pl.col("len") > _FEW * len(texts)).select("table")
         joined = codes.join(sound, on=["text", "table"], how="left").filter(_IS_DAMAGED)
         another = joined.filter(pl.col("as_written") != pl.col("code"))
+        heading = pl.col("heading") & (pl.col("text") == pl.col("code"))
+        category = self.found.filter(_IS_WRITTEN & heading).join(codes, on="table", how="semi")
+        other_set = joined.join(category.select("text", of="table").unique(), on="text")
+        other_set = other_set.filter((pl.col("of") == TABLES[0]) & (pl.col("table") != TABLES[0]))
         changed = joined.filter(pl.col("as_written").is_null()).join(intact, on="table", how="semi")
-        doubted = pl.concat([another["text"], changed["text"]])
+        doubted = pl.concat([another["text"], changed["text"], other_set["text"]])
         sure = pl.col("sure") & ~pl.col("text").is_in(doubted.implode())
         return codes.select("text", "table", "code", "version", sure=sure)
 
