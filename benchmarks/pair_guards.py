@@ -16,11 +16,10 @@ import numpy as np
 import polars as pl
 
 import audit.measure.pair_excess
-import audit.measure.pair_verdicts
+import audit.measure.reported_pairs
 from audit.base.dag import FloatArray, IntArray
 from audit.engine.pairs.margins import Strata
-from audit.engine.pairs.meets import Meets
-from audit.engine.pairs.scan import Scan
+from audit.engine.pairs.scan import Meets, Scan
 from audit.engine.statistics import fdr
 from audit.engine.statistics.expectation import PRIOR, Expectation, LabelPairs, expectation
 from audit.engine.statistics.grouped import GroupTest
@@ -119,8 +118,8 @@ def _all_joint(pairs: pl.DataFrame) -> FloatArray:
 @contextmanager
 def _what_one_label_explains() -> Iterator[None]:
     with ExitStack() as both:
-        both.enter_context(patch.object(audit.measure.pair_verdicts, "ENTAILED_SHARE", np.inf))
-        both.enter_context(patch.object(audit.measure.pair_verdicts, "observed_of", _all_joint))
+        both.enter_context(patch.object(audit.measure.reported_pairs, "ENTAILED_SHARE", np.inf))
+        both.enter_context(patch.object(audit.measure.reported_pairs, "observed_of", _all_joint))
         yield
 
 

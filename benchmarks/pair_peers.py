@@ -31,7 +31,7 @@ def hierarchy_audit_scipy(folder: Path) -> Callable[[], Counted]:
 
 
 def _ours(folder: Path, *, compiled: bool) -> Callable[[], Counted]:
-    from audit.engine.pairs.joint import joint_counts
+    from audit.engine.pairs.pair_counts import joint_counts
 
     carried = _carried(folder)
     joint_counts(carried[:2], compiled=compiled)

@@ -22,7 +22,7 @@ import audit.checks.rules.split_leak
 import audit.checks.shared.labels_as_written
 import audit.counting.residual_nodes
 from audit.base.dag import FloatArray, IntArray
-from audit.engine.statistics.mean_loss import MeanLoss, mean_loss
+from audit.engine.statistics.two_rates import MeanLoss, mean_loss
 from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
 from benchmarks.scene import Seen

@@ -88,7 +88,7 @@ ROOMS = {
     ),
     "scan": Room(
         ("audit/engine/pairs/scan.py", "audit/measure/pair_excess.py",
-         "audit/measure/pair_verdicts.py", "audit/measure/reported_pairs.py",
+         "audit/measure/reported_pairs.py",
          "audit/engine/statistics/expectation.py", "audit/engine/statistics/fdr.py"),
         ("tests/unit/engine/statistics/test_fdr.py",
          "tests/unit/engine/statistics/test_expectation.py",

@@ -16,12 +16,20 @@ from audit.base.dag import IntArray
 from audit.base.disk import written_whole
 from audit.base.progress import Progress
 from audit.base.readings import Reading
-from audit.counting.judged_pairs import Pairs, TalliedPairs
+from audit.counting.pair_table import Pairs, TalliedPairs
 from audit.data.mapping import LabelNodes, Ledger
-from audit.engine.pairs.margins import MARGINS, Strata, strata_from, with_parts
+from audit.engine.pairs.margins import (
+    LEAST_LABELS,
+    MARGINS,
+    NO_STRATUM,
+    Strata,
+    length_cuts,
+    strata_from,
+    strata_of,
+    with_parts,
+)
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import RecordCounts, Records
-from audit.engine.pairs.strata import LEAST_LABELS, NO_STRATUM, length_cuts, strata_of
 from audit.engine.pairs.sums import Sums
 from audit.engine.pairs.tally import PairTally
 from audit.engine.statistics.grouped import Grouped

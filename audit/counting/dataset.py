@@ -15,16 +15,22 @@ from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress
 from audit.base.readings import Reading
 from audit.counting.counts import PairRecords
-from audit.counting.judged_pairs import PairsInMemory
-from audit.counting.pair_table import pair_table
+from audit.counting.pair_table import PairsInMemory, pair_table
 from audit.counting.residual_nodes import Residual, residual_kinds
 from audit.data.dataset import LabelDataset
 from audit.data.mapping import REASONS, Ledger
-from audit.engine.pairs.below import LabelsBelow, labels_below
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
-from audit.engine.pairs.margins import count_margins, counted_branches, strata_from
+from audit.engine.pairs.margins import (
+    count_margins,
+    counted_branches,
+    length_cuts,
+    length_histogram,
+    most_specific,
+    strata_from,
+    strata_of,
+)
 from audit.engine.pairs.pair_counts import count_pairs, support
-from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.propagation import LabelsBelow, aggregate, labels_below
 from audit.engine.pairs.record_counts import (
     Kind,
     Mapped,
@@ -36,7 +42,6 @@ from audit.engine.pairs.record_counts import (
     count_refused,
     count_uninformative,
 )
-from audit.engine.pairs.strata import length_cuts, length_histogram, most_specific, strata_of
 from audit.engine.pairs.sums import NOTHING, Sums
 from audit.engine.statistics.grouped import Grouped
 from audit.hierarchies.aggregation import aggregated_values

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from audit.base.cores import cores
-from audit.base.disk import PassingFolder
+from audit.base.disk import PassingFolder, written_whole
 from audit.base.errors import InputError
+from audit.base.files import read_table
 from audit.base.packages import can_compile
 from audit.base.progress import Progress, silent
-from audit.counting.added import with_added
 from audit.counting.counts import PairCount
+from audit.counting.kept import with_added
 from audit.counting.passes import Counting
 from audit.counting.plan import MEMORY, CountSettings, planned
-from audit.counting.regroup import regrouped
 from audit.counting.storage.checkpoint import (
     files_beside,
     identity_of,
@@ -42,10 +45,64 @@ from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Chosen, Columns
 from audit.data.mapping import summed_counts
 from audit.data.row_rules import EVERY, RowRules
-from audit.data.sources import Source, source_of
+from audit.data.sources import File, Source, source_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
+
+EXPANSION = 40
+"""Largest number of bytes of memory for each byte of the data, which may be compressed."""
+MOST_PARTS = 256
+"""Largest number of files open at a time."""
+
+_ROWS = pa.schema(
+    {"instance": pa.large_string(), "label": pa.large_string(), "counted": pa.bool_()}
+)
+_RECORDS = pa.schema({"instance": pa.large_string(), "labels": pa.large_list(pa.large_string())})
+
+
+def regrouped(source: Source, chosen: Chosen, folder: Path, *, memory: int, at_once: int) -> Source:
+    """Write a Parquet file in ``folder`` with one row per instance and the list of its ``labels``.
+
+    Instances are distributed over files by the hash of their id, and the rows of each file are
+    grouped in memory. Rows without an instance stay separate. Returns the file.
+
+    Args:
+        source: What `audit.data.batches.rows_of` can read.
+        chosen: The columns, or keys, of the ids and labels.
+        folder: An empty folder for the files.
+        memory: Number of bytes that the rows of one file may use.
+        at_once: Number of rows read at a time.
+
+    Raises:
+        InputError: If rules mark some rows.
+        OutputError: If the disk is full.
+    """
+    if chosen.rules != EVERY:
+        raise InputError("every row must count where sort=True", found=str(chosen.rules))
+    parts = min(max(math.ceil(source.size * EXPANSION / memory), 1), MOST_PARTS)
+    files = [folder / f"part-{number:03d}.parquet" for number in range(parts)]
+    together = folder / "together.parquet"
+    with written_whole(together) as begun:
+        _spread(source, chosen, files, at_once)
+        with pq.ParquetWriter(begun, _RECORDS) as writer:
+            for file in files:
+                records = read_table(file).group_by("instance", maintain_order=True)
+                listed = records.agg(pl.col("label").filter("counted").alias("labels"))
+                writer.write_table(listed.to_arrow().cast(_RECORDS))
+                file.unlink()
+    return File(together)
+
+
+def _spread(source: Source, chosen: Chosen, files: list[Path], at_once: int) -> None:
+    with ExitStack() as open_files:
+        writers = [open_files.enter_context(pq.ParquetWriter(file, _ROWS)) for file in files]
+        for rows in rows_of(source, chosen, at_once=at_once):
+            part = (rows.labels["instance"].hash() % len(files)).fill_null(0)
+            for number, writer in enumerate(writers):
+                some = rows.labels.filter(part == number).select(_ROWS.names)
+                writer.write_table(some.to_arrow().cast(_ROWS))
+
 
 BYTES_PER_ROW = 1_000
 """Largest memory in bytes for counting one row of a batch, over all threads."""

@@ -1,15 +1,21 @@
-"""The pair table: the counts of each pair, and its published form."""
+"""The pair table: the counts of each pair, while it is judged, and its published form."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 
 from audit.base.dag import IntArray
+from audit.base.disk import PassingFolder, on_disk
+from audit.base.progress import Progress
 from audit.base.schemas import schema
 from audit.engine.pairs.pair_counts import PairCounts
+from audit.engine.pairs.tally import PairTally
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS, relate
 
@@ -91,3 +97,97 @@ def observed_ratio() -> pl.Expr:
 
 def _if_there(there: Sequence[str], name: str, dtype: type[pl.DataType]) -> pl.Expr:
     return pl.col(name) if name in there else pl.lit(None, dtype).alias(name)
+
+
+PAIRS_AT_ONCE = 500_000
+"""Number of rows of a pair table in memory that are judged at a time."""
+_COUNTS = ("support_a", "support_b", "joint", "joint_entailed")
+
+Block: TypeAlias = tuple[int, pl.DataFrame]
+"""The index of the first row of a block of the pair table, and the block's rows."""
+Marked: TypeAlias = Callable[[pl.DataFrame, int], pl.DataFrame]
+"""A function that adds the judgements to a block of rows, given the index of its first row."""
+
+
+class Pairs(Protocol):
+    """Every pair with a joint instance, in order."""
+
+    def blocks(self) -> Iterable[Block]:
+        """The pairs in blocks of rows, with at least ``a, b, joint, joint_entailed``."""
+
+    def table(self, marked: Marked, progress: Progress) -> tuple[pl.LazyFrame, object]:
+        """The pair table with the judgements, and the object that keeps its files alive, if any."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairsInMemory:
+    """A pair table in memory.
+
+    Args:
+        counted: From `audit.counting.pair_table.pair_table`, with ``joint_entailed``.
+    """
+
+    counted: pl.DataFrame
+
+    @classmethod
+    def of(cls, counted: pl.DataFrame) -> PairsInMemory:
+        """Build from a counted table, with counts narrowed to half their size."""
+        return cls(counted.with_columns(pl.col(_COUNTS).cast(pl.Int32)))
+
+    def blocks(self) -> list[Block]:
+        """The rows of the table in blocks."""
+        starts = range(0, max(len(self.counted), 1), PAIRS_AT_ONCE)
+        return [(line, self.counted.slice(line, PAIRS_AT_ONCE)) for line in starts]
+
+    def table(self, marked: Marked, progress: Progress) -> tuple[pl.LazyFrame, object]:
+        """The table with the judgements."""
+        blocks = [marked(pairs, line) for line, pairs in self.blocks()]
+        table = pl.concat(blocks, rechunk=False).lazy()
+        return table.with_columns(pl.col(_COUNTS).cast(pl.Int64)), None
+
+
+@dataclass(frozen=True, eq=False)
+class TalliedPairs:
+    """The pairs of a tally, whose table is written to the disk; memory holds one block at a time.
+
+    Args:
+        hierarchy: The hierarchy.
+        tally: The counts of the pairs.
+    """
+
+    hierarchy: Hierarchy
+    tally: PairTally
+
+    def blocks(self) -> Iterator[Block]:
+        """The columns that the judgement of pairs needs, in blocks of rows."""
+        for line, pairs, entailed in self._blocks():
+            columns = {"a": pairs.a, "b": pairs.b, "joint": pairs.joint, "joint_entailed": entailed}
+            yield line, pl.DataFrame(columns)
+
+    def table(self, marked: Marked, progress: Progress) -> tuple[pl.LazyFrame, object]:
+        """The table with the judgements, written to the disk and read lazily.
+
+        Raises:
+            OutputError: If the disk is full.
+        """
+        progress("writing pairs")
+        folder = PassingFolder()
+        file = folder.path / "pairs.parquet"
+        none = self._lines(PairCounts.none(), self.tally.joint_entailed(PairCounts.none()))
+        schema = marked(none, 0).to_arrow().schema
+        with on_disk(folder.path), pq.ParquetWriter(file, schema, compression="lz4") as writer:
+            for line, pairs, entailed in self._blocks():
+                lines = marked(self._lines(pairs, entailed), line)
+                writer.write_table(lines.to_arrow().cast(schema))
+        return named(pl.scan_parquet(file), self.hierarchy), folder
+
+    def _blocks(self) -> Iterator[tuple[int, PairCounts, IntArray]]:
+        line = 0
+        for pairs in self.tally.blocks():
+            yield line, pairs, self.tally.joint_entailed(pairs)
+            line += len(pairs)
+
+    def _lines(self, pairs: PairCounts, entailed: IntArray) -> pl.DataFrame:
+        """Lines of the table with numbers for names."""
+        table = numbered_pairs(self.hierarchy, pairs, self.tally.support)
+        return table.with_columns(joint_entailed=pl.Series(entailed))

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.counting.added import refuse_other_nodes
 from audit.counting.counts import PairCount
+from audit.counting.kept import refuse_other_nodes
 from audit.counting.residual_nodes import residual_kinds, residual_nodes
 from audit.data.mapping import LabelNodes, label_nodes, summed_counts
 from audit.engine.pairs.margins import counted_branches

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray
-from audit.engine.statistics.group_bootstrap import GroupBootstrap, group_bootstrap
+from audit.engine.statistics.resampling import GroupBootstrap, group_bootstrap
 from audit.entailment.dataset import RELATIONS, EntailmentDataset
 
 TEST, TRAIN = "test", "train"

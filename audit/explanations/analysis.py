@@ -15,7 +15,7 @@ from audit.base.schemas import schema
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
-from audit.engine.statistics.instance_means import group_means
+from audit.engine.statistics.means import group_means
 from audit.explanations.attributions import Attributions
 from audit.explanations.checks import evidence_ignored, methods_disagree, unfaithful
 from audit.explanations.faithful_rows import read_faithfulness

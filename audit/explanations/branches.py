@@ -10,9 +10,8 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray
 from audit.base.schemas import schema
-from audit.engine.statistics.cluster_means import NodeMeans, node_means
 from audit.engine.statistics.fdr import benjamini_hochberg
-from audit.engine.statistics.instance_means import group_means
+from audit.engine.statistics.means import NodeMeans, group_means, node_means
 from audit.hierarchies.hierarchy import Hierarchy
 
 LEAST_INSTANCES = 10

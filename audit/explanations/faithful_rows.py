@@ -12,7 +12,7 @@ from audit.base.files import first_bytes, refuse_pickle
 from audit.base.schemas import schema
 from audit.data.json_lines import objects_on
 from audit.data.sources import source_of
-from audit.engine.statistics.instance_means import clusters_by, instance_means
+from audit.engine.statistics.means import clusters_by, instance_means
 from audit.explanations.attributions import Attributions
 
 HIGHER = "comprehensiveness"

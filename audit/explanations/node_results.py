@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from audit.base.cores import cores
 from audit.base.dag import IntArray
 from audit.base.schemas import schema
-from audit.engine.statistics.instance_means import Clusters, clusters, instance_means
+from audit.engine.statistics.means import Clusters, clusters, instance_means
 from audit.explanations.agreement.agreement import Agreement
 from audit.explanations.agreement.plausibility import METRICS, Plausibility
 from audit.explanations.faithful_rows import METRICS as FAITHFUL

@@ -8,7 +8,7 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.base.errors import InputError
 from audit.base.schemas import schema
-from audit.engine.statistics.instance_means import clusters_by, instance_means
+from audit.engine.statistics.means import clusters_by, instance_means
 from audit.explanations.attributions import Attributions
 from audit.explanations.lists import Lists
 

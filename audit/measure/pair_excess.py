@@ -14,8 +14,7 @@ from audit.base.progress import Progress, silent
 from audit.base.schemas import schema
 from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
-from audit.engine.pairs.meets import Meets
-from audit.engine.pairs.scan import Rules, Scan, Surprising
+from audit.engine.pairs.scan import Meets, Rules, Scan, Surprising
 from audit.engine.statistics.expectation import (
     Expectation,
     LabelPairs,
@@ -26,15 +25,17 @@ from audit.engine.statistics.expectation import (
 from audit.engine.statistics.fdr import threshold
 from audit.engine.statistics.grouped import GroupTest
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.pair_verdicts import (
+from audit.measure.reported_pairs import (
     Candidates,
     Excesses,
     Family,
+    Finds,
     Verdicts,
     candidates,
     family,
+    reported_pairs,
+    that_matter,
 )
-from audit.measure.reported_pairs import Finds, reported_pairs, that_matter
 from audit.measure.rule_book import associations, first_association
 from audit.policy.policy import Policy
 

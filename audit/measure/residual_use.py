@@ -14,7 +14,7 @@ from audit.base.schemas import schema
 from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
 from audit.counting.residual_nodes import Residual
-from audit.engine.pairs.below import LabelsBelow, count_below
+from audit.engine.pairs.propagation import LabelsBelow, count_below
 from audit.engine.pairs.record_counts import RESIDUAL_KINDS, Records
 from audit.engine.statistics.intervals import at_freedom, effective_n, p_above, wilson
 from audit.engine.statistics.shrinkage import SharePrior, share_prior

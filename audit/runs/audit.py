@@ -37,8 +37,7 @@ from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.drift import drift_tables
-from audit.measure.measure import Measurements, measure
-from audit.measure.reference import Reference
+from audit.measure.measure import Measurements, Reference, measure
 from audit.measure.rule_book import refuse_contradictions
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy

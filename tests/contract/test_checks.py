@@ -24,8 +24,7 @@ from audit.data.dataset import LabelDataset
 from audit.disclosure import BESIDE, WHOLE
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
-from audit.measure.measure import Measurements, measure
-from audit.measure.reference import LabelDepths, Reference
+from audit.measure.measure import LabelDepths, Measurements, Reference, measure
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Exclusive, Person, PersonRule

@@ -119,7 +119,7 @@ def measured_alike(release: Release) -> Measurements:
         for way, counts in release.counts(Path(folder)):
             with (
                 patch("audit.engine.pairs.tally.NODES_PER_BLOCK", 3),
-                patch("audit.counting.judged_pairs.PAIRS_AT_ONCE", 5),
+                patch("audit.counting.pair_table.PAIRS_AT_ONCE", 5),
                 patch("audit.engine.statistics.expectation.WORTH_COMPILING", 0),
             ):
                 found = measure(counts, release.policy)

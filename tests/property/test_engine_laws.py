@@ -17,7 +17,7 @@ from audit.base.dag import SYNTHETIC_ROOT
 from audit.checks.rules.cross_branch import CHECK as CROSS_BRANCH
 from audit.counting.pair_table import described
 from audit.data.dataset import LabelDataset
-from audit.engine.pairs import joint
+from audit.engine.pairs import pair_counts
 from audit.engine.pairs import pair_counts as pairs
 from audit.engine.pairs.pair_counts import binary_entropy, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
@@ -259,7 +259,7 @@ def test_the_size_of_a_block_does_not_matter(dataset: LabelDataset, size: int) -
     whole = count_pairs(aggregated)
     with (
         patch.object(pairs, "ENTRIES_PER_BLOCK", size),
-        patch.object(joint, "NODES_PER_BLOCK", size),
+        patch.object(pair_counts, "NODES_PER_BLOCK", size),
     ):
         blocked = count_pairs(aggregated)
 

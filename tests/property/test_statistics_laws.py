@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from audit.engine.pairs.strata import length_cuts, length_histogram, merged_histogram, strata_of
+from audit.engine.pairs.margins import length_cuts, length_histogram, merged_histogram, strata_of
 from audit.engine.statistics.fdr import benjamini_hochberg
 
 

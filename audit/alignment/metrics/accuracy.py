@@ -15,7 +15,7 @@ from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.streaming import Computed, Measure, columns
 from audit.base.dag import FloatArray
 from audit.engine.scores.cuts import Cut
-from audit.engine.statistics.ratios import ratio
+from audit.engine.statistics.association import ratio
 
 
 @dataclass(frozen=True, eq=False)

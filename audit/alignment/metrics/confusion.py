@@ -18,7 +18,7 @@ from audit.base.errors import SchemaError
 from audit.counting.pair_table import pair_table
 from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, merged
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
-from audit.engine.statistics.ratios import ratio
+from audit.engine.statistics.association import ratio
 from audit.engine.statistics.resampling import REPLICATES
 from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy

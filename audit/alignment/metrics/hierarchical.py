@@ -13,7 +13,7 @@ from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.streaming import Computed, Measure, columns
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.engine.pairs.rows import row_numbers, row_sums
-from audit.engine.statistics.ratios import ratio
+from audit.engine.statistics.association import ratio
 from audit.hierarchies.hierarchy import Hierarchy
 
 Average = Literal["micro", "macro"]

@@ -22,7 +22,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers, stored
-from audit.engine.statistics.ratios import ratio
+from audit.engine.statistics.association import ratio
 from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 

@@ -11,7 +11,7 @@ import numpy as np
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.streaming import Computed, Measure, columns
 from audit.base.dag import FloatArray, IntArray, lowest_common_ancestors
-from audit.engine.statistics.ratios import ratio
+from audit.engine.statistics.association import ratio
 from audit.hierarchies.hierarchy import Hierarchy
 
 

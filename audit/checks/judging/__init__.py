@@ -1,9 +1,8 @@
 """Judging the findings of a run by a policy, without recounting."""
 
 from audit.checks.judging.judging import judged, policy_as_applied, rejudged
-from audit.checks.judging.limits import FREE
+from audit.checks.judging.limits import FREE, main_effect
 from audit.checks.judging.names import refuse_reference, refuse_unknown_checks, refuse_unknown_names
-from audit.checks.judging.ratchet import main_effect
 
 __all__ = [
     "FREE",

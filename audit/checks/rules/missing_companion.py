@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.check import Check, Outcome, first_unmet
-from audit.checks.shared.rule_carriers import carrying_any, named, parts_of
+from audit.checks.shared.carriers import carrying_any, named, parts_of
 from audit.disclosure import count, derived
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules

@@ -9,20 +9,20 @@ import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome, first_unmet
-from audit.checks.shared.dated_codes import (
+from audit.checks.shared.label_findings import (
     ON_THEIR_DAY,
     among_not_dated,
     cases_not_dated,
     cases_on_day,
+    finding_of_labels,
     finding_on_day,
     not_dated,
     not_dated_sentence,
 )
-from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, mapped
 from audit.disclosure import BESIDE, Quantity, count, derived
 from audit.engine.pairs.record_counts import only_among
-from audit.engine.statistics.mean_loss import MeanLoss, mean_loss
+from audit.engine.statistics.two_rates import MeanLoss, mean_loss
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING

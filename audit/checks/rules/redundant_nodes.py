@@ -12,13 +12,14 @@ from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
 from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.disclosure import Quantity, count, derived
-from audit.engine.pairs.disjoint import count_disjoint_pairs, overlapping_pairs
 from audit.engine.pairs.redundancy import (
     ALWAYS,
     LEAST_SUPPORT,
     Places,
     Together,
     chain_ends,
+    count_disjoint_pairs,
+    overlapping_pairs,
     redundant_pairs,
 )
 from audit.engine.pairs.rows import stored

@@ -9,16 +9,16 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
-from audit.checks.shared.dated_codes import (
+from audit.checks.shared.label_findings import (
     ON_THEIR_DAY,
     among_not_dated,
     cases_not_dated,
     cases_on_day,
+    finding_of_labels,
     finding_on_day,
     not_dated,
     not_dated_sentence,
 )
-from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import explained, integrity_of, unexplained, written
 from audit.disclosure import Quantity
 from audit.measure.measure import Measurements

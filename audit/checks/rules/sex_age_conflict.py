@@ -9,7 +9,7 @@ import numpy as np
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
-from audit.checks.shared.rule_carriers import carrying_any, named, parts_of
+from audit.checks.shared.carriers import carrying_any, named, parts_of
 from audit.disclosure import count, derived
 from audit.measure.measure import Measurements
 from audit.measure.people import GREATEST_AGE, fitting, known

@@ -1,16 +1,19 @@
-"""Helper of the checks on raw labels: one finding per reason, with its labels."""
+"""Findings of the checks on raw labels: one per reason, with its labels, valid on their day."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import polars as pl
 
+from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS
+from audit.checks.shared.carriers import distinct, written_with
 from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
+from audit.measure.validity import HEADING, INVALID, rows_on_their_day
 from audit.results.findings import Finding, Part, Severity
 
 _NOTHING: Mapping[str, Quantity] = MappingProxyType({})
@@ -98,3 +101,117 @@ def _fit(line: Mapping[str, Any], total: int) -> dict[str, Quantity]:
         "fits_best": fits_best,
         "fitting": count(line["fitting"], line["instances"], total),
     }
+
+
+ON_THEIR_DAY = "on their day"
+"""Key of a finding on dated rows."""
+_NOT_DATED = pl.col("on_day").is_null()
+
+
+def finding_on_day(
+    measured: Measurements,
+    on_day: str,
+    *,
+    check: str,
+    statement: str,
+    curator: str,
+    data_user: str,
+    without: Collection[str] = (),
+) -> tuple[Finding, ...]:
+    """One warning about the dated rows whose code had the given validity on its day; else none.
+
+    Args:
+        measured: The measurements.
+        on_day: `INVALID` or `HEADING`.
+        check: Name of the check.
+        statement: May use ``{rows}``, ``{of}`` (dated rows), ``{share}``, ``{labels}`` and
+            ``{column}``, the column of the day.
+        curator: Advice for the publisher of the data.
+        data_user: Advice for users of the data.
+        without: Nodes left to another check.
+    """
+    found = measured.validity.filter(_rows_on_day(on_day, without))
+    dates = measured.policy.code_dates
+    if dates is None or found.is_empty():
+        return ()
+    mapped, dated = measured.ledger.rows_mapped, _rows(measured, ~_NOT_DATED)
+    otherwise = _rows(measured, pl.col("on_day") == (HEADING if on_day == INVALID else INVALID))
+    return finding_of_labels(
+        measured,
+        found.select("rows", "instances", "valid", label="node"),
+        check=check,
+        key=ON_THEIR_DAY,
+        severity="warning",
+        statement=statement,
+        curator=curator,
+        data_user=data_user,
+        of=dated,
+        more={
+            "rows": count(int(found["rows"].sum()), dated, dated - otherwise),
+            "of": count(dated, mapped),
+            "column": Quantity(dates.column),
+            "not_dated": count(mapped - dated, mapped),
+        },
+    )
+
+
+def cases_on_day(measured: Measurements, on_day: str, without: Collection[str] = ()) -> IntArray:
+    """The instances of the rows in `finding_on_day`, ascending."""
+    return distinct(_named_rows(measured).filter(_rows_on_day(on_day, without)))
+
+
+def _rows_on_day(on_day: str, without: Collection[str]) -> pl.Expr:
+    return (pl.col("on_day") == on_day) & ~pl.col("node").is_in(list(without))
+
+
+def _named_rows(measured: Measurements) -> pl.DataFrame:
+    """``instance`` (index), ``node`` and ``on_day`` of every mapped row."""
+    rows = rows_on_their_day(measured.loaded.dataset, measured.policy.code_dates)
+    names = pl.Series(measured.hierarchy.nodes, dtype=pl.String)
+    return rows.with_columns(node=names.gather(rows["node"]))
+
+
+def not_dated(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
+    """Labels with only their rows that have no date; all rows if the policy names no code dates.
+
+    Args:
+        measured: The measurements.
+        labels: Columns ``line, label`` (a node), ``rows, instances`` and any further ones.
+    """
+    if measured.policy.code_dates is None:
+        return labels
+    left = measured.validity.filter(_NOT_DATED).select("rows", "instances", label="node")
+    return labels.drop("line", "rows", "instances").unique().join(left, on="label")
+
+
+def cases_not_dated(measured: Measurements, labels: pl.DataFrame) -> IntArray:
+    """The instances of the rows that `not_dated` keeps, ascending."""
+    if measured.policy.code_dates is None:
+        return written_with(measured, labels)
+    of_them = pl.col("node").is_in(labels["label"].implode())
+    return distinct(_named_rows(measured).filter(_NOT_DATED & of_them))
+
+
+def among_not_dated(measured: Measurements, labels: pl.DataFrame) -> Mapping[str, Quantity]:
+    """Evidence on rows without a date for a finding; empty if the policy names no code dates."""
+    if measured.policy.code_dates is None:
+        return {}
+    ledger, left = measured.ledger, _rows(measured, _NOT_DATED)
+    return {
+        "rows": count(int(labels["rows"].sum()), left, ledger.rows_read),
+        "not_dated": count(left, ledger.rows_mapped),
+    }
+
+
+def not_dated_sentence(measured: Measurements) -> str:
+    """A sentence on ``{not_dated}``; empty if the policy names no code dates."""
+    if measured.policy.code_dates is None:
+        return ""
+    return (
+        " {rows|It is|They are} among {not_dated} rows whose instance has no day, or whose code "
+        "has no dates."
+    )
+
+
+def _rows(measured: Measurements, which: pl.Expr) -> int:
+    return int(measured.validity.filter(which)["rows"].sum())

@@ -14,8 +14,8 @@ import pyarrow as pa
 from audit.base.limits import limits, stated_limits
 from audit.base.progress import Progress, silent
 from audit.base.readings import Reading
-from audit.counting.added import with_added
 from audit.counting.counts import PairCount
+from audit.counting.kept import with_added
 from audit.counting.plan import MEMORY, CountSettings, Plan, planned
 from audit.counting.spark import tasks
 from audit.counting.spark.tasks import Frames

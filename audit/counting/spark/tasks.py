@@ -23,8 +23,7 @@ from audit.base.dag import IntArray
 from audit.counting.counts import PairCount
 from audit.counting.passes import Counting
 from audit.counting.plan import Plan, carried_about
-from audit.counting.storage.spill import LAST
-from audit.counting.storage.sums_file import packed_sums, unpacked_sums
+from audit.counting.storage.spill import LAST, packed_sums, unpacked_sums
 from audit.data.batches import batched, counts_of, labels_of
 from audit.data.mapping import LabelNodes, summed_counts
 from audit.data.records import pick

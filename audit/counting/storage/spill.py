@@ -1,17 +1,153 @@
-"""Sums of rare pairs beyond a memory budget: sorted runs on the disk, added up when read."""
+"""Sums of pairs on the disk, in the order of their keys: rare ones in sorted runs, and Parquet."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from audit.base.dag import IntArray
+from audit.base.disk import written_whole
 from audit.base.errors import InputError
-from audit.counting.storage.sums_file import SumsFile, write_sums
-from audit.engine.pairs.sums import SortedTail, Sums, summed
+from audit.engine.pairs.sums import SortedTail, Sums, end_to_end, summed
+
+ROWS_PER_GROUP = 262_144
+"""Number of pairs in a row group, the unit in which they are read back."""
+GROUPS_AT_ONCE = 4
+"""Number of row groups that are read together when the whole file is read."""
+
+_JOINT = pa.schema({"key": pa.int64(), "joint": pa.int64()})
+_SUMS = _JOINT.append(pa.field("confusion", pa.float64()))
+
+
+def write_sums(parts: Iterable[Sums], file: Path, *, confusion: bool = True) -> None:
+    """Write sums that come in the order of their keys.
+
+    Args:
+        parts: The sums.
+        file: The file to write.
+        confusion: Whether to write entropies, or only joint counts.
+
+    Raises:
+        OutputError: If the disk is full; no partial file is left.
+    """
+    with written_whole(file) as begun, begun.open("wb") as stream:
+        _write(parts, stream, confusion)
+
+
+def packed_sums(sums: Sums) -> bytes:
+    """Sums as the bytes of a sums file; entropies are left out if all are 0."""
+    stream = io.BytesIO()
+    _write([sums], stream, bool(sums.confusion.any()))
+    return stream.getvalue()
+
+
+def unpacked_sums(packed: bytes) -> Sums:
+    """Inverse of `packed_sums`."""
+    return _within(pq.read_table(pa.BufferReader(packed)), 0, np.iinfo(np.int64).max)
+
+
+def _write(parts: Iterable[Sums], stream: BinaryIO, confusion: bool) -> None:
+    schema = _SUMS if confusion else _JOINT
+    with pq.ParquetWriter(
+        stream,
+        schema,
+        compression="lz4",
+        use_dictionary=False,
+        column_encoding={"key": "DELTA_BINARY_PACKED", "joint": "DELTA_BINARY_PACKED"},
+    ) as writer:
+        for part in _grouped(parts):
+            columns = {"key": part.keys, "joint": part.joint, "confusion": part.confusion}
+            table = pa.table([columns[name] for name in schema.names], schema)
+            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
+
+
+def _grouped(parts: Iterable[Sums]) -> Iterable[Sums]:
+    """The same sums, enough for a row group at a time."""
+    held: list[Sums] = []
+    for part in parts:
+        held.append(part)
+        if sum(map(len, held)) >= ROWS_PER_GROUP:
+            yield end_to_end(held)
+            held = []
+    if any(map(len, held)):
+        yield end_to_end(held)
+
+
+class SumsFile:
+    """A file that `write_sums` wrote, opened when it is first read.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def between(self, first: int, stop: int) -> Sums:
+        """The sums of the keys from ``first`` up to, but not including, ``stop``.
+
+        Reads whole row groups.
+
+        Raises:
+            InputError: If the file is missing or damaged.
+        """
+        with self._readable():
+            begins, ends = self._bounds
+            groups = np.flatnonzero((begins < stop) & (ends >= first)).tolist()
+            return _within(self._opened.read_row_groups(groups), first, stop)
+
+    def blocks(self, first: int, stop: int) -> Iterator[Sums]:
+        """As `between`, in order of keys, in blocks of `GROUPS_AT_ONCE` row groups."""
+        with self._readable():
+            begins, ends = self._bounds
+        groups = np.flatnonzero((begins < stop) & (ends >= first))
+        for start in range(0, len(groups), GROUPS_AT_ONCE):
+            some = groups[start : start + GROUPS_AT_ONCE]
+            low, high = int(begins[some[0]]), int(ends[some[-1]]) + 1
+            yield self.between(max(low, first), min(high, stop))
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+            raise InputError(
+                "a whole file of counts is required",
+                found=str(error).splitlines()[0],
+                where=self.path,
+                hint="count all data again",
+            ) from None
+
+    @cached_property
+    def _opened(self) -> pq.ParquetFile:
+        return pq.ParquetFile(self.path)
+
+    @cached_property
+    def _bounds(self) -> tuple[IntArray, IntArray]:
+        """First and last key of each row group."""
+        metadata = self._opened.metadata
+        groups = range(metadata.num_row_groups)
+        found = [metadata.row_group(group).column(0).statistics for group in groups]
+        begins, ends = ([getattr(one, end) for one in found] for end in ("min", "max"))
+        return np.array(begins, np.int64), np.array(ends, np.int64)
+
+
+def _within(table: pa.Table, first: int, stop: int) -> Sums:
+    keys = table["key"].to_numpy()
+    some = slice(*np.searchsorted(keys, (first, stop)))
+    held = "confusion" in table.column_names
+    confusion = table["confusion"].to_numpy() if held else np.zeros(len(keys))
+    return Sums(keys[some], table["joint"].to_numpy()[some], confusion[some])
+
 
 AnyArray: TypeAlias = NDArray[Any]
 Arrays: TypeAlias = dict[str, AnyArray]

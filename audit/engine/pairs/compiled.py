@@ -1,7 +1,7 @@
 """Loops over sparse rows, compiled by numba; each has an equivalent in scipy.
 
-Only `audit.engine.pairs.joint` imports this module, and only where numba is installed and the work
-is worth the wait for it.
+Only `audit.engine.pairs.pair_counts` imports this module, and only where numba is installed and the
+work is worth the wait for it.
 """
 
 from __future__ import annotations

@@ -2,17 +2,147 @@
 
 from __future__ import annotations
 
+import mmap
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array, eye_array, triu, vstack
+from scipy.sparse import coo_array, csc_array, csr_array, eye_array, triu, vstack
 
+from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.base.progress import Progress, silent
-from audit.engine.pairs.joint import joint_counts
+from audit.base.packages import can_compile
+from audit.base.progress import Progress, blocks, silent
 from audit.engine.pairs.rows import row_numbers
+
+_Block: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
+"""Of some first nodes: how many second nodes each has, those nodes, and their counts."""
+
+NODES_PER_BLOCK = 512
+"""Number of first nodes whose pairs one sparse product counts."""
+NODES_PER_THREAD = 32
+"""Number of first nodes whose pairs a thread of the compiled loops counts at a time."""
+WORTH_COMPILING = 20_000_000
+"""Number of increments from which loading the compiled loops saves time."""
+VALUES_PER_CHUNK = 1 << 19
+"""Number of values in each chunk of a growing array."""
+
+
+def joint_counts(
+    carried: Sparse, progress: Progress = silent, *, compiled: bool | None = None
+) -> Sparse:
+    """Joint counts of all pairs of nodes.
+
+    Args:
+        carried: A stored value where an instance carries a node, shape (n_instances, n_nodes),
+            canonical CSR.
+        progress: Progress callback, in first nodes counted.
+        compiled: Whether numba's loops count; None: if it is installed and worth it. The counts
+            are the same either way.
+
+    Returns:
+        Strict upper triangle of shape (n_nodes, n_nodes), int32, canonical CSR: a stored value for
+        each pair with a joint instance.
+
+    Time grows with the number of `increments`, memory beyond the result with the stored values of
+    ``carried``.
+    """
+    if compiled is None:
+        compiled = increments(carried) >= WORTH_COMPILING and can_compile()
+    growing = _Growing(np.int64), _Growing(np.int32), _Growing(np.int32)
+    for block in (_by_loops if compiled else _by_products)(carried, progress):
+        for whole, part in zip(growing, block, strict=True):
+            whole.add(part)
+    widths, seconds, counts = (whole.all() for whole in growing)
+    starts = np.zeros(carried.shape[1] + 1, np.int32 if len(counts) < 2**31 else np.int64)
+    np.cumsum(widths, out=starts[1:])
+    shape = (carried.shape[1], carried.shape[1])
+    return csr_array((counts, seconds, starts), shape=shape)
+
+
+def increments(carried: Sparse) -> int:
+    """Pairs of nodes summed over instances: the additions that an exact count of pairs takes."""
+    per_instance = np.diff(carried.indptr).astype(np.int64)
+    return int((per_instance * (per_instance - 1)).sum()) // 2
+
+
+class _Growing:
+    """An array of parts that come one by one; memory holds each value once, also at the end.
+
+    Parts are in anonymous maps, because what ``malloc`` frees it may keep.
+    """
+
+    def __init__(self, kind: type[np.integer[Any]]) -> None:
+        self.kind = np.dtype(kind)
+        self.size = 0
+        self.chunks: deque[NDArray[Any]] = deque()
+
+    def add(self, part: NDArray[Any]) -> None:
+        while len(part):
+            used = self.size % VALUES_PER_CHUNK
+            if not used:
+                room = mmap.mmap(-1, VALUES_PER_CHUNK * self.kind.itemsize)
+                self.chunks.append(np.frombuffer(room, self.kind))
+            fits = part[: VALUES_PER_CHUNK - used]
+            self.chunks[-1][used : used + len(fits)] = fits
+            self.size += len(fits)
+            part = part[len(fits) :]
+
+    def all(self) -> NDArray[Any]:
+        whole = np.empty(self.size, self.kind)
+        for start in range(0, self.size, VALUES_PER_CHUNK):
+            into = whole[start : start + VALUES_PER_CHUNK]
+            into[:] = self.chunks.popleft()[: len(into)]
+        return whole
+
+
+def _starts(carried: Sparse, width: int, progress: Progress) -> Iterator[int]:
+    starts = range(0, max(carried.shape[1], 1), width)
+    return blocks(progress, "counting pairs", starts, "nodes")
+
+
+def _by_products(carried: Sparse, progress: Progress) -> Iterator[_Block]:
+    """One sparse product a block of first nodes."""
+    ones = csc_array(_with_data(carried, np.ones(carried.nnz, np.int32)))
+    for start in _starts(carried, NODES_PER_BLOCK, progress):
+        first = csr_array(ones[:, start : start + NODES_PER_BLOCK].T)
+        block = csr_array(triu(first @ csr_array(ones[:, start:]), k=1, format="csr"))
+        block.sort_indices()
+        yield np.diff(block.indptr), block.indices + np.int32(start), block.data
+
+
+def _by_loops(carried: Sparse, progress: Progress) -> Iterator[_Block]:
+    """Compiled loops, a block of first nodes a thread at a time."""
+    from audit.engine.pairs.compiled import joint_of
+
+    n_nodes = carried.shape[1]
+    columns = carried.indices.astype(np.int32, copy=False)
+    by_node = csc_array(_with_data(carried, np.arange(carried.nnz, dtype=np.int32)))
+    stored, places = by_node.indptr.astype(np.int32), by_node.data
+    ends = carried.indptr[1:].astype(np.int32)[by_node.indices]
+    del by_node
+
+    def count(start: int) -> _Block:
+        stop = min(start + NODES_PER_THREAD, n_nodes)
+        block: _Block = joint_of(start, stop, columns, ends, stored, places, n_nodes)
+        return block
+
+    with ThreadPoolExecutor(cores()) as threads:
+        starts = iter(range(0, max(n_nodes, 1), NODES_PER_THREAD))
+        under_way = deque(threads.submit(count, start) for start in islice(starts, 2 * cores()))
+        for _ in _starts(carried, NODES_PER_THREAD, progress):
+            yield under_way.popleft().result()
+            under_way.extend(threads.submit(count, start) for start in islice(starts, 1))
+
+
+def _with_data(pattern: Sparse, data: NDArray[Any]) -> Sparse:
+    return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+
 
 ENTRIES_PER_BLOCK = 16_000_000
 """Number of stored values that a block of instances may expand to while confusion is summed."""

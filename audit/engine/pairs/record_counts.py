@@ -11,10 +11,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse
-from audit.engine.pairs.margins import MARGINS, Margin, count_margins, tallied
+from audit.engine.pairs.margins import LEAST_LABELS, MARGINS, Margin, count_margins, tallied
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import chosen, row_numbers
-from audit.engine.pairs.strata import LEAST_LABELS
 from audit.engine.pairs.sums import SortedTail, Sums, counts_by_place, counts_only
 
 Kind: TypeAlias = Literal[

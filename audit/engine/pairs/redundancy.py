@@ -1,5 +1,4 @@
-"""Redundant pairs: two nodes used as one label, or one that almost never occurs without the
-other."""
+"""Redundant pairs: two nodes used as one label, or one that hardly ever occurs without another."""
 
 from __future__ import annotations
 
@@ -7,11 +6,52 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, triu
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.statistics.intervals import wilson
+
+
+def overlapping_pairs(edges: Sparse, closure: Sparse, support: IntArray, least: int) -> Sparse:
+    """Pairs of frequent nodes with a node in use at or below both; ancestor pairs are among them.
+
+    Args:
+        edges: ``edges[child, parent] = 1``, shape (n_nodes, n_nodes).
+        closure: 1 where a is i or an ancestor of i, same shape.
+        support: Instances carrying each node, shape (n_nodes,).
+        least: Least number of instances of a frequent node, at least 1.
+
+    Returns:
+        A value stored for each such pair, shape (n_nodes, n_nodes), upper triangle, canonical CSR.
+
+    Two upward paths can only part at a node with several parents, so that beside the closure only
+    such nodes are multiplied out.
+    """
+    frequent = (support >= least).astype(np.int64)
+    to_frequent = csr_array(closure * frequent[None, :])
+    comparable = csr_array(to_frequent * frequent[:, None])
+    several = (np.diff(edges.indptr) > 1) & (support > 0)
+    forks = csr_array(to_frequent[np.flatnonzero(several)])
+    common = csr_array(triu(comparable + comparable.T + forks.T @ forks, k=1, format="csr"))
+    common.eliminate_zeros()
+    common.sort_indices()
+    return common
+
+
+def count_disjoint_pairs(common: Sparse, support: IntArray, least: int) -> int:
+    """Number of pairs of frequent nodes with nothing in use in common.
+
+    Pairs without a joint instance count too; no pair is built.
+
+    Args:
+        common: From `overlapping_pairs`.
+        support: Instances carrying each node, shape (n_nodes,).
+        least: As in `overlapping_pairs`.
+    """
+    frequent = int((support >= least).sum())
+    return frequent * (frequent - 1) // 2 - int(common.nnz)
+
 
 LEAST_SUPPORT = 10
 """Number of instances that must carry each node for a pair to be judged."""

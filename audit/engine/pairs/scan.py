@@ -12,10 +12,60 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.engine.pairs.meets import Meets
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.engine.pairs.entailed import pairs_above
 from audit.engine.statistics.association import poisson_p_value
+
+
+class Meets:
+    """Computes the meet of a node with every other node that has one.
+
+    The meet of two nodes is the lower one if one is above the other; else their common descendant
+    that most records carry, ties going to the first in node order. On a tree only nodes of which
+    one is above the other meet.
+
+    Args:
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+        support: Number of records that carry each node, shape (n_nodes,).
+    """
+
+    def __init__(self, closure: Sparse, support: IntArray) -> None:
+        self.closure, self.below = closure, csr_array(closure.T)
+        self.below.sort_indices()
+        self.support = support
+        parted = (pairs_above(closure) > 0).astype(np.int64)
+        self._overlapping = np.asarray(self.below @ parted > 0)
+        self._known: dict[int, tuple[IntArray, IntArray]] = {}
+
+    def of(self, node: int) -> tuple[IntArray, IntArray]:
+        """The nodes that have a meet with a node, itself included, ascending, and their meets.
+
+        Both arrays have the same shape. Time grows with the ancestors of the node's descendants.
+        """
+        if node not in self._known:
+            self._known[node] = self._meets_of(node)
+        return self._known[node]
+
+    def at_or_below(self, node: int) -> IntArray:
+        """A node and its descendants, ascending."""
+        return row(self.below, node)
+
+    def _meets_of(self, node: int) -> tuple[IntArray, IntArray]:
+        above, below = row(self.closure, node), self.at_or_below(node)
+        nodes, meets = [above, below], [np.full(len(above), node), below]
+        if self._overlapping[node]:
+            shared = below[np.lexsort((-below, self.support[below]))]
+            starts, widths = self.closure.indptr[shared], np.diff(self.closure.indptr)[shared]
+            steps = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)
+            nodes.insert(0, self.closure.indices[np.repeat(starts, widths) + steps])
+            meets.insert(0, np.repeat(shared, widths))
+        every = np.concatenate(nodes).astype(np.int64)
+        where = np.concatenate(meets).astype(np.int64)
+        reached, last = np.unique(every[::-1], return_index=True)
+        return reached, where[::-1][last]
+
 
 LEAST_FACTOR = 1.1
 """Least observed over expected of a pair that takes part, unless lower ratios are reported."""
@@ -180,14 +230,14 @@ class Scan:
         """Pairs with both ends at or below those of a pair, either way round; itself included."""
         a, b = int(self.pairs.a[place]), int(self.pairs.b[place])
         ends = [self.meets.at_or_below(node) for node in (a, b)]
-        for row, nodes in enumerate(ends):
-            self._is_below[row, nodes] = True
+        for side, nodes in enumerate(ends):
+            self._is_below[side, nodes] = True
         found = []
-        for row, some in self._either_way(*ends):
-            first, second = self._is_below[row], self._is_below[1 - row]
+        for side, some in self._either_way(*ends):
+            first, second = self._is_below[side], self._is_below[1 - side]
             found.append(some[first[self.pairs.a[some]] & second[self.pairs.b[some]]])
-        for row, nodes in enumerate(ends):
-            self._is_below[row, nodes] = False
+        for side, nodes in enumerate(ends):
+            self._is_below[side, nodes] = False
         return np.unique(np.concatenate(found))
 
     def _either_way(self, near_a: IntArray, near_b: IntArray) -> Iterator[tuple[int, IntArray]]:
@@ -196,21 +246,21 @@ class Scan:
         Of the two ends that with fewer pairs is looked at; the other is left to the caller.
         """
         by_first, by_second = self._ends
-        for row, (first, second) in enumerate(((near_a, near_b), (near_b, near_a))):
+        for side, (first, second) in enumerate(((near_a, near_b), (near_b, near_a))):
             cheaper = by_first.count(first) <= by_second.count(second)
-            yield row, by_first.of(first) if cheaper else by_second.of(second)
+            yield side, by_first.of(first) if cheaper else by_second.of(second)
 
     def _mark(self, a: int, b: int) -> tuple[IntArray, IntArray]:
         ends = []
-        for row, node in enumerate((a, b)):
+        for side, node in enumerate((a, b)):
             nodes, where = self.meets.of(node)
-            self._at[row, nodes] = where
+            self._at[side, nodes] = where
             ends.append(nodes)
         return ends[0], ends[1]
 
     def _unmark(self, a: int, b: int) -> None:
-        for row, node in enumerate((a, b)):
-            self._at[row, self.meets.of(node)[0]] = -1
+        for side, node in enumerate((a, b)):
+            self._at[side, self.meets.of(node)[0]] = -1
 
     def _explain(self, named: int, delta: float) -> IntArray:
         """Let a find explain what it can of all related pairs; those that wait on, changed."""
@@ -218,8 +268,8 @@ class Scan:
         a, b = int(pairs.a[named]), int(pairs.b[named])
         nodes = self._mark(a, b)
         related = []
-        for row, some in self._either_way(*nodes):
-            at_a, at_b = self._at[row, pairs.a[some]], self._at[1 - row, pairs.b[some]]
+        for side, some in self._either_way(*nodes):
+            at_a, at_b = self._at[side, pairs.a[some]], self._at[1 - side, pairs.b[some]]
             there = (at_a >= 0) & (at_b >= 0)
             places = some[there]
             added = self.expect(at_a[there], at_b[there]) * delta

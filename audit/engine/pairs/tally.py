@@ -17,17 +17,17 @@ from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.packages import can_compile
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
-from audit.engine.pairs.joint import joint_counts
+from audit.engine.pairs.margins import length_histogram, merged_histogram
 from audit.engine.pairs.pair_counts import (
     PairCounts,
     binary_entropy,
     confusion_added,
+    joint_counts,
     pairs_outside,
     support,
 )
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers
-from audit.engine.pairs.strata import length_histogram, merged_histogram
 from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, Tail, counts_only, listed, summed
 
 SQUARE = 512 * 2**20

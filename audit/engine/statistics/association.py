@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaincinv
 
 from audit.base.dag import FloatArray, Sparse
+
+
+def ratio(part: NDArray[Any], whole: NDArray[Any]) -> FloatArray:
+    """Each part over its whole, NaN where the whole is not above 0; shape as given.
+
+    >>> ratio(np.array([1, 0, 3]), np.array([4, 0, 2])).tolist()
+    [0.25, nan, 1.5]
+    """
+    return np.asarray(np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0))
+
 
 SHRINKAGE = 0.5
 """Number added to observed and to expected records before they are divided."""

@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 from audit.base.cores import cores
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.packages import can_compile
-from audit.engine.pairs.joint import WORTH_COMPILING
 from audit.engine.pairs.margins import Strata
+from audit.engine.pairs.pair_counts import WORTH_COMPILING
 
 MOST_BRANCHES = 200
 """Largest number of facets, each pair of which has a factor of its own."""

@@ -12,8 +12,8 @@ from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.progress import Progress, silent
 from audit.data.records import Records
 from audit.engine.scores.two_classes import majority_macro_f1, random_macro_f1
-from audit.engine.statistics.group_bootstrap import with_interval
 from audit.engine.statistics.intervals import wilson_of_marks
+from audit.engine.statistics.resampling import with_interval
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.detection import measures
 from audit.entailment.detection.answers import Answers, answers_of

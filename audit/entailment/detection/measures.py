@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.engine.scores.binary_ranking import aps, aps_trapezoid, average_precision, roc_auc
-from audit.engine.scores.two_classes import macro_f1
-from audit.engine.statistics.group_bootstrap import GroupBootstrap
+from audit.engine.scores.two_classes import aps, aps_trapezoid, average_precision, macro_f1, roc_auc
+from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import wilson_of_marks
-from audit.engine.statistics.ratios import ratio
+from audit.engine.statistics.resampling import GroupBootstrap
 from audit.entailment.detection.answers import Answers
 from audit.entailment.detection.measurements import CONSISTENCY, MODEL
 from audit.entailment.graph.chains import chain_counts

@@ -12,7 +12,7 @@ import polars as pl
 from audit.base.dag import FloatArray
 from audit.base.progress import Progress, silent
 from audit.data.records import Records
-from audit.engine.statistics.group_bootstrap import with_interval
+from audit.engine.statistics.resampling import with_interval
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.generation.bleu import COUNTS, bleu_counts, bleu_measures
 from audit.entailment.generation.measurements import COVERAGE, MEASURED, GenerationMeasurements

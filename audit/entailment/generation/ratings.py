@@ -14,13 +14,13 @@ from audit.base.dag import IntArray
 from audit.base.schemas import schema
 from audit.data.records import Records, records
 from audit.data.sources import File
-from audit.engine.statistics.group_bootstrap import group_bootstrap, with_interval
 from audit.engine.statistics.intervals import grouped_wilson
-from audit.engine.statistics.rater_agreement import (
+from audit.engine.statistics.raters import (
     agreement_of_sums,
     agreement_terms,
     equal_votes,
 )
+from audit.engine.statistics.resampling import group_bootstrap, with_interval
 from audit.entailment.generation.measurements import AGREEMENT, RATINGS
 from audit.entailment.questions import parts_by_relation
 from audit.entailment.reading.answer_columns import (

@@ -12,7 +12,7 @@ import polars as pl
 
 from audit.base.schemas import schema
 from audit.engine.statistics.intervals import wilson
-from audit.engine.statistics.rater_agreement import (
+from audit.engine.statistics.raters import (
     agreement_of_sums,
     agreement_terms,
     equal_votes,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from audit.base.schemas import schema
-from audit.engine.statistics.dawid_skene import error_rates
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.engine.statistics.low_rates import low_rates
+from audit.engine.statistics.raters import error_rates
 from audit.entailment.content.totals import with_share
 from audit.entailment.dataset import EntailmentDataset
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
-from audit.engine.statistics.instance_means import Clusters, clusters_by, instance_means
+from audit.engine.statistics.means import Clusters, clusters_by, instance_means
 from audit.explanations.agreement.agreement_values import HUMAN, Values
 from audit.explanations.agreement.units import Units
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
-from audit.engine.statistics.ratios import ratio
+from audit.engine.statistics.association import ratio
 
 MOST_TERMS = 1 << 20
 """Number of terms of a sum that are computed at a time."""

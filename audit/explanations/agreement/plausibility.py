@@ -12,8 +12,8 @@ import polars as pl
 from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.base.errors import InputError
-from audit.engine.statistics.instance_means import clusters_by, instance_means
-from audit.engine.statistics.ratios import ratio
+from audit.engine.statistics.association import ratio
+from audit.engine.statistics.means import clusters_by, instance_means
 from audit.explanations.agreement.agreement import MAIN_K
 from audit.explanations.agreement.chosen_sets import expected_agreement
 from audit.explanations.agreement.top_tokens import Ranking, peaks, ranking, row_keys

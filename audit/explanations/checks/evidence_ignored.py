@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.check import Check, Limit, Outcome
 from audit.disclosure import Quantity, coarse, rounded
-from audit.engine.statistics.cluster_means import node_means
+from audit.engine.statistics.means import node_means
 from audit.explanations.branches import LEAST_INSTANCES, mean_examples
 from audit.explanations.measure import ALIGNMENT, MASS, ExplanationMeasurements
 from audit.hierarchies.hierarchy import Hierarchy

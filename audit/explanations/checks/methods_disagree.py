@@ -9,7 +9,7 @@ import polars as pl
 
 from audit.checks.check import Check, Outcome
 from audit.disclosure import Quantity, coarse, rounded
-from audit.engine.statistics.cluster_means import smallest_difference
+from audit.engine.statistics.means import smallest_difference
 from audit.explanations.agreement.agreement_values import HUMAN
 from audit.explanations.branches import LEAST_INSTANCES
 from audit.explanations.measure import ExplanationMeasurements

@@ -14,8 +14,8 @@ import polars as pl
 from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import LEVEL
-from audit.engine.statistics.ratios import ratio
 from audit.explanations.importance.examples import codes, pairs_of
 from audit.explanations.importance.row_alignment import REASONS
 

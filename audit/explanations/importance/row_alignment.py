@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from audit.base.cores import cores
 from audit.base.dag import FloatArray, IntArray
-from audit.engine.statistics.ratios import ratio
+from audit.engine.statistics.association import ratio
 from audit.explanations.attributions import Attributions
 from audit.explanations.importance.correlations import (
     LEAST_TOKENS,

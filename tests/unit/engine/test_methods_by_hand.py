@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
+from audit.checks.rules.split_leak import chance_of_unseen, unseen_by_chance
 from audit.engine.pairs.amplified import Carried, representatives
-from audit.engine.statistics.random_split import chance_of_unseen, unseen_by_chance
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from fixtures.labelled import tree

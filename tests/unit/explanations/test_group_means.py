@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.statistics.instance_means import group_means
+from audit.engine.statistics.means import group_means
 from audit.explanations.branches import by_node, mean_examples
 from fixtures.children import printed_with_threads
 from fixtures.examples import examples
@@ -20,7 +20,6 @@ BODY = tree("a b < left", "c d < right", "left right < top")
 
 CHILD = """
 import hashlib, sys
-from tests.unit.explanations.test_group_means import BODY, drawn, in_other_order
 from audit.explanations.branches import by_node
 rows = in_other_order(drawn(), seed=int(sys.argv[1]), chunks=int(sys.argv[1]))
 print(hashlib.sha256(by_node(rows, BODY).write_ndjson().encode()).hexdigest())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
-from audit.counting import judged_pairs
+from audit.counting import pair_table
 from audit.counting.pair_table import described
 from audit.measure import pair_excess
 from audit.measure.measure import Measurements, measure
@@ -44,7 +44,7 @@ def test_blocks_change_nothing_and_are_counted(seed: int, monkeypatch: pytest.Mo
     dataset = planted(seed, tree=False, grouped=True).dataset()
     policy = stated(least_joint=2, false_discovery_rate=0.9)
     at_once = measure(dataset, policy)
-    monkeypatch.setattr(judged_pairs, "PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr(pair_table, "PAIRS_AT_ONCE", 7)
     told: list[tuple[object, ...]] = []
     in_blocks = measure(dataset, policy, progress=lambda *step: told.append(step))
     lines = len(whole(at_once))

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 from audit.engine.pairs.margins import Strata
-from audit.engine.pairs.meets import Meets
-from audit.engine.pairs.scan import Found, Rules, Scan, Surprising
+from audit.engine.pairs.scan import Found, Meets, Rules, Scan, Surprising
 from audit.engine.pairs.sums import counts_only
 from audit.measure.measure import measure
 from audit.measure.reported_pairs import Finds, that_matter

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from audit.checks.rules.residual_overuse import run
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.measure import measure
-from audit.measure.reference import Reference
+from audit.measure.measure import Reference, measure
 from audit.measure.residual_differences import DIFFERENCES, _p_value, residual_differences
 from audit.measure.residual_use import Share
 from audit.policy.policy import Policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from audit.engine.pairs.below import LabelsBelow, labels_below
+from audit.engine.pairs.propagation import LabelsBelow, labels_below
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import labelled, tree
 

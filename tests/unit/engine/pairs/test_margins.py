@@ -16,11 +16,11 @@ from audit.engine.pairs.margins import (
     Margin,
     count_margins,
     counted_branches,
+    most_specific,
     strata_from,
     tallied,
     with_parts,
 )
-from audit.engine.pairs.strata import most_specific
 from audit.engine.pairs.sums import Sums, summed
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain

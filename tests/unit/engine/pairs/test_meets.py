@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.pairs.meets import Meets
+from audit.engine.pairs.scan import Meets
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.brute_force import above, at_or_below, parents_of
 from fixtures.strategies import hierarchies

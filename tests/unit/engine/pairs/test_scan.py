@@ -11,8 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from audit.base.dag import FloatArray
-from audit.engine.pairs.meets import Meets
-from audit.engine.pairs.scan import Found, Rules, Scan, Surprising, strength_of
+from audit.engine.pairs.scan import Found, Meets, Rules, Scan, Surprising, strength_of
 from audit.engine.statistics.association import poisson_p_value
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import tree

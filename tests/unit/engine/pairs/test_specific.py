@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.engine.pairs.strata import most_specific
+from audit.engine.pairs.margins import most_specific
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force_counts as plain
 from fixtures.brute_force import parents_of

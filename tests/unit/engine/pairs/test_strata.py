@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.pairs.strata import (
+from audit.engine.pairs.margins import (
     NO_STRATUM,
     length_cuts,
     length_histogram,

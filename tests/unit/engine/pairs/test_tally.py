@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from audit.engine.pairs.margins import length_histogram
 from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
-from audit.engine.pairs.strata import length_histogram
 from audit.engine.pairs.sums import SortedTail, Sums, summed
 from audit.engine.pairs.tally import PairTally, Sparse
 from audit.hierarchies.hierarchy import Hierarchy

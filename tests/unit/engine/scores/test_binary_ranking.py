@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_auc_score
 
-from audit.engine.scores.binary_ranking import aps, aps_trapezoid, average_precision, roc_auc
+from audit.engine.scores.two_classes import aps, aps_trapezoid, average_precision, roc_auc
 
 EXAMPLES = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=2, max_size=40).filter(
     lambda rows: len({truth for truth, _ in rows}) == 2

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.stats import t
 
-from audit.engine.statistics.cluster_means import node_means, smallest_difference
+from audit.engine.statistics.means import node_means, smallest_difference
 
 
 def below(marks: list[list[bool]]) -> csr_array:

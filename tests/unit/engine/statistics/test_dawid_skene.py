@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.statistics.dawid_skene import CLOSE, SMOOTHING, STEPS, error_rates
+from audit.engine.statistics.raters import CLOSE, SMOOTHING, STEPS, error_rates
 
 VOTES = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 3), st.booleans()), min_size=1, max_size=25

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.statistics import group_bootstrap as subject
-from audit.engine.statistics.group_bootstrap import group_bootstrap, with_interval
+from audit.engine.statistics import resampling as subject
+from audit.engine.statistics.resampling import group_bootstrap, with_interval
 
 GROUPS = st.lists(st.integers(0, 3), min_size=1, max_size=12).map(lambda g: np.array(g, np.int64))
 NAMES = ["a", "b", "c", "d"]

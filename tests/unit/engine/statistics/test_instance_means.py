@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from audit.engine.statistics.instance_means import clusters, instance_means
+from audit.engine.statistics.means import clusters, instance_means
 
 NAN = float("nan")
 

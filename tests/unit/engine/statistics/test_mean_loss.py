@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 from audit.base.dag import IntArray
-from audit.engine.statistics.mean_loss import LEAST_UNITS, MeanLoss, mean_loss
+from audit.engine.statistics.two_rates import LEAST_UNITS, MeanLoss, mean_loss
 
 Units = list[list[int]]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.stats import poisson
 
-from audit.engine.statistics.random_split import chance_of_unseen, unseen_by_chance
+from audit.checks.rules.split_leak import chance_of_unseen, unseen_by_chance
 
 units = st.lists(st.sets(st.integers(0, 4)), min_size=1, max_size=6)
 

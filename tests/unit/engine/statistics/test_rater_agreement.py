@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from audit.base.errors import SchemaError
-from audit.engine.statistics.rater_agreement import (
+from audit.engine.statistics.raters import (
     agreement_of_sums,
     agreement_terms,
     equal_votes,

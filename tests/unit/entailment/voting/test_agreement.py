@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.statistics.rater_agreement import (
+from audit.engine.statistics.raters import (
     agreement_of_sums,
     agreement_terms,
     equal_votes,
