@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.base.percentages import percentage
+from audit.base.plurals import percentage
 from benchmarks.finding_recount import Recount
 
 DECOYS: Mapping[str, Mapping[str, int]] = {

@@ -124,7 +124,7 @@ def floor(folder: Path) -> Callable[[], Counted]:
 
     from scipy.sparse import csc_array, csr_array
 
-    from audit.base.cores import cores
+    from audit.base.machine import cores
 
     carried = _carried(folder)
     columns, places = carried.indices, np.arange(carried.nnz, dtype=np.int32)

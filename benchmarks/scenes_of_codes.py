@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 import audit
 from audit import Hierarchy
-from audit.base.choices import Unlisted
+from audit.base.settings import Unlisted
 from benchmarks.scene import Drawn, Fact, as_written, dataset, zipf
 
 DIAGNOSES, PROCEDURES = "diagnoses", "procedures"

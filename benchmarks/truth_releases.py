@@ -16,7 +16,7 @@ from audit.data.dataset import LabelDataset, map_labels
 from audit.data.label_format import INSTANCES, RawLabels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
-from audit.policy.built_in import policy_for
+from audit.policy.reading import policy_for
 from fixtures.synthetic import Release, Usage, with_procedures
 from fixtures.synthetic.usage import (
     DIAGNOSES,

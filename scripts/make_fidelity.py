@@ -30,7 +30,7 @@ from audit.data.predictions import Predictions
 from audit.engine.statistics.resampling import REPLICATES
 from audit.explanations.agreement.chosen_sets import expected_agreement
 from audit.explanations.agreement.top_tokens import peaks
-from audit.policy.model_questions import query_of
+from audit.policy.rules import query_of
 from audit.results.model_overview import most_confused
 from audit.results.result import AuditResult
 from fixtures.importance_paper import (

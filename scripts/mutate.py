@@ -68,7 +68,7 @@ ROOMS = {
          "tests/property/test_disclosure_laws.py"),
     ),
     "seal": Room(
-        ("audit/runs/manifest.py", "audit/runs/seal_key.py", "audit/runs/sealed_run.py",
+        ("audit/runs/manifest.py", "audit/runs/sealed_run.py",
          "audit/runs/verify.py", "audit/runs/consistency.py", "audit/base/disk.py"),
         ("tests/unit/base/test_disk.py", "tests/unit/runs/test_verify.py",
          "tests/unit/runs/test_consistency.py", "tests/unit/runs/test_folder.py",

@@ -18,7 +18,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.limits import EXPANSION, UNPACKED
-from audit.base.separated import stream_of
+from audit.base.spreadsheets import stream_of
 
 UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".bin")
 """Suffixes of formats that can run code when they are loaded, such as pickles."""

@@ -1,4 +1,4 @@
-"""Nouns beside their counts, in the singular at one."""
+"""How sentences write nodes, counts and shares."""
 
 from __future__ import annotations
 
@@ -37,3 +37,32 @@ def counted(n: int | str, nouns: str) -> str:
     if isinstance(n, str):
         return f"{bound(n)} {nouns}"
     return f"{n:,} {of_one(nouns) if n == 1 else nouns}"
+
+
+_ERROR = 1e-12
+"""How far from 1 the mean of many ones may be."""
+
+
+def percentage(share: float) -> str:
+    """A share with one digit after the point; one that is not none or all is not written as such.
+
+    >>> percentage(0.1234), percentage(0.0), percentage(1.0)
+    ('12.3%', '0.0%', '100.0%')
+    >>> percentage(0.0001), percentage(1e-15), percentage(0.9999)
+    ('<0.1%', '<0.1%', '>99.9%')
+    """
+    text = f"{share:.1%}"
+    if text == "0.0%" and share > 0:
+        return "<0.1%"
+    return ">99.9%" if text == "100.0%" and share < 1 - _ERROR else text
+
+
+def title_and_code(node: str, title: str | None) -> str:
+    """The title of a node and its code; the code alone if no title says more.
+
+    >>> title_and_code("401.9", "Unspecified essential hypertension")
+    'Unspecified essential hypertension (401.9)'
+    >>> title_and_code("401.9", ""), title_and_code("horse", "horse")
+    ('401.9', 'horse')
+    """
+    return f"{title} ({node})" if title and title != node else node

@@ -12,7 +12,7 @@ from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.parts.analysis_part import AnalysisPart
+from audit.results.parts import AnalysisPart
 
 Measured = TypeVar("Measured")
 

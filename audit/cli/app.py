@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 
-from audit.cli.compare import compare
+from audit.cli.compare import compare, history
 from audit.cli.declared import declared
 from audit.cli.entailment import entailment
 from audit.cli.explore import explore
 from audit.cli.export import export
 from audit.cli.file_audits import concepts, explanations
-from audit.cli.history import history
 from audit.cli.lint import lint
 from audit.cli.lists import list_
 from audit.cli.preference import preference

@@ -1,19 +1,20 @@
-"""``audit compare``: compare two runs."""
+"""``audit compare`` and ``audit history``: two runs, or several, beside each other."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from audit.base.settings import Argument, Option
 from audit.cli.options import AsJson, Force, JUnitFile
 from audit.cli.output import print_json, print_report_place, print_shown, shown_progress
-from audit.cli.rendering import imprint_of_run, render_comparison
-from audit.cli.seal_verification import reading_runs
+from audit.cli.rendering import imprint_of_run, render_comparison, render_history
+from audit.cli.verify import reading_runs
 from audit.runs.settings import SameHierarchy
 
 
@@ -28,9 +29,8 @@ def compare(
     force: Force = False,
 ) -> None:
     """Show what changed between two runs, and why."""
-    from audit.cli.ci.junit import refuse_no_file
     from audit.cli.ci.outcomes import of_comparison
-    from audit.cli.ci.publishing import publish
+    from audit.cli.ci.publishing import publish, refuse_no_file
     from audit.runs.compare import COMPARISON, HTML, compare_runs, seal_comparison, write_changes
     from audit.runs.folder import writing_run
     from audit.runs.read import read_run
@@ -66,3 +66,59 @@ def compare(
     print_report_place(out / HTML, unrendered, as_json=as_json)
     publish(of_comparison(shared, unrendered, imprint_of_run(new).title), junit)
     raise typer.Exit(3 if unrendered else 0)
+
+
+def history(
+    runs: Annotated[tuple[Path, ...], Argument("Folders of the runs.", metavar="RUN...")],
+    out: Annotated[Path, Option("Folder of the history.")] = Path("audit-history"),
+    as_named: Annotated[
+        bool, Option("Keep the runs in the order in which they are named.")
+    ] = False,
+    overwrite: Annotated[bool, Option("Replace an earlier history.")] = False,
+    same_hierarchy: SameHierarchy = False,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Show how checks, metrics and findings changed over several runs."""
+    from audit.runs.folder import writing_run
+    from audit.runs.history import (
+        HISTORY,
+        HTML,
+        history_of,
+        read_shared_runs,
+        seal_history,
+        write_history_tables,
+    )
+
+    started = datetime.now(UTC)
+    with (
+        shown_progress() as progress,
+        writing_run(out, overwrite=overwrite, kind=HISTORY) as folder,
+    ):
+        progress("reading the runs")
+        found = read_shared_runs(runs, forced=force)
+        for run in found:
+            for fault in run.faults:
+                typer.echo(f"Continued in spite of: {run.name}: {fault}", err=True)
+        history = history_of(found, as_named=as_named, same_hierarchy=same_hierarchy)
+        write_history_tables(history, folder)
+        progress("writing the report")
+        unrendered = render_history(history, folder / HTML)
+        seal_history(folder, history, runs=runs, command=["audit", *sys.argv[1:]], started=started)
+    _print(history, out, unrendered, as_json=as_json)
+    print_report_place(out / HTML, unrendered, as_json=as_json)
+    raise typer.Exit(3 if unrendered else 0)
+
+
+def _print(
+    history: Mapping[str, Any], out: Path, unrendered: Sequence[Exception], *, as_json: bool
+) -> None:
+    from audit.cli.output import print_shown
+    from audit.cli.terminal.listings import history_summary
+
+    if as_json:
+        shown = {name: history[name] for name in ("order", "runs", "steps")}
+        failed = [str(error) for error in unrendered]
+        print_json({"history": str(out), **shown, "not_written": failed})
+    else:
+        print_shown(history_summary(history))

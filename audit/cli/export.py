@@ -11,10 +11,10 @@ from audit.base.errors import InputError
 from audit.base.plurals import counted
 from audit.base.settings import Option
 from audit.cli.options import Force, RunFolder
-from audit.cli.seal_verification import reading_runs
+from audit.cli.verify import reading_runs
 
 if TYPE_CHECKING:
-    from audit.runs.interface_export import Exported
+    from audit.runs.table_export import Exported
 
 
 def export(
@@ -46,7 +46,7 @@ def export(
         if csv is not None or xlsx is not None:
             _export_tables(run, csv, xlsx, overwrite=overwrite)
         if interface is not None:
-            from audit.runs.interface_export import export_interface
+            from audit.runs.table_export import export_interface
 
             exported = export_interface(run, interface, overwrite=overwrite, unsealed=True)
             typer.echo(f"{interface}: {_sentence(exported)}")

@@ -35,7 +35,7 @@ def lint(
 ) -> None:
     """Find faults in a hierarchy's structure: cycles, redundant edges, titles that clash."""
     with shown_progress() as progress:
-        from audit.cli.ci.junit import refuse_no_file
+        from audit.cli.ci.publishing import refuse_no_file
         from audit.hierarchies.lint.linting import lint as linted
 
         refuse_no_file(junit)
@@ -51,7 +51,7 @@ def lint(
     if as_json:
         print_json(result.to_dict())
     else:
-        from audit.cli.terminal.lint import lint_summary
+        from audit.cli.terminal.listings import lint_summary
 
         print_shown(lint_summary(result))
     from audit.cli.ci.outcomes import of_lint

@@ -17,7 +17,7 @@ from audit.base.progress import Progress
 from audit.cli.options import NewRun
 from audit.cli.output import exit_status, shown_progress, summarise
 from audit.cli.rendering import imprint_of, rendering
-from audit.cli.seal_verification import key_of, refuse_broken
+from audit.cli.verify import key_of, refuse_broken
 
 if TYPE_CHECKING:
     from audit.results.result import AuditResult
@@ -46,9 +46,8 @@ def make_run(
         force: Whether to continue with a named run that is not as it was sealed.
         finish: Function that does what is left to do with the result of a whole run.
     """
-    from audit.cli.ci.junit import refuse_no_file
     from audit.cli.ci.outcomes import of_audit
-    from audit.cli.ci.publishing import publish
+    from audit.cli.ci.publishing import publish, refuse_no_file
     from audit.runs.folder import refuse_occupied
 
     refuse_occupied(output.out, overwrite=output.overwrite)
@@ -79,8 +78,7 @@ def _written(
     from audit.runs.folder import write_tables, writing_pairs, writing_run
     from audit.runs.inputs import stated_policy
     from audit.runs.make import audited, keeping_count
-    from audit.runs.manifest import seal
-    from audit.runs.seal_key import with_keyed_data
+    from audit.runs.manifest import seal, with_keyed_data
 
     key, stored, started = key_of(output.seal_key), settings.stored(), datetime.now(UTC)
     seal_run = partial(seal, forced=_broken(settings, force), key=key, settings=stored)

@@ -10,7 +10,7 @@ import typer
 from audit.cli.options import AsJson, FailOn, Force, JUnitFile, RunFolder, SealKeyFile, WritePdf
 from audit.cli.output import exit_status, print_report_place, shown_progress, summarise
 from audit.cli.rendering import imprint_of_run, rendering
-from audit.cli.seal_verification import key_of, reading_runs
+from audit.cli.verify import key_of, reading_runs
 from audit.runs.settings import Judging
 
 
@@ -48,13 +48,12 @@ def judge(
     force: Force = False,
 ) -> None:
     """Judge a run again by another policy, without recounting."""
-    from audit.cli.ci.junit import refuse_no_file
     from audit.cli.ci.outcomes import of_audit
-    from audit.cli.ci.publishing import publish
+    from audit.cli.ci.publishing import publish, refuse_no_file
     from audit.runs.folder import rewriting_run, seal_judged, write_judged_tables
     from audit.runs.inputs import judge_again
+    from audit.runs.manifest import with_keyed_data
     from audit.runs.read import read_run
-    from audit.runs.seal_key import with_keyed_data
     from audit.runs.sealed_run import refuse_lost_key
 
     refuse_no_file(junit, run)

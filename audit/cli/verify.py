@@ -1,10 +1,12 @@
-"""``audit verify``: verify a run."""
+"""``audit verify``, and the verification of seals of runs that other commands read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +14,42 @@ from audit.base.errors import InputError
 from audit.base.settings import Option
 from audit.cli.options import JUnitFile, PrintJson, RunFolder, SealKeyFile
 from audit.cli.output import print_json, print_shown, shown_progress
-from audit.cli.seal_verification import key_of
+
+if TYPE_CHECKING:
+    from audit.runs.manifest import SealKey
+
+
+def key_of(file: Path | None) -> SealKey | None:
+    """Read the key in a file; None without a file."""
+    from audit.runs.manifest import read_key
+
+    return read_key(file) if file else None
+
+
+def refuse_broken(
+    runs: Sequence[Path], key: SealKey | None, force: bool, remade: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """Refuse runs with a broken seal; with ``force``, print and return what is broken."""
+    if not runs:
+        return ()
+    from audit.runs.sealed_run import broken_of
+
+    broken = broken_of(runs, key, forced=force, remade=remade)
+    for fault in broken:
+        typer.echo(f"Continued in spite of: {fault}", err=True)
+    return broken
+
+
+@contextmanager
+def reading_runs(
+    runs: Sequence[Path], key: SealKey | None, force: bool, remade: tuple[str, ...] = ()
+) -> Iterator[tuple[str, ...]]:
+    """As `refuse_broken`; where something is broken, what that makes readers raise is one error."""
+    from audit.runs.read import damage_refused
+
+    broken = refuse_broken(runs, key, force, remade)
+    with damage_refused(runs) if broken else nullcontext():
+        yield broken
 
 
 def verify(
@@ -26,9 +63,8 @@ def verify(
     """Check whether a run is as it was sealed, agrees with itself and can be made again."""
     if data is not None and not recompute:
         raise InputError("--data goes with --recompute", found="--data alone")
-    from audit.cli.ci.junit import refuse_no_file
     from audit.cli.ci.outcomes import of_verification
-    from audit.cli.ci.publishing import publish
+    from audit.cli.ci.publishing import publish, refuse_no_file
 
     refuse_no_file(junit, run)
     with shown_progress() as progress:

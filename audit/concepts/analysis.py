@@ -28,7 +28,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
-from audit.results.parts.analysis_part import AnalysisPart
+from audit.results.parts import AnalysisPart
 from audit.results.shared_tables import SharedTable, columns
 
 SHARED: Mapping[str, SharedTable] = {

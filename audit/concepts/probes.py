@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from audit.base.cores import cores
 from audit.base.dag import FloatArray, IntArray
+from audit.base.machine import cores
 from audit.concepts.classes import NONE, Described
 from audit.concepts.facets import Facets
 from audit.concepts.representations import LinearHead

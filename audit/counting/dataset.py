@@ -11,7 +11,7 @@ import polars as pl
 from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import IntArray, Sparse
-from audit.base.memory import give_back_freed_memory
+from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
 from audit.base.readings import Reading
 from audit.counting.counts import PairRecords

@@ -18,10 +18,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from audit.base.cores import cores
 from audit.base.disk import PassingFolder, written_whole
 from audit.base.errors import InputError
 from audit.base.files import read_table
+from audit.base.machine import cores
 from audit.base.packages import can_compile
 from audit.base.progress import Progress, silent
 from audit.counting.counts import PairCount

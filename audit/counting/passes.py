@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from audit.base.cores import cores
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.limits import LABELS
+from audit.base.machine import cores
 from audit.counting.counts import PairCount
 from audit.counting.plan import Plan
 from audit.counting.storage.checkpoint import packed, under, unpacked, within

@@ -17,8 +17,8 @@ from audit.data.mapping import LabelNodes, label_nodes, summed_counts
 from audit.engine.pairs.margins import counted_branches
 from audit.engine.pairs.record_counts import Mapped
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy, refuse_unknown_nodes
+from audit.policy.reading import policy_for
 
 MEMORY = 2 * 2**30
 """Default number of bytes that a count may use beside the program itself."""

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.base.choices import Aggregation
 from audit.base.dag import BoolArray, FloatArray, row
+from audit.base.settings import Aggregation
 from audit.data.weighted_dag import TreeLine, WeightedDag, left_out_words, tree_lines
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.scores.decisions import decide

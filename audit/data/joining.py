@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from audit.base.choices import Join
 from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading, asked
+from audit.base.settings import Join
 from audit.data.dataset import LabelDataset
 from audit.data.prediction_format import RawPredictions
 

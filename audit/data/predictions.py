@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from audit.base.choices import Join, Transform
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.plurals import counted
 from audit.base.readings import Reading
+from audit.base.settings import Join, Transform
 from audit.data.answers import answered
 from audit.data.class_names import classes_of
 from audit.data.dataset import LabelDataset

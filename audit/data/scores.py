@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit, softmax
 
-from audit.base.choices import Transform
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError, first_cases
 from audit.base.readings import Reading
+from audit.base.settings import Transform
 from audit.data.precision import MOST_TOLERANCE, SUM_TOLERANCE, rounding
 from audit.data.prediction_format import RawPredictions
 

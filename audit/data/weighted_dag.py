@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.base.choices import Aggregation
 from audit.base.dag import FloatArray, Sparse, row
 from audit.base.errors import SchemaError, first_cases, printable
+from audit.base.settings import Aggregation
 from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 

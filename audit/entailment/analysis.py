@@ -48,7 +48,7 @@ from audit.hierarchies.formats.wordnet import read_wordnet
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
-from audit.results.parts.analysis_part import AnalysisPart
+from audit.results.parts import AnalysisPart
 from audit.results.result import AuditResult
 from audit.results.shared_tables import SharedTable, columns
 

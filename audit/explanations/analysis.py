@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from audit.base.memory import give_back_freed_memory
+from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
 from audit.base.readings import Reading
 from audit.base.schemas import schema
@@ -26,7 +26,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
-from audit.results.parts.analysis_part import AnalysisPart, Headline
+from audit.results.parts import AnalysisPart, Headline
 from audit.results.shared_tables import SharedTable, columns
 
 MOST_SHOWN = 3

@@ -9,9 +9,8 @@ from functools import cached_property
 
 import polars as pl
 
-from audit.base.cores import cores
 from audit.base.errors import InputError
-from audit.base.memory import give_back_freed_memory
+from audit.base.machine import cores, give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.base.schemas import schema
 from audit.explanations.agreement.agreement import ALL, Agreement, measure_agreement

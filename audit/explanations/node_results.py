@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.cores import cores
 from audit.base.dag import IntArray
+from audit.base.machine import cores
 from audit.base.schemas import schema
 from audit.engine.statistics.means import Clusters, clusters, instance_means
 from audit.explanations.agreement.agreement import Agreement

@@ -25,9 +25,9 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message
 
-from audit.base.cores import cores
 from audit.base.disk import on_disk, working_beside
 from audit.base.errors import InputError, OutputError
+from audit.base.machine import cores
 from audit.explorer.guard import Guard
 from audit.explorer.run.opened_run import OpenedRun
 from audit.explorer.site import FileAsked, NotThereError, Site, View, result_json, static_file

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from audit.base.node_names import title_and_code
+from audit.base.plurals import title_and_code
 from audit.explorer.links import address, rebuilt
 from audit.explorer.pictures import Picture, plot_drawing
 from audit.explorer.sheets import csv_lines

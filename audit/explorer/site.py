@@ -26,7 +26,7 @@ from audit.explorer.run.other_runs import RunsBeside
 from audit.explorer.run.policy_editor import EditedPolicy
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
-from audit.results.parts.analysis_part import OTHERS
+from audit.results.parts import OTHERS
 from audit.results.result import to_json_bytes
 from reports.chapters.analyses import CHAPTERS, OF_NAME
 from reports.chapters.cards import headline

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from audit.base.choices import Aggregation
 from audit.base.dag import Sparse
+from audit.base.settings import Aggregation
 from audit.engine.pairs.propagation import aggregate, keep_own_values, path_counts
 from audit.hierarchies.hierarchy import Hierarchy
 

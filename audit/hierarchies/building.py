@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from audit.base import dag
-from audit.base.choices import Dangling
-from audit.base.cycles import shortest_cycle
 from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse
 from audit.base.errors import HierarchyError, SchemaError, first_cases
+from audit.base.paths import shortest_cycle
 from audit.base.plurals import counted
 from audit.base.readings import Reading
+from audit.base.settings import Dangling
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,12 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from audit.base import dag
-from audit.base.choices import Dangling, Unlisted
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.limits import ANCESTORS
-from audit.base.node_names import title_and_code
-from audit.base.plurals import counted
+from audit.base.plurals import counted, title_and_code
 from audit.base.readings import Reading
+from audit.base.settings import Dangling, Unlisted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
     NODE_SCHEMA,

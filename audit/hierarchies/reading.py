@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import narwhals as nw
 
-from audit.base.choices import Dangling, Ids, Unlisted
 from audit.base.errors import FormatError, InputError, first_cases
 from audit.base.files import first_bytes, refuse_pickle
+from audit.base.settings import Dangling, Ids, Unlisted
 from audit.hierarchies.formats import (
     audioset,
     caml,

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base import dag
-from audit.base.cores import cores
 from audit.base.dag import IntArray, Sparse
+from audit.base.machine import cores
 from audit.hierarchies.hierarchy import Hierarchy
 
 RELATIONS = ("ancestor", "sibling", "overlap", "same_branch", "cross_branch")

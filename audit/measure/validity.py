@@ -8,8 +8,7 @@ from audit.base.errors import PolicyError, SchemaError, first_cases
 from audit.base.schemas import schema
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.code_dates import as_days
-from audit.policy.statements import CodeDates
+from audit.policy.statements import CodeDates, as_days
 
 VALID, HEADING, INVALID = "valid", "heading", "invalid"
 """`VALID`: the code could be assigned on that day. `HEADING`: it could not, but more specific codes

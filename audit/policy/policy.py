@@ -13,10 +13,19 @@ from pydantic import (
     field_validator,
 )
 
-from audit.base.choices import Aggregation, Levels
 from audit.base.errors import PolicyError, first_cases
-from audit.policy.model_questions import BehaviourQuery, Subgraph
-from audit.policy.rules import Companion, Exclusive, Expected, Frozen, Person, PersonRule, Severity
+from audit.base.settings import Aggregation, Levels
+from audit.policy.rules import (
+    BehaviourQuery,
+    Companion,
+    Exclusive,
+    Expected,
+    Frozen,
+    Person,
+    PersonRule,
+    Severity,
+    Subgraph,
+)
 from audit.policy.statements import ANY_BRANCH, ANY_CHECK, BranchRule, CodeDates, Threshold, Waiver
 
 MIN_CELL_OF_PERSONS = 11

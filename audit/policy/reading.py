@@ -1,4 +1,4 @@
-"""Reading of policy files; errors name the wrong line."""
+"""Reading of policy files, in which errors name the wrong line, and the built-in ones."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 import tomllib
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import (
-    ValidationError,
-)
+from pydantic import ValidationError
 
 from audit.base.errors import PolicyError, first_cases
 from audit.base.files import read_text
@@ -109,3 +109,22 @@ def policy_schema() -> dict[str, Any]:
         value = {"type": "number", "minimum": low} | ({} if math.isinf(high) else {"maximum": high})
         schema["properties"][name] |= {"description": unit, "properties": {"value": value}}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+BUILT_IN = ("icd9cm", "icd10cm")
+"""Hierarchies with a policy of their own."""
+
+
+@cache
+def built_in_policy(hierarchy_name: str) -> Policy:
+    """The policy of a hierarchy; the default one where it has none of its own."""
+    if hierarchy_name not in BUILT_IN:
+        return Policy()
+    name = f"{hierarchy_name}.toml"
+    return policy_of(files("audit.policy").joinpath("data", name).read_text("utf-8"), Path(name))
+
+
+def policy_for(hierarchy_name: str, stated: Policy | None = None) -> Policy:
+    """The built-in policy of a hierarchy; what the user's policy states takes precedence."""
+    base = built_in_policy(hierarchy_name)
+    return base if stated is None else stated.over(base)

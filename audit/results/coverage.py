@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from audit.disclosure import is_small, shown_parts
-from audit.results.parts.drift_part import DriftPart
+from audit.results.parts import DriftPart
 
 Coverage: TypeAlias = dict[str, Any]
 

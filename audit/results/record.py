@@ -13,9 +13,7 @@ import polars as pl
 from audit.base.schemas import schema
 from audit.disclosure import Known, Quantity, Release
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Status
-from audit.results.parts.analysis_part import AnalysisPart
-from audit.results.parts.model_part import ModelPart
-from audit.results.parts.part import ResultPart
+from audit.results.parts import AnalysisPart, ModelPart, ResultPart
 from audit.results.reference_changes import Remembered
 
 COUNTED = "counted"

@@ -22,13 +22,12 @@ from audit.disclosure import (
     suppress_breakdown,
     with_tight_bounds,
 )
-from audit.results.findings import OF_MODEL, CheckResult, Finding, Part, Waived
+from audit.results.findings import OF_MODEL, CheckResult, Finding, Part, Waived, filled
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     evidence_cells,
     part_cells,
 )
-from audit.results.wording import filled
 
 
 def withhold_ranks(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -26,9 +26,7 @@ from audit.results.coverage import coverage
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Place, shown_place
 from audit.results.model_overview import confused, confused_counts, model_overview
 from audit.results.overview import Pictured, Published, overview, pictured
-from audit.results.parts.analysis_part import OTHERS
-from audit.results.parts.drift_part import DriftPart
-from audit.results.parts.model_part import ModelPart
+from audit.results.parts import OTHERS, DriftPart, ModelPart
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     UNINFORMATIVE,

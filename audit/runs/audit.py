@@ -14,11 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from audit.alignment.branch_exchanges import branch_exchanges
-from audit.alignment.measure import ModelMeasurements
+from audit.alignment.measure import ModelMeasurements, branch_exchanges
 from audit.base.errors import InputError
 from audit.base.files import sha256_of
-from audit.base.memory import give_back_freed_memory
+from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress, blocks, silent
 from audit.base.readings import Reading
 from audit.base.source_date import judging_date
@@ -39,16 +38,14 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.drift import drift_tables
 from audit.measure.measure import Measurements, Reference, measure
 from audit.measure.rule_book import refuse_contradictions
-from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
+from audit.policy.reading import policy_for
 from audit.results.findings import CheckResult
-from audit.results.parts.drift_part import DriftPart
-from audit.results.parts.model_part import ModelPart
-from audit.results.parts.part import ResultPart
+from audit.results.parts import DriftPart, ModelPart, ResultPart
 from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
 from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES, refuse_names
-from audit.runs.cases import CaseNumbers, case_table
+from audit.runs.case_lists import CaseNumbers, case_table
 from audit.runs.policy_refusals import refuse_columns, refuse_dropped_edges, refuse_other_placing
 from audit.runs.protected_with import protected_beside, refuse_other_data
 from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy

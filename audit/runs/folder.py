@@ -17,7 +17,7 @@ import polars as pl
 from audit.base.disk import exchange, flush, on_disk, working_beside
 from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
-from audit.base.memory import give_back_freed_memory
+from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.disclosure import known_frame
 from audit.results.result import AuditResult, to_json_bytes
@@ -25,6 +25,7 @@ from audit.runs.manifest import (
     MANIFEST,
     RESTRICTED,
     RESULT,
+    SealKey,
     of_restricted,
     seal,
     with_forced,
@@ -32,7 +33,6 @@ from audit.runs.manifest import (
     write_restricted_manifest,
 )
 from audit.runs.pair_layout import ROWS_OF_GROUP, LayoutCost, write_pair_layout
-from audit.runs.seal_key import SealKey
 
 HTML, PDF = "report.html", "report.pdf"
 POLICY, FINDINGS = "policy.json", "findings.parquet"

@@ -16,10 +16,9 @@ from audit.engine.scores.score_tensors import device_named
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import Words
 from audit.hierarchies.reading import built_in_named, load_hierarchy
-from audit.policy.built_in import policy_for
-from audit.policy.model_questions import BehaviourQuery, Subgraph, query_of, subgraph_of
 from audit.policy.policy import Policy
-from audit.policy.reading import load_policy
+from audit.policy.reading import load_policy, policy_for
+from audit.policy.rules import BehaviourQuery, Subgraph, query_of, subgraph_of
 from audit.results.result import AuditResult
 from audit.runs.analyses import MEASURED
 from audit.runs.audit import with_inputs

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from audit.base.choices import Engine
 from audit.base.disk import alone_in
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
 from audit.base.limits import limits
 from audit.base.progress import Progress, silent
+from audit.base.settings import Engine
 from audit.checks.analysis import FileAnalysis
 from audit.checks.judging import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
@@ -30,8 +30,8 @@ from audit.data.sources import Source
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.measure.labels_alone import FLAT
-from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
+from audit.policy.reading import policy_for
 from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES
 from audit.runs.audit import input_record, run_audit, with_inputs

@@ -15,10 +15,7 @@ from audit.base.errors import InputError
 from audit.base.files import parquet_schema, read_json, read_table, sha256_of
 from audit.disclosure import Known, Quantity
 from audit.results.findings import CheckResult, Finding, Judgement, Part, Waived
-from audit.results.parts.analysis_part import read_analyses
-from audit.results.parts.drift_part import DriftPart
-from audit.results.parts.model_part import ModelPart
-from audit.results.parts.part import ResultPart
+from audit.results.parts import DriftPart, ModelPart, ResultPart, read_analyses
 from audit.results.record import COUNTED
 from audit.results.result import AuditResult
 from audit.results.shared_view import SCHEMA_VERSION

@@ -20,8 +20,7 @@ from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.compare import COMPARISON
 from audit.runs.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
 from audit.runs.folder import HISTORY, HISTORY_VERSION, RUN, FolderKind, no_run
-from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, seal_of
-from audit.runs.seal_key import SealKey
+from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, SealKey, seal_of
 from audit.runs.settings import Judging, Settings
 
 VERSIONS = {RUN: SCHEMA_VERSION, COMPARISON: COMPARISON_VERSION, HISTORY: HISTORY_VERSION}

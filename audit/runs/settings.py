@@ -8,7 +8,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from audit.base.choices import Aggregation, Dangling, Engine, Ids, Join, Levels, Transform, Unlisted
 from audit.base.limits import LIMITS, limits_of, size_of
 from audit.base.settings import (
     INPUT,
@@ -17,9 +16,17 @@ from audit.base.settings import (
     MODEL,
     OUTPUT,
     POLICY,
+    Aggregation,
     Argument,
+    Dangling,
+    Engine,
+    Ids,
+    Join,
+    Levels,
     Option,
     Stored,
+    Transform,
+    Unlisted,
 )
 from audit.base.source_date import judging_date
 

@@ -17,14 +17,12 @@ from audit.base.plurals import counted
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
-from audit.runs.consistency import disagreements
+from audit.runs.consistency import comparable, disagreements, one_way, read_html, read_pdf
 from audit.runs.folder import HISTORY, HTML, PDF, POLICY, RUN
 from audit.runs.inputs import judge_again, stated_policy
 from audit.runs.make import audited
-from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
+from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, SealKey, with_keyed_data
 from audit.runs.read import read_run
-from audit.runs.rendered import comparable, one_way, read_html, read_pdf
-from audit.runs.seal_key import SealKey, with_keyed_data
 from audit.runs.sealed_run import LISTING, NO_RESTRICTED, Input, SealedRun
 from audit.runs.settings import Judging, Settings
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from audit.results.parts.analysis_part import OTHERS
+from audit.results.parts import OTHERS
 from reports.chapters.concepts.concepts import concepts
 from reports.chapters.concepts.tests import tested_in_words
 from reports.chapters.entailment.entailment import entailment

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from audit.base.node_names import title_and_code
-from audit.results.wording import promise
+from audit.base.plurals import title_and_code
+from audit.results.findings import promise
 from reports.charts.evidence import COUNTED, of_concepts, plots, ratio_words
 from reports.words.parts import Badge, Card, Cell, Node, Nodes, Ranged, Table
 from reports.words.shown_numbers import UNDEFINED

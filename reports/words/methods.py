@@ -163,7 +163,7 @@ OF_MODELS = (
           "audit.engine.scores.exchanges.TOLERANCE"),
     Fixed("Exchanges between branches", 15, "branches at most",
           "Those with the most mistakes are reported.",
-          "audit.alignment.branch_exchanges.MOST_BRANCHES"),
+          "audit.alignment.measure.MOST_BRANCHES"),
 )  # fmt: skip
 """Thresholds used only by the chapters on a model."""
 

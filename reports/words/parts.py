@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from audit.base.node_names import title_and_code
+from audit.base.plurals import title_and_code
 from reports.words.words import printable
 
 

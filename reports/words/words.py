@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, TypeAlias
 
-from audit.base.percentages import percentage
-from audit.base.plurals import bound
+from audit.base.plurals import bound, percentage
 
 Value: TypeAlias = int | float | str | None
 """A published value: a number, a bound such as ``<11``, or null where it is withheld."""

@@ -25,13 +25,12 @@ from audit.disclosure import BESIDE, WHOLE
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import LabelDepths, Measurements, Reference, measure
-from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
+from audit.policy.reading import policy_for
 from audit.policy.rules import Companion, Exclusive, Person, PersonRule
 from audit.policy.statements import BranchRule, Threshold, Waiver
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding, filled
 from audit.results.reference_changes import SHALLOWER
-from audit.results.wording import filled
 from audit.runs.analyses import ALL_CHECKS, ANALYSES
 from fixtures.coded import icd9cm
 from fixtures.coded import measured as damaged_in

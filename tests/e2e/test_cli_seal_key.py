@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from audit.cli.app import app
-from audit.runs.seal_key import read_key
+from audit.runs.manifest import read_key
 from fixtures.toy import EDGES
 
 ROWS = [f"i{n},{label}" for n, label in enumerate(["dog"] * 30 + ["cow"] * 20 + ["bird"] * 4)]

@@ -27,7 +27,7 @@ from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from audit.results.findings import Finding
-from audit.results.parts.analysis_part import AnalysisPart, Headline
+from audit.results.parts import AnalysisPart, Headline
 from audit.results.result import AuditResult
 from audit.results.shared_tables import SharedTable
 from audit.runs.audit import run_audit

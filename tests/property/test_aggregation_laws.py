@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.confusion import ConfusionStream
-from audit.base.choices import Aggregation
 from audit.base.errors import InputError, SchemaError
+from audit.base.settings import Aggregation
 from audit.engine.pairs.propagation import path_counts
 from audit.engine.scores.cuts import cut_at
 from audit.hierarchies.aggregation import aggregated_values

@@ -13,14 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment
-from audit.alignment.metrics.batch import Batch
-from audit.alignment.metrics.hierarchical import HierarchicalScores
-from audit.alignment.metrics.moves import depth_pairs
+from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment, UncertaintyAlignment
+from audit.alignment.metrics.batch import Batch, depth_pairs
+from audit.alignment.metrics.hierarchical import HierarchicalScores, MistakeSeverity
 from audit.alignment.metrics.preference import On, SubgraphPreference
-from audit.alignment.metrics.severity import MistakeSeverity
 from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream, whole
-from audit.alignment.metrics.uncertainty import UncertaintyAlignment
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.pairs.propagation import aggregate

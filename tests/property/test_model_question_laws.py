@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from audit.alignment.metrics.measure import model_metrics
 from audit.alignment.metrics.queries import Stated
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.model_questions import BehaviourQuery, Subgraph
+from audit.policy.rules import BehaviourQuery, Subgraph
 from audit.results.shared_metrics import shared_metrics
 from fixtures import brute_force as plain
 from fixtures import brute_force_metrics as oracle

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from audit.disclosure import Quantity, Shown, count, suppress_breakdown, with_tight_bounds
 from audit.policy.policy import Policy
 from audit.results import shared_findings as results
-from audit.results.findings import Finding
+from audit.results.findings import Finding, filled
 from audit.results.result import AuditResult, to_json_bytes
-from audit.results.wording import filled
 from audit.runs.audit import run_audit
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree

@@ -11,7 +11,7 @@ import pytest
 from audit.checks.check import Check
 from audit.checks.rules import missing_companion, sibling_exclusive
 from audit.measure.measure import Measurements, measure
-from audit.policy.built_in import policy_for
+from audit.policy.reading import policy_for
 from fixtures.coded import icd9cm
 from fixtures.guideline_cases import APART, MISSING, admissions, with_planted
 from fixtures.labelled import labelled

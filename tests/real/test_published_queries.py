@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 import audit
 from audit.alignment.metrics.queries import Stated
-from audit.policy.model_questions import query_of
+from audit.policy.rules import query_of
 
 DATA = Path(os.environ.get("AUDIT_DATA") or "/nowhere") / "softmax"
 

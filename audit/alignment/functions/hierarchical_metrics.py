@@ -15,9 +15,8 @@ from audit.alignment.functions.inputs import (
 )
 from audit.alignment.functions.metrics import value_of
 from audit.alignment.metrics import METRICS
-from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.batch import Batch, moves_of
 from audit.alignment.metrics.measure import measures_of
-from audit.alignment.metrics.moves import moves_of
 from audit.alignment.metrics.streaming import Stream
 from audit.base.errors import SchemaError
 

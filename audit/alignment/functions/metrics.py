@@ -15,13 +15,11 @@ from audit.alignment.functions.inputs import (
     refuse_other_length,
 )
 from audit.alignment.metrics import confusion
-from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment
-from audit.alignment.metrics.hierarchical import Average, HierarchicalScores
+from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment, UncertaintyAlignment
+from audit.alignment.metrics.hierarchical import Average, HierarchicalScores, MistakeSeverity
 from audit.alignment.metrics.measure import nodes_of
 from audit.alignment.metrics.preference import On, SubgraphPreference
-from audit.alignment.metrics.severity import MistakeSeverity
 from audit.alignment.metrics.streaming import Estimate, Measure, whole
-from audit.alignment.metrics.uncertainty import UncertaintyAlignment
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.scores.cuts import Cut, depth_cut

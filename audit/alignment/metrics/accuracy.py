@@ -1,6 +1,6 @@
-"""Accuracy at a cut, and how much of the error the hierarchy accounts for.
+"""Accuracy at a cut, and how much of errors and of uncertainty the hierarchy accounts for.
 
-*Abstraction Alignment*, section 3.3 and equation 1.
+*Abstraction Alignment*, section 3.3 and equations 1 and 2.
 """
 
 from __future__ import annotations
@@ -73,4 +73,46 @@ class AccuracyAlignment(Measure):
             "accuracy_alignment": (ratio(recovered - lost, wrong), wrong),
             "recovered": (ratio(recovered, wrong), wrong),
             "lost": (ratio(lost, wrong), wrong),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class UncertaintyAlignment(Measure):
+    """Change of the entropy of an instance's mass from a fine cut to a coarse one, in bits.
+
+    Mass is normalised to sum to one and summed over the atoms of each cut; where values are not
+    aggregated over descendants, the aggregated values of the cut's nodes are normalised, as the
+    released code does. An instance without mass has no entropy and is left out.
+    """
+
+    fine: Cut
+    coarse: Cut
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    statistics: ClassVar[tuple[str, ...]] = (
+        "massive",
+        "fine_entropy",
+        "coarse_entropy",
+        "fine_residual",
+        "coarse_residual",
+    )
+
+    def update(self, batch: Batch) -> FloatArray:
+        """Whether each instance has mass, its entropies at both cuts, its mass outside each."""
+        entropies = [batch.entropy(cut) for cut in (self.fine, self.coarse)]
+        residuals = [batch.residual_share(cut) for cut in (self.fine, self.coarse)]
+        return np.column_stack([batch.massive, *entropies, *residuals])
+
+    def compute(self, sums: FloatArray) -> Computed:
+        """Both definitions of the drop in entropy, and the mean mass under no node of each cut.
+
+        ``uncertainty_alignment`` is equation 2 as printed, coarse minus fine: negative if entropy
+        falls at the coarse cut. ``abstraction_match`` is what the released code computes, the
+        relative drop of the mean entropies; undefined if the entropy at the fine cut is 0.
+        """
+        n, fine, coarse, fine_residual, coarse_residual = columns(sums)
+        return {
+            "uncertainty_alignment": (ratio(coarse - fine, n), n),
+            "abstraction_match": (ratio(fine - coarse, fine), n),
+            "residual_from": (ratio(fine_residual, n), n),
+            "residual_to": (ratio(coarse_residual, n), n),
         }

@@ -12,9 +12,9 @@ from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.streaming import Computed, Estimate, Measure, Stream, columns
-from audit.base.choices import Aggregation
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
+from audit.base.settings import Aggregation
 from audit.counting.pair_table import pair_table
 from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, merged
 from audit.engine.scores.score_pairs import count_score_pairs, support_at

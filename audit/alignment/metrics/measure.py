@@ -12,19 +12,16 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.alignment.metrics import METRICS, Needs
-from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment
-from audit.alignment.metrics.batch import Batch
-from audit.alignment.metrics.hierarchical import HierarchicalScores
-from audit.alignment.metrics.moves import Moves, moves_of
+from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment, UncertaintyAlignment
+from audit.alignment.metrics.batch import Batch, Moves, moves_of
+from audit.alignment.metrics.hierarchical import HierarchicalScores, MistakeSeverity
 from audit.alignment.metrics.preference import SubgraphPreference
-from audit.alignment.metrics.severity import MistakeSeverity
 from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream
-from audit.alignment.metrics.uncertainty import UncertaintyAlignment
-from audit.base.choices import Aggregation, Levels
 from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
+from audit.base.settings import Aggregation, Levels
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.model_questions import Subgraph
+from audit.policy.rules import Subgraph
 
 SCOPE_INSTANCES = 30
 """Least number of instances with a direct label at or below a node for it to be a scope."""

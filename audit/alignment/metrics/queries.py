@@ -18,7 +18,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.scores.cuts import atom_mass, cut_at, normalised
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.model_questions import BehaviourQuery
+from audit.policy.rules import BehaviourQuery
 
 CONFIDENT = 0.9
 """Least share of the mass that counts as concentrated in one place."""

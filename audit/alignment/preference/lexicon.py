@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from audit.alignment.preference.questions import Task
-from audit.base.choices import Dangling
 from audit.base.dag import SYNTHETIC_ROOT
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import once, read_text
+from audit.base.settings import Dangling
 from audit.hierarchies.formats import wordnet
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy

@@ -115,7 +115,7 @@ def of_audit(
 
 
 def _of_check(check: Mapping[str, Any], failing: Sequence[str]) -> Case:
-    from audit.results.wording import promise
+    from audit.results.findings import promise
 
     name, title, reason = check["name"], check["title"], str(check["reason"] or "")
     if check["status"] == "not_applicable":

@@ -14,14 +14,12 @@ from rich.text import Text
 
 from audit.base.plurals import counted
 from audit.base.readings import read_as
-from audit.cli.terminal.concept_tests import concept_tests
-from audit.cli.terminal.detected import detected
+from audit.cli.terminal.analyses import concept_tests, detected
 from audit.cli.terminal.tables import LONGEST, STYLE, one_line, status_word, table
 from audit.explanations.reading.human_evidence import EVIDENCE_REASONS
 from audit.explanations.reading.sound_rows import ROW_REASONS
 from audit.hierarchies.building import dropped_sentence
-from audit.results.findings import worst_first
-from audit.results.wording import promise
+from audit.results.findings import promise, worst_first
 
 TOP = 5
 """Number of findings shown as sentences."""

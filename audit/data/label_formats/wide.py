@@ -11,7 +11,7 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import REPEATED, called
 from audit.base.readings import Reading
-from audit.base.separated import stream_of
+from audit.base.spreadsheets import stream_of
 from audit.data.label_format import (
     Columns,
     LabelFormat,

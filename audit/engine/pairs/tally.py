@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.machine import cores
 from audit.base.packages import can_compile
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.margins import length_histogram, merged_histogram

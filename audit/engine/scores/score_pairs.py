@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from audit.base.cores import cores
 from audit.base.dag import FloatArray, IntArray, Sparse
+from audit.base.machine import cores
 from audit.base.packages import can_compile
 from audit.base.progress import Progress, blocks, silent
 from audit.engine.pairs.pair_counts import PairCounts

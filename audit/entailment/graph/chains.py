@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.cycles import edge_ends
 from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.paths import edge_ends
 from audit.entailment.graph.measurements import VIOLATIONS
 from audit.entailment.graph.text_graph import DENIED, TextGraph
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.cycles import CycleSearch, edge_ends, one_way
 from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.paths import CycleSearch, edge_ends, one_way
 from audit.base.progress import Progress, silent
 from audit.base.schemas import schema
 from audit.entailment.dataset import RELATIONS, EntailmentDataset

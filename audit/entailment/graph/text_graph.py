@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from audit.base.cycles import strong_components
 from audit.base.dag import IntArray, Sparse, edge_matrix
+from audit.base.paths import strong_components
 from audit.entailment.dataset import WHOLE
 
 NODE = ("relation", "context", "text")

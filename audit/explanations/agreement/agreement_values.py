@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
+from audit.base.machine import cores
 from audit.engine.statistics.resampling import mixed
 from audit.explanations.agreement.chosen_sets import (
     agreement,

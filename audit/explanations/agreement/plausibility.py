@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.base.errors import InputError
+from audit.base.machine import cores
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.means import clusters_by, instance_means
 from audit.explanations.agreement.agreement import MAIN_K

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.cores import cores
 from audit.base.dag import FloatArray, IntArray
+from audit.base.machine import cores
 from audit.engine.statistics.association import ratio
 from audit.explanations.attributions import Attributions
 from audit.explanations.importance.correlations import (

@@ -20,7 +20,7 @@ from audit.base.plurals import counted
 from audit.data.attribution_columns import DEFAULTS, REQUIRED
 from audit.data.records import ID_NAMES
 from audit.explorer.run.shelf import Shelf, plain_text, streamed_rows
-from audit.results.parts.analysis_part import AnalysisPart
+from audit.results.parts import AnalysisPart
 from audit.results.result import AuditResult
 
 _PLAIN = ("target", "model", "method", "seed")

@@ -15,7 +15,7 @@ from audit.base.dag import IntArray, row
 from audit.engine.statistics.intervals import wilson
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.results.parts.drift_part import DriftPart
+from audit.results.parts import DriftPart
 from audit.results.result import AuditResult
 
 Tested: TypeAlias = Mapping[tuple[str, str], Row]

@@ -14,9 +14,8 @@ from audit.explorer.run.opened_run import OpenedRun, open_run, open_shared
 from audit.explorer.run.vocabulary import Row
 from audit.results.result import AuditResult
 from audit.runs.compare.causes import same_data
-from audit.runs.compare.edits import Release
+from audit.runs.compare.edits import Release, common_nodes
 from audit.runs.compare.node_changes import judged_nodes
-from audit.runs.compare.roll_up import common_nodes
 from audit.runs.history import SharedRun, history_of, read_shared_runs
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from audit.base.files import parquet_schema
 from audit.explorer.run.vocabulary import Page, Span
-from audit.results.parts.analysis_part import AnalysisPart
+from audit.results.parts import AnalysisPart
 from audit.runs.manifest import RESTRICTED
 
 Values: TypeAlias = Literal["text", "count", "number", "flag", "texts"]

@@ -18,9 +18,8 @@ from audit.base.errors import AuditError, InputError, OutputError, first_cases
 from audit.base.source_date import judging_date
 from audit.checks.judging import refuse_unknown_checks
 from audit.explorer.run.vocabulary import Row
-from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
-from audit.policy.reading import load_policy, policy_of
+from audit.policy.reading import load_policy, policy_for, policy_of
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.policy.statements import Decision as Decided
 from audit.policy.waiver_tables import text_with, text_without

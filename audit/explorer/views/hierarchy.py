@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit.base.node_names import title_and_code
+from audit.base.plurals import title_and_code
 from audit.explorer.links import address
 from audit.explorer.pictures import Picture
 from audit.explorer.run.node_places import NodePlaces, NodeView

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit.base.node_names import title_and_code
+from audit.base.plurals import title_and_code
 from audit.explorer.links import address, node_address, pair_address
 from audit.explorer.pictures import Picture
 from audit.explorer.run.node_places import NodeView

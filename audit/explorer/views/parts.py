@@ -16,7 +16,7 @@ from audit.explorer.run.part_tables import PartTable, TableQuery, Values
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Kind, Sheet
 from audit.explorer.site import WITHHELD, FileAsked, NotThereError, Site, View, parameters, path_of
-from audit.results.parts.analysis_part import OTHERS
+from audit.results.parts import OTHERS
 from reports.chapters.analyses import OF_NAME
 from reports.chapters.blocks import by_result
 from reports.chapters.report import sections

@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 import polars as pl
 
-from audit.base.choices import Dangling, Ids
 from audit.base.errors import AuditError, SchemaError
 from audit.base.readings import Reading
+from audit.base.settings import Dangling, Ids
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
 from audit.hierarchies.coding import Coding
 from audit.hierarchies.hierarchy import Hierarchy

@@ -8,9 +8,15 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from audit.base.cycles import CycleSearch, edge_ends, on_cycle, strong_components
 from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse, edge_matrix
-from audit.base.paths import leads_to, shortcuts
+from audit.base.paths import (
+    CycleSearch,
+    edge_ends,
+    leads_to,
+    on_cycle,
+    shortcuts,
+    strong_components,
+)
 from audit.base.plurals import counted
 from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows, dropped_sentence
 from audit.hierarchies.catch_alls import CatchAlls

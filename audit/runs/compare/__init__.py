@@ -1,14 +1,14 @@
 """Comparison of two runs: what changed, and why."""
 
-from audit.runs.compare.folder import (
+from audit.runs.compare.result import Comparison
+from audit.runs.compare.run import (
     COMPARISON,
     HTML,
+    compare_runs,
     seal_comparison,
     write_changes,
     write_comparison,
 )
-from audit.runs.compare.result import Comparison
-from audit.runs.compare.run import compare_runs
 
 __all__ = [
     "COMPARISON",

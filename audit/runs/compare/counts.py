@@ -1,23 +1,64 @@
-"""Counts in two releases, and statistics of their change."""
+"""Counts in two releases, statistics of their change, and the fixed limits of comparisons."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import difference_interval, wilson
-from audit.engine.statistics.two_rates import (
-    Size,
-    difference_p_value,
-    least_expected,
-    odds_ratio,
+from audit.engine.statistics.two_rates import Size, difference_p_value, least_expected, odds_ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A limit of the comparison, with its unit and reason."""
+
+    name: str
+    value: float
+    unit: str
+    reason: str
+
+
+FALSE_DISCOVERY_RATE = Term(
+    "false_discovery_rate",
+    0.05,
+    "share of the changes reported",
+    "One change in twenty may be chance.",
 )
-from audit.runs.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO
+LEAST_EXPECTED = Term(
+    "least_expected",
+    5,
+    "instances expected in the smaller release",
+    "Rarer nodes and pairs cannot show a change; leaving them out keeps the family small. It is "
+    "decided by the total over both releases, before anything is tested.",
+)
+ODDS_RATIO = Term(
+    "odds_ratio",
+    1.2,
+    "odds in NEW over odds in OLD, or the reverse",
+    "Among many instances the smallest difference is beyond chance; a smaller one is not worth "
+    "a curator's time.",
+)
+CONFUSIONS_TESTED = Term(
+    "confusions_tested",
+    1000,
+    "pairs of labels",
+    "The pairs with the largest sum of both confusions; the rest is hardly confused by either "
+    "model, and testing it would only hide these.",
+)
+
+TERMS = (FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO, CONFUSIONS_TESTED)
+
+
+def terms() -> list[dict[str, Any]]:
+    """All terms, as listed in ``comparison.json``."""
+    return [asdict(term) for term in TERMS]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,12 @@ from audit.base.schemas import schema
 from audit.engine.statistics.intervals import difference_interval
 from audit.engine.statistics.resampling import percentile_interval
 from audit.results.result import AuditResult
-from audit.runs.compare.confusion_changes import confusion_changes, untested_confusions
-from audit.runs.compare.kept_models import KeptModel, kept_model
+from audit.runs.compare.confusion_changes import (
+    KeptModel,
+    confusion_changes,
+    kept_model,
+    untested_confusions,
+)
 
 State: TypeAlias = Literal["same", "differ", "alike", "only_old", "only_new"]
 """Of the predictions: the same; different; not known to be the same, since files differ, although

@@ -8,11 +8,9 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, row
-from audit.runs.compare.counts import Counts, q_values
-from audit.runs.compare.edits import Release
+from audit.runs.compare.counts import FALSE_DISCOVERY_RATE, Counts, q_values
+from audit.runs.compare.edits import Common, Release, restated
 from audit.runs.compare.folding import fold_changes
-from audit.runs.compare.roll_up import Common, restated
-from audit.runs.compare.terms import FALSE_DISCOVERY_RATE
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,15 @@ import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.two_rates import share_p_value
-from audit.runs.compare.counts import Counts, beyond_floor, q_values
-from audit.runs.compare.edits import Release
+from audit.runs.compare.counts import (
+    FALSE_DISCOVERY_RATE,
+    LEAST_EXPECTED,
+    Counts,
+    beyond_floor,
+    q_values,
+)
+from audit.runs.compare.edits import Common, Release
 from audit.runs.compare.folding import fold_changes, pairs_above
-from audit.runs.compare.roll_up import Common
-from audit.runs.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED
 
 FOLDED_AT_MOST = 20_000
 """Largest number of changed pairs considered for folding, the largest differences first."""

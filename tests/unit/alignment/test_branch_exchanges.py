@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.alignment.branch_exchanges import MOST_BRANCHES, branch_exchanges
+from audit.alignment.measure import MOST_BRANCHES, branch_exchanges
 from audit.engine.scores.exchanges import Exchanges, count_exchanges
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.cycles import (
+from audit.base.dag import Sparse, edge_matrix
+from audit.base.paths import (
     CycleSearch,
     condensed,
     on_cycle,
@@ -18,7 +19,6 @@ from audit.base.cycles import (
     shortest_cycle,
     strong_components,
 )
-from audit.base.dag import Sparse, edge_matrix
 
 Edges = list[tuple[int, int]]
 N = 7

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.alignment.preference.questions import objects
-from audit.base.cycles import shortest_cycle
 from audit.base.dag import edge_matrix
 from audit.base.errors import AuditError, HierarchyError, InputError
 from audit.base.limits import Limit, limits, limits_of, stated_limits
+from audit.base.paths import shortest_cycle
 from audit.counting.file import count_pairs
 from audit.data.dataset import load_labels
 from audit.data.formats import read_labels, read_predictions

@@ -11,7 +11,7 @@ CHILD = """
 import ctypes
 from pathlib import Path
 
-from audit.base.memory import give_back_freed_memory
+from audit.base.machine import give_back_freed_memory
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.node_names import title_and_code
+from audit.base.plurals import title_and_code
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import tree
 from reports.words.parts import Node

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base import paths
-from audit.base.cycles import edge_ends
 from audit.base.dag import Sparse, edge_matrix
-from audit.base.paths import leads_to, shortcuts
+from audit.base.paths import edge_ends, leads_to, shortcuts
 from fixtures.examples import examples
 
 

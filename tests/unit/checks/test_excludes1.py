@@ -14,8 +14,8 @@ from audit.checks.rules.excludes1 import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import measure
-from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
+from audit.policy.reading import policy_for
 from audit.results.findings import CheckResult
 from audit.results.shared_findings import shared_finding
 from fixtures.coded import icd10cm

@@ -19,14 +19,12 @@ from audit.checks.rules.sibling_exclusive import CHECK as EXCLUSIVE
 from audit.hierarchies.notes import Companions
 from audit.measure.measure import Measurements, measure
 from audit.measure.rule_book import at_or_below
-from audit.policy.built_in import policy_for
-from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
+from audit.policy.reading import policy_for
 from audit.policy.rules import Companion
-from audit.policy.statements import CodeDates
-from audit.results.findings import CheckResult
+from audit.policy.statements import CodeDates, Spell
+from audit.results.findings import CheckResult, filled
 from audit.results.shared_findings import shared_finding
-from audit.results.wording import filled
 from fixtures.coded import icd9cm, icd10cm
 from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted
 from fixtures.labelled import labelled, repeated, tree

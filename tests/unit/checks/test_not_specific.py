@@ -16,9 +16,8 @@ from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9cm import DATA
 from audit.measure.measure import measure
-from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
-from audit.policy.statements import Threshold
+from audit.policy.statements import Spell, Threshold
 from audit.results.findings import Finding
 from audit.results.reference_changes import SHALLOWER
 from audit.results.result import AuditResult

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from audit.checks.rules.record_cap import CHECK, LEAST_RATIO, pile_of
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.results.findings import CheckResult
-from audit.results.wording import filled
+from audit.results.findings import CheckResult, filled
 from fixtures.labelled import labelled, tree
 
 WIDE = tree(" ".join(f"n{i:02}" for i in range(30)) + " < top")

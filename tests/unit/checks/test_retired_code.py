@@ -15,9 +15,8 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding
 from audit.hierarchies.reading import load_hierarchy
 from audit.measure.measure import measure
-from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
-from audit.policy.statements import CodeDates
+from audit.policy.statements import CodeDates, Spell
 from audit.results.findings import Finding
 from fixtures.coded import SPELLS, icd9cm, in_tables, measured, on_days
 from fixtures.labelled import labelled

@@ -16,11 +16,10 @@ from audit.checks.rules.sex_age_conflict import CHECK
 from audit.disclosure import shown
 from audit.measure.measure import Measurements, measure
 from audit.measure.rule_book import at_or_below
-from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
+from audit.policy.reading import policy_for
 from audit.policy.rules import Person, PersonRule
-from audit.results.findings import CheckResult
-from audit.results.wording import filled
+from audit.results.findings import CheckResult, filled
 from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from audit.base.errors import PolicyError
 from audit.checks.rules.sibling_exclusive import CHECK
 from audit.measure.measure import measure
-from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
+from audit.policy.reading import policy_for
 from audit.policy.rules import Exclusive
 from audit.results.findings import CheckResult
 from audit.results.shared_findings import shared_finding

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.cli.instance_drawing import bar, instance_lines
+from audit.cli.show import bar, instance_lines
 from audit.data.instance_tree import InstanceTree
 from audit.data.weighted_dag import WeightedDag
 from fixtures.labelled import tree

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import audit
-from audit.base.choices import Transform
 from audit.base.errors import AuditError, InputError, SchemaError
+from audit.base.settings import Transform
 from audit.data.dataset import LabelDataset
 from audit.data.precision import MOST_TOLERANCE, rounding
 from audit.data.prediction_format import RawPredictions

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import audit
-from audit.base.choices import Join
 from audit.base.errors import InputError, SchemaError
+from audit.base.settings import Join
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 

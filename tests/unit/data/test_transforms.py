@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.base.choices import Transform
 from audit.base.errors import SchemaError
+from audit.base.settings import Transform
 from audit.data.prediction_format import RawPredictions
 from audit.data.scores import as_scores
 

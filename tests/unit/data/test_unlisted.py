@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.base.choices import Unlisted
 from audit.base.errors import InputError, PolicyError
+from audit.base.settings import Unlisted
 from audit.checks.rules.unknown_code import CHECK
 from audit.checks.shared.labels_as_written import integrity_of, read_again
 from audit.counting.file import count_pairs
@@ -23,8 +23,8 @@ from audit.data.predictions import Predictions, map_predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding
 from audit.measure.measure import measure
-from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
+from audit.policy.reading import policy_for
 from audit.results.findings import Finding
 from audit.runs.audit import run_audit
 

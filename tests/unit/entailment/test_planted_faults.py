@@ -8,8 +8,7 @@ import pytest
 from audit.entailment.analysis import Entailment
 from audit.entailment.dataset import EntailmentDataset
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
-from audit.results.wording import filled
+from audit.results.findings import Finding, filled
 from fixtures.entailed_release import measured_tuples
 from fixtures.entailment_world.faults import FAULTS, Planted
 from fixtures.entailment_world.lexicon import made_up

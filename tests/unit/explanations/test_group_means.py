@@ -20,6 +20,7 @@ BODY = tree("a b < left", "c d < right", "left right < top")
 
 CHILD = """
 import hashlib, sys
+from tests.unit.explanations.test_group_means import BODY, drawn, in_other_order
 from audit.explanations.branches import by_node
 rows = in_other_order(drawn(), seed=int(sys.argv[1]), chunks=int(sys.argv[1]))
 print(hashlib.sha256(by_node(rows, BODY).write_ndjson().encode()).hexdigest())

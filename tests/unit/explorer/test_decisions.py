@@ -19,9 +19,8 @@ import pytest
 from audit.explorer.run.opened_run import open_run, open_shared
 from audit.explorer.run.policy_editor import EditedPolicy
 from audit.policy.reading import load_policy
-from audit.runs.manifest import seal
+from audit.runs.manifest import read_key, seal
 from audit.runs.read import read_run
-from audit.runs.seal_key import read_key
 from audit.runs.verify import verify_run
 from fixtures.explored import Answer, Visitor, served
 from fixtures.sample_runs import run_command

@@ -15,7 +15,7 @@ from audit.hierarchies.icd.icd9 import prefixes
 from audit.hierarchies.icd.icd10 import is_code
 from audit.hierarchies.icd.icd10cm import BUILT_IN
 from audit.hierarchies.icd.icd10cm_notes import is_range
-from audit.policy.built_in import policy_for
+from audit.policy.reading import policy_for
 from fixtures.coded import icd10cm
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from audit.base.errors import PolicyError
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.rule_book import associations, first_association, refuse_contradictions
-from audit.policy.built_in import BUILT_IN, policy_for
 from audit.policy.policy import Policy
+from audit.policy.reading import BUILT_IN, policy_for
 from audit.policy.rules import Companion, Exclusive, Expected, PersonRule
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, tree

@@ -14,8 +14,7 @@ from audit.data.code_sets import with_codes
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.validity import VALIDITY, days_of, validity
-from audit.policy.code_dates import Spell
-from audit.policy.statements import CodeDates
+from audit.policy.statements import CodeDates, Spell
 from fixtures.coded import icd9cm
 from fixtures.labelled import tree
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import AuditError, InputError, SchemaError
-from audit.policy.code_dates import Spell, as_days, read_code_dates
+from audit.policy.statements import Spell, as_days, read_code_dates
 
 SPELLS = (
     Spell("038.9", None, date(1999, 9, 30)),

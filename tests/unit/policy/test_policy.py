@@ -14,12 +14,10 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from audit.base.errors import InputError, PolicyError
-from audit.policy.built_in import policy_for
-from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
-from audit.policy.reading import line_of, load_policy, policy_schema
+from audit.policy.reading import line_of, load_policy, policy_for, policy_schema
 from audit.policy.rules import Exclusive, Expected
-from audit.policy.statements import BranchRule, CodeDates, Threshold, Waiver
+from audit.policy.statements import BranchRule, CodeDates, Spell, Threshold, Waiver
 from fixtures.coded import icd9cm
 
 ICD9CM = policy_for("icd9cm")

@@ -7,13 +7,13 @@ from types import ModuleType
 
 import pytest
 
-from audit.base import percentages
+from audit.base import plurals
 from reports.chapters.cards import evidence_lines
 from reports.charts.palette import DARK, LIGHT
 from reports.words import parts, words
 
 
-@pytest.mark.parametrize("module", [words, parts, percentages])
+@pytest.mark.parametrize("module", [words, parts, plurals])
 def test_examples_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 

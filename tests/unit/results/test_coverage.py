@@ -15,7 +15,7 @@ from audit.measure.drift import drift_tables
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.coverage import coverage
-from audit.results.parts.drift_part import DriftPart
+from audit.results.parts import DriftPart
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled, tree
 from fixtures.strategies import hierarchies, label_sets

@@ -20,7 +20,7 @@ from audit.disclosure import (
     together,
 )
 from audit.measure.residual_differences import REFERENCE
-from audit.results.parts.model_part import ModelPart
+from audit.results.parts import ModelPart
 from audit.results.published_cells import (
     depth_counts,
     depths_shown,

@@ -13,10 +13,9 @@ from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
-from audit.results.findings import CheckResult, Finding, Part, Severity
+from audit.results.findings import CheckResult, Finding, Part, Severity, filled, in_words
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_findings import shared_finding
-from audit.results.wording import filled, in_words
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled
 

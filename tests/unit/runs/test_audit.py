@@ -15,7 +15,7 @@ from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.rules import Expected
 from audit.results.findings import CheckResult
-from audit.results.parts.drift_part import DriftPart
+from audit.results.parts import DriftPart
 from audit.runs import audit as module
 from audit.runs.audit import run_audit
 from fixtures.coded import icd9cm

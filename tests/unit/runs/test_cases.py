@@ -20,7 +20,7 @@ from audit.policy.policy import Policy
 from audit.policy.rules import Exclusive
 from audit.policy.statements import BranchRule, Threshold
 from audit.results.findings import Finding
-from audit.runs.cases import case_table
+from audit.runs.case_lists import case_table
 from fixtures.coded import SPELLS, icd9cm, on_days
 from fixtures.coded import measured as coded
 from fixtures.labelled import labelled, repeated, tree

@@ -15,7 +15,7 @@ from audit.base.errors import InputError, OutputError
 from audit.base.files import sha256_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
-from audit.results.parts.drift_part import DriftPart
+from audit.results.parts import DriftPart
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs import folder as run_folder
 from audit.runs.audit import run_audit

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
-from audit.runs.compare.edits import Release, hierarchy_edits
-from audit.runs.compare.roll_up import common_nodes, restated
+from audit.runs.compare.edits import Release, common_nodes, hierarchy_edits, restated
 from fixtures.coded import icd9cm
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree

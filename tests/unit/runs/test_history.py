@@ -19,8 +19,8 @@ from audit.results.result import AuditResult
 from audit.runs.compare import compare_runs, write_comparison
 from audit.runs.folder import write_run
 from audit.runs.history import SharedRun, history_of, read_shared_runs, write_history_tables
-from audit.runs.history.finding_steps import STEPS, counted_steps, steps_of
 from audit.runs.history.folder import history_tables
+from audit.runs.history.history import STEPS, counted_steps, steps_of
 from fixtures.results import hostile_result, judged_result, model_result, rich_result, sample_result
 from fixtures.sealed_files import reseal
 

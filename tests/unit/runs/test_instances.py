@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit.base.choices import Aggregation
 from audit.base.errors import InputError
+from audit.base.settings import Aggregation
 from audit.data.dataset import LabelDataset
 from audit.data.instance_tree import InstanceTree
 from audit.data.predictions import Predictions

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import weasyprint
 
-from audit.runs.rendered import comparable, one_way, read_pdf
+from audit.runs.consistency import comparable, one_way, read_pdf
 
 PAGE = """<style>
 @page { size: A4; margin: 24mm 20mm 22mm; @top-left { content: "Running head" }

@@ -24,10 +24,10 @@ from audit.results.result import AuditResult
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs, write_comparison
+from audit.runs.consistency import comparable
 from audit.runs.folder import write_tables, writing_run
 from audit.runs.manifest import seal
 from audit.runs.read import read_run
-from audit.runs.rendered import comparable
 from audit.runs.sealed_run import schema
 from audit.runs.verify import Verdict, verify_run
 from fixtures.examples import examples

@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 
 from audit.alignment.metrics import METRICS
 from audit.alignment.metrics import measure as module
+from audit.alignment.metrics.batch import depth_pairs
 from audit.alignment.metrics.measure import default_scopes, model_metrics
-from audit.alignment.metrics.moves import depth_pairs
 from audit.base.dag import Sparse
 from audit.hierarchies.hierarchy import Hierarchy
 

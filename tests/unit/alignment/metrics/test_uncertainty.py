@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from audit.alignment.metrics.accuracy import UncertaintyAlignment
 from audit.alignment.metrics.streaming import whole
-from audit.alignment.metrics.uncertainty import UncertaintyAlignment
 from audit.base.dag import Sparse
 from audit.engine.scores.cuts import Cut
 from audit.hierarchies.hierarchy import Hierarchy

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import audit
-from audit.cli.ci.github import (
+from audit.cli.ci.outcomes import Case, Outcome, Statement, of_audit
+from audit.cli.ci.publishing import (
     LARGEST,
     MOST,
     annotation,
@@ -18,7 +19,6 @@ from audit.cli.ci.github import (
     inert,
     markdown,
 )
-from audit.cli.ci.outcomes import Case, Outcome, Statement, of_audit
 from audit.results.findings import SEVERITIES
 from tests.unit.cli.ci.drawn import outcomes, texts, told
 

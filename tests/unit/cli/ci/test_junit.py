@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 
 from audit.base.errors import InputError
-from audit.cli.ci.junit import junit_bytes, refuse_no_file, write_junit
 from audit.cli.ci.outcomes import Case, Outcome, Statement, of_audit, of_comparison
+from audit.cli.ci.publishing import junit_bytes, refuse_no_file, write_junit
 from audit.cli.options import Severity
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit

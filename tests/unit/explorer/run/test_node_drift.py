@@ -11,7 +11,7 @@ import pytest
 from audit.engine.statistics.intervals import wilson
 from audit.explorer.run.node_places import DriftView, NodeDrift
 from audit.explorer.run.opened_run import open_run
-from audit.results.parts.drift_part import DriftPart
+from audit.results.parts import DriftPart
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from fixtures.drifting import HIERARCHY, SHARES, YEARS, drifting

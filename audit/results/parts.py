@@ -1,18 +1,149 @@
-"""The part of a result that an analysis adds: facts, and tables of which some may be shared."""
+"""Parts of a result beside the counts: of a model's predictions, of drift, of an analysis."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
-from audit.results.parts.part import ReadTable, Tables
+from audit.base.schemas import schema
+from audit.results.shared_metrics import Scopes, shared_metrics
 from audit.results.shared_tables import SharedTable, shared_rows
+
+Tables: TypeAlias = Mapping[str, pl.DataFrame | pl.LazyFrame]
+"""Restricted tables by the name of their Parquet file."""
+ReadTable: TypeAlias = Callable[[str], pl.LazyFrame]
+"""Gives a restricted table of a run by its name."""
+
+
+class ResultPart(Protocol):
+    """What was measured beside the counts, with tables of its own in a run."""
+
+    def tables(self) -> Tables:
+        """The tables that a run keeps in ``restricted/``."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class DriftPart:
+    """Use of nodes by the values of drift columns; its overview is in ``coverage``.
+
+    Args:
+        values: One row per value of a drift column.
+        nodes: One row per value and node tested.
+    """
+
+    values: pl.DataFrame
+    nodes: pl.DataFrame
+
+    def tables(self) -> Tables:
+        """``drift_values`` and ``drift_nodes``."""
+        return {"drift_values": self.values, "drift_nodes": self.nodes}
+
+    @classmethod
+    def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:
+        """The part of a run with drift columns."""
+        if not shared["overview"]["coverage"]["drift"]:
+            return None
+        return cls(table("drift_values").collect(), table("drift_nodes").collect())
+
+
+_METRICS = schema(
+    ("part name scope", pl.String),
+    ("value low high", pl.Float64),
+    ("n", pl.Int64),
+    ("parameters", pl.String),
+)
+_BEHAVIOURS = schema(
+    ("name title", pl.String),
+    ("instances of", pl.Int64),
+    ("low high", pl.Float64),
+    ("examples", pl.List(pl.String)),
+)
+_EXCHANGES = schema(("kind a b", pl.String), ("observed", pl.Int64), ("expected", pl.Float64))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPart:
+    """What was measured of a model.
+
+    Args:
+        pairs: The pair table of the predictions, with ``co_predicted``.
+        metrics: ``name, scope, value, low, high, n, parameters`` of each metric.
+        absent_metrics: ``name, reason`` of each metric that these predictions do not allow.
+        beside: Rows as in ``metrics``: tied answers (``ties``), and mass under no node of a cut.
+        behaviours: ``name, title, instances, of, low, high, examples`` of each behaviour.
+        exchanges: ``kind, a, b, observed, expected``: exchanges of labels, in total and by pair of
+            branches.
+    """
+
+    pairs: pl.LazyFrame
+    metrics: tuple[Mapping[str, Any], ...] = ()
+    absent_metrics: tuple[Mapping[str, str], ...] = ()
+    beside: tuple[Mapping[str, Any], ...] = ()
+    behaviours: tuple[Mapping[str, Any], ...] = ()
+    exchanges: tuple[Mapping[str, Any], ...] = ()
+
+    def __repr__(self) -> str:
+        """Numbers of rows; the rows are many."""
+        return f"ModelPart({len(self.metrics):,} metrics, {len(self.behaviours):,} behaviours)"
+
+    def tables(self) -> Tables:
+        """Pairs, metrics, behaviours and exchanges; ``parameters`` of a metric as JSON."""
+        metrics = [
+            {**metric, "part": part, "parameters": json.dumps(metric["parameters"])}
+            for part, rows in (("metrics", self.metrics), ("beside", self.beside))
+            for metric in rows
+        ]
+        return {
+            "model_pairs": self.pairs,
+            "metrics": pl.DataFrame(metrics, schema=_METRICS),
+            "behaviours": pl.DataFrame([dict(one) for one in self.behaviours], schema=_BEHAVIOURS),
+            "exchanges": pl.DataFrame([dict(one) for one in self.exchanges], schema=_EXCHANGES),
+        }
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """The nodes that metrics are measured below."""
+        return frozenset(metric["scope"] for metric in self.metrics) - {"all"}
+
+    def shared(self, min_cell: int, scopes: Scopes | None = None) -> Mapping[str, Any]:
+        """``metrics, metrics_absent, metrics_beside``; ``scopes`` relates the scopes of these."""
+        shown = shared_metrics((*self.metrics, *self.beside), min_cell, scopes)
+        return {
+            "metrics": shown[: len(self.metrics)],
+            "metrics_absent": [dict(metric) for metric in self.absent_metrics],
+            "metrics_beside": shown[len(self.metrics) :],
+        }
+
+    @classmethod
+    def absent(cls) -> Mapping[str, Any]:
+        """The same lists, empty."""
+        return {"metrics": [], "metrics_absent": [], "metrics_beside": []}
+
+    @classmethod
+    def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:
+        """The part of a run with predictions."""
+        if shared["ledger"]["predictions"] is None:
+            return None
+        rows: dict[str, list[dict[str, Any]]] = {"metrics": [], "beside": []}
+        for row in table("metrics").collect().iter_rows(named=True):
+            row["parameters"] = json.loads(row["parameters"])
+            rows[row.pop("part")].append(row)
+        return cls(
+            pairs=table("model_pairs"),
+            metrics=tuple(rows["metrics"]),
+            absent_metrics=tuple(shared["metrics_absent"]),
+            beside=tuple(rows["beside"]),
+            behaviours=tuple(table("behaviours").collect().iter_rows(named=True)),
+            exchanges=tuple(table("exchanges").collect().iter_rows(named=True)),
+        )
+
 
 OTHERS = "analyses"
 """Entry of ``result.json`` that holds those of analyses without one of their own."""
