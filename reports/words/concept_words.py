@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from reports.words.stated import pairs, records, tables
+
+_STATED = tables("concept_words")
+
 
 class Wording(NamedTuple):
     """A test in words.
@@ -22,31 +26,7 @@ class Wording(NamedTuple):
 
 GROUNDED, TOKEN, MODULAR, CAUSAL = "is_grounded", "is_token_of_type", "is_modular", "is_causal"
 
-TESTS: Mapping[str, Wording] = {
-    GROUNDED: Wording(
-        "Grounded",
-        "Does the model answer rightly for an instance and for its counterparts, which differ "
-        "from it only in the concepts of their labels?",
-        "above the limit",
-    ),
-    TOKEN: Wording(
-        "Token of a type",
-        "Is a concept read in combinations with other concepts that the probe has never seen?",
-        "above the limit",
-    ),
-    MODULAR: Wording(
-        "Modular",
-        "When the concepts of one dimension are removed, does a probe fitted before lose these "
-        "and keep those of every other dimension?",
-        "at chance or below for the dimension removed, above the limit for every other",
-    ),
-    CAUSAL: Wording(
-        "Causal",
-        "When the concepts of one dimension are removed, do the model’s answers change "
-        "accordingly: chance along this dimension, unchanged along every other?",
-        "at chance for the dimension removed, above the limit for every other",
-    ),
-}
+TESTS: Mapping[str, Wording] = records(_STATED["tests"], Wording)
 """The four tests, in report order."""
 
 VERDICTS: Mapping[str | None, tuple[str, str]] = {
@@ -58,11 +38,7 @@ VERDICTS: Mapping[str | None, tuple[str, str]] = {
 }
 """Word and tone of each verdict; none where it would disclose a small cell."""
 
-REQUIREMENTS: Mapping[str, str] = {
-    "above_limit": "above limit",
-    "at_or_below_chance": "at most chance",
-    "at_chance": "at chance",
-}
+REQUIREMENTS: Mapping[str, str] = _STATED["requirements"]
 
 ONE, REST = "1 slice", "N-1 slices"
 """The names that the shared view has for what probes and ablation see of the classes."""
@@ -71,33 +47,15 @@ SEEN: Mapping[str, str] = {REST: "all slices but one", ONE: "one slice"}
 SLICES_SEEN: Mapping[str, str] = {REST: "all but one", ONE: "one"}
 """The same in columns of slices seen."""
 
-ABLATIONS: Mapping[str, str] = {"inlp": "INLP", "leace": "LEACE"}
-PROBES: Mapping[str, str] = {
-    "transfer": "probe fitted before",
-    "retrained": "probe fitted anew",
-    "predict": "answers of the model",
-}
+ABLATIONS: Mapping[str, str] = _STATED["ablations"]
+PROBES: Mapping[str, str] = _STATED["probes"]
 
-STATES: Mapping[str, tuple[str, str]] = {
-    "absent": ("Absent", "error"),
-    "entangled": ("Entangled", "warning"),
-    "unused": ("Not used", "warning"),
-    "undecided": ("Undecided", "note"),
-    "present": ("Present", "pass"),
-}
+STATES: Mapping[str, tuple[str, str]] = pairs(_STATED["states"])
 """Word and tone of each state of a node, in report order."""
 UNTESTED = ("Too few", "plain")
 
-FACETS_FROM: Mapping[str, str] = {
-    "file": "a table",
-    "titles": "words that recur in titles",
-    "depths": "ancestors at depths",
-}
+FACETS_FROM: Mapping[str, str] = _STATED["facets_from"]
 """Where the concepts of labels come from."""
 
-LEFT_OUT: Mapping[str, str] = {
-    "labels_without_concepts": "no concept of their labels is known",
-    "labels_of_several_concepts": "labels of different concepts in one dimension",
-    "class_too_small": "the only instance of their class",
-}
+LEFT_OUT: Mapping[str, str] = _STATED["left_out"]
 """Why instances take part in no test."""

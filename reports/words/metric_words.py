@@ -6,75 +6,18 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from reports.words.stated import pairs, tables
 from reports.words.words import WITHHELD, Value, decimal, number, percent, points, span
+
+_STATED = tables("metric_words")
 
 Metric: TypeAlias = Mapping[str, Any]
 """One metric of the shared view."""
 
-MEANING: Mapping[str, tuple[str, str]] = {
-    "accuracy": (
-        "Accuracy",
-        "The share of instances whose one answer at a depth, the node with the highest value "
-        "there, is right. Where several nodes are true, it is right when it is one of them.",
-    ),
-    "accuracy_alignment": (
-        "Accuracy alignment",
-        "Of the errors at the deeper cut, the net share that is mended at the shallower one: "
-        "recovered less lost. It is below zero where more answers turn wrong than right, and not "
-        "defined without errors.",
-    ),
-    "recovered": (
-        "Recovered",
-        "Answers that are wrong at the deeper cut and right at the shallower one, for each error "
-        "at the deeper cut.",
-    ),
-    "lost": (
-        "Lost",
-        "Answers that are right at the deeper cut and wrong at the shallower one, for each error "
-        "at the deeper cut.",
-    ),
-    "uncertainty_alignment": (
-        "Uncertainty alignment",
-        "The mean entropy of the scores at the shallower cut less that at the deeper one, in "
-        "bits. The further below zero, the more of the model’s uncertainty lies within the nodes "
-        "of the shallower cut.",
-    ),
-    "abstraction_match": (
-        "Abstraction match",
-        "The share by which entropy drops from the deeper cut to the shallower one: 100% where "
-        "all of the uncertainty lies within single nodes of the shallower cut.",
-    ),
-    "subgraph_preference": (
-        "Subgraph preference",
-        "The share of instances whose highest value in one part of the hierarchy exceeds the "
-        "highest in another. A tie does not count as a preference.",
-    ),
-    "hierarchical_precision": (
-        "Hierarchical precision",
-        "Of the predicted nodes and all above them but the root, the share that the labels carry.",
-    ),
-    "hierarchical_recall": (
-        "Hierarchical recall",
-        "Of the nodes that the labels carry but the root, the share that is predicted or lies "
-        "above a predicted node.",
-    ),
-    "hierarchical_f1": (
-        "Hierarchical F1",
-        "The harmonic mean of hierarchical precision and recall.",
-    ),
-    "mistake_severity": (
-        "Mistake severity",
-        "The mean height, over the mistakes, of the lowest common ancestor of the answer and the "
-        "truth: how far up one must go before the answer is right.",
-    ),
-}
+MEANING: Mapping[str, tuple[str, str]] = pairs(_STATED["meaning"])
 """Title and meaning of each metric, in report order."""
 
-BESIDE: Mapping[str, str] = {
-    "ties": "Tied answers",
-    "residual_from": "Mass above the deeper cut",
-    "residual_to": "Mass above the shallower cut",
-}
+BESIDE: Mapping[str, str] = _STATED["beside"]
 """Titles of the numbers needed to interpret the metrics."""
 
 _PLAIN = {"uncertainty_alignment": 3, "mistake_severity": 2, "ties": 0}

@@ -9,6 +9,9 @@ from itertools import accumulate
 from typing import Any, TypeAlias
 
 from audit.base.plurals import bound, percentage
+from reports.words.stated import tables
+
+_STATED = tables("words")
 
 Value: TypeAlias = int | float | str | None
 """A published value: a number, a bound such as ``<11``, or null where it is withheld."""
@@ -16,104 +19,10 @@ Value: TypeAlias = int | float | str | None
 WITHHELD = "withheld"
 """Text for null: the value would disclose a small cell."""
 
-EVIDENCE: dict[str, str] = {
-    "rows": "rows",
-    "instances": "instances",
-    "of": "out of",
-    "nodes": "nodes",
-    "nodes_added": "nodes added",
-    "classes": "classes of the predictions",
-    "codes": "different codes",
-    "labels": "different labels",
-    "never_valid": "in no edition",
-    "of_who": "codes of the WHO",
-    "pairs": "different pairs",
-    "groups": "groups",
-    "share": "share",
-    "rate": "share of all instances",
-    "low": "lower bound",
-    "high": "upper bound",
-    "limit": "limit of the policy",
-    "joint": "instances with both",
-    "joint_entailed": "of them entailed by one label",
-    "support": "instances with the node",
-    "support_a": "instances with the first node",
-    "support_b": "instances with the second node",
-    "labelled_at_parent": "instances labelled at the parent itself",
-    "with_order": "instances with a recorded order",
-    "missed": "instances the model missed",
-    "data_instances": "instances in the data",
-    "matched_instances": "of these instances, in the data",
-    "data_of": "out of",
-    "data_share": "share in the data",
-    "model_share": "share in the predictions",
-    "co_predicted": "instances predicted with both",
-    "family": "tested together",
-    "pairs_judged": "pairs tested together",
-    "shrunk_share": "drawn toward the other parents",
-    "elsewhere": "elsewhere",
-    "elsewhere_share": "share elsewhere",
-    "difference": "difference of the shares, in points",
-    "depth": "mean depth of the labels",
-    "depth_before": "mean depth in the reference",
-    "lost": "loss of mean depth",
-    "kind": "kind",
-    "ambiguous": "rows that may be either code",
-    "several": "labels with several readings",
-    "fitted": "labels of which one reading fits best",
-    "fits_best": "fits best",
-    "fitting": "instances that it fits best",
-    "expected_rows": "rows expected",
-    "extra": "rows too many",
-    "distinct": "different sets of labels",
-    "units": "instances or groups with the node",
-    "parent_units": "of the parent's, in that value",
-    "parent_share": "share of the parent's",
-    "vanished": "pairs that vanish",
-    "expected_labels": "labels expected in a random split",
-    "length": "labels at the maximum",
-    "longer": "instances with more labels",
-    "one_shorter": "instances with one label fewer",
-    "two_shorter": "instances with two labels fewer",
-    "both_share": "share with both, of those with either node",
-    "beside_share": "share with both, of those with the first node",
-    "least_share": "the same share, at least (95%)",
-    "chance_share": "the same share by chance",
-    "expected": "expected if independent",
-    "expected_length": "expected from the length of the records",
-    "explained": "expected with the other pairs found",
-    "rank": "rank among all pairs found",
-    "lift": "lift over independence",
-    "ratio": "times the expectation",
-    "confusion": "concept confusion",
-    "p_value": "p-value",
-    "first_as_second": "first label, answered with the second",
-    "second_as_first": "second label, answered with the first",
-    "answered": "of them, with this answer",
-    "expected_exchanges": "expected of labels mistaken as often",
-    "excess_at_least": "instances in excess, at the least",
-    "q_value": "q-value (false discovery rate)",
-    "readable": "balanced accuracy against all others",
-    "separable": "balanced accuracy against the sibling",
-    "best_separable": "the same at the layer that separates them best",
-    "sibling_instances": "instances with the sibling",
-    "taken_for_sibling": "instances answered as the sibling",
-    "sibling_taken_for_it": "instances of the sibling, answered as the node",
-    "confused_pairs": "pairs of their labels that the model exchanges too often",
-    "probed": "balanced accuracy of the probe",
-    "predicted": "balanced accuracy of the predictions",
-    "unused": "difference of the two",
-}
+EVIDENCE: dict[str, str] = _STATED["evidence"]
 """Words for names of evidence; an unknown name is shown without underscores."""
 
-STATUS: Mapping[str, str] = {
-    "error": "Crashed",
-    "fail": "Fail",
-    "warn": "Warning",
-    "note": "Note",
-    "pass": "Pass",
-    "not_applicable": "Not applicable",
-}
+STATUS: Mapping[str, str] = _STATED["status"]
 SEVERITY: Mapping[str, str] = {"error": "Error", "warning": "Warning", "note": "Note"}
 SEVERITIES = tuple(SEVERITY)
 TONE: Mapping[str, str] = {
@@ -126,34 +35,10 @@ TONE: Mapping[str, str] = {
 }
 """Colour role of each status and severity; ``plain`` for any other."""
 
-REFUSED: Mapping[str, str] = {
-    "unknown_code": "the code is not in the hierarchy",
-    "retired_code": "the hierarchy has retired the code, with no single successor",
-    "malformed_code": "the text has not the shape of a code, or is one of no edition",
-    "missing_code": "the row has no code",
-    "left_out": "the row was left out, as --where asks",
-    "no_place": "the hierarchy has no place for the code",
-    "other_version": "the code belongs to another version of the classification",
-    "no_hierarchy": "the code belongs to a classification that was not loaded",
-    "bad_row": "the row has no id, or no version",
-}
-RELATION: Mapping[str, str] = {
-    "ancestor": "one above the other",
-    "sibling": "siblings",
-    "overlap": "overlapping",
-    "same_branch": "same branch",
-    "cross_branch": "across branches",
-}
-DECISION: Mapping[str, str] = {
-    "waived": "waived",
-    "accepted": "accepted",
-    "to_fix": "to be fixed",
-}
-BRANCH_RULE: Mapping[str, str] = {
-    "expected": "expected together: not reported",
-    "watch": "watched: reported once",
-    "disjoint": "must not occur together: a fault",
-}
+REFUSED: Mapping[str, str] = _STATED["refused"]
+RELATION: Mapping[str, str] = _STATED["relation"]
+DECISION: Mapping[str, str] = _STATED["decision"]
+BRANCH_RULE: Mapping[str, str] = _STATED["branch_rule"]
 
 _PERCENTS = ("share", "share_limit", "rate", "carrying")
 _BOUNDS = ("low", "high", "limit")
