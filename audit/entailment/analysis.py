@@ -188,8 +188,17 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
             raise InputError(
                 "--numbered-from goes with tuples without ids", found="tuples with ids"
             )
+        first = settings.numbered_from
         predictions, readings = _predictions(settings, dataset)
-        generations = read_generations(settings.generations) if settings.generations else None
+        generations, ratings = None, None
+        if settings.generations:
+            generations = read_generations(settings.generations)
+            generations, told = by_number(generations, dataset, first, "generations")
+            readings += told
+        if settings.ratings is not None:
+            ratings = read_ratings([settings.ratings])
+            ratings, told = by_number(ratings, dataset, first, "ratings")
+            readings += told
         ids = dataset.tuples["id"]
         refuse_foreign(predictions.frame, ids, predictions.sources)
         if generations is not None:
@@ -198,7 +207,7 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
             positives=_positives(settings),
             predictions=predictions,
             generations=generations,
-            ratings=None if settings.ratings is None else read_ratings([settings.ratings]),
+            ratings=ratings,
             wordnet=None if settings.wordnet is None else read_wordnet(settings.wordnet),
             meteor=settings.wordnet if settings.meteor else None,
         )
@@ -228,7 +237,9 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
         rate = measured.policy.false_discovery_rate.value
         tables["corrections"] = corrections(found, rate)
         if self.settings.answers:
-            tables["answers"] = answer_texts(self.settings.answers)
+            paths, first = self.settings.answers, self.settings.numbered_from
+            texts = Records(answer_texts(paths), {}, paths)
+            tables["answers"] = by_number(texts, self.dataset, first, "answers")[0].frame
         restricted = {name: frame for name, frame in tables.items() if name not in SHARED}
         facts = _facts(self, found, tuple(restricted))
         return AnalysisPart(
@@ -254,14 +265,15 @@ def _predictions(
     settings: Entailing, dataset: EntailmentDataset
 ) -> tuple[Records, tuple[Reading, ...]]:
     """Predicted validity, and answers to prompts."""
-    read, readings = [], tuple[Reading, ...]()
+    read, readings, first = list[Records](), tuple[Reading, ...](), settings.numbered_from
     if settings.predictions:
         in_order = dataset.rows_read if dataset.numbered else None
         given = read_validity_predictions(settings.predictions, in_order=in_order)
-        given, readings = by_number(given, dataset, settings.numbered_from)
+        given, readings = by_number(given, dataset, first, "predictions", own=False)
         read.append(given)
     if settings.answers:
-        read.append(read_answers(settings.answers))
+        given, told = by_number(read_answers(settings.answers), dataset, first, "answers")
+        read, readings = [*read, given], (*readings, *told)
     return together(read), readings
 
 

@@ -50,7 +50,7 @@ class EntailmentDataset:
         rows_read: Number of records read; each was kept or refused.
         refused: Number of records refused, by reason.
         sources: The files.
-        numbered: Whether ids are the numbers of records, since the files have none.
+        numbered: Whether ids are the numbers of records from 0, since the files have none.
     """
 
     tuples: pl.DataFrame

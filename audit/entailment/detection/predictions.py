@@ -130,7 +130,7 @@ def _in_order(table: pl.DataFrame, in_order: int | None, path: Path) -> pl.DataF
             found=f"{table.height:,} rows of {first_cases(table.columns)}",
             where=path,
         )
-    return table.with_columns(id=pl.int_range(1, pl.len() + 1).cast(pl.String))
+    return table.with_columns(id=pl.int_range(pl.len()).cast(pl.String))
 
 
 def _refuse_ambiguous(table: pl.DataFrame, path: Path) -> None:

@@ -64,38 +64,43 @@ def sound_rows(
 
 
 def by_number(
-    given: Records, dataset: EntailmentDataset, first: int | None
+    given: Records, dataset: EntailmentDataset, first: int | None, what: str, *, own: bool = True
 ) -> tuple[Records, tuple[Reading, ...]]:
-    """Predictions by the ids of tuples without ids, which are the numbers of records from 1.
+    """Records by the ids of tuples without ids, which are the numbers of these from 0.
 
     Args:
-        given: The predictions.
+        given: Predictions, or whatever names tuples.
         dataset: The tuples.
-        first: The number of the first record; None to go by a prediction of the first or last one.
+        first: The number of the first tuple; None to go by whether the first or last one is named.
+        what: What is given, in the plural.
+        own: Whether numbers from 0 are the usual ones, since prompts have them.
 
     Raises:
-        InputError: If there is none of these, or both.
+        InputError: If neither is named and there are no usual ones, or both are.
     """
     numbers, last = given.frame["id"].cast(pl.Int64, strict=False), dataset.rows_read
     if not dataset.numbered or not numbers.count():
         return given, ()
     starts = {
         start: Reading(
-            f"the first tuple is number {start} in predictions",
-            f"tuples have no ids, and there is a prediction of number {start * last}",
+            f"the first tuple is number {start} in {what}",
+            f"tuples have no ids, and number {start * last} is named there",
             int(numbers.is_between(start, last - 1 + start).sum()),
             f"--numbered-from {1 - start}",
-            "predictions",
+            what,
         )
         for start in (0, 1)
     }
     met = [start for start in starts if (numbers == start * last).any()]
+    if own and not met:
+        starts[0] = replace(starts[0], evidence="prompts number them so, since they have no ids")
+        met = [0]
     if first is None and len(met) != 1:
         told = [replace(one, option=f"--numbered-from {start}") for start, one in starts.items()]
         where = ", ".join(map(str, given.sources))
-        raise asked("it must be known which tuple a prediction without an id is of", told, where)
+        raise asked("it must be known which number the first tuple has", told, where)
     start = met[0] if first is None else first
-    ids = pl.coalesce((numbers + 1 - start).cast(pl.String), "id")
+    ids = pl.coalesce((numbers - start).cast(pl.String), "id")
     found = replace(given, frame=given.frame.with_columns(id=ids))
     return found, (starts[start],) if first is None else ()
 
@@ -117,7 +122,7 @@ def refuse_foreign(frame: pl.DataFrame, ids: pl.Series, paths: Sequence[Path]) -
             "answers must name tuples by their ids",
             found=f"of {model!r} none that a tuple has: {first_cases(cases.head(5), len(cases))}",
             where=", ".join(map(str, paths)),
-            hint="tuples without a column id have the numbers of their records, from 1",
+            hint="tuples without a column id have the numbers of their records, from 0",
         )
 
 

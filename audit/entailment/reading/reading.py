@@ -64,8 +64,8 @@ def read_entailment(
 
     Columns are ``head, relation, tail, instance, concept`` and ``label``, and where the files have
     them ``split``, ``id``, and votes. A label is 1, true, valid, yes, y or entailment, or 0, false,
-    invalid, no, n, neutral, contradiction or not_entailment. Without an id, a record's number is
-    its id.
+    invalid, no, n, neutral, contradiction or not_entailment. Without an id, a record's number
+    from 0 is its id.
 
     Args:
         paths: Files, or folders of files. Several files without a column of the split are a split
@@ -132,7 +132,7 @@ def _dataset(records: pl.DataFrame, sources: tuple[Path, ...]) -> EntailmentData
         refuse_class_numbers(records[name], ", ".join(map(str, sources)))
     numbered = with_parsed_votes(records.with_row_index("row", offset=1))
     if "id" not in records.columns:
-        numbered = numbered.with_columns(id=pl.col("row").cast(pl.String))
+        numbered = numbered.with_columns(id=(pl.col("row") - 1).cast(pl.String))
     read = numbered.with_columns(
         valid=truths(numbered["label"]), known=relations(numbered["relation"])
     ).with_columns(refused=_reason())

@@ -133,7 +133,7 @@ def read_beside(folder, predictions, **settings):
 
 
 @pytest.mark.parametrize(
-    ("ids", "expected"), [("012", "123"), ("123", "123"), ("02", "13"), ("31", "31"), ("20", "31")]
+    ("ids", "expected"), [("012", "012"), ("123", "012"), ("02", "02"), ("31", "20"), ("20", "20")]
 )
 def test_ids_beside_tuples_without_ids_are_numbers_of_records(tmp_path, ids, expected):
     rows = "id,score\n" + "".join(f"{one},0.5\n" for one in ids)
@@ -153,7 +153,7 @@ def test_ids_that_may_be_numbers_from_0_or_1_are_asked(tmp_path, ids):
 
 def test_as_many_rows_without_ids_as_tuples_are_joined_by_order(tmp_path):
     read = read_beside(tmp_path, "score\n0.1\n0.2\n0.3\n")
-    assert read.beside.predictions.frame["id"].to_list() == ["1", "2", "3"]
+    assert read.beside.predictions.frame["id"].to_list() == ["0", "1", "2"]
     assert len(read.readings) == 1
     with pytest.raises(SchemaError, match="for each record of tuples"):
         read_beside(tmp_path, "score\n0.1\n0.2\n")
@@ -171,3 +171,23 @@ def test_classes_by_name_say_valid_or_not(tmp_path):
     rows = "prediction\nentailment\nneutral\nContradiction\n"
     read = read_beside(tmp_path, rows).beside.predictions
     assert read.frame["valid"].to_list() == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [("answers", "id,answer\n{},yes\n1,no\n"), ("generations", "id,text\n{},pet\n1,pet\n")],
+)
+@pytest.mark.parametrize(("number", "expected"), [("0", "01"), ("2", "21"), ("3", "20")])
+def test_what_models_say_names_tuples_by_numbers_as_predictions_do(
+    tmp_path, kind, rows, number, expected
+):
+    (path := tmp_path / "said.csv").write_text(rows.format(number))
+
+    def ids(**stated):
+        read = read_beside(tmp_path, "id,score\n0,0.5\n1,0.5\n", **{kind: (path,)}, **stated)
+        found = read.beside.generations or read.beside.predictions
+        return found.frame.filter(model="said")["id"].to_list(), read.readings
+
+    found, (*_, reading) = ids()
+    assert (found, reading.unit) == ([*expected], kind)
+    assert ids(numbered_from=int(reading.option[-1]))[0] != found

@@ -228,7 +228,7 @@ def test_counts_of_votes(
 def test_annotators_are_named_by_a_list(tmp_path: Path) -> None:
     read = read_rows(tmp_path, {"ann": "1", "bob": "0"}, columns={"votes": "ann, BOB"})
 
-    assert read.votes.rows() == [("1", "ann", True), ("1", "bob", False)]
+    assert read.votes.rows() == [("0", "ann", True), ("0", "bob", False)]
     assert read.tuples.select("votes_valid", "votes").row(0) == (1, 2)
 
 
