@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, Sparse
 from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.data.arrays import AnyArray, texts_of
 from audit.data.class_names import (
@@ -199,6 +200,16 @@ def with_names(raw: RawPredictions, classes: Classes | None) -> RawPredictions:
     if classes is None:
         return raw
     written, names = [_NUMBER.fullmatch(name) for name in raw.classes], read_classes(classes)
+    none = [name for name in raw.classes if re.fullmatch(r"-\d+", name)]
+    if none and all(one or name in none for one, name in zip(written, raw.classes, strict=True)):
+        rows = int(raw.scores[:, [raw.classes.index(name) for name in none]].sum())
+        raise SchemaError(
+            "class numbers must count from 0",
+            found=f"{first_cases(none)} in {counted(rows, 'rows')}",
+            where=raw.name,
+            hint='JSON lines say what has no answer: {"id": "7", "labels": []}, and '
+            '{"id": "8", "labels": ["NAME"]}',
+        )
     if not all(written) or set(raw.classes) <= set(names):
         if isinstance(classes, Path):
             return raw  # labels may need them
@@ -251,11 +262,17 @@ def listed(
 def numbers_in(text: pl.Series) -> pl.Series:
     """Stripped text as float64, null where it is none; a comma may stand for the decimal point.
 
-    >>> numbers_in(pl.Series(["0,25", "1e-3", "high"])).to_list()
-    [0.25, 0.001, None]
+    Where every text ends with a per cent sign, numbers are hundredths.
+
+    >>> numbers_in(pl.Series(["0,25", "1e-3", "high", "5%"])).to_list()
+    [0.25, 0.001, None, None]
+    >>> numbers_in(pl.Series(["12.5%", "5 %", None])).to_list()
+    [0.125, 0.05, None]
     """
-    pointed = text.str.replace(r"^([-+]?\d*),(\d+(?:[eE][-+]?\d+)?)$", "${1}.${2}")
-    return pointed.cast(pl.Float64, strict=False)
+    per_cent = bool(text.str.ends_with("%").all())
+    bare = text.str.replace(r"\s*%$", "") if per_cent else text
+    pointed = bare.str.replace(r"^([-+]?\d*),(\d+(?:[eE][-+]?\d+)?)$", "${1}.${2}")
+    return pointed.cast(pl.Float64, strict=False) / (100 if per_cent else 1)
 
 
 def predicted_sets(raw: RawLabels, source: Source) -> RawPredictions:

@@ -33,11 +33,11 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
     """Read scores, answers or predicted sets: an object a line, or entry of an array, an instance.
 
     Scores are ``{"id": ..., "scores": {node: score}}``, ``{node: score}``, or as pipelines give
-    them: lists of ``{"label": node, "score": score}``, alone or in ``scores``. Answers are in a key
-    such as ``prediction``, sets a list in ``labels``. The first entry decides which. The id is the
-    key ``id``, ``instance`` or ``hadm_id``, else the only key beside the scores that holds a plain
-    value; without one, and for ``{node: score}``, it is the number of the entry from 0. A node that
-    is not listed has score 0.
+    them: lists of ``{"label": node, "score": score}``, alone or in ``scores``, or ``labels`` beside
+    their ``scores``. Answers are in a key such as ``prediction``, sets a list in ``labels``. The
+    first entry decides which. The id is the key ``id``, ``instance`` or ``hadm_id``, else the only
+    key beside the scores that holds a plain value; without one, and for ``{node: score}``, it is
+    the number of the entry from 0. A node that is not listed has score 0.
 
     Raises:
         InputError: If a line is not JSON.
@@ -45,6 +45,7 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
             is missing or occurs twice.
     """
     entries = list(_in_lists(source) if is_array(source) else objects(source))
+    entries = [(where, _paired(entry)) for where, entry in entries]
     first = entries[0][1]
     named = "scores" in first
     for key in () if named else (*called(first, PREDICTED), *called(first, ["labels"])):
@@ -80,6 +81,19 @@ def _in_lists(source: Source) -> Iterator[Line]:
 
 
 _PAIR = {"label", "score"}
+_TEXT = "sequence"
+"""The key of the text that a pipeline was given, which is no id."""
+
+
+def _paired(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry whose lists of labels and of their scores are scores by label."""
+    labels, scores = entry.get("labels"), entry.get("scores")
+    if not (isinstance(labels, list) and isinstance(scores, list) and len(labels) == len(scores)):
+        return entry
+    beside = {key: value for key, value in entry.items() if key not in ("labels", _TEXT)}
+    named = zip(map(str, labels), scores, strict=True)
+    pairs = [{"label": label, "score": score} for label, score in named]
+    return beside | {"scores": pairs}
 
 
 def _listed(ids: tuple[str, ...] | None, scores: list[Scores], source: Source) -> RawPredictions:

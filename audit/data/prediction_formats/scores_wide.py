@@ -20,6 +20,8 @@ _OTHER_SHAPES = {"label", "labels", "node", "score", "parent", *PREDICTED}
 """Columns that tables of another shape have."""
 _INDEX = ("", "Unnamed: 0")
 """Names of a first column that has none: that of the index of a frame that was saved."""
+_PARTS = ("split", "fold", "partition", "subset")
+"""What a column of the parts of data is called."""
 _FLAGS = ("0", "1", "true", "false")
 
 
@@ -40,6 +42,7 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
     refuse_repeated(frame.columns, source)
     instance = _id_column(frame, source)
     named = frame if instance is None else frame.drop(instance)
+    _refuse_parts(named, source)
     if not named.width:
         raise SchemaError("a column of numbers a class is required", found="none", where=source)
     if instance is not None:
@@ -51,6 +54,23 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
         own_classes=np.array([name.strip() for name in named.columns], dtype=str),
         instances=None if instance is None else _ids(frame.select(instance), source),
     )
+
+
+def _refuse_parts(named: pl.DataFrame, source: Source) -> None:
+    """Refuse a column that says of which part of the data a row is, and has no scores."""
+    parts = [n for n in called(named.columns, _PARTS) if not _holds_scores(named[n])]
+    if parts and len(parts) < named.width:
+        raise SchemaError(
+            "every column except the id must hold the scores of a class",
+            found=f"{parts[0]!r}, which holds {first_cases(named[parts[0]].unique().sort())}",
+            where=source,
+            hint="leave out that column, and the rows of other parts of the data",
+        )
+
+
+def _holds_scores(column: pl.Series) -> bool:
+    numbers = numbers_in(column.cast(pl.String).str.strip_chars())
+    return not numbers.null_count() and bool((numbers % 1 != 0).any())
 
 
 def matches(source: Source) -> bool:

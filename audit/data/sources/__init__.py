@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,8 @@ def source_of(data: object) -> Source:
     if rows is not None:
         own = _ids_of(data)
         ids = own or [*map(str, range(len(rows)))]
-        return Frame(frame_of({"id": ids, "labels": rows}), numbered=own is None)
+        column = "label" if any(isinstance(row, int) for row in rows) else "labels"
+        return Frame(frame_of({"id": ids, column: rows}), numbered=own is None)
     return Frame(frame_of(data))
 
 
@@ -64,12 +66,15 @@ def _ids_of(data: Any) -> list[str] | None:
 def _rows_of(data: object) -> list[Any] | None:
     """The labels of each instance in a list or series of them; None of anything else.
 
-    An entry is a list of labels, or one label; None is an instance without labels.
+    An entry is a list of labels, or one label; None is an instance without labels. Numbers of
+    classes stay numbers.
     """
     if hasattr(data, "to_list") and not hasattr(data, "columns"):
         data = data.to_list()
     if not isinstance(data, (list, tuple)):
         return None
+    if data and all(isinstance(row, Integral) and not isinstance(row, bool) for row in data):
+        return [int(row) for row in data]
     rows = [[row] if isinstance(row, str) else row for row in data]
     return rows if all(row is None or isinstance(row, (list, tuple)) for row in rows) else None
 

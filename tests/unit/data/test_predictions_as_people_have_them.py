@@ -105,7 +105,7 @@ def read(content: bytes, name: str, folder: Path, **options: Any) -> Predictions
 def answers(found: Predictions) -> list[str]:
     best = found.scores.toarray().argmax(axis=1)
     by_id = dict(zip(found.instances, [found.hierarchy.nodes[node] for node in best], strict=True))
-    return [by_id[str(row)] for row in ROWS]
+    return [by_id[row] for row in sorted(by_id)]
 
 
 @pytest.mark.parametrize("name", ONE_ANSWER)
@@ -178,3 +178,72 @@ def test_ids_in_an_array_are_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the predictions have the ids '5', '4'"):
         read(content, "ids.npz", tmp_path)
     assert answers(read(content, "ids.npz", tmp_path, join="by_id")) == GIVEN
+
+
+@pytest.mark.parametrize("ids", [None, [*"abcdef"]])
+@pytest.mark.parametrize("values", [NUMBERS, NUMBERS.tolist(), GIVEN])
+def test_series_of_numbers_or_names_are_answers(values: Any, ids: list[str] | None) -> None:
+    series = pd.Series(values, index=ids)
+    dataset = audit.load_labels(pd.Series(GIVEN, index=ids), TREE)
+    names = None if values is GIVEN else CLASSES
+    assert answers(audit.load_predictions(series, dataset, classes=names)) == GIVEN
+    if names:
+        with pytest.raises(SchemaError, match="must be text"):
+            audit.load_predictions(series, dataset)
+        dataset = audit.load_labels(series, TREE, classes=CLASSES)
+        assert answers(audit.load_predictions(pd.Series(GIVEN, index=ids), dataset)) == GIVEN
+
+
+def zero_shot(**further: Any) -> bytes:
+    order = np.argsort(-SCORES, axis=1, kind="stable")
+    return lines(
+        [
+            {"sequence": "a text", "labels": [CLASSES[n] for n in own], "scores": [*row[own]]}
+            | {key: value[at] for key, value in further.items()}
+            for at, (row, own) in enumerate(zip(SCORES, order, strict=True))
+        ]
+    )
+
+
+@pytest.mark.parametrize("further", [{}, {"id": [*ROWS]}])
+def test_labels_beside_their_scores_are_read_and_the_text_is_no_id(
+    further: dict[str, Any], tmp_path: Path
+) -> None:
+    found = read(zero_shot(**further), "zero_shot.jsonl", tmp_path)
+    assert answers(found) == GIVEN
+    assert not found.set_valued
+    assert found.scores.sum() == pytest.approx(len(GIVEN))
+
+
+@pytest.mark.parametrize("written", ["{:.0%}", "{:.1f} %"])
+@pytest.mark.parametrize("comma", [False, True])
+def test_per_cent_signs_are_read(written: str, comma: bool, tmp_path: Path) -> None:
+    unit = 1 if "%}" in written else 100
+    cells = [[written.format(score * unit) for score in row] for row in SCORES]
+    cells = [[cell.replace(".", ",") if comma else cell for cell in row] for row in cells]
+    columns = dict(zip(CLASSES, zip(*cells, strict=True), strict=True))
+    found = read(table(id=ROWS, **columns), "wide.csv", tmp_path)
+    assert found.scores.toarray().max(axis=1) == pytest.approx(0.7)
+    highest = [row[number] for row, number in zip(cells, NUMBERS, strict=True)]
+    long = table(id=ROWS, node=GIVEN, score=highest)
+    assert answers(read(long, "long.csv", tmp_path)) == GIVEN
+
+
+@pytest.mark.parametrize("name", ["split", "Fold"])
+@pytest.mark.parametrize("parts", [["test"] * 6, [0, 1, 0, 1, 0, 1], [1, 2, 3, 4, 5, 1]])
+def test_columns_of_parts_of_the_data_are_refused(
+    name: str, parts: list[Any], tmp_path: Path
+) -> None:
+    columns = {**dict(zip(CLASSES, SCORES.T, strict=True)), name: parts}
+    with pytest.raises(SchemaError, match="leave out that column"):
+        read(table(id=ROWS, **columns), "wide.csv", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["answers.npy", "answers.csv"])
+def test_numbers_below_0_are_refused_with_a_way_out(name: str, tmp_path: Path) -> None:
+    numbers = np.where(np.arange(6) == 2, -1, NUMBERS)
+    content = npy(numbers) if name.endswith("npy") else table(id=ROWS, prediction=numbers)
+    with pytest.raises(SchemaError, match=r"'-1' in 1 row(.|\n)*\"labels\": \[\]"):
+        read(content, name, tmp_path)
+    sets = [{"id": n, "labels": [] if n == 2 else [GIVEN[n]]} for n in ROWS]
+    assert read(lines(sets), "sets.jsonl", tmp_path).ledger.instances_without_scores == 1
