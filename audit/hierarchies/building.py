@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,8 +138,7 @@ def graph_tables(
     keyed = list(graph.edges(keys=True)) if graph.is_multigraph() else list(graph.edges)
     kinds = Counter(edge[2] for edge in keyed if len(edge) > 2)
     used = {IS_A, *relations} if IS_A in kinds or relations else set(kinds)
-    if unused := [one for one in relations if one not in kinds]:
-        raise SchemaError("a relation must be one that edges have", found=first_cases(unused))
+    refuse_unused(relations, kinds, "edges")
     edges = [(_id(e[0]), _id(e[1])) for e in keyed if len(e) < 3 or e[2] in used]
     others = [str(kind) for kind in kinds if kind not in used]
     passed = Reading(
@@ -154,6 +153,17 @@ def graph_tables(
 
 
 IS_A = "is_a"
+
+
+def refuse_unused(relations: Sequence[str], used: Iterable[str], what: str) -> None:
+    """Raise SchemaError on relations that are not among those used, which edges or terms have."""
+    used = sorted(map(str, used))
+    if unused := [one for one in relations if one not in used]:
+        raise SchemaError(
+            f"a relation must be one that {what} have",
+            found=first_cases(unused),
+            hint=f"{what} have: {', '.join(used) or 'none'}",
+        )
 
 
 def _id(node: Any) -> str:

@@ -27,7 +27,7 @@ from audit.hierarchies.formats import (
     wordnet,
 )
 from audit.hierarchies.formats.foreign import refuse_foreign
-from audit.hierarchies.formats.format import BuiltInHierarchy, HierarchyFormat, Shape
+from audit.hierarchies.formats.format import BuiltInHierarchy, HierarchyFormat, Shape, reading_of
 from audit.hierarchies.formats.tables import columns_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9cm, icd10cm
@@ -102,7 +102,7 @@ def load_hierarchy(
     )  # fmt: skip
     for role, given in (("parents", parents), ("children", children)):
         if given is not None:
-            return tree.of_object(_GIVEN, tree.related(_GIVEN, given, role), shape)
+            source = tree.related(_GIVEN, given, role)
     if not isinstance(source, str | Path):
         return _of_object(source, shape)
     if (built_in := built_in_named(source)) is not None:
@@ -115,7 +115,8 @@ def load_hierarchy(
 def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
     for folder in FOLDERS:
         if folder.matches(path, b"") and format in (None, folder.name):
-            return folder.read(path, shape)
+            with reading_of(path):
+                return folder.read(path, shape)
     if path.is_dir() or not path.exists():
         raise InputError(
             "a built-in hierarchy or a hierarchy file is required",
@@ -126,13 +127,15 @@ def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
     refuse_pickle(path, head)
     chosen = _format_of(path, head, format, shape)
     _refuse_useless(shape, chosen.takes, chosen.name)
-    return chosen.read(path, shape)
+    with reading_of(path):
+        return chosen.read(path, shape)
 
 
 def _of_object(source: Any, shape: Shape) -> Hierarchy:
     """A hierarchy from an object of Python."""
     if isinstance(source, Mapping | list):
-        return tree.of_object(_GIVEN, source, shape)
+        with reading_of(_GIVEN):
+            return tree.of_object(_GIVEN, source, shape)
     if hasattr(source, "nodes") and hasattr(source, "is_multigraph"):
         return Hierarchy.from_networkx(source, name=_GIVEN.name, relations=shape.relations)
     try:
@@ -143,7 +146,8 @@ def _of_object(source: Any, shape: Shape) -> Hierarchy:
             found=type(source).__name__,
         ) from None
     of_table = levels.of_table if shape.levels else edges.of_table
-    return of_table(_GIVEN, frame, shape)
+    with reading_of(_GIVEN):
+        return of_table(_GIVEN, frame, shape)
 
 
 def built_in_named(name: str | Path) -> BuiltInHierarchy | None:
@@ -200,9 +204,9 @@ _FLAGS = {"relations": "--relations"}
 def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> HierarchyFormat:
     if not head.strip():
         raise InputError("a hierarchy file with content is required", found="nothing", where=path)
-    stated = {"levels": levels.FORMAT.name} if shape.levels else {"parent": edges.FORMAT.name}
-    if not name and any(getattr(shape, field) for field in stated) and columns_of(path, head):
-        name = next(iter(stated.values()))
+    columns = columns_of(path, head)
+    if not name and columns and (shape.levels or shape.parent):
+        name = (levels if shape.levels else edges).FORMAT.name
     matching = [
         known for known in FORMATS if (known.name == name if name else known.matches(path, head))
     ]
@@ -210,7 +214,6 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
         return matching[0]
     if not matching and not name:
         refuse_foreign(path, head)
-    columns = columns_of(path, head)
     table = f"a table with the columns {first_cases(columns)}" if columns else "none that matches"
     ways = (
         "name its columns by --hierarchy-child COL --hierarchy-parent COL, or each level by "

@@ -78,7 +78,8 @@ def retired_ids(
     considered: dict[str, list[str]] = {}
     for one in obsolete:
         replaced.setdefault(one.id, []).extend(one.replaced_by)
-        considered[one.id] = [*replaced[one.id], *one.consider]
+        considered.setdefault(one.id, []).extend(one.consider)
+    considered = {old: [*replaced[old], *others] for old, others in considered.items()}
     for old, new in alternatives:
         if old not in nodes:
             replaced.setdefault(old, []).append(new)

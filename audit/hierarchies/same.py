@@ -36,12 +36,7 @@ class SharedNodes:
 def shared_nodes(
     one: Iterable[tuple[str, str | None]], other: Iterable[tuple[str, str | None]]
 ) -> SharedNodes:
-    """How many nodes two hierarchies share.
-
-    Args:
-        one: Id and title of each node, the title empty or null where there is none.
-        other: The same of the other hierarchy.
-    """
+    """How many nodes two hierarchies share, by the id and the title of each, if it has any."""
     titles, others = _titles(one), _titles(other)
     common = titles.keys() & others.keys()
     differ = sum(bool(titles[n] and others[n] and titles[n] != others[n]) for n in common)
@@ -49,13 +44,7 @@ def shared_nodes(
 
 
 def refuse_other(shared: SharedNodes, names: tuple[str, str], required: str) -> None:
-    """Raise InputError unless two hierarchies are one classification.
-
-    Args:
-        shared: What they share.
-        names: The name of each.
-        required: What is required, as a sentence.
-    """
+    """Raise InputError, which says what is required, unless they are one classification."""
     if not shared.same:
         raise InputError(
             required,

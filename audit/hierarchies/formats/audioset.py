@@ -7,13 +7,7 @@ from typing import Any
 
 from audit.base.errors import SchemaError
 from audit.base.files import read_json
-from audit.hierarchies.formats.format import (
-    AS_IT_IS,
-    HierarchyFormat,
-    Shape,
-    head_text,
-    hierarchy_of,
-)
+from audit.hierarchies.formats.format import HierarchyFormat, Shape, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 
 
@@ -23,7 +17,7 @@ def matches(path: Path, head: bytes) -> bool:
     return text.startswith("[") and '"child_ids"' in text
 
 
-def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+def read(path: Path, shape: Shape) -> Hierarchy:
     """Read ``id, name, child_ids, restrictions`` of each node; other keys are ignored.
 
     A node is assignable unless ``restrictions`` holds ``abstract``.
@@ -38,9 +32,9 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     """
     entries = read_json(path)
     if not isinstance(entries, list):
-        raise SchemaError("a list of nodes is required", found=_kind(entries), where=path)
+        raise SchemaError("a list of nodes is required", found=_kind(entries))
     for number, entry in enumerate(entries, start=1):
-        _refuse_misshapen(path, number, entry)
+        _refuse_misshapen(number, entry)
     return hierarchy_of(
         path,
         [(child, entry["id"]) for entry in entries for child in _listed(entry, "child_ids")],
@@ -60,21 +54,21 @@ def _listed(entry: dict[str, Any], key: str) -> list[str]:
     return listed
 
 
-def _refuse_misshapen(path: Path, number: int, entry: Any) -> None:
+def _refuse_misshapen(number: int, entry: Any) -> None:
     if not isinstance(entry, dict):
-        raise _misshapen(path, number, "must be an object", entry)
+        raise _misshapen(number, "must be an object", entry)
     if not isinstance(entry.get("id"), str):
-        raise _misshapen(path, number, "needs an 'id' of text", entry.get("id"))
+        raise _misshapen(number, "needs an 'id' of text", entry.get("id"))
     if not isinstance(entry.get("name"), str | None):
-        raise _misshapen(path, number, "must have text as its 'name'", entry["name"])
+        raise _misshapen(number, "must have text as its 'name'", entry["name"])
     for key in ("child_ids", "restrictions"):
         listed = _listed(entry, key)
         if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
-            raise _misshapen(path, number, f"must have a list of text as its {key!r}", entry[key])
+            raise _misshapen(number, f"must have a list of text as its {key!r}", entry[key])
 
 
-def _misshapen(path: Path, number: int, needs: str, found: Any) -> SchemaError:
-    return SchemaError(f"node {number:,} of the list {needs}", found=_kind(found), where=path)
+def _misshapen(number: int, needs: str, found: Any) -> SchemaError:
+    return SchemaError(f"node {number:,} of the list {needs}", found=_kind(found))
 
 
 def _kind(value: Any) -> str:

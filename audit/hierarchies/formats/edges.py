@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -10,13 +13,8 @@ from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, read_text
 from audit.base.readings import Reading
 from audit.hierarchies.formats import names
-from audit.hierarchies.formats.format import (
-    AS_IT_IS,
-    HierarchyFormat,
-    Shape,
-    hierarchy_of,
-    titles_of,
-)
+from audit.hierarchies.formats.format import HierarchyFormat, Shape
+from audit.hierarchies.formats.records import hierarchy_of_records
 from audit.hierarchies.formats.tables import (
     columns_of,
     is_headless,
@@ -25,7 +23,7 @@ from audit.hierarchies.formats.tables import (
     text_of,
 )
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.retired import CONSIDER, OBSOLETE, REPLACED_BY, Obsolete, retired_ids
+from audit.hierarchies.retired import CONSIDER, OBSOLETE, REPLACED_BY
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -33,7 +31,7 @@ def matches(path: Path, head: bytes) -> bool:
     return any(map(names.is_parent, columns_of(path, head))) or is_headless(path, head)
 
 
-def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+def read(path: Path, shape: Shape) -> Hierarchy:
     """Read an edge table; a name is declared by appearing.
 
     A row without a parent only declares its child; one whose parent is the child itself says that a
@@ -58,7 +56,7 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     return of_table(path, table_of(path, shape), shape)
 
 
-def of_table(path: Path, frame: pl.DataFrame, shape: Shape = AS_IT_IS) -> Hierarchy:
+def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     """The hierarchy of an edge table, as `read` describes it."""
     several = [n for n in frame.columns if names.is_parent(n) and n[-1].isdigit()]
     if len(several) > 1 and not shape.parent:
@@ -68,22 +66,9 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape = AS_IT_IS) -> Hierar
     table = _table(path, frame, columns)
     _refuse_blank_child(path, frame, table)
     table = table.filter(~_blank("child"))
-    obsolete = _obsolete(path, table)
-    table = table.join(obsolete, on="child", how="anti", maintain_order="left")
-    titled = table.filter(pl.col("title") != "").select("child", "title")
-    titles = titles_of(titled.unique(maintain_order=True).iter_rows(), path)
+    records = list(zip(table["child"], table["title"], _stated(table), strict=False))
     edges = table.filter(pl.col("parent") != "").select("child", "parent")
-    named = pl.concat([table["child"], edges["parent"]]).unique(maintain_order=True)
-    ids = named.filter(~named.is_in(obsolete["child"].implode()))
-    return hierarchy_of(
-        path,
-        edges.rows(),
-        [(name, titles.get(name), None) for name in ids],
-        coding=retired_ids(set(ids), (Obsolete(*row) for row in obsolete.iter_rows())),
-        dangling=shape.dangling,
-        members=shape.ids or "names",
-        readings=readings,
-    )
+    return hierarchy_of_records(path, edges.iter_rows(), records, shape, readings)
 
 
 FORMAT = HierarchyFormat(
@@ -131,34 +116,26 @@ def _child(
         return column_named(frame, "child", path), []
     values = {name: set(text_of(frame, name).drop_nulls()) - {""} for name in possible}
     above = {one for one in text_of(frame, parent).drop_nulls() if not names.is_nothing(one)}
-    child = names.referred(above, values)
-    if child == possible[0]:
-        return child, []
-    evidence = f"{parent!r} holds such names, and no values of {possible[0]!r}"
-    option = f"--hierarchy-child {possible[0]}"
-    return child, [Reading(f"nodes go by {child!r}", evidence, len(frame), option)]
+    return names.named_by(above, values, len(frame))
 
 
 def _table(path: Path, frame: pl.DataFrame, found: dict[str, str]) -> pl.DataFrame:
     """``child, parent`` and all that a table may have beside them, as text; nothing is empty."""
     there = {column.lower() for column in frame.columns}
     found |= {n: column_named(frame, n, path) for n in (REPLACED_BY, CONSIDER) if n in there}
-    flags = [column_named(frame, name, path) for name in OBSOLETE if name in there]
+    flags = {name: column_named(frame, name, path) for name in OBSOLETE if name in there}
     if len(flags) > 1:
-        raise SchemaError(
-            "one column may say what is obsolete", found=first_cases(flags), where=path
-        )
-    if flags:
-        found[_FLAG] = flags[0]
+        raise SchemaError("one column may say what is obsolete", found=first_cases(flags.values()))
+    found |= flags
     for name, column in found.items():
-        _refuse_other_than_text(path, frame[column], flag=name == _FLAG)
+        _refuse_other_than_text(frame[column], flag=name in flags)
     table = pl.DataFrame(
         {
             name: text_of(frame, column, trimmed=name != "title").fill_null("")
             for name, column in found.items()
         }
     )
-    table = table.with_columns(pl.lit("").alias(n) for n in (*_FURTHER, _FLAG) if n not in found)
+    table = table if "title" in found else table.with_columns(title=pl.lit(""))
     ids = set(table["child"])
     parents = table["parent"].unique()
     split = names.parts_of((one for one in parents if not names.is_nothing(one, ids)), ids)
@@ -168,19 +145,19 @@ def _table(path: Path, frame: pl.DataFrame, found: dict[str, str]) -> pl.DataFra
     return table.with_columns(parent=lists).explode("parent")
 
 
-_FURTHER = ("title", REPLACED_BY, CONSIDER)
-"""Columns that a table may have, and need not, beside one of `OBSOLETE`."""
-_FLAG = OBSOLETE[0]
+def _stated(table: pl.DataFrame) -> Iterable[Mapping[str, Any]]:
+    """What each row says of an obsolete child."""
+    if not set(OBSOLETE) & set(table.columns):
+        return repeat({})
+    return table.select(pl.exclude("child", "parent", "title")).iter_rows(named=True)
 
 
-def _refuse_other_than_text(path: Path, column: pl.Series, *, flag: bool) -> None:
+def _refuse_other_than_text(column: pl.Series, *, flag: bool) -> None:
     text = column.dtype in (pl.String, pl.Categorical, pl.Enum) or column.dtype.is_integer()
     if column.dtype.is_float():
         text = bool((column.drop_nulls().drop_nans() % 1 == 0).all())
     if not text and not (flag and column.dtype == pl.Boolean):
-        raise SchemaError(
-            f"the column {column.name!r} must hold text", found=str(column.dtype), where=path
-        )
+        raise SchemaError(f"the column {column.name!r} must hold text", found=str(column.dtype))
 
 
 def _refuse_blank_child(path: Path, frame: pl.DataFrame, table: pl.DataFrame) -> None:
@@ -204,32 +181,3 @@ def _line(path: Path, frame: pl.DataFrame, row: int) -> int:
     header = len(text) - len(text.lstrip("\n")) + 1
     within = frame.head(row).select(pl.all().str.count_matches("\n", literal=True).sum())
     return header + row + 1 + sum(count or 0 for count in within.row(0))
-
-
-_TRUE, _FALSE = ("true", "1"), ("false", "0")
-
-
-def _obsolete(path: Path, table: pl.DataFrame) -> pl.DataFrame:
-    """``child, replaced_by, consider`` of each obsolete child; the last two are lists."""
-    said = table.with_columns(pl.col(_FLAG).str.strip_chars().str.to_lowercase())
-    other = said.filter(~pl.col(_FLAG).is_in(["", *_TRUE, *_FALSE]))
-    if len(other):
-        raise SchemaError(
-            f"the column that says what is obsolete must hold {' or '.join((*_TRUE, *_FALSE))}",
-            found=first_cases(other[_FLAG].unique(maintain_order=True)),
-            where=path,
-            hint="give the column another name if it says something else",
-        )
-    by_child = said.group_by("child", maintain_order=True).agg(
-        pl.col(REPLACED_BY, CONSIDER).filter(pl.col(REPLACED_BY, CONSIDER) != ""),
-        told=pl.col(_FLAG).is_in(_TRUE).any(),
-        denied=pl.col(_FLAG).is_in(_FALSE).any(),
-    )
-    torn = by_child.filter("told", "denied")["child"]
-    if len(torn):
-        raise SchemaError(
-            "a node is obsolete in all of its rows or in none",
-            found=f"both for {first_cases(torn)}",
-            where=path,
-        )
-    return by_child.filter("told").select("child", REPLACED_BY, CONSIDER)

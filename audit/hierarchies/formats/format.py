@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -99,17 +100,28 @@ def bare_suffix(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
-def titles_of(said: Iterable[tuple[str, str | None]], path: Path) -> dict[str, str | None]:
+@contextmanager
+def reading_of(path: Path) -> Iterator[None]:
+    """Name the file in errors that do not say where they are; refuse half a surrogate pair."""
+    try:
+        yield
+    except AuditError as error:
+        error.where = error.where or str(path)
+        raise
+    except UnicodeEncodeError as error:
+        raise SchemaError(
+            "ids and titles must be whole characters", found=ascii(error.object), where=path
+        ) from None
+
+
+def titles_of(said: Iterable[tuple[str, str | None]]) -> dict[str, str | None]:
     """The title of each node, said at one place or several; raises SchemaError where it has two."""
     titles: dict[str, str | None] = {}
     for node, title in said:
         known = titles.setdefault(node, title) or title
         if title and title != known:
-            raise SchemaError(
-                "a node has one title",
-                found=f"several for {node!r}: {known!r} and {title!r}",
-                where=path,
-            )
+            found = f"several for {node!r}: {known!r} and {title!r}"
+            raise SchemaError("a node has one title", found=found)
         titles[node] = known
     return titles
 
@@ -126,53 +138,22 @@ def hierarchy_of(
 ) -> Hierarchy:
     """Build the hierarchy of a file, named after the file; ids are read without blanks around.
 
-    Args:
-        path: The file.
-        edges: Its edges.
-        nodes: Its nodes.
-        coding: Rules for labels as written.
-        dangling: Treatment of dangling edges.
-        members: What becomes of a node that is its own parent, where names are all that is known:
-            by ``names`` the edge is left out, and the group may be a label itself; by ``paths``
-            the member is a node of its own. None: it is a cycle.
-        readings: What the file was taken to mean.
-
-    Raises:
-        HierarchyError: As in `Hierarchy.build`, naming the file.
-        SchemaError: As in `Hierarchy.build`, naming the file; or on half a surrogate pair.
+    Raises what `Hierarchy.build` raises. ``members`` says what becomes of a node that is its own
+    parent, where names are all that is known: by ``names`` the edge is left out, and the group may
+    be a label itself; by ``paths`` the member is a node of its own. None: it is a cycle.
     """
-    try:
-        table = pl.DataFrame(list(edges), schema=EDGE_SCHEMA, orient="row")
-        named = pl.DataFrame(list(nodes), schema=NODE_SCHEMA, orient="row")
-        table, named = table.select(_trimmed(*EDGE_SCHEMA)), named.with_columns(_trimmed("node"))
-        if own := members and _own(table):
-            table, named, told = _apart(table, named, own, members)
-            readings = [*readings, told]
-        built = Hierarchy.build(
-            table,
-            named,
-            name=Path(path.name.removesuffix(".gz")).stem,
-            coding=coding,
-            dangling=dangling,
-        )
-        kept = own if own and members == "names" else ()
-        dropped = replace(built.dropped, members=tuple(kept))
-        return replace(built, dropped=dropped, readings=tuple(readings))
-    except AuditError as error:
-        error.where = error.where or str(path)
-        raise
-    except UnicodeEncodeError as error:
-        raise SchemaError(
-            "ids and titles must be whole characters", found=ascii(error.object), where=path
-        ) from None
-
-
-def _trimmed(*ids: str) -> pl.Expr:
-    return pl.col(ids).str.strip_chars()
-
-
-def _own(edges: pl.DataFrame) -> list[str]:
-    return edges.filter(pl.col("child") == pl.col("parent"))["child"].unique().sort().to_list()
+    table = pl.DataFrame(list(edges), schema=EDGE_SCHEMA, orient="row")
+    named = pl.DataFrame(list(nodes), schema=NODE_SCHEMA, orient="row")
+    table = table.select(pl.col(*EDGE_SCHEMA).str.strip_chars())
+    named = named.with_columns(pl.col("node").str.strip_chars())
+    own = table.filter(pl.col("child") == pl.col("parent"))["child"].unique().sort().to_list()
+    if own and members:
+        table, named, told = _apart(table, named, own, members)
+        readings = [*readings, told]
+    name = Path(path.name.removesuffix(".gz")).stem
+    built = Hierarchy.build(table, named, name=name, coding=coding, dangling=dangling)
+    dropped = replace(built.dropped, members=tuple(own if members == "names" else ()))
+    return replace(built, dropped=dropped, readings=tuple(readings))
 
 
 def _apart(
@@ -208,16 +189,10 @@ def hierarchy_of_paths(
 ) -> Hierarchy:
     """Build the hierarchy of paths, each with the id and the title of its end where it has any.
 
-    Paths that are listed are assignable, and so is what nothing lies below.
-
-    Args:
-        path: The file.
-        rows: The paths.
-        ids: What nodes without an id go by. A name that stands at several places is several nodes:
-            a leaf keeps it if it is the only leaf of that name, others go by their paths.
-        sign: What joins the names of a path.
-        titles: Titles of nodes by their paths, which need not be listed.
-        readings: What else the file was taken to mean.
+    Paths that are listed are assignable, and so is what nothing lies below. Nodes without an id go
+    by what ``ids`` says; a name that stands at several places is several nodes: a leaf keeps it if
+    it is the only leaf of that name, others go by their paths, which ``sign`` joins. ``titles`` are
+    those of any nodes, by their paths.
     """
     stated = dict[Names, tuple[str | None, str | None]]()
     for names, node, title in rows:
@@ -230,11 +205,9 @@ def hierarchy_of_paths(
 
     def named(place: Names) -> str:
         alike = of_name[place[-1]]
-        leaves = [one for one in alike if one not in inner]
-        alone = alike == [place] or leaves == [place]
-        by_name = ids == "names" and alone
-        top = sign.lstrip() * (ids == "names" and not alone and len(place) == 1)
-        return place[-1] if by_name else top + sign.join(place)
+        if ids == "names" and [place] in (alike, [one for one in alike if one not in inner]):
+            return place[-1]
+        return sign.lstrip() * (ids == "names" and len(place) == 1) + sign.join(place)
 
     node_of = {place: stated.get(place, (None, None))[0] or named(place) for place in places}
     title_of = {place: title for place, (_, title) in stated.items() if title}

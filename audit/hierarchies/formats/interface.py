@@ -12,13 +12,7 @@ from typing import Any
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import read_json
 from audit.base.readings import Reading
-from audit.hierarchies.formats.format import (
-    AS_IT_IS,
-    HierarchyFormat,
-    Shape,
-    head_text,
-    hierarchy_of,
-)
+from audit.hierarchies.formats.format import HierarchyFormat, Shape, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 
 GRAPH = "abstraction_graph.json"
@@ -79,7 +73,7 @@ def matches(path: Path, head: bytes) -> bool:
     return _RECORD.match(text) is not None and _BELOW.search(text) is not None
 
 
-def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+def read(path: Path, shape: Shape) -> Hierarchy:
     """Read the graph as a hierarchy; a node is assignable if it says so, else if it is a leaf.
 
     A parent that is not a node goes by ``number 7`` in messages and among the dropped edges.

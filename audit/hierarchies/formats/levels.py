@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, repeat
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +14,6 @@ from audit.base.files import column_named, read_table
 from audit.base.readings import Reading
 from audit.hierarchies.formats import edges, names
 from audit.hierarchies.formats.format import (
-    AS_IT_IS,
     PATH_SIGN,
     HierarchyFormat,
     Names,
@@ -45,7 +44,7 @@ def matches(path: Path, head: bytes) -> bool:
     return bool(_levels(pl.DataFrame(rows, schema=schema, orient="row")))
 
 
-def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+def read(path: Path, shape: Shape) -> Hierarchy:
     """Read a table with a row a node and a column a level, from the top down.
 
     Levels are the columns that are stated, else those that differ in one running number, else those
@@ -61,7 +60,7 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     return of_table(path, table_of(path, shape), shape)
 
 
-def of_table(path: Path, frame: pl.DataFrame, shape: Shape = AS_IT_IS) -> Hierarchy:
+def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     """The hierarchy of a table of levels, as `read` describes it."""
     stated = [column_named(frame, name, path) for name in shape.levels]
     levels = stated or _levels(frame)
@@ -69,22 +68,21 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape = AS_IT_IS) -> Hierar
         raise SchemaError(
             "columns of levels are required, each with fewer values than the next",
             found=f"the columns {first_cases(frame.columns)}",
-            where=path,
             hint="--hierarchy-levels COL names them, from the top down, one at a time",
         )
     if len(levels) == 1:
         return _of_paths(path, frame, levels[0], shape)
     leaf = shape.child or (None if stated else _own_column(frame, levels))
     columns = [*levels, *([column_named(frame, leaf, path)] if leaf else [])]
-    titled = {name: _title_of(frame, name, shape.title) for name in columns}
+    titled = [_title_of(frame, name, shape.title) for name in columns]
     cells = [text_of(frame, name).fill_null("") for name in columns]
-    labels = [text_of(frame, titled[n] or n).fill_null("") for n in columns]
-    rows, titles = list[tuple[Names, None, str | None]](), dict[Names, str]()
-    for row, said in zip(zip(*cells, strict=True), zip(*labels, strict=True), strict=True):
+    labels = [iter(text_of(frame, n).fill_null("")) if n else repeat("") for n in titled]
+    rows, titles = list[tuple[Names, None, None]](), dict[Names, str]()
+    for row in zip(*cells, strict=True):
+        said = [next(label) for label in labels]
         there = [number for number, name in enumerate(row) if name]
         place = tuple(row[number] for number in there)
-        own = {n: said[number] for n, number in enumerate(there, 1) if titled[columns[number]]}
-        titles |= {place[:n]: title for n, title in own.items() if title}
+        titles |= {place[:n]: said[number] for n, number in enumerate(there, 1) if said[number]}
         rows += [(place, None, None)] if place else []
     told = Reading(
         f"the columns {', '.join(columns)} are levels from the top down",

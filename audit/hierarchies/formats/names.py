@@ -72,8 +72,10 @@ def among(names: Iterable[str], wanted: Sequence[str]) -> list[str]:
     return [name for _, name in sorted(named, key=lambda pair: pair[0])]
 
 
-def referred(parents: Collection[str], columns: Mapping[str, Collection[str]]) -> str:
-    """The column whose values the parents name, the first of equals.
+def named_by(
+    parents: Collection[str], columns: Mapping[str, Collection[str]], rows: int, unit: str = "rows"
+) -> tuple[str, list[Reading]]:
+    """The column whose values the parents name, the first of equals, told if it is not the first.
 
     Where none holds any of them, it is the first that has numbers exactly if they are numbers.
     """
@@ -83,7 +85,12 @@ def referred(parents: Collection[str], columns: Mapping[str, Collection[str]]) -
         numbers = all(map(str.isdigit, values))
         return sum(one in values for one in parents), numbers == all(map(str.isdigit, parents))
 
-    return max(columns, key=fit)
+    found, first = max(columns, key=fit), next(iter(columns))
+    told = Reading(
+        f"nodes go by {found!r}", f"parents are such names, and no values of {first!r}",
+        rows, f"--hierarchy-child {first}", unit,
+    )  # fmt: skip
+    return found, [] if found == first else [told]
 
 
 def parts_of(cells: Iterable[str], ids: Collection[str]) -> dict[str, list[str]]:
@@ -112,11 +119,7 @@ def lower_end(
     It is the end at which no name repeats, since a node of a tree has one parent; where that holds
     of both or of neither, the end that alone has more of the names: leaves outnumber tops.
 
-    Args:
-        pairs: The pairs.
-        where: The file.
-        called: What the names at either end are called.
-        options: What states that the first end, or the second, is the lower.
+    ``called`` is what the names at either end are called; ``options`` state which end is the lower.
 
     Raises:
         InputError: If neither decides.

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import SchemaError
 from audit.base.files import read_lines
-from audit.hierarchies.building import DanglingError
+from audit.hierarchies.building import DanglingError, refuse_unused
 from audit.hierarchies.formats.format import (
-    AS_IT_IS,
     HierarchyFormat,
     Shape,
     bare_suffix,
@@ -33,7 +32,7 @@ def matches(path: Path, head: bytes) -> bool:
     )
 
 
-def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+def read(path: Path, shape: Shape) -> Hierarchy:
     """Read the terms that are not obsolete; each is assignable.
 
     Obsolete ids and alternative ids are no nodes; `retired_ids` says what took their place.
@@ -53,9 +52,11 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     every = _terms(path)
     terms = [term for term in every if not term.obsolete]
     names = ((term.id, one.text) for term in terms for one in term.tagged("name"))
-    titles = titles_of(names, path)
+    titles = titles_of(names)
     parents = [parent for term in terms for parent in term.parents(shape.relations)]
-    _refuse_unused(path, shape.relations, terms)
+    if shape.relations:
+        used = {relation for term in terms for relation, _ in term.relationships()}
+        refuse_unused(shape.relations, used, "terms")
     try:
         return hierarchy_of(
             path,
@@ -165,20 +166,6 @@ def _terms(path: Path) -> list[_Term]:
             tag, _, value = line.partition(":")
             clauses.append(_Clause(tag.strip(), value, where))
     return terms
-
-
-def _refuse_unused(path: Path, relations: tuple[str, ...], terms: Iterable[_Term]) -> None:
-    if not relations:
-        return
-    used = {relation for term in terms for relation, _ in term.relationships()}
-    unused = [relation for relation in relations if relation not in used]
-    if unused:
-        raise SchemaError(
-            "a relation must be one that terms have",
-            found=first_cases(unused),
-            where=path,
-            hint=f"terms have: {', '.join(sorted(used)) or 'none'}",
-        )
 
 
 def _retired(every: Sequence[_Term]) -> RetiredIds | None:

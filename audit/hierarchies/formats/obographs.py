@@ -10,8 +10,8 @@ from typing import Any
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import read_json
+from audit.hierarchies.building import refuse_unused
 from audit.hierarchies.formats.format import (
-    AS_IT_IS,
     HierarchyFormat,
     Shape,
     head_text,
@@ -35,7 +35,7 @@ def matches(path: Path, head: bytes) -> bool:
     return _OPENS.match(text) is not None and '"nodes"' in text
 
 
-def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+def read(path: Path, shape: Shape) -> Hierarchy:
     """Read the classes that are not deprecated, of all graphs; each is assignable.
 
     Where nodes have types, one without is no class: it only stands at the end of an edge.
@@ -57,12 +57,12 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
         InputError: If the file cannot be read.
     """
     graphs = _graphs(path)
-    stated = _records(path, graphs, "nodes")
+    stated = _records(graphs, "nodes")
     classes = ("CLASS",) if any(one.get("type") for one in stated) else (None,)
-    nodes = [_node(path, one) for one in stated if one.get("type") in classes]
-    edges = [_edge(path, one) for one in _records(path, graphs, "edges")]
-    chosen = _chosen(path, shape.relations, stated, {predicate for _, predicate, _ in edges})
-    titles = titles_of(((one.id, one.title) for one in nodes if not one.deprecated), path)
+    nodes = [_node(one) for one in stated if one.get("type") in classes]
+    edges = [_edge(one) for one in _records(graphs, "edges")]
+    chosen = _chosen(shape.relations, stated, {predicate for _, predicate, _ in edges})
+    titles = titles_of((one.id, one.title) for one in nodes if not one.deprecated)
     gone = [node for node in nodes if node.deprecated and node.id not in titles]
     merged = [(old, one.id) for one in nodes for old in one.alternative]
     passed = {node.id for node in gone}
@@ -107,12 +107,11 @@ def _graphs(path: Path) -> list[dict[str, Any]]:
         raise SchemaError(
             "an object with 'graphs', a list of objects, is required",
             found=str(stated)[:60],
-            where=path,
         )
     return graphs
 
 
-def _records(path: Path, graphs: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+def _records(graphs: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     """What the graphs list under a key."""
     lists = [graph.get(key) or [] for graph in graphs]
     records: list[Any] = [
@@ -123,12 +122,11 @@ def _records(path: Path, graphs: Sequence[dict[str, Any]], key: str) -> list[dic
         raise SchemaError(
             f"{key!r} of a graph must be a list of objects",
             found=first_cases(str(one)[:40] for one in wrong),
-            where=path,
         )
     return records
 
 
-def _node(path: Path, stated: dict[str, Any]) -> _Node:
+def _node(stated: dict[str, Any]) -> _Node:
     title, meta = stated.get("lbl"), stated.get("meta") or {}
     values = meta.get("basicPropertyValues") or [] if isinstance(meta, dict) else None
     shaped = (
@@ -144,7 +142,6 @@ def _node(path: Path, stated: dict[str, Any]) -> _Node:
             "a node needs an 'id', and may have a text 'lbl' and a 'meta' with 'deprecated', true "
             "or false, and 'basicPropertyValues', each with 'pred' and 'val'",
             found=str(stated)[:80],
-            where=path,
         )
     said = [(_short(one["pred"]), _short(one["val"])) for one in values]
     return _Node(
@@ -158,13 +155,11 @@ def _node(path: Path, stated: dict[str, Any]) -> _Node:
     )
 
 
-def _edge(path: Path, stated: dict[str, Any]) -> tuple[str, str, str]:
+def _edge(stated: dict[str, Any]) -> tuple[str, str, str]:
     """Subject, predicate and object of an edge."""
     ends = [stated.get(key) for key in ("sub", "pred", "obj")]
     if not all(map(_is_text, ends)):
-        raise SchemaError(
-            "an edge needs a 'sub', a 'pred' and an 'obj'", found=str(stated)[:80], where=path
-        )
+        raise SchemaError("an edge needs a 'sub', a 'pred' and an 'obj'", found=str(stated)[:80])
     sub, predicate, obj = (_short(str(end)) for end in ends)
     return sub, predicate, obj
 
@@ -184,7 +179,7 @@ def _short(iri: str) -> str:
 
 
 def _chosen(
-    path: Path, relations: tuple[str, ...], stated: Iterable[dict[str, Any]], used: set[str]
+    relations: tuple[str, ...], stated: Iterable[dict[str, Any]], used: set[str]
 ) -> set[str]:
     """The predicates of edges: ``is_a``, and those that the relations name by id or by label."""
     labels = {
@@ -193,12 +188,5 @@ def _chosen(
         if one.get("type") == "PROPERTY" and _is_text(one.get("id"))
     }
     names = {name: labels.get(name) or name for name in used - {_IS_A}}
-    unused = [one for one in relations if one not in {*names, *names.values()}]
-    if unused:
-        raise SchemaError(
-            "a relation must be one that edges have",
-            found=first_cases(unused),
-            where=path,
-            hint=f"edges have: {', '.join(sorted(names.values())) or 'none'}",
-        )
+    refuse_unused(relations, {*names, *names.values()}, "edges")
     return {_IS_A, *(one for one, label in names.items() if {one, label} & set(relations))}

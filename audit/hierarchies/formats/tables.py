@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.files import SNIFFED_BYTES, first_bytes, read_table
 from audit.hierarchies.formats import caml
-from audit.hierarchies.formats.format import AS_IT_IS, Shape, head_text
+from audit.hierarchies.formats.format import Shape, head_text
 
 _SIGNS = "\t,;|"
 _SNIFFED_ROWS = 200
@@ -24,7 +24,7 @@ def columns_of(path: Path, head: bytes) -> list[str]:
     return [bare(name) for name in rows[0]] if rows and len(rows[0]) > 1 else []
 
 
-def table_of(path: Path, shape: Shape = AS_IT_IS) -> pl.DataFrame:
+def table_of(path: Path, shape: Shape) -> pl.DataFrame:
     """The table in a file; columns without a header are called by their numbers, 1 and 2."""
     if is_parquet(path):
         return read_table(path)

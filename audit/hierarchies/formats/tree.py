@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,10 @@ from audit.hierarchies.formats.format import (
     Shape,
     bare_suffix,
     head_text,
-    hierarchy_of,
-    titles_of,
 )
+from audit.hierarchies.formats.records import hierarchy_of_records
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.retired import CONSIDER, OBSOLETE, REPLACED_BY, Obsolete, retired_ids
+from audit.hierarchies.retired import CONSIDER, OBSOLETE, REPLACED_BY
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -34,12 +33,12 @@ def matches(path: Path, head: bytes) -> bool:
     return opens_as_json and not any(other.matches(path, head) for other in others)
 
 
-def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+def read(path: Path, shape: Shape) -> Hierarchy:
     """Read a tree, as `of_object`; JSON lines are a list."""
     return of_object(path, _document(path), shape)
 
 
-def of_object(path: Path, tree: Any, shape: Shape = AS_IT_IS) -> Hierarchy:
+def of_object(path: Path, tree: Any, shape: Shape) -> Hierarchy:
     """Read a tree; an id that occurs at two places is one node with two parents.
 
     These spellings may be mixed, with keys as people call them:
@@ -68,31 +67,13 @@ def of_object(path: Path, tree: Any, shape: Shape = AS_IT_IS) -> Hierarchy:
         InputError: If it may mean either that names are above others or below them.
     """
     plain, readings = _plain(path, tree)
-    places = list(_Walk(path, shape).places(plain))
+    places = list(_Walk(shape).places(plain))
     places, said = _by_what_parents_name(places, shape)
     readings += [*said, *_several(places, shape)]
-    _refuse_unknown(path, places, shape)
-    obsolete = _obsolete(path, places)
-    kept = (place for place in places if place.node not in obsolete)
-    titles = titles_of(((place.node, place.title) for place in kept), path)
-    edges = dict.fromkeys(
-        (place.node, parent)
-        for place in places
-        for parent in place.parents
-        if place.node not in obsolete
-    )
-    for _, parent in edges:
-        if parent not in obsolete:
-            titles.setdefault(parent, None)
-    return hierarchy_of(
-        path,
-        edges,
-        [(node, title, None) for node, title in titles.items()],
-        coding=retired_ids(titles, obsolete.values()),
-        dangling=shape.dangling,
-        members=shape.ids or "names",
-        readings=readings,
-    )
+    _refuse_unknown(places, shape)
+    edges = dict.fromkeys((place.node, parent) for place in places for parent in place.parents)
+    records = [(place.node, place.title, place.stated) for place in places]
+    return hierarchy_of_records(path, edges, records, shape, readings)
 
 
 _TAKES = frozenset({"relations", "child", "parent", "title", "ids"})
@@ -116,7 +97,7 @@ PARENTS, CHILDREN = _mapping("parents"), _mapping("children")
 def related(path: Path, given: Any, role: str) -> list[dict[str, Any]]:
     """A mapping of the ``parents`` or ``children`` of each name as nodes that have such."""
     if not isinstance(given, Mapping):
-        raise _no_node(path, given, None)
+        raise _no_node(given, None)
     return [{"id": name, role: _listed(others)} for name, others in given.items()]
 
 
@@ -131,7 +112,7 @@ def _document(path: Path) -> Any:
     try:
         return [json.loads(line, object_pairs_hook=once) for _, line in read_lines(path)]
     except ValueError as error:
-        raise SchemaError("JSON lines are required", found=str(error), where=path) from None
+        raise SchemaError("JSON lines are required", found=str(error)) from None
 
 
 def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
@@ -211,7 +192,6 @@ class _Place:
 class _Walk:
     """Goes through a tree without recursion, so that it may have any depth."""
 
-    path: Path
     shape: Shape
 
     def places(self, tree: Any) -> Iterator[_Place]:
@@ -232,39 +212,37 @@ class _Walk:
             return [place for item in value for place in self._item(item, parent)]
         if isinstance(value, Mapping):
             return self._item(value, parent)
-        raise _no_node(self.path, value, parent)
+        raise _no_node(value, parent)
 
     def _item(self, item: Any, parent: str | None) -> list[tuple[_Place, list[Any]]]:
         if names.is_id(item):
             return [(self._named(item, parent), [])]
         if not isinstance(item, Mapping):
-            raise _no_node(self.path, item, parent)
+            raise _no_node(item, parent)
         if key := _own_key(item, self.shape):
             return [self._record(item, key, parent)]
         return [(self._named(name, parent), [below]) for name, below in item.items()]
 
-    def _named(self, name: Any, parent: str | None) -> _Place:
-        node, title = names.id_of(name), None
-        if self.shape.ids == "paths":
-            title, node = node, node if parent is None else f"{parent}{PATH_SIGN}{node}"
-        return _Place(node, () if parent is None else (parent,), title)
+    def _named(self, name: Any, parent: str | None, *, named: bool = True) -> _Place:
+        above, node = () if parent is None else (parent,), names.id_of(name)
+        if named and self.shape.ids == "paths":
+            return _Place(PATH_SIGN.join((*above, node)), above, node)
+        return _Place(node, above, named=named)
 
     def _record(
         self, item: Mapping[str, Any], key: str, parent: str | None
     ) -> tuple[_Place, list[Any]]:
-        titled = [self.shape.title] if self.shape.title else names.among(item, names.TITLES)
-        title = next((item.get(one) for one in titled if one != key and item.get(one)), None)
+        rest = {name: value for name, value in item.items() if name != key}
+        titled = [self.shape.title] if self.shape.title else names.among(rest, names.TITLES)
+        title = next((rest[one] for one in titled if rest.get(one)), None)
         if not isinstance(title, str | None):
-            found = f"{title!r} at {item[key]!r}"
-            raise SchemaError("a title must be text", found=found, where=self.path)
-        named = names.plain(key) in names.TITLES
-        mention = self._named(item[key], parent) if named else None
-        node = mention.node if mention else names.id_of(item[key])
-        above = [one for k, v in item.items() if k != key and self._is_parent(k) for one in _ids(v)]
-        parents = dict.fromkeys([*([] if parent is None else [parent]), *above])
-        below = [v for k, v in item.items() if k != key and self._is_children(k, v)]
-        title = title or (mention.title if mention else None)
-        return _Place(node, tuple(parents), title, item, key, named), below
+            raise SchemaError("a title must be text", found=f"{title!r} at {item[key]!r}")
+        above = [one for k, value in rest.items() if self._is_parent(k) for one in _ids(value)]
+        below = [value for k, value in rest.items() if self._is_children(k, value)]
+        place = self._named(item[key], parent, named=names.plain(key) in names.TITLES)
+        parents = tuple(dict.fromkeys([*place.parents, *above]))
+        title = title or place.title
+        return replace(place, parents=parents, title=title, stated=rest, key=key), below
 
     def _is_parent(self, key: str) -> bool:
         return key == self.shape.parent if self.shape.parent else names.is_parent(key)
@@ -293,16 +271,13 @@ def _by_what_parents_name(places: list[_Place], shape: Shape) -> tuple[list[_Pla
     whole = records and all(place.title for place in records) and len(records) == len(places)
     if shape.child or not above or not whole or len(titles) < len(ids):
         return places, []
-    if names.referred(above, {"id": ids, "title": titles}) == "id":
-        return places, []
-    key = str(records[0].key)
-    titled = [shape.title or "", *names.among(records[0].stated, names.TITLES)]
-    named = next(n for n in titled if n != key and records[0].stated.get(n) == records[0].title)
-    told = Reading(
-        f"nodes go by {named!r}", f"parents are such names, and no values of {key!r}",
-        len(places), f"--hierarchy-child {key}", "nodes",
-    )  # fmt: skip
-    return [replace(place, node=str(place.title).strip(), title=None) for place in places], [told]
+    first = records[0]
+    possible = [shape.title or "", *names.among(first.stated, names.TITLES)]
+    titled = next(name for name in possible if first.stated.get(name) == first.title)
+    columns = {str(first.key): ids, titled: titles}
+    _, told = names.named_by(above, columns, len(places), "nodes")
+    by_title = [replace(place, node=str(place.title).strip(), title=None) for place in places]
+    return by_title if told else places, told
 
 
 def _several(places: Sequence[_Place], shape: Shape) -> list[Reading]:
@@ -319,7 +294,7 @@ def _several(places: Sequence[_Place], shape: Shape) -> list[Reading]:
     return [Reading(decision, evidence, len(several), "--hierarchy-ids paths", "names")]
 
 
-def _refuse_unknown(path: Path, places: Sequence[_Place], shape: Shape) -> None:
+def _refuse_unknown(places: Sequence[_Place], shape: Shape) -> None:
     """Refuse keys of which nobody knows what they are, and that hold nodes or their ids."""
     ids = {place.node for place in places}
     known = {shape.title, shape.parent, *OBSOLETE, REPLACED_BY, CONSIDER, *shape.relations}
@@ -327,7 +302,7 @@ def _refuse_unknown(path: Path, places: Sequence[_Place], shape: Shape) -> None:
     for place in places:
         for key, value in place.stated.items():
             role = names.is_parent(key) or (names.is_children(key) and isinstance(value, list))
-            if key not in (*known, place.key) and not role and value not in (None, "", [], {}):
+            if key not in known and not role and value not in (None, "", [], {}):
                 values[key].append((place, value))
     for key, held in values.items():
         if names.plain(key) not in (*names.TITLES, *names.IDS) and all(
@@ -336,7 +311,6 @@ def _refuse_unknown(path: Path, places: Sequence[_Place], shape: Shape) -> None:
             raise SchemaError(
                 "a key that holds nodes or their ids must say whether they are above or below",
                 found=f"{key!r} at {held[0][0].node!r}: {str(held[0][1])[:40]}",
-                where=path,
                 hint=f"--hierarchy-parent {key} if they are parents, --relations {key} if they lie "
                 "below; else take the key out of the file",
             )
@@ -351,46 +325,9 @@ def _refers(value: Any, place: _Place, ids: set[str]) -> bool:
     return isinstance(value, str) and value in ids and value != place.node
 
 
-def _obsolete(path: Path, places: Iterable[_Place]) -> dict[str, Obsolete]:
-    """The ids that a mention of them calls obsolete, with the successors of all such mentions."""
-    found: dict[str, Obsolete] = {}
-    for place in places:
-        if any(_flag(path, place, name) for name in OBSOLETE):
-            known = found.get(place.node, Obsolete(place.node))
-            found[place.node] = Obsolete(
-                place.node,
-                (*known.replaced_by, *_successors(path, place, REPLACED_BY)),
-                (*known.consider, *_successors(path, place, CONSIDER)),
-            )
-    return found
-
-
-def _flag(path: Path, place: _Place, name: str) -> bool:
-    stated = place.stated.get(name)
-    if not isinstance(stated, bool | None):
-        raise SchemaError(
-            f"{name!r} must be true or false", found=f"{stated!r} at {place.node!r}", where=path
-        )
-    return bool(stated)
-
-
-def _successors(path: Path, place: _Place, name: str) -> list[str]:
-    """The ids under a name: one, or a list of them."""
-    stated = place.stated.get(name, [])
-    ids = stated if isinstance(stated, list) else [stated]
-    if not all(map(names.is_id, ids)):
-        raise SchemaError(
-            f"{name!r} must be an id or a list of ids",
-            found=f"{stated!r} at {place.node!r}",
-            where=path,
-        )
-    return list(map(names.id_of, ids))
-
-
-def _no_node(path: Path, value: Any, parent: str | None) -> SchemaError:
+def _no_node(value: Any, parent: str | None) -> SchemaError:
     return SchemaError(
         "a tree is made of nodes with children, or of names within names",
         found=f"{str(value)[:40]!r} {'at the top' if parent is None else f'below {parent!r}'}",
-        where=path,
         hint='for example {"animal": {"dog": {}, "cat": {}}}',
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.base.errors import AuditError, InputError, SchemaError
-from audit.hierarchies.formats.format import AS_IT_IS, EdgeRow, HierarchyFormat, Shape, hierarchy_of
+from audit.hierarchies.formats.format import EdgeRow, HierarchyFormat, Shape, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def read_wordnet(path: Path) -> WordNet:
         ) from None
 
 
-def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+def read(path: Path, shape: Shape) -> Hierarchy:
     """The hierarchy of a WordNet folder by hypernyms, or by the relation that is stated.
 
     Pointers that lead nowhere are refused, whatever ``dangling`` says: the file is damaged.

@@ -239,7 +239,7 @@ def test_a_parent_that_is_obsolete_is_dangling(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("child,parent,obsolete\na,,perhaps\n", "true or 1 or false or 0"),
+        ("child,parent,obsolete\na,,perhaps\n", "'obsolete' must be true or false"),
         ("child,parent,obsolete\na,,true\na,,false\n", "both for 'a'"),
         ("child,parent,obsolete,deprecated\na,,true,true\n", "'obsolete', 'deprecated'"),
     ],
