@@ -25,6 +25,8 @@ _PLAIN = re.compile(r"(?=.*[1-9])[A-Za-z]?[0-9][0-9A-Za-z]*(\.[0-9A-Za-z]+)?(?<!
 """A code as it should be written, which is not looked into for another one."""
 _MARKS = "'\"`‘’“”()[]{}.,;:? "
 """Marks around labels that are no part of them; of codes no sign is a part, nor an X behind."""
+_CERTAINTY = re.compile(r"\W*[A-Za-z]\W*")
+"""A letter beside a code, which may say how sure it is, as A does of what was ruled out."""
 _MOST = 0.95
 """Share of different labels in the same wrapping from which on it is the column's."""
 _LOOKED_INTO, _LONGEST = 200, 80
@@ -133,7 +135,9 @@ def read_words(
     read(unmarked, f"marks around labels are no part of them: {names}", _NODES, "--strip PATTERN")
     for patterns, found in _wrappings(odd, tables, is_node, coded):
         around = " and ".join(map(repr, patterns))
-        if len(found) >= _MOST * len(rows):
+        left = (odd[i].replace(str(text), "", 1) for i, text in found.items())
+        says_it = coded and any(map(_CERTAINTY.fullmatch, left))
+        if len(found) >= _MOST * len(rows) and not says_it:
             read(found, f"{around} around labels is no part of them", _NODES, "--strip PATTERN")
             break
         option = " ".join(f"--strip {quote(one)}" for one in patterns)

@@ -19,6 +19,8 @@ _UNSURE, _AFFIXED, _CLEARLY = 7.0, 12.0, 7.0
 """Nats that a damaged or mixed writer costs, and an affix; and those that decide."""
 _SURE, _FEW, _PART, _NEARLY_ALL = 0.9, 0.01, 0.05, 0.9
 """Least posterior of a code. Shares: too few to decide, enough for a name, nearly all."""
+_NAMED = 5
+"""Number of different marks around codes that are named."""
 _IS_WRITTEN = pl.col("writer") < len(AS_WRITTEN)
 _IS_UNLIKELY = pl.col("heading") & ~pl.col("writer").is_in(
     [n for n, writer in enumerate(WRITERS) if writer.headings]
@@ -139,7 +141,7 @@ class _Column(NamedTuple):
         said = "; ".join(f"{SAID[table]} {WRITERS[writer].said}" for table, writer in own)
         return ColumnReading(
             tuple(table for table, _ in own),
-            f"{said}, {affix.said}" if affix else said,
+            f"{said}, {affix.said}{_marks(codes)}" if affix else said,
             codes,
             affix is None and all(WRITERS[writer] in AS_WRITTEN for _, writer in own),
         )
@@ -174,6 +176,14 @@ class _Column(NamedTuple):
         doubted = pl.concat([another["text"], changed["text"], other_set["text"]])
         sure = pl.col("sure") & ~pl.col("text").is_in(doubted.implode())
         return codes.select("text", "table", "code", "version", sure=sure)
+
+
+def _marks(codes: pl.DataFrame) -> str:
+    """What stands around codes, in brackets, where that is a few things."""
+    pairs = codes.select(pl.col("label").str.strip_chars(), "text").iter_rows()
+    around = {a.replace(text, "…", 1) for a, text in pairs if text in a and text != a}
+    few = 0 < len(around) <= _NAMED
+    return f" ({', '.join(map(repr, sorted(around)))})" if few else ""
 
 
 def _column(labels: pl.DataFrame, tables: Collection[str]) -> _Column | None:

@@ -142,8 +142,8 @@ class Affix:
 AFFIXES = (
     Affix("behind a prefix", r"^.*[:/]\s*([^:/]+)$"),
     Affix("behind another character", r"^[^0-9](.+)$", 1 / 36, all=True),
-    Affix("with a mark behind", r"^(.+?)\s?[!*+†\-A-Z]$"),
+    Affix("with a sign behind", r"^(.+?)\s?[!*+†\-]$"),
     Affix("in quotes", r"""^['"`’]+(.+?)['"`’]*$"""),
-    Affix("in the first word of the cell", r"^(\S+)\s.+$", 1 / 36),
+    Affix("in the first word of the cell", r"^(\S+)\s.*\w\w.*$", 1 / 36),
     Affix("with the letter O for 0", r"O", 1 / 36),
 )
