@@ -102,7 +102,7 @@ def load_hierarchy(
     )  # fmt: skip
     for role, given in (("parents", parents), ("children", children)):
         if given is not None:
-            source = tree.related(_GIVEN, given, role)
+            source = tree.related(given, role)
     if not isinstance(source, str | Path):
         return _of_object(source, shape)
     if (built_in := built_in_named(source)) is not None:

@@ -12,23 +12,17 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, read_text
 from audit.base.readings import Reading
-from audit.hierarchies.formats import names
+from audit.hierarchies.formats import names, tables
 from audit.hierarchies.formats.format import HierarchyFormat, Shape
 from audit.hierarchies.formats.records import hierarchy_of_records
-from audit.hierarchies.formats.tables import (
-    columns_of,
-    is_headless,
-    is_parquet,
-    table_of,
-    text_of,
-)
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.retired import CONSIDER, OBSOLETE, REPLACED_BY
 
 
 def matches(path: Path, head: bytes) -> bool:
     """Whether a table has a column of parents, or is two columns of names without a header."""
-    return any(map(names.is_parent, columns_of(path, head))) or is_headless(path, head)
+    parents = names.parents_among(tables.columns_of(path, head))
+    return bool(parents) or tables.is_headless(path, head)
 
 
 def read(path: Path, shape: Shape) -> Hierarchy:
@@ -53,7 +47,7 @@ def read(path: Path, shape: Shape) -> Hierarchy:
             is obsolete in some rows alone.
         InputError: If the file cannot be read, or two columns without a header may be either.
     """
-    return of_table(path, table_of(path, shape), shape)
+    return of_table(path, tables.table_of(path, shape), shape)
 
 
 def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
@@ -90,8 +84,7 @@ def _columns(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[dict[str, s
     others = [name for name in frame.columns if name not in found.values()]
     parents = [name for name in others if names.is_parent(name)]
     if "parent" not in found:
-        by_id = [name for name in parents if not names.plain(name).endswith("name")]
-        found["parent"] = [*by_id, *parents, "parent"][0]
+        found["parent"] = [*names.parents_among(parents), "parent"][0]
         column_named(frame, found["parent"], path)
     others = [name for name in others if name not in (*parents, found["parent"])]
     told = list[Reading]()
@@ -114,8 +107,8 @@ def _child(
         return possible[0], []
     if not possible:
         return column_named(frame, "child", path), []
-    values = {name: set(text_of(frame, name).drop_nulls()) - {""} for name in possible}
-    above = {one for one in text_of(frame, parent).drop_nulls() if not names.is_nothing(one)}
+    values = {name: set(tables.text_of(frame, name).drop_nulls()) - {""} for name in possible}
+    above = {one for one in tables.text_of(frame, parent).drop_nulls() if not names.is_nothing(one)}
     return names.named_by(above, values, len(frame))
 
 
@@ -131,7 +124,7 @@ def _table(path: Path, frame: pl.DataFrame, found: dict[str, str]) -> pl.DataFra
         _refuse_other_than_text(frame[column], flag=name in flags)
     table = pl.DataFrame(
         {
-            name: text_of(frame, column, trimmed=name != "title").fill_null("")
+            name: tables.text_of(frame, column, trimmed=name != "title").fill_null("")
             for name, column in found.items()
         }
     )
@@ -167,7 +160,7 @@ def _refuse_blank_child(path: Path, frame: pl.DataFrame, table: pl.DataFrame) ->
         raise SchemaError(
             "every row must name a child",
             found=f"{len(blank):,} without, the first with parent {parent!r}",
-            where=path if is_parquet(path) else f"{path}:{_line(path, frame, row)}",
+            where=path if tables.is_parquet(path) else f"{path}:{_line(path, frame, row)}",
         )
 
 

@@ -55,10 +55,6 @@ class Shape:
     ids: Ids | None = None
 
 
-AS_IT_IS = Shape()
-"""Nothing is said."""
-
-
 @dataclass(frozen=True)
 class HierarchyFormat:
     """One format of hierarchy files.
@@ -181,23 +177,23 @@ def _apart(
 
 def hierarchy_of_paths(
     path: Path,
-    rows: Iterable[tuple[Names, str | None, str | None]],
+    rows: Iterable[tuple[Names, str | None]],
     ids: Ids,
     sign: str = PATH_SIGN,
     titles: Mapping[Names, str] = MappingProxyType({}),
     readings: Sequence[Reading] = (),
 ) -> Hierarchy:
-    """Build the hierarchy of paths, each with the id and the title of its end where it has any.
+    """Build the hierarchy of paths, each with the id of its end where it has any.
 
     Paths that are listed are assignable, and so is what nothing lies below. Nodes without an id go
     by what ``ids`` says; a name that stands at several places is several nodes: a leaf keeps it if
     it is the only leaf of that name, others go by their paths, which ``sign`` joins. ``titles`` are
     those of any nodes, by their paths.
     """
-    stated = dict[Names, tuple[str | None, str | None]]()
-    for names, node, title in rows:
-        stated[names] = (node, title) if node or title or names not in stated else stated[names]
-    places = list(dict.fromkeys(p[:n] for p in sorted(stated) for n in range(1, len(p) + 1)))
+    listed = dict[Names, str | None]()
+    for place, node in rows:
+        listed[place] = node or listed.get(place)
+    places = list(dict.fromkeys(p[:n] for p in sorted(listed) for n in range(1, len(p) + 1)))
     inner = {place[:-1] for place in places}
     of_name = defaultdict[str, list[Names]](list)
     for place in places:
@@ -209,12 +205,11 @@ def hierarchy_of_paths(
             return place[-1]
         return sign.lstrip() * (ids == "names" and len(place) == 1) + sign.join(place)
 
-    node_of = {place: stated.get(place, (None, None))[0] or named(place) for place in places}
-    title_of = {place: title for place, (_, title) in stated.items() if title}
+    node_of = {place: listed.get(place) or named(place) for place in places}
 
     def titled(place: Names) -> str | None:
-        said = title_of.get(place) or titles.get(place)
-        return said or (place[-1] if ids == "paths" or node_of[place] != place[-1] else None)
+        own = place[-1] if ids == "paths" or node_of[place] != place[-1] else None
+        return titles.get(place) or own
 
     several = sum(len(alike) > 1 for alike in of_name.values()) if ids == "names" else 0
     told = Reading(
@@ -225,6 +220,6 @@ def hierarchy_of_paths(
     return hierarchy_of(
         path,
         [(node_of[place], node_of[place[:-1]]) for place in places if len(place) > 1],
-        [(node_of[p], titled(p), p in stated or p not in inner) for p in places],
+        [(node_of[p], titled(p), p in listed or p not in inner) for p in places],
         readings=[*readings, *([told] if several else [])],
     )

@@ -12,7 +12,7 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, read_table
 from audit.base.readings import Reading
-from audit.hierarchies.formats import edges, names
+from audit.hierarchies.formats import edges, names, tables
 from audit.hierarchies.formats.format import (
     PATH_SIGN,
     HierarchyFormat,
@@ -20,27 +20,19 @@ from audit.hierarchies.formats.format import (
     Shape,
     hierarchy_of_paths,
 )
-from audit.hierarchies.formats.tables import (
-    bare,
-    columns_of,
-    is_parquet,
-    rows_of,
-    table_of,
-    text_of,
-)
 from audit.hierarchies.hierarchy import Hierarchy
 
 
 def matches(path: Path, head: bytes) -> bool:
     """Whether the columns of a table, in its first rows, are levels, and none holds parents."""
-    if edges.matches(path, head) or not columns_of(path, head):
+    if edges.matches(path, head) or not tables.columns_of(path, head):
         return False
-    if is_parquet(path):
+    if tables.is_parquet(path):
         return bool(_levels(read_table(path)))
-    header, *rows = [row for row in rows_of(head) if any(row)] or [[]]
+    header, *rows = [row for row in tables.rows_of(head) if any(row)] or [[]]
     if any(len(row) != len(header) for row in rows) or len({*header}) < len(header):
         return False
-    schema = dict.fromkeys(map(bare, header), pl.String)
+    schema = dict.fromkeys(map(tables.bare, header), pl.String)
     return bool(_levels(pl.DataFrame(rows, schema=schema, orient="row")))
 
 
@@ -57,7 +49,7 @@ def read(path: Path, shape: Shape) -> Hierarchy:
         SchemaError: If no columns are levels, or one is missing.
         InputError: If the file cannot be read.
     """
-    return of_table(path, table_of(path, shape), shape)
+    return of_table(path, tables.table_of(path, shape), shape)
 
 
 def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
@@ -75,15 +67,15 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     leaf = shape.child or (None if stated else _own_column(frame, levels))
     columns = [*levels, *([column_named(frame, leaf, path)] if leaf else [])]
     titled = [_title_of(frame, name, shape.title) for name in columns]
-    cells = [text_of(frame, name).fill_null("") for name in columns]
-    labels = [iter(text_of(frame, n).fill_null("")) if n else repeat("") for n in titled]
-    rows, titles = list[tuple[Names, None, None]](), dict[Names, str]()
+    cells = [tables.text_of(frame, name).fill_null("") for name in columns]
+    labels = [iter(tables.text_of(frame, n).fill_null("")) if n else repeat("") for n in titled]
+    rows, titles = list[tuple[Names, None]](), dict[Names, str]()
     for row in zip(*cells, strict=True):
         said = [next(label) for label in labels]
         there = [number for number, name in enumerate(row) if name]
         place = tuple(row[number] for number in there)
         titles |= {place[:n]: said[number] for n, number in enumerate(there, 1) if said[number]}
-        rows += [(place, None, None)] if place else []
+        rows += [(place, None)] if place else []
     told = Reading(
         f"the columns {', '.join(columns)} are levels from the top down",
         "each has fewer values than the next", len(frame), "--hierarchy-levels COL",
@@ -95,17 +87,21 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
 
 def _of_paths(path: Path, frame: pl.DataFrame, column: str, shape: Shape) -> Hierarchy:
     """The hierarchy of a column of paths, whose nodes go by the ids beside them."""
-    cells = text_of(frame, column).fill_null("").to_list()
+    cells = tables.text_of(frame, column).fill_null("").to_list()
     sign = names.sign_of([cell for cell in cells if cell]) or PATH_SIGN
     own = shape.child or _own_column(frame, [column])
-    ids = text_of(frame, column_named(frame, own, path)).to_list() if own else [None] * len(cells)
+    ids = (
+        tables.text_of(frame, column_named(frame, own, path)).to_list()
+        if own
+        else [None] * len(cells)
+    )
     told = Reading(
         f"{sign.strip()!r} joins the names of paths in {column!r}", "half of its cells have it",
         len(cells), "--hierarchy-levels COL",
     )  # fmt: skip
     rows = [
-        (tuple(map(str.strip, cell.strip(sign).split(sign))), node, None)
-        for cell, node in zip(cells, ids, strict=True)
+        (tuple(map(str.strip, cell.strip(sign).split(sign))), node)
+        for cell, node in zip(cells, ids, strict=False)
         if cell
     ]
     readings = () if shape.levels else (told,)
@@ -127,7 +123,7 @@ _NEARLY = 0.8
 def _levels(frame: pl.DataFrame) -> list[str]:
     """The columns of levels, from the top down; nothing where that is not clear."""
     for name in frame.columns:
-        cells = text_of(frame, name).drop_nulls()
+        cells = tables.text_of(frame, name).drop_nulls()
         if 2 * cells.str.contains(PATH_SIGN, literal=True).sum() >= len(frame) > 0:
             return [name]
     families: dict[str, list[str]] = {}
@@ -153,7 +149,9 @@ def _levels(frame: pl.DataFrame) -> list[str]:
 
 def _below(frame: pl.DataFrame, above: str, name: str) -> tuple[float, bool]:
     """Share of values that have one in the column above, and whether this has fewer values."""
-    pair = pl.DataFrame({"above": text_of(frame, above), "name": text_of(frame, name)}).drop_nulls()
+    pair = pl.DataFrame(
+        {"above": tables.text_of(frame, above), "name": tables.text_of(frame, name)}
+    ).drop_nulls()
     pair = pair.filter(pl.col("above") != "", pl.col("name") != "")
     each = pair.group_by("name").agg(pl.col("above").n_unique())["above"]
     one = int((each == 1).sum()) / len(each) if len(each) else 1.0
@@ -167,9 +165,9 @@ def _own_column(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:
     """
     others = [name for name in frame.columns if name not in levels]
     ids = names.among(others, names.IDS)
-    whole = text_of(frame, levels[-1]).is_unique().all()
+    whole = tables.text_of(frame, levels[-1]).is_unique().all()
     possible = ids if whole else [*ids, *others]
-    return next((name for name in possible if text_of(frame, name).is_unique().all()), None)
+    return next((name for name in possible if tables.text_of(frame, name).is_unique().all()), None)
 
 
 def _title_of(frame: pl.DataFrame, name: str, stated: str | None) -> str | None:

@@ -43,6 +43,12 @@ def is_parent(name: str) -> bool:
     return _PARENT.fullmatch(plain(name)) is not None
 
 
+def parents_among(names: Iterable[str]) -> list[str]:
+    """The names of what holds parents, without those of their titles where their ids are there."""
+    parents = [name for name in names if is_parent(name)]
+    return [name for name in parents if not plain(name).endswith("name")] or parents
+
+
 def is_children(name: str) -> bool:
     """Whether that is what files call the nodes below one."""
     return _CHILDREN.fullmatch(plain(name)) is not None

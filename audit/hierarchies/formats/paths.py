@@ -11,7 +11,6 @@ from audit.base.limits import PARTS
 from audit.base.readings import Reading
 from audit.hierarchies.formats import caml, edges, levels, names, obo
 from audit.hierarchies.formats.format import (
-    AS_IT_IS,
     PATH_SIGN,
     HierarchyFormat,
     Names,
@@ -34,7 +33,7 @@ def matches(path: Path, head: bytes) -> bool:
     return names.sign_of(_lines(head)) is not None
 
 
-def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+def read(path: Path, shape: Shape) -> Hierarchy:
     """Read paths, one a line, perhaps behind an id; a node's id is its whole path, if it has none.
 
     Paths that have a line of their own are assignable, their ancestors without one are not. Blank
@@ -49,7 +48,7 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     """
     rows = _rows(path, _NUMBERED)
     sign = names.sign_of([line for *_, line in rows]) or PATH_SIGN
-    split = [(_split(path, number, line, sign), node, None) for number, node, line in rows]
+    split = [(_split(path, number, line, sign), node) for number, node, line in rows]
     listed = {place for place, *_ in split}
     certain = all(place[:-1] in listed for place in listed if len(place) > 1)
     told = Reading(
@@ -61,11 +60,12 @@ def read(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
     )
 
 
-def read_dotted(path: Path, shape: Shape = AS_IT_IS) -> Hierarchy:
+def read_dotted(path: Path, shape: Shape) -> Hierarchy:
     """Read paths whose names dots join, one a line, as `read`; in MeSH behind a title and ``;``."""
     rows = _rows(path, _MESH)
-    split = [(_split(path, number, line, "."), None, title) for number, title, line in rows]
-    return hierarchy_of_paths(path, split, shape.ids or "paths", ".")
+    titles = {_split(path, number, line, "."): title or "" for number, title, line in rows}
+    listed = ((place, None) for place in titles)
+    return hierarchy_of_paths(path, listed, shape.ids or "paths", ".", titles)
 
 
 def _rows(path: Path, behind: re.Pattern[str]) -> list[tuple[int, str | None, str]]:

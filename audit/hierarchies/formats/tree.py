@@ -14,7 +14,6 @@ from audit.base.files import once, read_json, read_lines
 from audit.base.readings import Reading
 from audit.hierarchies.formats import audioset, interface, names, obo, obographs
 from audit.hierarchies.formats.format import (
-    AS_IT_IS,
     PATH_SIGN,
     HierarchyFormat,
     Shape,
@@ -85,7 +84,7 @@ FORMAT = HierarchyFormat(
 
 def _mapping(role: str) -> HierarchyFormat:
     def read_mapping(path: Path, shape: Shape) -> Hierarchy:
-        return of_object(path, related(path, _document(path), role), shape)
+        return of_object(path, related(_document(path), role), shape)
 
     title = f"JSON: the {role} of each name, where that is asked"
     return HierarchyFormat(role, title, lambda *_: False, read_mapping, _TAKES)
@@ -94,7 +93,7 @@ def _mapping(role: str) -> HierarchyFormat:
 PARENTS, CHILDREN = _mapping("parents"), _mapping("children")
 
 
-def related(path: Path, given: Any, role: str) -> list[dict[str, Any]]:
+def related(given: Any, role: str) -> list[dict[str, Any]]:
     """A mapping of the ``parents`` or ``children`` of each name as nodes that have such."""
     if not isinstance(given, Mapping):
         raise _no_node(given, None)
@@ -117,7 +116,7 @@ def _document(path: Path) -> Any:
 
 def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
     """The tree without what is around it, and a mapping of names as what it means."""
-    if not isinstance(tree, Mapping) or _own_key(tree, AS_IT_IS):
+    if not isinstance(tree, Mapping) or _own_key(tree, Shape()):
         return tree, []
     if len(tree) == 1 and names.plain(next(iter(tree))) in names.AROUND:
         return next(iter(tree.values())), []
@@ -131,7 +130,7 @@ def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
         return [{**_without_id(one), "id": name} for name, one in tree.items()], []
     flat = list(map(_listed, tree.values()))
     if any(names.is_id(one) for one in flat) and not any(isinstance(one, Mapping) for one in flat):
-        return related(path, tree, "parents"), []
+        return related(tree, "parents"), []
     pairs = [
         (names.id_of(name), names.id_of(item))
         for name, items in zip(tree, flat, strict=True)
@@ -145,7 +144,7 @@ def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
     lower, told = names.lower_end(
         pairs, path, ("the names", "the names listed for them"), files if path.suffix else doors
     )
-    return related(path, tree, "children" if lower else "parents"), [told]
+    return related(tree, "children" if lower else "parents"), [told]
 
 
 def _linked(item: Any) -> bool:
@@ -164,7 +163,7 @@ def _links_to(item: Mapping[str, Any], ids: set[str]) -> bool:
 
 def _without_id(item: Mapping[str, Any]) -> dict[str, Any]:
     """A record whose id is outside of it; its name is its title then."""
-    key = _own_key(item, AS_IT_IS)
+    key = _own_key(item, Shape())
     named = key is not None and names.plain(key) in names.TITLES
     return {("title" if named and k == key else k): v for k, v in item.items() if k != "id"}
 
@@ -237,15 +236,13 @@ class _Walk:
         title = next((rest[one] for one in titled if rest.get(one)), None)
         if not isinstance(title, str | None):
             raise SchemaError("a title must be text", found=f"{title!r} at {item[key]!r}")
-        above = [one for k, value in rest.items() if self._is_parent(k) for one in _ids(value)]
+        parents = [self.shape.parent] if self.shape.parent else names.parents_among(rest)
+        above = [one for name in parents for one in _ids(rest.get(name))]
         below = [value for k, value in rest.items() if self._is_children(k, value)]
         place = self._named(item[key], parent, named=names.plain(key) in names.TITLES)
-        parents = tuple(dict.fromkeys([*place.parents, *above]))
+        above = list(dict.fromkeys([*place.parents, *above]))
         title = title or place.title
-        return replace(place, parents=parents, title=title, stated=rest, key=key), below
-
-    def _is_parent(self, key: str) -> bool:
-        return key == self.shape.parent if self.shape.parent else names.is_parent(key)
+        return replace(place, parents=tuple(above), title=title, stated=rest, key=key), below
 
     def _is_children(self, key: str, value: Any) -> bool:
         usual = names.is_children(key) and isinstance(value, list | Mapping)
@@ -256,7 +253,7 @@ def _ids(value: Any) -> list[str]:
     """The ids of parents: one, a list, or the records of them."""
     found = list[str]()
     for one in value if isinstance(value, list) else [value]:
-        key = _own_key(one, AS_IT_IS) if isinstance(one, Mapping) else None
+        key = _own_key(one, Shape()) if isinstance(one, Mapping) else None
         inner = one[key] if key else one
         found += [names.id_of(inner)] if names.is_id(inner) and not names.is_nothing(inner) else []
     return found

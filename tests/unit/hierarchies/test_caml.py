@@ -9,7 +9,7 @@ from audit.base.errors import AuditError, HierarchyError, SchemaError
 from audit.base.files import first_bytes
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.formats.caml import FORMAT
-from audit.hierarchies.formats.format import AS_IT_IS
+from audit.hierarchies.formats.format import Shape
 from audit.hierarchies.hierarchy import Hierarchy
 
 REAL = os.environ.get("AUDIT_DATA")
@@ -34,7 +34,7 @@ V10\tHistory
 def read(tmp_path: Path, text: str) -> Hierarchy:
     path = tmp_path / "ICD9_descriptions"
     path.write_text(text, encoding="utf-8")
-    return FORMAT.read(path, AS_IT_IS)
+    return FORMAT.read(path, Shape())
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def test_the_format_is_told_by_its_lines(tmp_path: Path) -> None:
 
 @needs_data
 def test_the_published_file_has_21164_nodes() -> None:
-    hierarchy = FORMAT.read(Path(REAL or "") / "icd9cm" / "ICD9_descriptions", AS_IT_IS)
+    hierarchy = FORMAT.read(Path(REAL or "") / "icd9cm" / "ICD9_descriptions", Shape())
     assert len(hierarchy) == 21_164
     assert int(hierarchy.depth.max()) == 7
     assert int(hierarchy.leaf.sum()) == 17_445

@@ -49,6 +49,11 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
     "lists.json": ('{"animal": ["dog", "cat"], "dog": ["poodle"]}', ANIMALS, ("are below",)),
     "up.json": ('{"dog": ["animal"], "cat": ["animal"], "poodle": ["dog"]}', ANIMALS,
                 ("are below",)),
+    "twice.json": (
+        '[{"id": 1, "name": "a", "parent_id": null, "parent_name": null}, {"id": 2, "name": "b", '
+        '"parent_id": 1, "parent_name": "a"}, {"id": 3, "name": "c", "parent_id": 1, '
+        '"parent_name": "a"}, {"id": 4, "name": "d", "parent_id": 2, "parent_name": "b"}]',
+        NUMBERED, ()),
     "text.json": ('{"dog": "animal", "cat": "animal", "poodle": "dog"}', ANIMALS, ()),
     "id_parent.csv": ("id,parent_id,name\n1,,A\n2,1,B\n3,1,C\n4,2.0,D\n", NUMBERED, ()),
     "by_name.csv": ("id,name,parent\n1,animal,\n2,dog,animal\n3,cat,animal\n4,poodle,dog\n",
