@@ -20,10 +20,16 @@ from audit.data.sources import Source
 
 _YES = re.compile(r"1(\.0+)?|true|t|yes|y|present|positive|pos|confirmed")
 _NO = re.compile(r"0(\.0+)?|false|f|no|n|absent|negative|neg")
-_NEVER = re.compile(r"(.*\|)?not(\|.*)?|0/\d+|absent|negated|refuted|entered.in.error")
+_NEVER = re.compile(
+    r"(.*\|)?not(\|.*)?|0/\d+|absent|negated|refuted|excluded|ruled.out|entered.in.error"
+)
 """Values that say by themselves that a label is not carried: NOT of gene annotations, 0 of 7."""
+_CERTAINTY, _EXCLUDED = {"a", "g", "v", "z"}, "a"
+"""Marks of German outpatient diagnoses: excluded, certain, suspected, past."""
 _SERIES = re.compile(r"^(not\||0/).+", re.IGNORECASE)
-_SAYS_IT = re.compile(r"confidence|qualifier|negat|verif|present(?!.*adm)|absent|frequency|refut")
+_SAYS_IT = re.compile(
+    r"confiden|certain|sicherheit|qualifier|negat|verif|present(?!.*adm)|absent|frequency|refut"
+)
 _INVERSE = re.compile(r"negat|absent|refut")
 _VERSION = re.compile(r"(icd|dx|diag|diagnosis|code)?_?(v|ver|version)")
 _LOOKED_AT, _AT_ONCE = 1_000, 1_000_000
@@ -94,6 +100,9 @@ def _counted(source: Source, instance: str | None, name: str) -> tuple[dict[str,
 def _absent(name: str, values: Collection[str]) -> list[str]:
     """The values that say that a label is not carried, if those of a column say such a thing."""
     yes, no = (_NO, _YES) if _INVERSE.search(_plain(name)) else (_YES, _NO)
+    marks = {value.casefold() for value in values}
+    if {_EXCLUDED} < marks <= _CERTAINTY:
+        return sorted(value for value in values if value.casefold() == _EXCLUDED)
     never = {value for value in values if _NEVER.fullmatch(value.casefold())}
     absent = {value for value in values if no.fullmatch(value.casefold())}
     others = [value for value in values if not yes.fullmatch(value.casefold())]

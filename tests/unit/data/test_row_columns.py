@@ -33,6 +33,8 @@ SAYING: dict[str, tuple[Values, int]] = {
     "Qualifier": (["enables", "NOT|enables", "part_of|NOT", "part_of"], 2),
     "qualifier ": ([None, "NOT", None, None], 1),
     "frequency": (["0/7", "1/7", "HP:0040283", None], 1),
+    "Sicherheit": (["G", "A", "V", "Z"], 1),
+    "diagnosis_certainty": (["confirmed", "ruled out", None, "suspected"], 1),
     "verificationStatus": (["confirmed", "refuted", "confirmed", "provisional"], 1),
 }
 
