@@ -56,7 +56,11 @@ def read_as(reading: Mapping[str, str | int]) -> str:
     return f"{said} ({touched}; otherwise: {reading['option']})"
 
 
-def asked(required: str, readings: Sequence[Reading], where: object = "") -> InputError:
+class AskedError(InputError):
+    """What data mean must be stated."""
+
+
+def asked(required: str, readings: Sequence[Reading], where: object = "") -> AskedError:
     """The error that asks the user which reading is meant, where none is clear.
 
     Args:
@@ -64,7 +68,7 @@ def asked(required: str, readings: Sequence[Reading], where: object = "") -> Inp
         readings: What may be meant; the ``option`` of each is what states it.
         where: The file.
     """
-    return InputError(required, found=_either(readings), where=where, hint=_options(readings))
+    return AskedError(required, found=_either(readings), where=where, hint=_options(readings))
 
 
 def _either(readings: Iterable[Reading]) -> str:

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from audit.base.errors import AuditError
+from audit.base.errors import AuditError, first_cases
 from audit.base.files import called
+from audit.base.readings import AskedError
 from audit.data.joined_cells import hold_several
 from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import Columns, RawLabels
@@ -50,6 +51,7 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
             return (
                 f"name the columns of ids and labels, perhaps: {_options(columns)}"
                 "; audit list formats lists what is read without that"
+                f"{_left_out(some, columns)}"
             )
     return (
         "no columns that were tried hold ids and labels"
@@ -69,10 +71,20 @@ def _reads(source: Source, columns: Columns, tried: Tried) -> bool:
     """Whether columns give instances with labels, most of them nodes if these are known."""
     try:
         labels = tried(source, columns).rows["label"].drop_nulls()
+    except AskedError:
+        return True
     except AuditError:
         return False
     share = source.nodes.share(labels.head(10_000)) if source.nodes else 1.0
     return share is not None and share >= LEAST_SHARE
+
+
+def _left_out(source: Source, columns: Columns) -> str:
+    """Which other families hold nodes, where the labels are one of several."""
+    known = families_of(source) if source.nodes else {}
+    others = [pattern for pattern in known if pattern != columns.label]
+    several = columns.label in known and others
+    return f"; {first_cases(others)} hold nodes too, and are left out so" if several else ""
 
 
 def _options(columns: Columns) -> str:

@@ -41,7 +41,7 @@ def families(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def families_of(source: Source) -> dict[str, list[str]]:
-    """The families of a table's columns that hold labels, the best first, by pattern.
+    """The families of a table's columns that hold labels, the largest first, by pattern.
 
     Where nodes are known, cells of each column are nodes, or all of them blank; the pattern fits
     these columns and no other one. Else, or where no cells are nodes, the numbers run from 0 or 1
@@ -59,7 +59,10 @@ def families_of(source: Source) -> dict[str, list[str]]:
     if of_nodes:
         least = _NEARLY_BEST * max(shares.values())
         kept = [one for one in of_nodes if shares[one] >= least]
-        return {one: of_nodes[one] for one in sorted(kept, key=lambda one: -shares[one])}
+        return {
+            one: of_nodes[one]
+            for one in sorted(kept, key=lambda one: -shares[one] * len(of_nodes[one]))
+        }
     return {one: members for one, members in families(names).items() if _runs(one, members)}
 
 

@@ -101,14 +101,15 @@ def _child(
     path: Path, frame: pl.DataFrame, parent: str, others: list[str]
 ) -> tuple[str, list[Reading]]:
     """The column of the child, with what decided between several that may be it."""
-    named = names.among(others, names.IDS) + names.among(others, names.TITLES)
+    named = names.ids_among(others) + names.among(others, names.TITLES)
     possible = named or others
     if len(possible) == 1 or (named and names.plain(named[0]) in names.CHILD):
         return possible[0], []
     if not possible:
         return column_named(frame, "child", path), []
-    values = {name: set(tables.text_of(frame, name).drop_nulls()) - {""} for name in possible}
-    above = {one for one in tables.text_of(frame, parent).drop_nulls() if not names.is_nothing(one)}
+    cells = {n: tables.text_of(frame, n).drop_nulls() for n in [*possible, parent]}
+    values = {n: set(map(names.whole, cells[n])) - {""} for n in possible}
+    above = {names.whole(one) for one in cells[parent] if not names.is_nothing(one)}
     return names.named_by(above, values, len(frame))
 
 

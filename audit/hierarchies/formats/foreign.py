@@ -24,6 +24,8 @@ _FOREIGN = (
      f"Bio.Phylo reads it in Python: {_EDGES} clade"),
     ((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), r"PK\x03\x04", "a workbook or another archive",
      "save the sheet as CSV, or unpack the archive"),
+    ((), r"[^\n,;\t]+\n([^\n,;\t]*\n)?[^\n,;\t]*( > |/|\|)", "one column of paths",
+     "leave its header out and call the file .txt: each line is a path then"),
     ((), r"[^\n]+\n(\t+| {2,})[^\n]*\S", "an indented list",
      "write each line as a path: Animals > Dogs"),
     ((".xml",), r"<", "XML", f"read it in Python, and {_EDGES} node, or convert it to JSON"),

@@ -30,6 +30,7 @@ _CHILDREN = re.compile(
     r"(child(ren)?|sub(class|categor(y|ie)|type|concept|term|group|node|topic|item|tree)?s?"
     r"|narrower|hyponyms?|kids|leaves|branches|descendants|nodes?|items?|members?)(es|ids?)?"
 )
+_ENDS = re.compile(r".+(id|code|key|uri|iri)")
 _NOTHING = ("", "null", "none", "nan", "n/a", "-")
 
 
@@ -52,6 +53,17 @@ def parents_among(names: Iterable[str]) -> list[str]:
 def is_children(name: str) -> bool:
     """Whether that is what files call the nodes below one."""
     return _CHILDREN.fullmatch(plain(name)) is not None
+
+
+def ids_among(names: Iterable[str]) -> list[str]:
+    """The names of ids: the usual ones, else those that end as such, as ``taxon_id`` does."""
+    own = list(names)
+    return among(own, IDS) or [name for name in own if _ENDS.fullmatch(plain(name))]
+
+
+def whole(text: str) -> str:
+    """An id as text without the decimals that a missing number beside it has left: 7 of 7.0."""
+    return text[:-2] if text.endswith(".0") and text[:-2].isdigit() else text
 
 
 def is_id(value: Any) -> bool:

@@ -116,6 +116,7 @@ def _document(path: Path) -> Any:
 
 def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
     """The tree without what is around it, and a mapping of names as what it means."""
+    _refuse_graph(path, tree)
     if not isinstance(tree, Mapping) or _own_key(tree, Shape()):
         return tree, []
     if len(tree) == 1 and names.plain(next(iter(tree))) in names.AROUND:
@@ -147,6 +148,25 @@ def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
     return related(tree, "children" if lower else "parents"), [told]
 
 
+def _refuse_graph(path: Path, tree: Any) -> None:
+    """Refuse what holds edges one by one, and does not say which end is the parent."""
+    links = next((key for key in ("links", "edges") if key in tree and "nodes" in tree), None)
+    pairs = isinstance(tree, list) and bool(tree)
+    pairs = pairs and all(isinstance(one, list | tuple) and len(one) == 2 for one in tree)
+    if isinstance(tree, Mapping) and links:
+        found = f"nodes and {links}, as networkx writes a graph"
+        way = f"networkx.node_link_graph(CONTENT, edges={links!r})"
+        hint = f"audit.load_hierarchy({way}) reads it, where edges go from child to parent"
+    elif pairs:
+        found = "a list of pairs"
+        hint = "write a table with the columns child and parent, in the order of the pairs"
+    else:
+        return
+    raise SchemaError(
+        "it must be known which names are above which", found=found, where=path, hint=hint
+    )
+
+
 def _linked(item: Any) -> bool:
     """Whether an item is a node that names nodes above it, or holds nodes below it."""
     return isinstance(item, Mapping) and any(
@@ -170,7 +190,8 @@ def _without_id(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _own_key(item: Mapping[str, Any], shape: Shape) -> str | None:
     """The key of a record's id; None of what is no record."""
-    usual = names.among(item, names.IDS), names.among(item, names.TITLES)
+    own = [key for key in item if not (names.is_parent(key) or names.is_children(key))]
+    usual = names.ids_among(own), names.among(own, names.TITLES)
     keys = [shape.child or "", *usual[0], shape.title or "", *usual[1]]
     return next((key for key in keys if key in item and names.is_id(item[key])), None)
 

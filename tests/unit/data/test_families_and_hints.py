@@ -148,3 +148,20 @@ def test_where_no_column_holds_nodes_the_hint_says_so(tmp_path: Path) -> None:
     path = written({"stay": STAYS, "colour": of("red", "blue"), "size": of("a", "b")}, tmp_path)
     with pytest.raises(InputError, match=r"no columns that were tried hold .* of this hierarchy"):
         audit.load_labels(path, "icd9cm")
+
+
+def test_a_hint_names_the_largest_family_and_what_it_leaves_out(tmp_path: Path) -> None:
+    external = {f"ECODE{n}": of("E8859", "E8490", "") for n in (1, 2)}
+    path = written({**IDS, **external, **DX, "site": of("a", "b")}, tmp_path)
+    with pytest.raises(InputError) as caught:
+        audit.load_labels(path, "icd9cm")
+    assert "'ECODE#' hold nodes too" in caught.value.hint
+    assert followed(caught.value, path).ledger.rows_mapped == 3 * ROWS
+
+
+def test_a_hint_names_no_column_that_says_whether_a_label_is_carried(tmp_path: Path) -> None:
+    images = [f"image{row // 3}" for row in range(ROWS)]
+    columns = {"ImageID": images, "Label": codes(1), "Confidence": of("1", "1", "0", "1")}
+    with pytest.raises(InputError) as caught:
+        audit.load_labels(written(columns, tmp_path), "icd9cm")
+    assert "--id Confidence" not in caught.value.hint

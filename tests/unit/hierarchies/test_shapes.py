@@ -32,6 +32,13 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
     "lines.jsonl": (
         '{"id": "dog", "parentId": "animal"}\n{"id": "cat", "parentId": "animal"}\n'
         '{"id": "poodle", "parentId": "dog"}\n', ANIMALS, ()),
+    "whole.csv": (
+        "taxon_id,parent_id,rank,name\n1,,,A\n2,1.0,,B\n3,1.0,,C\n4,2.0,,D\n", NUMBERED, ()),
+    "taxa.json": (
+        '[{"taxon_id": 1, "parent_id": null, "name": "A"}, '
+        '{"taxon_id": 2, "parent_id": 1.0, "name": "B"}, '
+        '{"taxon_id": 3, "parent_id": 1.0, "name": "C"}, '
+        '{"taxon_id": 4, "parent_id": 2.0, "name": "D"}]', NUMBERED, ()),
     "coco.json": (
         '{"info": {"year": 2019}, "images": [{"id": 7}], "categories": ['
         '{"id": 1, "name": "dog", "supercategory": "animal"}, '
@@ -266,3 +273,21 @@ def test_a_graph_of_obonet_counts_is_a_and_what_is_named() -> None:
     assert (both.titles[0], both.readings) == ("process", ())
     with pytest.raises(SchemaError, match="a relation must be one that edges have"):
         load_hierarchy(graph, relations=("regulates",))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "way"),
+    [
+        ("paths.csv", "path\nanimal\nanimal > dog\nanimal > cat\n", "each line is a path"),
+        ("paths.csv", "category\nanimal/dog\nanimal/cat\n", "each line is a path"),
+        ("graph.json", '{"nodes": [{"id": "a"}], "links": []}', "node_link_graph"),
+        ("graph.json", '{"nodes": [{"id": "a"}], "edges": []}', "node_link_graph"),
+        ("pairs.json", '[["dog", "animal"], ["cat", "animal"]]', "columns child and parent"),
+    ],
+)
+def test_what_does_not_say_which_end_is_the_parent_is_refused_with_a_way_out(
+    name: str, content: str, way: str, tmp_path: Path
+) -> None:
+    (path := tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=way):
+        load_hierarchy(path)
