@@ -115,8 +115,7 @@ def load_hierarchy(
 def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
     for folder in FOLDERS:
         if folder.matches(path, b"") and format in (None, folder.name):
-            with reading_of(path):
-                return folder.read(path, shape)
+            return folder.read(path, shape)
     if path.is_dir() or not path.exists():
         raise InputError(
             "a built-in hierarchy or a hierarchy file is required",

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.base.errors import AuditError, InputError, SchemaError
-from audit.hierarchies.formats.format import EdgeRow, HierarchyFormat, Shape, hierarchy_of
+from audit.hierarchies.formats.format import (
+    EdgeRow,
+    HierarchyFormat,
+    Shape,
+    hierarchy_of,
+    reading_of,
+)
 from audit.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -57,7 +63,8 @@ class WordNet:
         """
         _refuse_unknown(relation, self.path)
         nodes = [(synset, ", ".join(lemmas), True) for synset, lemmas in self.lemmas.items()]
-        return hierarchy_of(self.path, self.edges[relation], nodes)
+        with reading_of(self.path):
+            return hierarchy_of(self.path, self.edges[relation], nodes)
 
 
 def matches(path: Path, head: bytes = b"") -> bool:
