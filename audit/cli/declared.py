@@ -98,7 +98,7 @@ def options_of(command: Callable[..., None]) -> tuple[Declared, ...]:
             found += _declared(name, groups[name], _defaults(groups[name], own[name]))
         else:
             found += [one for one in alone if one.field == name]
-    for one in [one for one in found if one.option.after]:
+    for one in [one for one in reversed(found) if one.option.after]:
         names = [other.name for other in found if other is not one]
         if one.option.after in names:
             found.remove(one)

@@ -17,12 +17,11 @@ from audit.base.limits import LABELS
 from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.data.class_names import classes_of
-from audit.data.code_sets import table_stated, with_codes
+from audit.data.code_sets import table_stated, with_codes, with_versions
 from audit.data.formats import read_labels
 from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import INSTANCES, Columns, RawLabels, raw_labels
 from audit.data.mapping import Ledger, placed_labels, refused_rows
-from audit.data.record_versions import with_versions
 from audit.data.records import pick
 from audit.data.row_rules import EVERY, RowRules
 from audit.data.sources import Source, source_of

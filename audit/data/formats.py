@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from typing import TypeVar
 
 from audit.base.errors import AuditError, FormatError, InputError, SchemaError, first_cases
 from audit.base.files import called, whole_characters
@@ -63,6 +64,7 @@ PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
 )
 """All formats of prediction files."""
 
+_Format = TypeVar("_Format", LabelFormat, PredictionFormat)
 
 _OF_COLUMNS = ("long", "several", "joined")
 
@@ -159,11 +161,7 @@ def read_predictions(
     """
     source = source_of(data)
     source.know(None, named_classes=classes is not None)
-    matching = [
-        known
-        for known in PREDICTION_FORMATS
-        if (known.name == format if format else is_of(known, source))
-    ]
+    matching = _matching(PREDICTION_FORMATS, source, format)
     if len(matching) == 1:
         if not matching[0].of_folders:
             source.require_parts()
@@ -172,13 +170,8 @@ def read_predictions(
         raw = replace(raw, numbered=raw.numbered or source.numbered)
         return raw if raw.named else with_names(raw, classes)
     source.refuse_pickle()
-    listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or PREDICTION_FORMATS)
-    raise FormatError(
-        "exactly one format must match the predictions",
-        found=", ".join(known.name for known in matching) or _nothing(source, format),
-        where=source,
-        hint=f"these are known:{listed}",
-    )
+    hint = f"these are known:{_listed(matching or PREDICTION_FORMATS)}"
+    raise _none_or_several("predictions", [known.name for known in matching], source, format, hint)
 
 
 def format_of(
@@ -200,9 +193,7 @@ def format_of(
     if not isinstance(source, Folder):
         _refuse_unreadable(source)
     label, names = columns.label, list(source.schema) if isinstance(source, (File, Frame)) else []
-    matching = [
-        known for known in FORMATS if (known.name == name if name else is_of(known, source))
-    ]
+    matching = _matching(FORMATS, source, name)
     if not name and label and called(names, [label]):
         matching = [known for known in matching if known not in (id_lines.GROUPED, id_lines.PSV)]
     others = [] if name or not isinstance(source, Folder) else _others_in(source, matching)
@@ -210,44 +201,47 @@ def format_of(
         return several.FORMAT
     if len(matching) == 1 and not others:
         return matching[0]
-    if not matching and not name and label and called(source.schema, [label]):
+    if not (matching or name) and label and called(source.schema, [label]):
         return _of_column(source, label)
-    if not matching and not name and label and isinstance(source, (File, Frame)) and source.schema:
-        column_for("label", label, list(source.schema), source)
+    if not (matching or name) and label and names:
+        column_for("label", label, names, source)
     if not matching and source.suffix == ".csv":
         for part in source.parts:
             part.text()  # what is not UTF-8 is reported as that
     found = [known.name for known in matching] + others
-    table = not found and not name and isinstance(source, (File, Frame))
-    listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or FORMATS)
-    raise FormatError(
-        "exactly one format must match the dataset",
-        found=", ".join(found) or _nothing(source, name),
-        where=source,
-        hint="give one of these; a folder is read as one table if all its files are of one format"
-        if others and not matching
-        else (nearest_command(source, columns, _tried, groups=groups) if table else "")
-        or f"--format names one:{listed}",
-    )
+    hint = f"--format names one:{_listed(matching or FORMATS)}"
+    if others and not matching:
+        hint = "give one of these; a folder is read as one table if all its files are of one format"
+    elif not (found or name) and isinstance(source, (File, Frame)):
+        hint = nearest_command(source, columns, _tried, groups=groups) or hint
+    raise _none_or_several("dataset", found, source, name, hint)
 
 
 def is_of(known: LabelFormat | PredictionFormat, source: Source) -> bool:
     """Whether a source is of a format: a folder as a whole, or each of its parts."""
-    return known.matches(source) if known.of_folders else of_each_part(known, source)
-
-
-def of_each_part(known: LabelFormat | PredictionFormat, source: Source) -> bool:
-    """Whether each part of a source is of a format; false of a folder that has no parts."""
+    if known.of_folders:
+        return known.matches(source)
     return bool(source.parts) and all(map(known.matches, source.parts))
 
 
-def _nothing(source: Source, named: str | None) -> str:
+def _matching(formats: Sequence[_Format], source: Source, name: str | None) -> list[_Format]:
+    return [known for known in formats if (known.name == name if name else is_of(known, source))]
+
+
+def _listed(formats: Sequence[_Format]) -> str:
+    return "".join(f"\n  {known.name}: {known.title}" for known in formats)
+
+
+def _none_or_several(
+    data: str, found: Sequence[str], source: Source, named: str | None, hint: str
+) -> FormatError:
+    instead = f"none named {named!r}" if named else "none that matches"
     if isinstance(source, Folder) and not source.entries:
-        return "an empty folder"
-    if named:
-        return f"none named {named!r}"
-    names = list(source.schema) if isinstance(source, (File, Frame)) else []
-    return f"none that matches; the columns {first_cases(names)}" if names else "none that matches"
+        instead = "an empty folder"
+    elif not named and isinstance(source, (File, Frame)) and source.schema:
+        instead += f"; the columns {first_cases(source.schema)}"
+    required = f"exactly one format must match the {data}"
+    return FormatError(required, found=", ".join(found) or instead, where=source, hint=hint)
 
 
 def _refuse_unreadable(source: Source) -> None:

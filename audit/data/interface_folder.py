@@ -146,9 +146,8 @@ def read_labels(source: Source, columns: Columns) -> RawLabels:
     nodes = {one.name: one.node for one in folder.nodes()}
     labels = pl.Series([nodes.get(name, name) for name in names], dtype=pl.String)
     rows = pl.DataFrame({"instance": _repeated(ids, entries), "label": labels})
-    files = folder.sources(LABELS)
-    raw = raw_labels(rows, ids.to_frame(), source, columns.rules, files=files)
-    return replace(raw, numbered=folder.numbered)
+    told = {"files": folder.sources(LABELS), "numbered": folder.numbered}
+    return raw_labels(rows, ids.to_frame(), source, columns.rules, **told)
 
 
 def read_scores(source: Source, classes: Classes | None) -> RawPredictions:

@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading
+from audit.base.schemas import schema
 from audit.data.class_names import Classes, file_of, read_classes
 from audit.data.known_nodes import KnownNodes
 from audit.data.mapping import REASONS
@@ -19,13 +20,7 @@ from audit.data.row_rules import EVERY, RowRules
 from audit.data.sources import Source
 from audit.hierarchies.coding import VERSIONS
 
-ROWS = {
-    "instance": pl.String,
-    "label": pl.String,
-    "position": pl.Int64,
-    "table": pl.String,
-    "refused": pl.String,
-}
+ROWS = schema(("instance label", pl.String), ("position", pl.Int64), ("table refused", pl.String))
 """Columns of `RawLabels.rows`: one instance-label assertion per row, as read.
 
 ``label`` is null if the source has none; ``position`` is the position in the record, from 1, if
@@ -33,13 +28,13 @@ there is an order; ``table`` is the code set that the row was found in; ``refuse
 the ledger if the loader already knows one.
 """
 
-INSTANCES = {"instance": pl.String, "group": pl.String, "split": pl.String}
+INSTANCES = schema(("instance group split", pl.String))
 """First columns of `RawLabels.instances`: every instance once, including those without labels.
 
 The strata that the user names follow, in that order and under those names.
 """
 
-PLACES: dict[str, Any] = {"instance": pl.String, "split": pl.String, "labels": pl.List(pl.String)}
+PLACES = schema(("instance split", pl.String), ("labels", pl.List(pl.String)))
 """Columns of `RawLabels.places`: one row per place of an instance that occurs in several places.
 
 A place is a record if the format has one record per instance, else a split. ``labels`` are the
@@ -82,14 +77,15 @@ class Columns:
             )
 
     @property
-    def further(self) -> dict[str, str | None]:
+    def further(self) -> dict[str, str]:
         """Names of the columns of the strata and of the rules of rows, by role."""
         return {f"{STRATUM}{name}": name for name in self.strata} | self.rules.roles
 
     @property
-    def beside(self) -> dict[str, str | None]:
+    def beside(self) -> dict[str, str]:
         """Names of the columns other than id and label, by role: group, split, strata and rules."""
-        return {"group": self.group, "split": self.split, **self.further}
+        named = {"group": self.group, "split": self.split, **self.further}
+        return {role: name for role, name in named.items() if name}
 
 
 @dataclass(frozen=True)
@@ -201,8 +197,7 @@ def raw_labels(
     rules: RowRules,
     *,
     files: Sequence[Path] = (),
-    titles: Sequence[Path] = (),
-    persons: bool = False,
+    **known: Any,
 ) -> RawLabels:
     """Build the raw labels of a loader from tables that may lack columns.
 
@@ -213,8 +208,7 @@ def raw_labels(
         source: The dataset.
         rules: Which rows count; the columns of their roles are in ``rows``.
         files: The files that were read; those of the source where none are given.
-        titles: Title dictionaries beside them.
-        persons: Whether the format holds persons' records.
+        known: Further fields of `RawLabels`.
 
     Raises:
         InputError: If there is no instance at all.
@@ -227,8 +221,7 @@ def raw_labels(
         instances=_instances(mentions, source),
         places=_places(rows, mentions),
         sources=tuple(files) or source.files,
-        titles=tuple(titles),
-        persons=persons,
+        **known,
     )
 
 

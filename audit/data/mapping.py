@@ -11,8 +11,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.readings import Reading
-from audit.data.code_sets import read_as_codes, table_stated
-from audit.data.record_versions import both_versions
+from audit.data.code_sets import both_versions, read_as_codes, table_stated
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import IsNode, read_words

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from shlex import quote
 
 import polars as pl
 
 from audit.base.errors import AuditError, first_cases
 from audit.base.files import called
 from audit.base.readings import AskedError
-from audit.data.joined_cells import hold_several
-from audit.data.known_nodes import LEAST_SHARE
+from audit.data.known_nodes import LEAST_SHARE, hold_several
 from audit.data.label_format import Columns, RawLabels
 from audit.data.label_formats.several import families_of
 from audit.data.records import ID_NAMES
@@ -89,7 +89,7 @@ def _left_out(source: Source, columns: Columns) -> str:
 
 def _options(columns: Columns) -> str:
     roles = {"--id": columns.id, "--group": columns.group, "--label": columns.label}
-    return " ".join(f"{option} {_quoted(name)}" for option, name in roles.items() if name)
+    return " ".join(f"{option} {quote(name)}" for option, name in roles.items() if name)
 
 
 def _commands(source: Source, named: Columns, groups: bool) -> Iterator[Columns]:
@@ -146,7 +146,7 @@ def _ids(source: Source, names: Sequence[str], several: bool) -> list[str]:
         low = name.strip().lower()
         if name in usual or _STAY.search(low):
             return 0 if name in usual else 1
-        sound = _differ(cells[name]) == several
+        sound = (1 < len(set(cells[name])) == len(cells[name])) == several
         finer = person not in (None, name) and _nested(cells[name], cells[person or ""])
         likely = 2 if finer else 3 if _ID.search(low) else 4 if name == person else 5
         return likely if sound else likely + 10
@@ -170,11 +170,3 @@ def _nested(inner: Sequence[str], outer: Sequence[str]) -> bool:
     """Whether each value lies in one of another column that has not more, and repeats somewhere."""
     pairs = {pair for pair in zip(inner, outer, strict=False) if pair[0].strip()}
     return 0 < len(set(outer)) <= len({one for one, _ in pairs}) == len(pairs)
-
-
-def _differ(cells: Sequence[str]) -> bool:
-    return len(cells) > 1 and len(set(cells)) == len(cells)
-
-
-def _quoted(name: str) -> str:
-    return name if re.fullmatch(r"[\w.-]+", name) else "'" + name.replace("'", "'\\''") + "'"

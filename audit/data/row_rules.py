@@ -64,7 +64,7 @@ class RowRules:
         return found
 
     @property
-    def roles(self) -> dict[str, str | None]:
+    def roles(self) -> dict[str, str]:
         """Names of the columns that are read, by role."""
         version = [self.version_column] if self.version_column else []
         return {f"{ROW}{column}": column for column in (*self._conditions, *version)}
@@ -72,7 +72,7 @@ class RowRules:
     def columns(self, source: Source) -> list[str]:
         """The columns that must be read, as a table writes them."""
         names = list(source.schema)
-        return [name_among(names, str(name), source) for name in self.roles.values()]
+        return [name_among(names, name, source) for name in self.roles.values()]
 
     def marked(
         self, frame: pl.DataFrame, source: Source, roles: Mapping[str, str | None]

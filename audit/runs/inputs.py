@@ -27,6 +27,13 @@ from audit.runs.read import read_run
 from audit.runs.settings import Judging, Settings
 from audit.runs.wrong_hierarchy import refuse_wrong_classes
 
+_OF_LABELS = (
+    *("format", "id", "label", "group", "split", "titles", "classes"),
+    *("where", "version_column", "code_version"),
+)
+_OF_PREDICTIONS = ("classes", "transform", "single_label", "join")
+"""Settings that are arguments of the same names of `load_labels` and of `load_predictions`."""
+
 
 def stated_policy(settings: Settings) -> Policy | None:
     """The policy file, overridden by what options state; None if nothing is given.
@@ -85,17 +92,8 @@ def read_data(
     labels = load_labels(
         settings.dataset,
         hierarchy,
-        format=settings.format,
-        id=settings.id,
-        label=settings.label,
-        group=settings.group,
-        split=settings.split,
-        titles=settings.titles,
-        classes=settings.classes,
         strata=policy.columns if policy else (),
-        where=settings.where,
-        version_column=settings.version_column,
-        code_version=settings.code_version,
+        **{name: getattr(settings, name) for name in _OF_LABELS},
     )
     read = labels.ledger.rows_read
     progress("reading labels", read, read, "rows")
@@ -106,11 +104,8 @@ def read_data(
     predictions = load_predictions(
         settings.predictions,
         labels,
-        classes=settings.classes,
-        transform=settings.transform,
-        single_label=settings.single_label,
-        join=settings.join,
         policy=policy,
+        **{name: getattr(settings, name) for name in _OF_PREDICTIONS},
     )
     _refuse_unused_classes(settings, (*labels.sources, *predictions.sources))
     if not settings.anyway:

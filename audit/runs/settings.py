@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -90,47 +91,33 @@ Limits: TypeAlias = Annotated[
 ]
 
 
+_Shape = partial(Option, panel=INPUT, after="hierarchy")
+
+
 @dataclass(frozen=True, kw_only=True)
 class HierarchyShape(Stored):
     """What is said of a hierarchy file; each field is an option of commands that read one."""
 
     hierarchy_format: Annotated[
-        str | None,
-        Option("Format of the hierarchy; recognised if not given.", INPUT, after="hierarchy"),
+        str | None, _Shape("Format of the hierarchy; recognised if not given.")
     ] = None
     hierarchy_child: Annotated[
         str | None,
-        Option(
-            "Column or key of a node's id; its number where there is no header.",
-            INPUT,
-            metavar="COL",
-            after="hierarchy_format",
-        ),
+        _Shape("Column or key of a node's id; its number where there is no header.", metavar="COL"),
     ] = None
     hierarchy_parent: Annotated[
-        str | None,
-        Option("Column or key of its parent.", INPUT, metavar="COL", after="hierarchy_child"),
+        str | None, _Shape("Column or key of its parent.", metavar="COL")
     ] = None
-    hierarchy_title: Annotated[
-        str | None,
-        Option("Column or key of its title.", INPUT, metavar="COL", after="hierarchy_parent"),
-    ] = None
+    hierarchy_title: Annotated[str | None, _Shape("Column or key of its title.", metavar="COL")] = (
+        None
+    )
     hierarchy_levels: Annotated[
         tuple[str, ...],
-        Option(
-            "Column of a level, from the top down; repeated for each.",
-            INPUT,
-            metavar="COL",
-            after="hierarchy_title",
-        ),
+        _Shape("Column of a level, from the top down; repeated for each.", metavar="COL"),
     ] = ()
     hierarchy_ids: Annotated[
         Ids | None,
-        Option(
-            "What nodes without ids go by: their names, or all names on the way to them.",
-            INPUT,
-            after="hierarchy_levels",
-        ),
+        _Shape("What nodes without ids go by: their names, or all names on the way to them."),
     ] = None
 
     def shape(self) -> dict[str, Any]:

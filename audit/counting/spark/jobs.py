@@ -93,7 +93,7 @@ def _marked(df: DataFrame, instance: str, label: str, rules: RowRules) -> DataFr
     """Ids and labels, with the marks of their rows where rules give some."""
     if rules == EVERY:
         return df.select(instance, label)
-    columns = dict.fromkeys([instance, label, *map(str, rules.roles.values())])
+    columns = dict.fromkeys([instance, label, *rules.roles.values()])
     text, rows = pa.string(), df.select(*columns)
     listed = rows.dtypes[1][1].startswith("array")
     labels = {"labels": pa.list_(text)} if listed else {"label": text}

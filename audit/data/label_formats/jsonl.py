@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -46,20 +45,16 @@ def read(source: Source, columns: Columns) -> RawLabels:
     lines = list(objects(source))
     chosen = _chosen(lines, columns, source, lambda: lines)
     (labels,), names = chosen.labels, keys_of(lines)
-    roles = {
-        role: column_for(role, name, names, source)
-        for role, name in columns.beside.items()
-        if name is not None
-    }
+    roles = tables.roles_of(columns, names, source)
     frame = frame_of(lines, labels, roles, chosen.id)
     listed = pick(frame, source, labels="labels", instance="instance", **{r: r for r in roles})
-    raw = raw_labels(exploded(listed), listed, source, columns.rules)
     others = set(names) - {labels, *roles.values(), *nested(lines), chosen.id}
     name = tables.ROW if chosen.id is None else chosen.id
     few = _few_valued(lines, {key for key in others if key})
     table = pl.DataFrame([listed["instance"].alias(name), *few])
+    told = {"readings": chosen.readings, "numbered": chosen.id is None}
     unnamed = unnamed_columns(table, name, (), source)
-    return replace(raw, unnamed=unnamed, readings=chosen.readings, numbered=chosen.id is None)
+    return raw_labels(exploded(listed), listed, source, columns.rules, unnamed=unnamed, **told)
 
 
 def matches(source: Source) -> bool:
@@ -85,15 +80,13 @@ def _chosen(
     """The keys, from the lines looked at, and from all where values must be known to differ."""
     names = keys_of(lines)
     labels = column_for("labels", columns.label or "labels", names, source)
-    named = {role: name for role, name in columns.beside.items() if name}
-    roles = {column_for(role, name, names, source) for role, name in named.items()}
+    beside = {labels, *tables.roles_of(columns, names, source).values(), *nested(lines)}
 
     def values(key: str) -> Iterator[pl.Series]:
         own = None if key in beside else key
         for some in frames(every(), lambda some: frame_of(some, labels, {}, own), source):
             yield some["instance"]
 
-    beside = {labels, *roles, *nested(lines)}
     instance, readings = id_of_rows(names, columns.id, beside, source, values)
     return Chosen(instance, (labels,), frames_in_batches, readings=readings)
 
@@ -109,7 +102,7 @@ def frames_in_batches(
         key = chosen.id and column_for("instance", chosen.id, names, source)
         labels = column_for("labels", chosen.labels[0], names, source)
         named = chosen.rules.roles.items()
-        roles = {role: next(iter(called(names, [str(one)])), str(one)) for role, one in named}
+        roles = {role: next(iter(called(names, [one])), one) for role, one in named}
         read = frame_of(some, labels, roles, key, first)
         marks = chosen.rules.marked(read, source, {role: role for role in roles})
         return read.select("instance", "labels", *marks)

@@ -3,40 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 
 from audit.base.errors import first_cases
-from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels
+from audit.data.label_format import Chosen, Columns
 from audit.data.label_formats import joined, tables
 from audit.data.label_formats.several import refuse_one_of_several
-from audit.data.records import UnclearColumnsError, column_for, id_among, id_of_rows
+from audit.data.records import UnclearColumnsError, column_for, id_among
 from audit.data.sources import Source
 
 
-def read(source: Source, columns: Columns) -> RawLabels:
-    """Read a table with ``instance`` and ``label``, or Parquet with a list in ``labels``.
+def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
+    """The columns of the labels and of the id, as `audit.data.label_format.Choose`.
 
     An empty or null list is an instance without labels.
 
     Raises:
         SchemaError: If a column is missing, or several could be meant.
     """
-    return tables.read(source, columns, choose)
-
-
-def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
-    """The columns of the labels and of the id, as `audit.data.label_format.Choose`."""
     names = list(source.schema)
     label = label_column(source.schema, columns.label, source)
-    taken = {label, *tables.roles_of(columns, names, source)}
-    if _is_list(source.schema[label]):
-        values = tables.values_of(rows)
-        instance, readings = id_of_rows(names, columns.id, taken, source, values)
-    else:
-        instance, readings = id_among(names, columns.id, taken, source), ()
-    source.refuse_numbers(instance or "", label)
-    return Chosen(instance, (label,), tables.frames, readings=readings)
+    if not _is_list(source.schema[label]):
+        taken = {label, *tables.roles_of(columns, names, source).values()}
+        columns = replace(columns, id=id_among(names, columns.id, taken, source))
+    return tables.chosen_rows(source, columns, rows, [label])
 
 
 def matches(source: Source) -> bool:
@@ -75,11 +67,10 @@ def _is_list(dtype: pl.DataType | None) -> bool:
     return isinstance(dtype, (pl.List, pl.Array))
 
 
-FORMAT = LabelFormat(
+FORMAT = tables.table_format(
     name="long",
     title="CSV, TSV or Parquet with the columns instance and label, or Parquet with lists in"
     " labels",
     matches=matches,
-    read=read,
     choose=choose,
 )

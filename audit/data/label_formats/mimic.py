@@ -214,20 +214,20 @@ def labels_of(
     every = pl.concat(rows, how="diagonal")
     absent = {role: name for role, name in columns.further.items() if role not in every.columns}
     beside, found_in = columns_beside(every, absent, tables)
-    taken = [name for name in (columns.id, *columns.beside.values()) if name]
+    taken = [*filter(None, [columns.id]), *columns.beside.values()]
     unnamed, looked_at = unnamed_beside(every, taken, tables)
     read = (*tables, *found_in, *looked_at)
-    raw = raw_labels(
+    return raw_labels(
         every,
         pl.concat([every, *beside], how="diagonal"),
         source,
         columns.rules,
         files=tuple(dict.fromkeys(file for table in read for file in table.files)),
-        titles=_dictionaries_beside(tables),
+        titles=tuple(_dictionaries_beside(tables)),
         persons=True,
+        unnamed=together([_unnamed_among(every, source), *unnamed]),
+        readings=_without_order(every),
     )
-    others = together([_unnamed_among(every, source), *unnamed])
-    return replace(raw, unnamed=others, readings=_without_order(every))
 
 
 def _unnamed_among(rows: pl.DataFrame, source: Source) -> pl.DataFrame:

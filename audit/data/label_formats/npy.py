@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -35,8 +34,8 @@ def read(source: Source, columns: Columns) -> RawLabels:
     )
     instances = pl.DataFrame({"instance": np.arange(len(array))})
     files = (*source.files, *file_of(columns.classes))
-    raw = raw_labels(_as_text(rows), _as_text(instances), source, columns.rules, files=files)
-    return replace(raw, numbered=True)
+    text = _as_text(rows), _as_text(instances)
+    return raw_labels(*text, source, columns.rules, files=files, numbered=True)
 
 
 def matches(source: Source) -> bool:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import called
 from audit.data.known_nodes import LEAST_SHARE
-from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels
+from audit.data.label_format import Chosen, Columns
 from audit.data.label_formats import tables
-from audit.data.records import UnclearColumnsError, column_for, fitting, id_of_rows
+from audit.data.records import UnclearColumnsError, column_for, fitting
 from audit.data.sources import Source
 
 _NUMBER = re.compile(r"[0-9]+")
@@ -101,26 +101,16 @@ def is_pattern(name: str | None, names: Iterable[str] = ()) -> bool:
     return pattern and not called(names, [name or ""])
 
 
-def read(source: Source, columns: Columns) -> RawLabels:
-    """Read a label from each of the columns that fit a pattern; a blank is not a label.
+def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
+    """The columns of labels that fit a pattern, and of the id, as `audit.data.label_format.Choose`.
 
-    The position of a label is that of its column among them, from 1.
+    A blank is not a label; the position of one is that of its column among them, from 1.
 
     Raises:
         SchemaError: If no column fits, or it is not clear which columns are meant.
     """
-    return tables.read(source, columns, choose)
-
-
-def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
-    """The columns of labels and of the id, as `audit.data.label_format.Choose`."""
-    labels, names = label_columns(source, columns.label), list(source.schema)
-    taken = {*labels, *tables.roles_of(columns, names, source)}
-    values = tables.values_of(rows)
-    instance, readings = id_of_rows(names, columns.id, taken, source, values)
-    for label in labels:
-        source.refuse_numbers(instance or "", label)
-    return Chosen(instance, tuple(labels), tables.frames, each=True, readings=readings)
+    labels = label_columns(source, columns.label)
+    return tables.chosen_rows(source, columns, rows, labels, each=True)
 
 
 def label_columns(source: Source, pattern: str | None) -> list[str]:
@@ -162,10 +152,9 @@ def matches(source: Source) -> bool:
 
 _STEMS = ("dx", "diag", "diagnosis", "icd", "icd9", "icd10", "code", "label", "icd_code")
 
-FORMAT = LabelFormat(
+FORMAT = tables.table_format(
     name="several",
     title="CSV, TSV or Parquet with several columns of labels, as DX1 to DX20: --label 'DX#'",
     matches=matches,
-    read=read,
     choose=choose,
 )

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.data.label_format import Choose, Chosen, Columns, RawLabels, exploded, raw_labels
-from audit.data.records import column_for, fitting, parts, pick, tidy
+from audit.data.label_format import (
+    Choose,
+    Chosen,
+    Columns,
+    LabelFormat,
+    RawLabels,
+    exploded,
+    raw_labels,
+)
+from audit.data.records import column_for, fitting, id_of_rows, parts, pick, tidy
 from audit.data.row_columns import with_rules
 from audit.data.sources import Frame, Source
 from audit.data.unnamed_columns import unnamed_columns
@@ -19,38 +29,60 @@ ROW = "number of the row"
 _AT_ONCE = 1_000_000
 
 
-def read(source: Source, columns: Columns, choose: Choose) -> RawLabels:
-    """Read a table of labels.
+def table_format(
+    name: str, title: str, matches: Callable[[Source], bool], choose: Choose
+) -> LabelFormat:
+    """A format of tables whose columns ``choose`` finds; parameters as in `LabelFormat`."""
+    return LabelFormat(name, title, matches, partial(_read, choose), choose)
+
+
+def chosen_rows(
+    source: Source, columns: Columns, rows: Source, labels: Sequence[str], **further: Any
+) -> Chosen:
+    """The columns of a table whose rows are instances.
+
+    Args:
+        source: The table.
+        columns: What the user names.
+        rows: The same rows, as of `audit.data.label_format.Choose`.
+        labels: The columns of labels.
+        further: Further fields of `Chosen`.
 
     Raises:
-        SchemaError: If a column is missing, or it is not clear which one is meant.
+        SchemaError: If it is not clear which column holds the ids, or labels are numbers.
     """
+    names = list(source.schema)
+    taken = {*labels, *roles_of(columns, names, source).values()}
+    instance, readings = id_of_rows(names, columns.id, taken, source, values_of(rows))
+    for label in labels:
+        source.refuse_numbers(instance or "", label)
+    return Chosen(instance, tuple(labels), frames, readings=readings, **further)
+
+
+def _read(choose: Choose, source: Source, columns: Columns) -> RawLabels:
     frame = source.table()
     chosen = with_rules(source, choose(source, columns, Frame(frame)), columns)
     columns = replace(columns, rules=chosen.rules)
     instance = ROW if chosen.id is None else chosen.id
-    if chosen.id is None:
-        frame = numbered_rows(frame)
+    frame = numbered_rows(frame) if chosen.id is None else frame
     mentions = pick(frame, source, instance=instance, **columns.beside)
     tables = stated_tables(chosen, columns.codes, source)
     if chosen.each:
         labels = tidy(frame.select(chosen.labels), source)
         listed = mentions.with_columns(labels=pl.Series(labels.select(pl.concat_list(pl.all()))))
         rows = _with_positions(mentions, labels, tables)
-        raw = raw_labels(rows, listed, source, columns.rules)
     elif chosen.joined:
         cells = tidy(frame.select(chosen.labels), source)
         listed = mentions.with_columns(labels=pl.Series(cells.select(_labels(chosen))))
         rows = exploded(listed).with_columns(tables[0])
-        raw = raw_labels(rows, listed, source, columns.rules)
     else:
         role = "labels" if frame.schema[chosen.labels[0]].is_nested() else "label"
-        picked = mentions.with_columns(pick(frame, source, **{role: chosen.labels[0]}))
-        rows = exploded(picked) if role == "labels" else picked
-        raw = raw_labels(rows.with_columns(tables[0]), picked, source, columns.rules)
-    taken = {*chosen.labels, *roles_of(columns, frame.columns, source)}
+        listed = mentions.with_columns(pick(frame, source, **{role: chosen.labels[0]}))
+        rows = (exploded(listed) if role == "labels" else listed).with_columns(tables[0])
+    taken = {*chosen.labels, *roles_of(columns, frame.columns, source).values()}
+    told = {"readings": chosen.readings, "numbered": chosen.id is None}
     unnamed = unnamed_columns(frame, instance, taken, source)
-    return replace(raw, unnamed=unnamed, readings=chosen.readings, numbered=chosen.id is None)
+    return raw_labels(rows, listed, source, columns.rules, unnamed=unnamed, **told)
 
 
 def frames(source: Source, chosen: Chosen, at_once: int, start: int) -> Iterator[pl.DataFrame]:
@@ -110,10 +142,10 @@ def _with_positions(
     return some.sort("row", "position").drop("row")
 
 
-def roles_of(columns: Columns, names: Collection[str], source: Source) -> set[str]:
-    """The columns that the user names for a role beside id and label."""
-    named = {role: name for role, name in columns.beside.items() if name}
-    return {column_for(role, name, [*names], source) for role, name in named.items()}
+def roles_of(columns: Columns, names: Collection[str], source: Source) -> dict[str, str]:
+    """The columns that the user names beside id and label, by role."""
+    named = columns.beside.items()
+    return {role: column_for(role, name, [*names], source) for role, name in named}
 
 
 def values_of(rows: Source) -> Callable[[str], Iterator[pl.Series]]:

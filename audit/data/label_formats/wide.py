@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import replace
 
 import polars as pl
 
@@ -42,7 +41,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     refuse_named(columns, source, "label")
     frame = source.table()
     refuse_repeated(frame.columns, source)
-    others = tables.roles_of(columns, frame.columns, source)
+    others = {*tables.roles_of(columns, frame.columns, source).values()}
     instance, readings = _id_column(frame, columns.id, others, source)
     if instance is None:
         frame, instance = tables.numbered_rows(frame), tables.ROW
@@ -56,8 +55,8 @@ def read(source: Source, columns: Columns) -> RawLabels:
     mentions = pick(frame, source, instance=instance, **columns.beside)
     flags = pl.DataFrame([frame[node] for node in nodes])
     listed = mentions.with_columns(labels=_labels(flags, source))
-    raw = raw_labels(exploded(listed), listed, source, columns.rules)
-    return replace(raw, readings=readings, numbered=instance == tables.ROW)
+    told = {"readings": readings, "numbered": instance == tables.ROW}
+    return raw_labels(exploded(listed), listed, source, columns.rules, **told)
 
 
 def matches(source: Source) -> bool:

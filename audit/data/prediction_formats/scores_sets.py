@@ -10,7 +10,7 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import called
 from audit.data.class_names import Classes
-from audit.data.joined_cells import hold_several
+from audit.data.known_nodes import hold_several
 from audit.data.label_format import Columns, LabelFormat
 from audit.data.label_formats import caml, id_lines, joined, long
 from audit.data.prediction_format import PredictionFormat, RawPredictions, predicted_sets
@@ -60,7 +60,7 @@ def read_answers(source: Source, classes: Classes | None) -> RawPredictions:
         return scores_long.read_columns(source, instance, column, score)
     several = column is not None and hold_several(source.first_cells(column))
     named = Columns(id=instance, label=column)
-    return predicted_sets((joined if several else long).read(source, named), source)
+    return predicted_sets((joined if several else long).FORMAT.read(source, named), source)
 
 
 def of_frame(frame: pl.DataFrame, source: Source, classes: Classes | None) -> RawPredictions:

@@ -169,7 +169,7 @@ def _chosen(rows: DataFrame, chosen: Chosen) -> Read:
         if chosen.sign:
             cells = functions.split(rows[f"`{label}`"], re.escape(chosen.sign))
         listed = functions.filter(cells, lambda cell: ~cell.rlike(BLANK))
-        rows = rows.select(id, listed.alias(label), *map(str, chosen.rules.roles.values()))
+        rows = rows.select(id, listed.alias(label), *chosen.rules.roles.values())
     return Read(rows, id, label, chosen.readings, chosen.rules)
 
 

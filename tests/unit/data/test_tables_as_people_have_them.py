@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import audit
 from audit.base.errors import AuditError, FormatError, InputError, SchemaError
 from audit.data.formats import read_labels
-from audit.data.joined_cells import hold_several
+from audit.data.known_nodes import hold_several
 from audit.data.label_format import Columns, RawLabels
 from audit.data.label_formats.several import families, families_of
 from audit.data.records import fitting
