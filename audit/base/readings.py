@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from audit.base.errors import InputError
@@ -68,12 +68,6 @@ def asked(required: str, readings: Sequence[Reading], where: object = "") -> Ask
         readings: What may be meant; the ``option`` of each is what states it.
         where: The file.
     """
-    return AskedError(required, found=_either(readings), where=where, hint=_options(readings))
-
-
-def _either(readings: Iterable[Reading]) -> str:
-    return "; or ".join(f"{r.decision} ({counted(r.rows, r.unit)})" for r in readings)
-
-
-def _options(readings: Iterable[Reading]) -> str:
-    return "; ".join(f"{reading.option} if {reading.decision}" for reading in readings)
+    found = "; or ".join(f"{r.decision} ({counted(r.rows, r.unit)})" for r in readings)
+    hint = "; ".join(f"{reading.option} if {reading.decision}" for reading in readings)
+    return AskedError(required, found=found, where=where, hint=hint)

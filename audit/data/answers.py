@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading, asked
-from audit.data.precision import MOST_TOLERANCE, SUM_TOLERANCE, rounding
 from audit.data.prediction_format import RawPredictions
+from audit.data.scores import MOST_TOLERANCE, SUM_TOLERANCE, rounding
 
 FEW = 0.1
 """Share of instances whose scores do not sum to one, up to which they count as mistakes."""

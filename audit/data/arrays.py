@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import tokenize
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.errors import AuditError, InputError, SchemaError, first_cases
 from audit.base.files import once
 from audit.base.limits import EXPANSION, UNPACKED
 from audit.data.sources import Source
@@ -93,23 +90,6 @@ def _array(read: object) -> AnyArray:
     return read
 
 
-_BROKEN = (
-    ValueError,
-    SyntaxError,
-    TypeError,
-    tokenize.TokenError,
-    EOFError,
-    OSError,
-    MemoryError,
-    OverflowError,
-    NotImplementedError,
-    RuntimeError,
-    KeyError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-
-
 @contextmanager
 def _whole(source: Source) -> Iterator[None]:
     """Turn what NumPy raises on a file that is not as it should be into one InputError."""
@@ -117,7 +97,9 @@ def _whole(source: Source) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of headers that Python 2 wrote
             yield
-    except _BROKEN as error:
+    except AuditError:
+        raise
+    except Exception as error:  # the reader of a broken file may raise anything
         reason = str(error).split("\n")[0]
         pickled = "allow_pickle" in str(error)
         raise InputError(

@@ -13,9 +13,7 @@ from audit.data import interface_folder
 from audit.data.class_names import Classes
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, with_class_names
 from audit.data.label_formats import (
-    caml,
     id_lines,
-    joined,
     jsonl,
     long,
     mimic,
@@ -40,9 +38,9 @@ from audit.data.sources import File, Folder, Frame, Source, source_of
 FORMATS: tuple[LabelFormat, ...] = (
     mimic.MIMIC_III,
     mimic.MIMIC_IV,
-    caml.FORMAT,
+    long.CAML,
     long.FORMAT,
-    joined.FORMAT,
+    long.JOINED,
     several.FORMAT,
     jsonl.FORMAT,
     wide.FORMAT,
@@ -127,7 +125,7 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
 def _of_column(source: Source, label: str | None) -> LabelFormat:
     """The format of a table of which the column of labels alone is known."""
     column = next(iter(called(source.schema, [label])), None) if label else None
-    return joined.FORMAT if column and joined.holds_several(source, column) else long.FORMAT
+    return long.JOINED if column and long.holds_several(source, column) else long.FORMAT
 
 
 def _tried(source: Source, columns: Columns) -> RawLabels:

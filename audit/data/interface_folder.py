@@ -6,7 +6,7 @@ which ``audit export`` adds, holds their ids, else they are numbered from 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from audit.data.class_names import Classes
 from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels, refuse_named
 from audit.data.prediction_format import PredictionFormat, RawPredictions, listed
 from audit.data.sources import File, Folder, Source
-from audit.hierarchies.formats.interface import GRAPH, GraphNode, read_nodes
+from audit.hierarchies.formats.interface import GRAPH, read_nodes
 
 LABELS, SCORES, CONFUSION, INSTANCES = (
     "labels.json",
@@ -40,25 +40,21 @@ class InterfaceFolder:
     """
 
     def __init__(self, source: Source) -> None:
-        self.path = folder_of(source)
-        if self.path is None or not (self.path / GRAPH).is_file():
+        folder = folder_of(source)
+        if folder is None or not (folder / GRAPH).is_file():
             raise InputError(
                 f"a folder with {GRAPH} is required", found=_instead(source), where=source
             )
+        self.path = folder
 
     def file(self, name: str) -> Path:
         """Path of one of its files."""
-        assert self.path is not None
         return self.path / name
 
     def sources(self, name: str) -> tuple[Path, ...]:
         """The files that are read for a list: the graph, the list, and the ids if there are any."""
         names = (GRAPH, name, INSTANCES)
         return tuple(self.file(one) for one in sorted(names) if self.file(one).is_file())
-
-    def nodes(self) -> tuple[GraphNode, ...]:
-        """The nodes of the graph."""
-        return read_nodes(self.file(GRAPH))
 
     def entries(self, name: str, kind: type) -> list[Any]:
         """A list of the folder whose entries are of a kind; raises SchemaError if it is not so."""
@@ -81,20 +77,14 @@ class InterfaceFolder:
 
     def instances(self, n: int) -> pl.Series:
         """The ids of n instances; raises SchemaError if the folder holds others."""
-        return pl.Series("instance", self._ids(n), dtype=pl.String)
-
-    def _ids(self, n: int) -> Sequence[str]:
-        path = self.file(INSTANCES)
-        if self.numbered:
-            return [*map(str, range(n))]
-        ids = self.entries(INSTANCES, str)
+        ids = [*map(str, range(n))] if self.numbered else self.entries(INSTANCES, str)
         if len(ids) != n or len(set(ids)) != n:
             raise SchemaError(
                 f"a different id for each of the {n:,} instances is required",
                 found=f"{len(ids):,} ids, {len(set(ids)):,} of them different",
-                where=path,
+                where=self.file(INSTANCES),
             )
-        return ids
+        return pl.Series("instance", ids, dtype=pl.String)
 
 
 _KINDS: Mapping[type, str] = {list: "a list", dict: "an object", str: "a text"}
@@ -143,7 +133,7 @@ def read_labels(source: Source, columns: Columns) -> RawLabels:
         raise SchemaError(
             "every label must be a text", found=first_cases(map(str, wrong)), where=source
         )
-    nodes = {one.name: one.node for one in folder.nodes()}
+    nodes = {one.name: one.node for one in read_nodes(folder.file(GRAPH))}
     labels = pl.Series([nodes.get(name, name) for name in names], dtype=pl.String)
     rows = pl.DataFrame({"instance": _repeated(ids, entries), "label": labels})
     told = {"files": folder.sources(LABELS), "numbered": folder.numbered}
@@ -165,7 +155,7 @@ def read_scores(source: Source, classes: Classes | None) -> RawPredictions:
     numbers = [number for entry in entries for number in entry]
     values = [value for entry in entries for value in entry.values()]
     _refuse_others(values, source)
-    nodes = {str(one.number): one.node for one in folder.nodes()}
+    nodes = {str(one.number): one.node for one in read_nodes(folder.file(GRAPH))}
     strangers = [number for number in dict.fromkeys(numbers) if number not in nodes]
     if strangers:
         raise SchemaError(

@@ -14,7 +14,7 @@ from audit.base.readings import Reading
 from audit.data.code_sets import both_versions, read_as_codes, table_stated
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.label_words import IsNode, read_words
+from audit.hierarchies.label_words import read_words
 
 REASONS = (
     "unknown_code",
@@ -84,7 +84,10 @@ def placed_labels(
     codes, of_codes = read_as_codes(labels, hierarchy, where)
     rest = labels.join(codes, on=["label", "table"], how="anti", nulls_equal=True)
     texts, readings = read_words(
-        rest, hierarchy.words, _has(hierarchy), hierarchy.coding is not None
+        rest,
+        hierarchy.words,
+        lambda text, table: hierarchy.place(text, table).listed,
+        hierarchy.coding is not None,
     )
     read = rest.select("label", "table", text=pl.Series(texts, dtype=pl.String), set="table")
     written = pl.concat([read, codes])
@@ -98,16 +101,6 @@ def placed_labels(
     )
     told = told.drop("text", "set").sort("label", "table")
     return hierarchy, told, (*of_codes, *readings)
-
-
-def _has(hierarchy: Hierarchy) -> IsNode:
-    """Whether a text, in a table, is a node that need not be added."""
-
-    def is_node(text: str, table: str | None) -> bool:
-        found = hierarchy.place(text, table)
-        return found.node is not None and found.parent is None
-
-    return is_node
 
 
 def _placed(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Hierarchy, pl.DataFrame]:

@@ -245,12 +245,8 @@ def id_of_rows(
     if free and not repeats(values(free[0])):
         return free[0], ()
     why = f"the values of {free[0]!r} repeat" if free else "no column holds an id"
-    return None, (numbered(why, sum(map(len, values(names[0])))),)
-
-
-def numbered(why: str, rows: int) -> Reading:
-    """The reading that rows have their numbers for ids."""
-    return Reading("rows are instances, numbered from 0", why, rows, "--id COLUMN")
+    rows = sum(map(len, values(names[0])))
+    return None, (Reading("rows are instances, numbered from 0", why, rows, "--id COLUMN"),)
 
 
 def repeats(values: Iterable[pl.Series]) -> bool:

@@ -112,14 +112,9 @@ def _absent(name: str, values: Collection[str]) -> list[str]:
 def _told(
     name: str, absent: Sequence[str], rows: tuple[int, int], within: bool, source: Source
 ) -> list[Reading]:
-    """What is told of such a column; it is asked where its name says it too.
+    """What is told of a column with values for labels that are not carried, in some of all rows.
 
-    Args:
-        name: The column.
-        absent: Its values that say that a label is not carried.
-        rows: Number of rows with these, and of all.
-        within: Whether rows of one instance differ in it.
-        source: The dataset.
+    It is asked where the name says it too, else told where rows ``within`` an instance differ.
     """
     patterns = dict.fromkeys(_SERIES.sub(r"\1*", value) for value in absent)
     leave = " ".join(f"--where {quote(f'{name}!={pattern}')}" for pattern in patterns)

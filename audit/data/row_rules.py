@@ -11,7 +11,6 @@ from functools import partial
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import name_among
 from audit.data.records import pick
 from audit.data.sources import Source
 from audit.hierarchies.coding import STATED, VERSIONS
@@ -68,11 +67,6 @@ class RowRules:
         """Names of the columns that are read, by role."""
         version = [self.version_column] if self.version_column else []
         return {f"{ROW}{column}": column for column in (*self._conditions, *version)}
-
-    def columns(self, source: Source) -> list[str]:
-        """The columns that must be read, as a table writes them."""
-        names = list(source.schema)
-        return [name_among(names, name, source) for name in self.roles.values()]
 
     def marked(
         self, frame: pl.DataFrame, source: Source, roles: Mapping[str, str | None]

@@ -64,6 +64,11 @@ class Placement:
     parent: str | None = None
     reason: str | None = None
 
+    @property
+    def listed(self) -> bool:
+        """Whether the hierarchy has the node."""
+        return self.node is not None and self.parent is None
+
 
 class Coding(Protocol):
     """Rules that map labels as written to node ids, unlisted codes included."""

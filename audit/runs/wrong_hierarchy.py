@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -11,9 +12,18 @@ from audit.base.errors import InputError, first_cases
 from audit.base.plurals import counted
 from audit.counting.counts import PairCount
 from audit.data.dataset import LabelDataset
+from audit.data.mapping import place
 from audit.data.predictions import Predictions
-from audit.runs.likely_cause import MOSTLY, likely_cause
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import BUILT_IN
 
+MOSTLY = 0.5
+"""Share of refused rows, or classes, above which a cause is taken for the cause."""
+
+_SHORT = 60
+"""Characters of the longest label that is preferred as an example."""
+Rows = Mapping[str, int]
+Explains = Callable[[str], bool]
 _OF_LABELS = ("unknown_code", "retired_code", "malformed_code", "no_place")
 _OF_TABLES = ("other_version", "no_hierarchy")
 """Reasons of the ledger that a wrong hierarchy gives: for the text of a label, for its table."""
@@ -61,7 +71,7 @@ def refuse_wrong_hierarchy(
         if one.option.startswith("--strip ") and one.option != "--strip PATTERN"
     )
     guess = _OTHERWISE.get(most) or (f"{tables} or another classification" * marked)
-    guess = guess or next(strips, "") or likely_cause(rows, data.hierarchy)
+    guess = guess or next(strips, "") or _likely_cause(rows, data.hierarchy)
     total = refused or sum(told.values())
     raise InputError(
         required,
@@ -79,7 +89,7 @@ def refuse_wrong_classes(predictions: Predictions, path: Path) -> None:
     unknown = ledger.unknown_classes
     if len(unknown) <= MOSTLY * ledger.classes_read:
         return
-    guess = likely_cause(dict.fromkeys(unknown, 1), predictions.hierarchy)
+    guess = _likely_cause(dict.fromkeys(unknown, 1), predictions.hierarchy)
     raise InputError(
         f"most classes must be nodes of the hierarchy {predictions.hierarchy.name}",
         found=f"{len(unknown):,} of {ledger.classes_read:,} are not: {first_cases(unknown)}",
@@ -95,3 +105,63 @@ def _most_frequent(rows: Mapping[str, int]) -> str:
         if ordered
         else "all by their table"
     )
+
+
+def _likely_cause(rows: Rows, hierarchy: Hierarchy) -> str:
+    """What explains most rows of refused labels, given their number by label; no full stop."""
+    total = sum(rows.values())
+    for said, explains in _causes(rows, hierarchy):
+        explained = {label: n for label, n in rows.items() if explains(label)}
+        if sum(explained.values()) > MOSTLY * total:
+            first = max(explained, key=lambda label: (len(label) <= _SHORT, len(label), label))
+            return said.format(rows=sum(explained.values()), total=total, first=first)
+    return "another classification, or another version of it, may be meant"
+
+
+def _causes(rows: Rows, hierarchy: Hierarchy) -> Iterator[tuple[str, Explains]]:
+    tried = ", as '{first}' shows ({rows:,} of {total:,} of these rows)"
+    for said, form, texts in (
+        ("may be titles, where codes are required", _plain, hierarchy.titles),
+        ("differ from nodes in upper and lower case", str.casefold, hierarchy.nodes),
+        ("differ from nodes in dots, blanks or dashes", _plain, hierarchy.nodes),
+    ):
+        yield f"the labels {said}{tried}", partial(_is_in, form, {*map(form, texts)} - {""})
+    numbers = {int(label) for label in rows if label.isdecimal()}
+    if numbers and len(numbers) > MOSTLY * (max(numbers) + 1):
+        yield "the labels are numbers of classes, perhaps: --classes FILE names them", str.isdecimal
+    yield from _other_hierarchies(rows, hierarchy)
+    integrity = None if hierarchy.coding is None else hierarchy.coding.integrity
+    if integrity is not None and integrity.years is not None:
+        said = (
+            f"the labels are shaped like codes of {hierarchy.name}, but no edition has them{tried}"
+        )
+        yield said, lambda label: bool(integrity.readings(label, None))
+
+
+def _is_in(form: Callable[[str], str], texts: Container[str], label: str) -> bool:
+    return form(label.strip()) in texts
+
+
+def _plain(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def _is_node(text: str, hierarchy: Hierarchy) -> bool:
+    return place(text, None, hierarchy).listed
+
+
+def _other_hierarchies(rows: Rows, hierarchy: Hierarchy) -> Iterator[tuple[str, Explains]]:
+    """The other built-in hierarchies, where labels have digits and so may be their codes."""
+    digits = sum(n for label, n in rows.items() if any(map(str.isdecimal, label)))
+    if digits <= MOSTLY * sum(rows.values()):
+        return
+    for known in BUILT_IN:
+        if known.name != hierarchy.name:
+            try:
+                other = known.load()
+            except InputError:  # its library is not installed
+                continue
+            yield (
+                f"--hierarchy {known.name} has {{rows:,}} of {{total:,}} of these rows",
+                partial(_is_node, hierarchy=other),
+            )

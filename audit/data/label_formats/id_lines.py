@@ -72,17 +72,9 @@ def _labels_on_lines(
     separators: tuple[str, str],
     refuse: Callable[[pl.DataFrame, Source], None],
 ) -> RawLabels:
-    """The labels of a text whose lines have no header: an id, then its labels.
+    """The labels of a text whose lines have no header: an id, a separator, labels between others.
 
-    Args:
-        source: The text, or its parts.
-        columns: What the user named.
-        separators: What stands between the id and its labels, and between two labels.
-        refuse: Raises SchemaError for the lines of a part, as ``line``, ``text``, ``instance`` and
-            ``labels``.
-
-    Raises:
-        SchemaError: If ``refuse`` does, or the user named a column.
+    ``refuse`` raises SchemaError for ``line, text, instance, labels`` of a part.
     """
     refuse_named(columns, source, "id", "label", "group", "split", "strata", "rules")
     after_id, between = separators

@@ -118,19 +118,10 @@ def _few_valued(lines: list[Line], keys: Collection[str]) -> Iterator[pl.Series]
     """Values a line of each key that holds few different ones: text, a number or nothing."""
     for key in sorted(keys):
         values = [line.get(key) for _, line in lines]
-        if key.isprintable() and _is_few(values):
+        few = {*values} - {None}
+        texts = all(isinstance(one, str) and one.isprintable() for one in (key, *few))
+        if texts and len(few) <= MOST_VALUES:
             yield pl.Series(key, values, pl.String)
-
-
-def _is_few(values: Iterable[Any]) -> bool:
-    found: set[str | None] = set()
-    for value in values:
-        if not (value is None or (isinstance(value, str) and value.isprintable())):
-            return False
-        found.add(value)
-        if len(found) > MOST_VALUES + (None in found):
-            return False
-    return True
 
 
 def frame_of(

@@ -1,4 +1,4 @@
-"""Long tables: one row per assertion, or one row per instance with a list of its labels."""
+"""Tables of one column of labels: one a row, a list of them, or several joined in one cell."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from dataclasses import replace
 import polars as pl
 
 from audit.base.errors import first_cases
-from audit.data.label_format import Chosen, Columns
-from audit.data.label_formats import joined, tables
+from audit.base.files import called
+from audit.base.readings import Reading
+from audit.data.known_nodes import separator_of, sign_between
+from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, exploded, raw_labels
+from audit.data.label_formats import tables
 from audit.data.label_formats.several import refuse_one_of_several
-from audit.data.records import UnclearColumnsError, column_for, id_among
+from audit.data.records import UnclearColumnsError, column_for, id_among, parts, pick
 from audit.data.sources import Source
 
 
@@ -34,7 +37,7 @@ def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
 def matches(source: Source) -> bool:
     """Whether the table has a column ``label``, or a column ``labels`` that holds lists."""
     listed = _is_list(source.columns.get("labels"))
-    return ("label" in source.columns or listed) and not joined.matches(source)
+    return ("label" in source.columns or listed) and not is_joined(source)
 
 
 def label_column(schema: Mapping[str, pl.DataType], named: str | None, source: Source) -> str:
@@ -67,6 +70,85 @@ def _is_list(dtype: pl.DataType | None) -> bool:
     return isinstance(dtype, (pl.List, pl.Array))
 
 
+_NAMES = ("labels", "label", "codes")
+"""Names of the column of labels unless the user names one; case is ignored."""
+
+
+def choose_joined(source: Source, columns: Columns, rows: Source) -> Chosen:
+    """The columns of the joined labels and of the id, as `audit.data.label_format.Choose`.
+
+    Labels are joined by the sign that the first cells show; where they show none, each cell holds
+    one label, a blank one none.
+
+    Raises:
+        SchemaError: If a column is missing.
+    """
+    names = list(source.schema)
+    usual = called(names, _NAMES) or _NAMES
+    label = column_for("label", columns.label or usual[0], names, source)
+    cells = source.first_cells(label)
+    sign, by_nodes = sign_between(cells, source.nodes)
+    sign = sign or separator_of(cells)
+    chosen = tables.chosen_rows(source, columns, rows, [label], joined=True, sign=sign)
+    if sign:
+        values = tables.values_of(rows)(label)
+        inside = pl.col(label).str.strip_chars().str.contains(sign, literal=True)
+        split = sum(int(one.to_frame().select(inside.sum()).item()) for one in values)
+        decision = f"the cells of {label!r} are several labels, joined by {sign!r}"
+        why = "their parts are nodes" if by_nodes else "their parts look like codes or words"
+        told = Reading(decision, why, split, "--format long")
+        chosen = replace(chosen, readings=(*chosen.readings, told))
+    return chosen
+
+
+def is_joined(source: Source) -> bool:
+    """Whether a column named ``labels``, ``label`` or ``codes`` has cells with several labels."""
+    named = called(source.schema, _NAMES)
+    return len(named) == 1 and not is_caml(source) and holds_several(source, named[0])
+
+
+def holds_several(source: Source, column: str) -> bool:
+    """Whether the first cells of a column hold several labels; as codes in a column ``label``."""
+    codes = column.strip().lower() == "label"
+    return sign_between(source.first_cells(column), source.nodes, codes=codes)[0] is not None
+
+
+def read_caml(source: Source, columns: Columns) -> RawLabels:
+    """Read the codes and skip the text; the group is ``SUBJECT_ID`` if there is that column."""
+    names = list(source.schema)
+    patient = next(iter(called(names, ["subject_id"])), None)
+    roles = {
+        "instance": columns.id or "hadm_id",
+        "labels": columns.label or "labels",
+        "group": columns.group or patient,
+        "split": columns.split,
+        **columns.further,
+    }
+    found = {role: column_for(role, name, names, source) for role, name in roles.items() if name}
+    source.refuse_numbers(found["instance"], found["labels"])
+    picked = pick(source.table(list(dict.fromkeys(found.values()))), source, **found)
+    listed = picked.with_columns(labels=parts(pl.col("labels"), ";"))
+    return raw_labels(exploded(listed), listed, source, columns.rules, persons=True)
+
+
+def is_caml(source: Source) -> bool:
+    """Whether a table has the columns ``hadm_id`` and ``labels``, as text but for the id."""
+    return "hadm_id" in source.columns and source.columns.get("labels") == pl.String()
+
+
+CAML = LabelFormat(
+    name="caml",
+    title="CSV with a header that has hadm_id and labels, the labels joined by semicolons",
+    matches=is_caml,
+    read=read_caml,
+)
+JOINED = tables.table_format(
+    name="joined",
+    title="CSV, TSV or Parquet with a row per instance and its codes in one cell, joined by ; , |"
+    " or a blank",
+    matches=is_joined,
+    choose=choose_joined,
+)
 FORMAT = tables.table_format(
     name="long",
     title="CSV, TSV or Parquet with the columns instance and label, or Parquet with lists in"

@@ -27,7 +27,7 @@ _TABLES = {
 
 
 def columns_beside(
-    rows: pl.DataFrame, wanted: Mapping[str, str | None], tables: Sequence[Source]
+    rows: pl.DataFrame, wanted: Mapping[str, str], tables: Sequence[Source]
 ) -> tuple[list[pl.DataFrame], list[File]]:
     """Look up columns of the instances in the tables beside the tables of codes.
 
@@ -42,8 +42,8 @@ def columns_beside(
     Raises:
         SchemaError: If no table beside the codes has a wanted column.
     """
-    found = {role: _place_of(str(name), tables, rows.columns) for role, name in wanted.items()}
-    frames = [_joined(rows, role, str(wanted[role]), *place) for role, place in found.items()]
+    found = {role: _place_of(name, tables, rows.columns) for role, name in wanted.items()}
+    frames = [_joined(rows, role, wanted[role], *place) for role, place in found.items()]
     return frames, list(dict.fromkeys(file for _, file in found.values()))
 
 
@@ -62,28 +62,23 @@ def unnamed_beside(
         that were read.
     """
     keyed = [(key, file) for key, file in _admission_tables(tables) if key in rows.columns]
-    read = [(key, file) for key, file in keyed if _has(key, file)]
+    read = [(key, file) for key, file in keyed if key in file.columns]
     return [_unnamed_in(file, key, rows, taken) for key, file in read], [file for _, file in read]
 
 
 def _unnamed_in(file: File, key: str, rows: pl.DataFrame, taken: Collection[str]) -> pl.DataFrame:
     table = file.table()
-    few = candidates(table, (*KEYS, *taken))
-    values = pick(table, file, key=key, **{f"{STRATUM}{name}": name for name in few})
+    few = {f"{STRATUM}{name}": name for name in candidates(table, (*KEYS, *taken))}
+    values = pick(table, file, key=key, **few)
     joined = rows.select("instance", key).unique().join(values, left_on=key, right_on="key")
-    named = {f"{STRATUM}{name}": name for name in few}
-    return unnamed_columns(joined.drop(key).rename(named), "instance", (), file)
-
-
-def _has(name: str, file: File) -> bool:
-    return name.lower() in file.columns
+    return unnamed_columns(joined.drop(key).rename(few), "instance", (), file)
 
 
 def _place_of(name: str, tables: Sequence[Source], keys: Sequence[str]) -> tuple[str, File]:
     """Key and file of the first table beside the codes that has a column of that name."""
     beside = _admission_tables(tables)
     for key, file in beside:
-        if key in keys and _has(name, file):
+        if key in keys and name.lower() in file.columns:
             return key, file
     read = (*tables, *(file for _, file in beside))
     searched = first_cases(Path(source.name).name for source in read)
@@ -257,15 +252,9 @@ def _without_order(rows: pl.DataFrame) -> tuple[Reading, ...]:
     """What is said of positions that are no whole numbers."""
     if "unread" not in rows.columns or (unread := rows["unread"].drop_nulls()).is_empty():
         return ()
-    values = first_cases(unread.unique(maintain_order=True))
-    return (
-        Reading(
-            "the order of labels is not known",
-            f"SEQ_NUM is no whole number: {values}",
-            len(unread),
-            "whole numbers in SEQ_NUM",
-        ),
-    )
+    why = f"SEQ_NUM is no whole number: {first_cases(unread.unique(maintain_order=True))}"
+    decision, option = "the order of labels is not known", "whole numbers in SEQ_NUM"
+    return (Reading(decision, why, len(unread), option),)
 
 
 def _named_tables(folder: Folder, subfolders: Collection[str]) -> list[File]:

@@ -88,7 +88,8 @@ def _read(choose: Choose, source: Source, columns: Columns) -> RawLabels:
 def frames(source: Source, chosen: Chosen, at_once: int, start: int) -> Iterator[pl.DataFrame]:
     """Frames of the ids and the labels, or lists of labels, of a table, and of marks if any."""
     named = [] if chosen.id is None else [chosen.id]
-    names = dict.fromkeys([*named, *chosen.labels, *chosen.rules.columns(source)])
+    further = [column_for("", one, [*source.schema], source) for one in chosen.rules.roles.values()]
+    names = dict.fromkeys([*named, *chosen.labels, *further])
     for frame in source.frames([*names], at_once, start):
         ids = _numbers(start).alias(ROW) if chosen.id is None else pl.col(chosen.id)
         marks = chosen.rules.marked(frame, source, chosen.rules.roles)

@@ -12,7 +12,7 @@ from audit.base.files import called
 from audit.data.class_names import Classes
 from audit.data.known_nodes import hold_several
 from audit.data.label_format import Columns, LabelFormat
-from audit.data.label_formats import caml, id_lines, joined, long
+from audit.data.label_formats import id_lines, long
 from audit.data.prediction_format import PredictionFormat, RawPredictions, predicted_sets
 from audit.data.prediction_formats import scores_long
 from audit.data.sources import Frame, Source
@@ -60,7 +60,7 @@ def read_answers(source: Source, classes: Classes | None) -> RawPredictions:
         return scores_long.read_columns(source, instance, column, score)
     several = column is not None and hold_several(source.first_cells(column))
     named = Columns(id=instance, label=column)
-    return predicted_sets((joined if several else long).FORMAT.read(source, named), source)
+    return predicted_sets((long.JOINED if several else long.FORMAT).read(source, named), source)
 
 
 def of_frame(frame: pl.DataFrame, source: Source, classes: Classes | None) -> RawPredictions:
@@ -86,7 +86,7 @@ def matches_answers(source: Source) -> bool:
 
     With further columns more is said than which nodes were predicted.
     """
-    return _roles_of(source.schema) is not None and not caml.matches(source)
+    return _roles_of(source.schema) is not None and not long.is_caml(source)
 
 
 def _of(known: LabelFormat) -> PredictionFormat:
@@ -109,6 +109,6 @@ FORMATS = (
         matches=matches_answers,
         read=read_answers,
     ),
-    *map(_of, (caml.FORMAT, id_lines.GROUPED, id_lines.PSV)),
+    *map(_of, (long.CAML, id_lines.GROUPED, id_lines.PSV)),
 )
 """Formats that list nodes without scores; `scores_jsonl` reads JSON lines with ``labels``."""

@@ -10,11 +10,18 @@ from typing import Any
 import numpy as np
 
 from audit.base.errors import InputError
-from audit.data.sources.file import File
-from audit.data.sources.folder import Folder
-from audit.data.sources.in_memory import Array, Frame, frame_of, written_index
+from audit.data.sources.file import File, Folder
+from audit.data.sources.in_memory import (
+    SUFFIXES,
+    Array,
+    Frame,
+    SavedDataset,
+    Sheet,
+    frame_of,
+    is_saved_dataset,
+    written_index,
+)
 from audit.data.sources.source import Source
-from audit.data.sources.stored_frames import SUFFIXES, SavedDataset, Sheet, is_saved_dataset
 
 __all__ = ["File", "Folder", "Frame", "Source", "source_of"]
 

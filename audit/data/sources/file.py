@@ -1,18 +1,20 @@
-"""A file of text, of Parquet, or of any other bytes."""
+"""A file of text, of Parquet, or of any other bytes; and a folder of the parts of one table."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from io import TextIOWrapper
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import polars as pl
 
-from audit.base.errors import InputError
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import (
+    files_in,
     first_bytes,
     is_gzip,
     open_bytes,
@@ -22,7 +24,7 @@ from audit.base.files import (
     read_text,
     unpacked,
 )
-from audit.data.sources.class_labels import ClassNames, class_names_in, with_class_names
+from audit.data.class_names import ClassNames, class_names_in, with_class_names
 from audit.data.sources.source import HEAD, Line, Source, as_cells
 
 
@@ -102,3 +104,123 @@ class File(Source):
         if not self.is_text:
             return row_groups(self.path, columns, at_once, start)
         return passed(text_blocks(self.path, columns, self.separator), start)
+
+
+class Folder(Source):
+    """A folder; files whose names begin with a dot or an underscore are not data.
+
+    Its files, in the order of their names, are the parts of one table if they have the same suffix
+    (but for ``.gz``) and no folder lies beside them.
+    """
+
+    kind = "a folder"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self.path = path
+
+    @cached_property
+    def entries(self) -> tuple[File | Folder, ...]:
+        """The files and folders in it, in the order of their names."""
+        inside = files_in(self.path)
+        return tuple(Folder(entry) if entry.is_dir() else File(entry) for entry in inside)
+
+    @cached_property
+    def files(self) -> tuple[Path, ...]:
+        inside = self.path.rglob("*")
+        return tuple(sorted(path for path in inside if path.is_file() and _holds_data(path)))
+
+    @cached_property
+    def parts(self) -> Sequence[Source]:
+        entries = [entry for entry in self.entries if _holds_data(entry.path)]
+        files = [entry for entry in entries if isinstance(entry, File)]
+        equal = len(files) == len(entries) and len({file.suffix for file in files}) == 1
+        return tuple(files) if equal else ()
+
+    @cached_property
+    def is_text(self) -> bool:
+        return bool(self.parts) and self.parts[0].is_text
+
+    @cached_property
+    def suffix(self) -> str:
+        return self.parts[0].suffix if self.parts else ""
+
+    @cached_property
+    def head_lines(self) -> list[str]:
+        self.require_parts()
+        return self.parts[0].head_lines
+
+    @cached_property
+    def head_rows(self) -> list[list[str]]:
+        self.require_parts()
+        return self.parts[0].head_rows
+
+    @cached_property
+    def class_names(self) -> ClassNames:
+        """Those of every part; raises SchemaError if two parts differ."""
+        for part in self.parts:
+            if part.class_names != self.parts[0].class_names:
+                raise SchemaError("every file of a folder must name classes alike", where=part)
+        return self.parts[0].class_names if self.parts else {}
+
+    @cached_property
+    def schema(self) -> dict[str, pl.DataType]:
+        """The columns of every part; raises SchemaError if two parts differ."""
+        self.require_parts()
+        first = self.parts[0]
+        schema = first.schema
+        for part in self.parts:
+            if list(part.schema.items()) != list(schema.items()):
+                raise SchemaError(
+                    f"every file of a folder must have the columns of {first}, in the same order "
+                    "and with the same types",
+                    found=_difference(part.schema, schema),
+                    where=part,
+                    hint="leave only the parts of one table in the folder, or give a single file",
+                )
+        return schema
+
+    def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
+        if not self.schema:  # the parts must agree, and be tables, before any of them is read
+            raise self._lacking("a table")
+        return pl.concat([part.table(only) for part in self.parts])
+
+    def lines(self) -> Iterator[Line]:
+        return chain.from_iterable(part.lines() for part in self.parts)
+
+    def streamed_lines(self) -> Iterator[Line]:
+        return chain.from_iterable(part.streamed_lines() for part in self.parts)
+
+    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
+        from audit.data.sources.arrow import passed
+
+        batches = (part.batches(columns, at_once, 0) for part in self.parts)
+        return passed(chain.from_iterable(batches), start)
+
+    def require_parts(self) -> None:
+        if not self.parts:
+            raise InputError(
+                "a folder of files with the same suffix, the parts of one table, is required",
+                found=first_cases(entry.path.name for entry in self.entries) or "an empty folder",
+                where=self,
+            )
+
+
+def _holds_data(path: Path) -> bool:
+    return not path.name.startswith((".", "_"))
+
+
+def _difference(schema: Mapping[str, pl.DataType], first: Mapping[str, pl.DataType]) -> str:
+    """How the columns of a part differ from those of the first one."""
+    both = [name for name in first if name in schema]
+    differing = {
+        "lacking": [name for name in first if name not in schema],
+        "further": [name for name in schema if name not in first],
+        "of another type": [
+            f"{name}: {schema[name]}, not {first[name]}"
+            for name in both
+            if schema[name] != first[name]
+        ],
+    }
+    differences = [f"{word} {first_cases(names)}" for word, names in differing.items() if names]
+    return "; ".join(differences) or "the columns in another order"

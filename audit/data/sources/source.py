@@ -13,7 +13,7 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import SNIFFED_BYTES, refuse_pickle, sha256_of
-from audit.data.sources.class_labels import ClassNames, with_class_names
+from audit.data.class_names import ClassNames, with_class_names
 
 if TYPE_CHECKING:
     from audit.data.known_nodes import KnownNodes

@@ -15,9 +15,9 @@ import audit
 from audit.base.errors import AuditError, InputError, SchemaError
 from audit.base.settings import Transform
 from audit.data.dataset import LabelDataset
-from audit.data.precision import MOST_TOLERANCE, rounding
 from audit.data.prediction_format import RawPredictions
 from audit.data.predictions import Predictions, map_predictions
+from audit.data.scores import MOST_TOLERANCE, rounding
 from fixtures.examples import examples
 
 CLASSES = tuple(f"leaf{number:02}" for number in range(40))
