@@ -93,11 +93,10 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
             where=source,
             hint="state them for all labels: --codes procedures",
         )
-    digest = "" if source.files else source.digest
     with whole_characters(source), _nearest(source, columns):
         raw = chosen.read(source, columns)
     numbered = raw.numbered or source.numbered
-    raw = replace(raw, format=chosen.name, digest=digest, numbered=numbered)
+    raw = replace(raw, format=chosen.name, digest=source.digest, numbered=numbered)
     return with_class_names(raw, columns.classes, source) if columns.classes else raw
 
 

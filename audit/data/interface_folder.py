@@ -136,7 +136,7 @@ def read_labels(source: Source, columns: Columns) -> RawLabels:
     nodes = {one.name: one.node for one in read_nodes(folder.file(GRAPH))}
     labels = pl.Series([nodes.get(name, name) for name in names], dtype=pl.String)
     rows = pl.DataFrame({"instance": _repeated(ids, entries), "label": labels})
-    told = {"files": folder.sources(LABELS), "numbered": folder.numbered}
+    told = {"sources": folder.sources(LABELS), "numbered": folder.numbered}
     return raw_labels(rows, ids.to_frame(), source, columns.rules, **told)
 
 

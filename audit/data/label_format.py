@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -195,8 +195,6 @@ def raw_labels(
     mentions: pl.DataFrame,
     source: Source,
     rules: RowRules,
-    *,
-    files: Sequence[Path] = (),
     **known: Any,
 ) -> RawLabels:
     """Build the raw labels of a loader from tables that may lack columns.
@@ -207,8 +205,7 @@ def raw_labels(
             occurs; with ``labels`` if each row is a record.
         source: The dataset.
         rules: Which rows count; the columns of their roles are in ``rows``.
-        files: The files that were read; those of the source where none are given.
-        known: Further fields of `RawLabels`.
+        known: Further fields of `RawLabels`, such as other files than those of the source.
 
     Raises:
         InputError: If there is no instance at all.
@@ -220,8 +217,7 @@ def raw_labels(
         rows=_rows(rows, rules, source),
         instances=_instances(mentions, source),
         places=_places(rows, mentions),
-        sources=tuple(files) or source.files,
-        **known,
+        **{"sources": source.files, **known},
     )
 
 

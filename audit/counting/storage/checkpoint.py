@@ -36,7 +36,7 @@ def identity_of(source: Source, **counted: object) -> dict[str, Any]:
 
     Data in no file are known by their digest.
     """
-    digest = hashlib.sha256(b"" if source.files else bytes.fromhex(source.digest))
+    digest = hashlib.sha256(bytes.fromhex(source.digest))
     for path in source.files:
         with path.open("rb") as stream:
             digest.update(stream.read(ENDS))

@@ -217,7 +217,7 @@ def labels_of(
         pl.concat([every, *beside], how="diagonal"),
         source,
         columns.rules,
-        files=tuple(dict.fromkeys(file for table in read for file in table.files)),
+        sources=tuple(dict.fromkeys(file for table in read for file in table.files)),
         titles=tuple(_dictionaries_beside(tables)),
         persons=True,
         unnamed=together([_unnamed_among(every, source), *unnamed]),

@@ -35,7 +35,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     instances = pl.DataFrame({"instance": np.arange(len(array))})
     files = (*source.files, *file_of(columns.classes))
     text = _as_text(rows), _as_text(instances)
-    return raw_labels(*text, source, columns.rules, files=files, numbered=True)
+    return raw_labels(*text, source, columns.rules, sources=files, numbered=True)
 
 
 def matches(source: Source) -> bool:

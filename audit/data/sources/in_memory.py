@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import SNIFFED_BYTES, called, first_bytes, read_json, sha256_of
+from audit.base.files import SNIFFED_BYTES, called, first_bytes, read_json
 from audit.base.packages import require_package
 from audit.data.class_names import class_names_of, with_class_names
 from audit.data.sources.source import HEAD, Source, as_cells
@@ -36,10 +36,12 @@ class Frame(Source):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of names and values, the values as text.
+        """SHA-256 of names and values, the values as text; empty of files.
 
         It depends neither on how the frame is chunked, nor on the library that it is of.
         """
+        if self.files:
+            return ""
         digest = hashlib.sha256(json.dumps([self.frame.columns, self.frame.height]).encode())
         for first in range(0, self.frame.height, ROWS_HASHED):
             for column in self.frame.slice(first, ROWS_HASHED):
@@ -235,10 +237,6 @@ class Sheet(Frame):
         self.suffix = path.suffix.lower()
         self.head = first_bytes(path)
 
-    @cached_property
-    def digest(self) -> str:
-        return sha256_of(self.path)
-
 
 def _sheet_of(path: Path) -> pl.DataFrame:
     require_package("fastexcel", "to read a workbook")
@@ -295,11 +293,6 @@ class SavedDataset(Frame):
         super().know(nodes, named_classes=named_classes)
         if named_classes:
             self.frame = self._numbers
-
-    @cached_property
-    def digest(self) -> str:
-        digests = "".join(map(sha256_of, self.files))
-        return hashlib.sha256(digests.encode()).hexdigest()
 
 
 def _dataset_of(folder: Path) -> pl.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.base.files import SNIFFED_BYTES, refuse_pickle, sha256_of
+from audit.base.files import SNIFFED_BYTES, refuse_pickle
 from audit.data.class_names import ClassNames, with_class_names
 
 if TYPE_CHECKING:
@@ -80,9 +79,8 @@ class Source:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the contents; empty if they are not known without a query."""
-        digests = [bytes.fromhex(sha256_of(path)) for path in self.files]
-        return hashlib.sha256(b"".join(digests)).hexdigest() if digests else ""
+        """SHA-256 of contents in memory; empty of files, and of what a query alone tells."""
+        return ""
 
     @cached_property
     def size(self) -> int:
