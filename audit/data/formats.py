@@ -32,8 +32,8 @@ from audit.data.prediction_formats import (
     scores_wide,
 )
 from audit.data.records import UnclearColumnsError, column_for
-from audit.data.row_columns import with_rules
 from audit.data.sources import File, Folder, Frame, Source, source_of
+from audit.data.unnamed_columns import with_rules
 
 FORMATS: tuple[LabelFormat, ...] = (
     mimic.MIMIC_III,

@@ -1,13 +1,21 @@
-"""Possible strata: columns that the user did not name and that divide the instances."""
+"""Columns that the user did not name: possible strata, and those that say whether a row counts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from shlex import quote
 
 import polars as pl
 
-from audit.data.label_format import INSTANCES
+from audit.base.errors import AuditError, first_cases
+from audit.base.readings import Reading, asked
+from audit.data.label_format import INSTANCES, Chosen, Columns
 from audit.data.records import STRATUM, pick
+from audit.data.row_rules import version_of
 from audit.data.sources import Source
 
 MOST_VALUES = 20
@@ -81,3 +89,113 @@ def together(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
 def _new(there: Collection[str], names: Iterable[str]) -> Iterator[str]:
     taken = {name.strip().lower() for name in there}
     return (name for name in names if name.strip().lower() not in taken)
+
+
+_YES = re.compile(r"1(\.0+)?|true|t|yes|y|present|positive|pos|confirmed")
+_NO = re.compile(r"0(\.0+)?|false|f|no|n|absent|negative|neg")
+_NEVER = re.compile(
+    r"(.*\|)?not(\|.*)?|0/\d+|absent|negated|refuted|excluded|ruled.out|entered.in.error"
+)
+"""Values that say by themselves that a label is not carried: NOT of gene annotations, 0 of 7."""
+_CERTAINTY, _EXCLUDED = {"a", "g", "v", "z"}, "a"
+"""Marks of German outpatient diagnoses: excluded, certain, suspected, past."""
+_SERIES = re.compile(r"^(not\||0/).+", re.IGNORECASE)
+_SAYS_IT = re.compile(
+    r"confiden|certain|sicherheit|qualifier|negat|verif|present(?!.*adm)|absent|frequency|refut"
+)
+_INVERSE = re.compile(r"negat|absent|refut")
+_VERSION = re.compile(r"(icd|dx|diag|diagnosis|code)?_?(v|ver|version)")
+_LOOKED_AT, _AT_ONCE = 1_000, 1_000_000
+"""Numbers of first rows that columns are chosen by, and of rows of these that are read at once."""
+
+
+def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
+    """The columns with rules of rows: those stated, a version that was found, what others say.
+
+    Args:
+        source: A table.
+        chosen: The columns of its ids and labels.
+        columns: What the user names; these columns are left alone.
+
+    Raises:
+        InputError: If a column by its name and values says which labels are not carried.
+    """
+    rules, told = columns.rules, list(chosen.readings)
+    beside = [*chosen.labels, chosen.id, *columns.beside.values()]
+    known = {name.strip().lower() for name in beside if name}
+    names = [
+        name
+        for name, dtype in source.schema.items()
+        if not (dtype.is_nested() or name.strip().lower() in known)
+    ]
+    found = {}
+    with suppress(AuditError):  # what cannot be read is told by the reader of the format
+        found = {name: _counted(source, chosen.id, name) for name in _chosen(source, names)}
+    for name, (rows, every, within) in found.items():
+        unsaid = not (rules.version_column or rules.code_version)
+        if unsaid and _VERSION.fullmatch(_plain(name)) and {*map(version_of, rows)} == {"9", "10"}:
+            rules = replace(rules, version_column=name)
+            said = f"{name!r} is the version of each code", "it holds 9 and 10"
+            told.append(Reading(*said, every, "--code-version VALUE"))
+        elif absent := _absent(name, rows):
+            touched = sum(rows[value] for value in absent)
+            told += _told(name, absent, (touched, every), within, source)
+    return replace(chosen, rules=rules, readings=tuple(told))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\W+", "_", name.strip().lower())
+
+
+def _chosen(source: Source, names: Sequence[str]) -> list[str]:
+    """Columns whose name says that they matter, or whose first values are yes and no."""
+    first = next(source.frames([*names], _LOOKED_AT), pl.DataFrame()) if names else pl.DataFrame()
+    values = {name: pick(first, source, value=name)["value"].unique() for name in first.columns}
+    telling = (
+        name for name in values if _SAYS_IT.search(_plain(name)) or _VERSION.fullmatch(_plain(name))
+    )
+    flags = (name for name in values if _absent(name, dict.fromkeys(values[name].drop_nulls(), 1)))
+    return list(dict.fromkeys([*telling, *flags]))
+
+
+def _counted(source: Source, instance: str | None, name: str) -> tuple[dict[str, int], int, bool]:
+    """Number of rows by value, and of all, and whether some instance has several values."""
+    rows, every, within = Counter[str](), 0, False
+    for frame in source.frames([*filter(None, [instance]), name], _AT_ONCE):
+        both = pick(frame, source, instance=instance or name, value=name).drop_nulls()
+        every += len(frame)
+        rows.update(dict(both["value"].value_counts().iter_rows()))
+        of_each = both.group_by("instance").agg(pl.col("value").n_unique())
+        within = within or bool((of_each["value"] > 1).any())
+    return dict(rows), every, within
+
+
+def _absent(name: str, values: Collection[str]) -> list[str]:
+    """The values that say that a label is not carried, if those of a column say such a thing."""
+    yes, no = (_NO, _YES) if _INVERSE.search(_plain(name)) else (_YES, _NO)
+    marks = {value.casefold() for value in values}
+    if {_EXCLUDED} < marks <= _CERTAINTY:
+        return sorted(value for value in values if value.casefold() == _EXCLUDED)
+    never = {value for value in values if _NEVER.fullmatch(value.casefold())}
+    absent = {value for value in values if no.fullmatch(value.casefold())}
+    others = [value for value in values if not yes.fullmatch(value.casefold())]
+    return sorted(never | absent if never | absent >= {*others} else never)
+
+
+def _told(
+    name: str, absent: Sequence[str], rows: tuple[int, int], within: bool, source: Source
+) -> list[Reading]:
+    """What is told of a column with values for labels that are not carried, in some of all rows.
+
+    It is asked where the name says it too, else told where rows ``within`` an instance differ.
+    """
+    patterns = dict.fromkeys(_SERIES.sub(r"\1*", value) for value in absent)
+    leave = " ".join(f"--where {quote(f'{name}!={pattern}')}" for pattern in patterns)
+    values = first_cases(absent)
+    if _SAYS_IT.search(_plain(name)):
+        left_out = Reading(f"labels with {values} in {name!r} are not carried", "", rows[0], leave)
+        kept = Reading("all labels are carried", "", rows[1], f"--where {quote(name + '=*')}")
+        raise asked(f"what {name!r} says of labels must be known", [left_out, kept], source)
+    decision = f"labels are carried whatever {name!r} says"
+    evidence = f"only its name could tell what {values} means"
+    return [Reading(decision, evidence, rows[0], leave)] * within

@@ -20,9 +20,8 @@ from audit.data.label_format import (
     raw_labels,
 )
 from audit.data.records import column_for, fitting, id_of_rows, parts, pick, tidy
-from audit.data.row_columns import with_rules
 from audit.data.sources import Frame, Source
-from audit.data.unnamed_columns import unnamed_columns
+from audit.data.unnamed_columns import unnamed_columns, with_rules
 
 ROW = "number of the row"
 """Name of the column of ids where rows are numbered."""
