@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 EXTRAS = {
     "torch": "model",
+    "pyspark": "spark",
     "captum": "explain",
     "shap": "explain",
     "sklearn": "concepts",

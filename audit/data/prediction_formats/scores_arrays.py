@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import warnings
 from typing import Any
 
 import numpy as np
 
 from audit.base.errors import InputError, SchemaError
+from audit.base.packages import require_package
 from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC, AnyArray, read_npy, read_npz, read_tensors
 from audit.data.class_names import Classes
 from audit.data.prediction_format import PredictionFormat, RawPredictions, matrix, matrix_among
@@ -77,13 +77,7 @@ def _loaded(source: Source) -> object:
     """A tensor as an array, or a dictionary of arrays by key; anything else as it is."""
     if not source.head:
         raise InputError("a PyTorch file is required", found="an empty file", where=source)
-    if importlib.util.find_spec("torch") is None:
-        raise InputError(
-            "PyTorch is required to read this file",
-            found="it is not installed",
-            where=source,
-            hint='pip install "hierarchy-audit[model]", or write the scores as .npy',
-        )
+    require_package("torch", f"to read {source}")
     try:
         return _arrays(_content(source))
     except Exception as error:  # the reader of a broken file may raise anything

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from audit.base.errors import InputError
+from audit.base.packages import require_package
 from audit.base.readings import Reading
 from audit.data.formats import chosen_of
 from audit.data.label_format import Chosen, Columns
@@ -174,12 +174,7 @@ def _chosen(rows: DataFrame, chosen: Chosen) -> Read:
 
 
 def _refuse_missing() -> None:
-    if find_spec("pyspark") is None:
-        raise InputError(
-            "Apache Spark is required for --engine spark",
-            found="no package pyspark",
-            hint="pip install 'hierarchy-audit[spark]'",
-        )
+    require_package("pyspark", "for --engine spark")
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java", path=str(Path(home, "bin")) if home else None) is None:
         raise InputError(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import InputError
+from audit.base.packages import require_package
 from audit.base.progress import Progress, blocks, silent
 from audit.engine.scores.met_pairs import COUNTING, Met, met_of, safe_factors
 
@@ -39,12 +39,7 @@ def device_named(name: str) -> torch.device:
     """
     if name not in DEVICES:
         raise InputError(f"a device is one of {', '.join(DEVICES)}", found=name)
-    if find_spec("torch") is None:
-        raise InputError(
-            f"PyTorch is required to count on the device {name}",
-            found="it is not installed",
-            hint='pip install "hierarchy-audit[model]", or count without --device',
-        )
+    require_package("torch", f"to count on the device {name}")
     import torch
 
     if name == "cuda" and not torch.cuda.is_available():
