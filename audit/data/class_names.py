@@ -90,6 +90,12 @@ def as_many(
     return names
 
 
+def beyond_names(names: Sequence[str], found: str, where: object) -> SchemaError:
+    """What to say of numbers of classes that have no name."""
+    required = f"class numbers must be from 0 to {len(names) - 1}, as {len(names)} names are given"
+    return SchemaError(required, found=found, where=where)
+
+
 def distinct(names: Sequence[str], what: str, where: object) -> tuple[str, ...]:
     """Return the names if they are distinct; else raise SchemaError with the first repeated."""
     if len(set(names)) != len(names):

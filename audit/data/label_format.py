@@ -12,7 +12,7 @@ import polars as pl
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.base.schemas import schema
-from audit.data.class_names import Classes, file_of, read_classes
+from audit.data.class_names import Classes, beyond_names, file_of, read_classes
 from audit.data.known_nodes import KnownNodes
 from audit.data.mapping import REASONS
 from audit.data.records import STRATUM
@@ -249,11 +249,7 @@ def with_class_names(raw: RawLabels, classes: Classes, source: Source) -> RawLab
     numbers = {"-1": None, **{str(number): name for number, name in enumerate(names)}}
     outside = labels.filter(~labels.is_in(list(numbers)))
     if not outside.is_empty():
-        raise SchemaError(
-            f"class numbers must be from 0 to {len(names) - 1}, as {classes} names them",
-            found=first_cases(outside.unique(maintain_order=True)),
-            where=source,
-        )
+        raise beyond_names(names, first_cases(outside.unique(maintain_order=True)), source)
     named = pl.col("label").replace_strict(numbers, return_dtype=pl.String)
     listed = pl.col("labels").list.eval(pl.element().replace_strict(numbers))
     places = raw.places.with_columns(listed.cast(pl.List(pl.String)))

@@ -19,6 +19,7 @@ from audit.data.arrays import AnyArray, texts_of
 from audit.data.class_names import (
     Classes,
     as_many,
+    beyond_names,
     classes_for,
     distinct,
     file_of,
@@ -220,11 +221,7 @@ def with_names(raw: RawPredictions, classes: Classes | None) -> RawPredictions:
         raise InputError(required, found=found, where=raw.name, hint="leave out classes")
     numbers = [int(one[1]) for one in written if one]
     if max(numbers) >= len(names):
-        raise SchemaError(
-            f"class numbers must be from 0 to {len(names) - 1}, as {len(names)} names are given",
-            found=str(max(numbers)),
-            where=raw.name,
-        )
+        raise beyond_names(names, str(max(numbers)), raw.name)
     named = distinct([names[number] for number in numbers], "class", raw.name)
     sources = (*raw.sources, *file_of(classes))
     return replace(raw, classes=named, sources=sources, named=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from audit.base.errors import SchemaError
 from audit.data.arrays import NPY_MAGIC, AnyArray, first_of, read_npy
-from audit.data.class_names import Classes, classes_for, file_of, read_classes
+from audit.data.class_names import Classes, beyond_names, classes_for, file_of, read_classes
 from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels, refuse_named
 from audit.data.sources import Source
 
@@ -68,11 +68,7 @@ def _numbered(array: AnyArray, classes: Classes | None, source: Source) -> Carri
     names = read_classes(classes) if classes else classes_for(seen, None, source)
     outside = np.flatnonzero((array < 0) | (array >= len(names)))
     if len(outside):
-        raise SchemaError(
-            f"class numbers must be from 0 to {len(names) - 1}, as {classes} names them",
-            found=first_of(outside, array[outside]),
-            where=source,
-        )
+        raise beyond_names(names, first_of(outside, array[outside]), source)
     return np.arange(len(array)), array.astype(np.int64), names
 
 
