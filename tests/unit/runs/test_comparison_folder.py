@@ -30,7 +30,7 @@ def comparison() -> Comparison:
 
 
 def left_in(folder: Path) -> set[str]:
-    return {path.name for path in run.iterdir()}
+    return {path.name for path in folder.iterdir()}
 
 
 def test_it_holds_the_view_and_the_tables(comparison: Comparison, tmp_path: Path) -> None:
