@@ -193,7 +193,7 @@ def test_ids_are_text_or_whole_numbers(toy_hierarchy: audit.Hierarchy) -> None:
     ("data", "told"),
     [
         (7, "a path, a frame"),
-        ([7], "a path, a frame"),
+        ([7], "must be text: as numbers"),
         ({"instance": ["1"], "label": ["a", "b"]}, "a frame of named columns"),
         ({"instance": ["1", 2], "label": ["a", "b"]}, "a frame of named columns"),
         ({"instance": ["1"], "label": [object()]}, "objects of Python in 'label'"),

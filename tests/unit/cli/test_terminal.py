@@ -45,6 +45,7 @@ def shared(*checks: dict[str, Any], **refused: int) -> dict[str, Any]:
     return {
         "status": "warn",
         "ledger": ledger,
+        "readings": [],
         "identity": {"hierarchy": {"name": "toy"}},
         "checks": list(checks),
     }

@@ -99,8 +99,8 @@ def test_what_was_written_is_read_back(rows: list[list[str | None]]) -> None:
 
 
 def test_nodes_that_labels_brought_are_read_back(tmp_path: Path) -> None:
-    hierarchy = tree("038.9 < 038", "428.0 < 428", "038 428 < top", coding=ICD9)
-    wanted = count({"a": ["038.97", "428.0"], "b": ["428.95", "4280"]}, hierarchy, None)
+    hierarchy = tree("718.5 < 718", "428.0 < 428", "718 428 < top", coding=ICD9)
+    wanted = count({"a": ["718.60", "428.0"], "b": ["719.70", "4280"]}, hierarchy, None)
     write_counts(wanted, tmp_path)
 
     assert len(wanted.hierarchy) > len(hierarchy)

@@ -112,8 +112,7 @@ def test_parts_are_of_the_table_where_all_have_its_columns(tmp_path: Path) -> No
     [
         (Columns(), "the labels in 'icd_code' must be text"),
         (Columns(label="subject_id"), "the labels in 'subject_id' must be text"),
-        (Columns(label="note"), "the ids in 'hadm_id' must be text"),
-        (Columns(id="seq_num", label="note"), None),
+        (Columns(label="note"), None),
     ],
 )
 def test_codes_and_ids_that_were_read_as_numbers_are_refused(

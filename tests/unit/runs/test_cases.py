@@ -45,7 +45,7 @@ TABLES = {
         "c": ["x", "J18.9"],
         "d": ["401", "0389"],
         "e": ["E8120", "4019"],
-        "f": ["4019", "250.99"],
+        "f": ["4019", "250.99", "718.60"],
         "g": ["42"],
     },
     "procedures": {"a": ["3606"], "h": ["4010", "3893", "3893", "3606"]},
@@ -58,7 +58,9 @@ def test_labels_that_were_refused_damaged_or_not_specific_have_the_instances_tha
 ):
     measured = coded(TABLES, icd9cm())
 
-    assert found(measured, "malformed_code") == {"malformed_code:refused": ["a", "b", "c", "g"]}
+    assert found(measured, "malformed_code") == {
+        "malformed_code:refused": ["a", "b", "c", "f", "g", "h"]
+    }
     assert found(measured, "not_specific") == {"not_specific:diagnoses": ["d"]}
     assert found(measured, "mixed_versions")["mixed_versions:shaped"] == ["c"]
     assert found(measured, "wrong_table") == {"wrong_table:procedures": ["h"]}
