@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+import polars as pl
+
+from audit.hierarchies.formats.names import whole
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.code_sets import HOLDING
+from audit.hierarchies.icd.column import column_readings
 
 SEPARATORS = (";", "|", ",", " ")
 """Signs that may stand between two labels of one cell, the most telling first."""
@@ -29,9 +35,13 @@ class KnownNodes:
         self._weights: dict[str, float] = {}
 
     def weight(self, text: str) -> float:
-        """1 for a node as it is written, but for dots; less for a heading of codes; else 0."""
+        """1 for a node as it is written, but for dots, or as a decimal of an id that is a number;
+        less for a heading of codes; else 0."""
         if text not in self._weights:
-            self._weights[text] = self._weight(text.strip())
+            coded = self._hierarchy.coding is not None
+            self._weights[text] = self._weight(text.strip()) or (
+                0.0 if coded else self._weight(whole(text.strip()))
+            )
         return self._weights[text]
 
     def _weight(self, text: str) -> float:
@@ -49,6 +59,18 @@ class KnownNodes:
     @cached_property
     def _titles(self) -> frozenset[str]:
         return frozenset(map(_title, filter(None, self._hierarchy.titles)))
+
+    def code_set(self, cells: Iterable[str]) -> str | None:
+        """The only code set that cells are of, as ``--codes`` names it; None if that is unclear."""
+        coding = self._hierarchy.coding
+        own = [one for one, name in HOLDING.items() if name == self._hierarchy.name]
+        if coding is None or coding.integrity is None or not own:
+            return None
+        rows = Counter(cell.strip() for cell in cells if cell.strip())
+        labels = pl.DataFrame([*rows.items()], {"label": pl.String, "rows": pl.Int64}, orient="row")
+        found = column_readings(labels, own)
+        known = found and len(found[0].sets) == 1 and found[0].sets[0] in coding.integrity.tables
+        return found[0].sets[0].split("-")[0] if known else None
 
     def share(self, cells: Iterable[str]) -> float | None:
         """Share of the cells that are nodes, or hold some joined by a sign; None of blank ones."""

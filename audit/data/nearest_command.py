@@ -9,16 +9,18 @@ from shlex import quote
 
 import polars as pl
 
-from audit.base.errors import AuditError, first_cases
+from audit.base.errors import AuditError
 from audit.base.files import called
 from audit.base.readings import AskedError
 from audit.data.known_nodes import LEAST_SHARE, hold_several
 from audit.data.label_format import Columns, RawLabels
-from audit.data.label_formats.several import families_of
-from audit.data.records import ID_NAMES
+from audit.data.label_formats.several import families_of, stating
+from audit.data.records import ID_NAMES, is_coarse
 from audit.data.sources import Frame, Source
 
 _ID = re.compile(r"(^|_|\b)(id|key|no|nr)$|^(record|case|instance)")
+_CAMEL = re.compile(r"(?<=[a-z])(?=I[dD]$|Key$)")
+_PREDICTED = re.compile(r"(^|_)pred|^(score|prob)")
 _STAY = re.compile(r"stay|visit|admission|encounter|episode|hadm")
 _PERSON = re.compile(r"patient|subject|person|member|bene")
 _LABEL = re.compile(r"label|code|diag|dx|icd|class|term|concept|tag|categor")
@@ -49,9 +51,8 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
     for columns in (one for _, one in zip(range(_TRIED), commands, strict=False)):
         if _reads(some, columns, tried):
             return (
-                f"name the columns of ids and labels, perhaps: {_options(columns)}"
+                f"name the columns of ids and labels, perhaps: {_options(source, columns)}"
                 "; audit list formats lists what is read without that"
-                f"{_left_out(some, columns)}"
             )
     return (
         "no columns that were tried hold ids and labels"
@@ -79,26 +80,25 @@ def _reads(source: Source, columns: Columns, tried: Tried) -> bool:
     return share is not None and share >= LEAST_SHARE
 
 
-def _left_out(source: Source, columns: Columns) -> str:
-    """Which other families hold nodes, where the labels are one of several."""
-    known = families_of(source) if source.nodes else {}
-    others = [pattern for pattern in known if pattern != columns.label]
-    several = columns.label in known and others
-    return f"; {first_cases(others)} hold nodes too, and are left out so" if several else ""
-
-
-def _options(columns: Columns) -> str:
+def _options(source: Source, columns: Columns) -> str:
     roles = {"--id": columns.id, "--group": columns.group, "--label": columns.label}
-    return " ".join(f"{option} {quote(name)}" for option, name in roles.items() if name)
+    options = {option: f"{option} {quote(name)}" for option, name in roles.items() if name}
+    if columns.label and "," in columns.label and not columns.codes:
+        options["--label"] = stating(source, [columns.label])
+    return " ".join(options.values())
 
 
 def _commands(source: Source, named: Columns, groups: bool) -> Iterator[Columns]:
     """What may be named, the likeliest first."""
     names = [name for name in source.schema if name.strip()]
     known = families_of(source)
+    if source.nodes and len(known) > 1:
+        order = sorted(known, key=lambda one: names.index(known[one][0]))
+        known = {",".join(order): [name for one in order for name in known[one]], **known}
+    grouped = {name for members in known.values() for name in members}
     own = [named.label] if named.label else list(_labels(source, names, known))
     for label in own:
-        rest = [name for name in names if name not in (*known.get(label, ()), label)]
+        rest = [name for name in names if name not in (*grouped, label)]
         several = label in known or hold_several(source.first_cells(label))
         for id_ in [named.id] if named.id else _ids(source, rest, several):
             group = next(_persons_of(source, rest, id_), None) if groups else None
@@ -136,20 +136,28 @@ def _ids(source: Source, names: Sequence[str], several: bool) -> list[str]:
     """Columns that may hold the id, the likeliest first: finer than the patient, no row's number.
 
     Where labels stand one a row, a column with another value in each row numbers the rows; where
-    several stand in one row, one that repeats is no id unless its name says so.
+    several stand in one row, one that repeats is no id unless its name says so. One that has hardly
+    any values is none; of others the finest is likeliest, and decimals are unlikely.
     """
     cells = {name: source.first_cells(name) for name in names}
+    values = {name: source.first_values(name) for name in names}
+    names = [name for name in names if not is_coarse(len({*values[name]}), len(values[name]))]
     person = next(filter(_is_person, names), None)
     usual = called(names, ID_NAMES)
 
-    def rank(name: str) -> int:
-        low = name.strip().lower()
+    def rank(name: str) -> tuple[int, int]:
+        low = _CAMEL.sub("_", name.strip()).lower()
         if name in usual or _STAY.search(low):
-            return 0 if name in usual else 1
+            return (0 if name in usual else 1), 0
         sound = (1 < len(set(cells[name])) == len(cells[name])) == several
+        sound = sound and not _PREDICTED.search(low)
         finer = person not in (None, name) and _nested(cells[name], cells[person or ""])
         likely = 2 if finer else 3 if _ID.search(low) else 4 if name == person else 5
-        return likely if sound else likely + 10
+        likely += (
+            12 * (likely == 5) * any(re.fullmatch(r"-?\d*[.,]\d+", one) for one in cells[name])
+        )
+        finest = -len(set(cells[name])) if likely == 5 else 0
+        return (likely if sound else likely + 10), finest
 
     return sorted(names, key=rank)
 

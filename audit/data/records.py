@@ -35,6 +35,8 @@ STRATUM = "stratum:"
 """Prefix that marks the name of a stratum among the names of roles."""
 ID_NAMES = ("id", "instance", "hadm_id")
 """Names of columns that hold the instance's id unless the user names one; case is ignored."""
+_FEW, _MANY = 5, 25
+"""Fewer values than the first, each in that many rows on average, are hardly ids."""
 INDEX = "index"
 """Name of a column that only numbers the rows where another may hold the ids."""
 
@@ -247,6 +249,11 @@ def id_of_rows(
     why = f"the values of {free[0]!r} repeat" if free else "no column holds an id"
     rows = sum(map(len, values(names[0])))
     return None, (Reading("rows are instances, numbered from 0", why, rows, "--id COLUMN"),)
+
+
+def is_coarse(values: int, rows: int) -> bool:
+    """Whether a column has so few values in so many rows that it is hardly one of ids."""
+    return values < _FEW and rows >= _MANY * max(1, values)
 
 
 def repeats(values: Iterable[pl.Series]) -> bool:

@@ -14,7 +14,7 @@ import polars as pl
 from audit.base.errors import AuditError, first_cases
 from audit.base.readings import Reading, asked
 from audit.data.label_format import INSTANCES, Chosen, Columns
-from audit.data.records import STRATUM, pick
+from audit.data.records import STRATUM, is_coarse, pick
 from audit.data.row_rules import version_of
 from audit.data.sources import Source
 
@@ -140,7 +140,23 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
         elif absent := _absent(name, rows):
             touched = sum(rows[value] for value in absent)
             told += _told(name, absent, (touched, every), within, source)
+    told += _few_ids(source, chosen.id) if chosen.id else []
     return replace(chosen, rules=rules, readings=tuple(told))
+
+
+def _few_ids(source: Source, instance: str) -> list[Reading]:
+    """What is told of a column of ids that has hardly any values; the first cells tell of most."""
+    first = source.first_values(instance)
+    if not is_coarse(len({*first}), len(first)):
+        return []
+    values, every = set[str](), 0
+    for frame in source.frames([instance], _AT_ONCE):
+        values.update(pick(frame, source, instance=instance)["instance"].drop_nulls())
+        every += len(frame)
+    if not is_coarse(len(values), every):
+        return []
+    said = f"{instance!r} is the id, so that all rows are {len(values)} instances"
+    return [Reading(said, "it is named or called so", every, "--id COLUMN")]
 
 
 def _plain(name: str) -> str:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import called
+from audit.base.readings import Reading
 from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import Chosen, Columns
 from audit.data.label_formats import tables
@@ -66,6 +70,34 @@ def families_of(source: Source) -> dict[str, list[str]]:
     return {one: members for one, members in families(names).items() if _runs(one, members)}
 
 
+def stating(source: Source, patterns: Iterable[str]) -> str:
+    """Options that name the columns of several patterns, and their code sets where these differ."""
+    every = list(dict.fromkeys(one for some in patterns for one in some.split(",")))
+    sets = dict[str, str | None]()
+    for one in every if source.nodes else ():
+        members = fitting(one, source.schema)
+        cells = [cell for name in members for cell in source.first_cells(name)]
+        sets[one] = source.nodes.code_set(cells) if source.nodes else None
+    several = len(set(sets.values()) - {None}) > 1
+    codes = [f" --codes '{one}={said}'" for one, said in sets.items() if several and said]
+    return f"--label '{','.join(every)}'" + "".join(codes)
+
+
+def _left_out(source: Source, labels: Sequence[str], pattern: str, rows: Source) -> list[Reading]:
+    """What is told of families of columns that hold nodes and are none of the labels."""
+    known = families_of(source) if source.nodes else {}
+    left = {one: names for one, names in known.items() if not {*names} & {*labels}}
+    if not left:
+        return []
+    names = [name for members in left.values() for name in members]
+    filled = pl.any_horizontal(pl.col(names).cast(pl.String).str.strip_chars() != "").sum()
+    frames = rows.frames(names, tables.AT_ONCE)
+    touched = sum(int(frame.select(filled).item()) for frame in frames)
+    said = f"columns that are not named are left out: {', '.join(left)}"
+    option = stating(source, [pattern, *left])
+    return [Reading(said, "most of their cells are nodes too", touched, option)]
+
+
 def _runs(pattern: str, members: Sequence[str]) -> bool:
     stem, _, end = pattern.partition("#")
     numbers = sorted(int(name[len(stem) : len(name) - len(end)]) for name in members)
@@ -110,7 +142,9 @@ def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
         SchemaError: If no column fits, or it is not clear which columns are meant.
     """
     labels = label_columns(source, columns.label)
-    return tables.chosen_rows(source, columns, rows, labels, each=True)
+    chosen = tables.chosen_rows(source, columns, rows, labels, each=True)
+    told = _left_out(source, labels, columns.label, rows) if columns.label else []
+    return replace(chosen, readings=(*chosen.readings, *told))
 
 
 def label_columns(source: Source, pattern: str | None) -> list[str]:

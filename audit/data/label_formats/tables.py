@@ -25,7 +25,8 @@ from audit.data.unnamed_columns import unnamed_columns, with_rules
 
 ROW = "number of the row"
 """Name of the column of ids where rows are numbered."""
-_AT_ONCE = 1_000_000
+AT_ONCE = 1_000_000
+"""Number of rows of whole columns that are read at once."""
 
 
 def table_format(
@@ -150,4 +151,4 @@ def roles_of(columns: Columns, names: Collection[str], source: Source) -> dict[s
 
 def values_of(rows: Source) -> Callable[[str], Iterator[pl.Series]]:
     """The values of a column of a table by its name, some rows at a time."""
-    return lambda name: (frame[name] for frame in rows.frames([name], _AT_ONCE))
+    return lambda name: (frame[name] for frame in rows.frames([name], AT_ONCE))

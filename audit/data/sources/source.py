@@ -109,8 +109,12 @@ class Source:
 
     def first_cells(self, column: str) -> list[str]:
         """The first cells of a column of text; none of another column."""
+        return self.first_values(column) if self.schema.get(column) == pl.String() else []
+
+    def first_values(self, column: str) -> list[str]:
+        """The first cells of a column of any type, as text."""
         rows = self.head_rows
-        if not rows or column not in rows[0] or self.schema.get(column) != pl.String():
+        if not rows or column not in rows[0]:
             return []
         place = rows[0].index(column)
         return [row[place] for row in rows[1:] if len(row) == len(rows[0])]

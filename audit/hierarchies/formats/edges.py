@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,8 @@ def read(path: Path, shape: Shape) -> Hierarchy:
     A column of `OBSOLETE` says which children are obsolete: those are no nodes, and their parents
     and titles are passed over. ``replaced_by`` and ``consider`` name a successor in each row.
 
-    A parent that is obsolete is dangling; no other parent is missing.
+    A parent that is obsolete is dangling. One without a row of its own, where the rows say which
+    nodes have no parent, is a node, which is told; edges to it are dropped with the dangling ones.
 
     Raises:
         HierarchyError: On a cycle, a parent that is obsolete and not to be dropped, or a table
@@ -57,12 +58,16 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
         others = pl.exclude(several)
         frame = pl.concat([frame.select(others, pl.col(n).alias(several[0])) for n in several])
     columns, readings = _columns(path, frame, shape)
-    table = _table(path, frame, columns)
+    table = _of_whole_numbers(_table(path, frame, columns))
     _refuse_blank_child(path, frame, table)
     table = table.filter(~_blank("child"))
     records = list(zip(table["child"], table["title"], _stated(table), strict=False))
     edges = table.filter(pl.col("parent") != "").select("child", "parent")
-    return hierarchy_of_records(path, edges.iter_rows(), records, shape, readings)
+    lacking = _undeclared(table)
+    told = _told(lacking) if shape.dangling == "refuse" else []
+    missing = lacking if shape.dangling == "drop" else ()
+    edge_rows, readings = edges.iter_rows(), [*readings, *told]
+    return hierarchy_of_records(path, edge_rows, records, shape, readings, {*missing})
 
 
 FORMAT = HierarchyFormat(
@@ -103,14 +108,17 @@ def _child(
     """The column of the child, with what decided between several that may be it."""
     named = names.ids_among(others) + names.among(others, names.TITLES)
     possible = named or others
-    if len(possible) == 1 or (named and names.plain(named[0]) in names.CHILD):
+    if len(others) == 1 or (named and names.plain(named[0]) in names.CHILD):
         return possible[0], []
     if not possible:
         return column_named(frame, "child", path), []
-    cells = {n: tables.text_of(frame, n).drop_nulls() for n in [*possible, parent]}
-    values = {n: set(map(names.whole, cells[n])) - {""} for n in possible}
-    above = {names.whole(one) for one in cells[parent] if not names.is_nothing(one)}
-    return names.named_by(above, values, len(frame))
+    texts = {n: tables.text_of(frame, n).drop_nulls() for n in [*possible, *others, parent]}
+    values = {n: set(map(names.whole, text)) - {""} for n, text in texts.items()}
+    above = {names.whole(one) for one in texts[parent] if not names.is_nothing(one)}
+    if not any(above & values[name] for name in possible):
+        held = [n for n in others if 2 * len(above & values[n]) > len(above)]
+        possible = [*possible, *(n for n in held if 2 * len(values[n]) > len(frame))]
+    return names.named_by(above, {n: values[n] for n in possible}, len(frame))
 
 
 def _table(path: Path, frame: pl.DataFrame, found: dict[str, str]) -> pl.DataFrame:
@@ -144,6 +152,40 @@ def _stated(table: pl.DataFrame) -> Iterable[Mapping[str, Any]]:
     if not set(OBSOLETE) & set(table.columns):
         return repeat({})
     return table.select(pl.exclude("child", "parent", "title")).iter_rows(named=True)
+
+
+def _of_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with ids that became decimals in one of both columns as whole numbers."""
+    child, parent = (set(table[name]) - {""} for name in ("child", "parent"))
+    for name, own, other in (("child", child, parent), ("parent", parent, child)):
+        plain = {names.whole(one) for one in own}
+        if plain.isdisjoint(own) and not own & other and plain & other:
+            return table.with_columns(pl.col(name).str.replace(r"^([0-9]+)\.0$", "$1"))
+    return table
+
+
+_MANY = 1_000
+"""Number of parents without a row from which on they are told of any table."""
+
+
+def _undeclared(table: pl.DataFrame) -> list[str]:
+    """Parents without a row, where rows declare the tops, or there are many of them.
+
+    Where all rows have a parent and some a title, several parents without a row are told of too,
+    if others have rows.
+    """
+    own = (pl.col("parent") == "") | (pl.col("parent") == pl.col("child"))
+    declared = {*table["child"], ""}
+    parents = table["parent"].unique(maintain_order=True)
+    lacking = [one for one in parents if one not in declared]
+    some = any(table["title"]) and 1 < len(lacking) < len(parents)
+    return lacking if table.select(own.any()).item() or some or len(lacking) >= _MANY else []
+
+
+def _told(lacking: Sequence[str]) -> list[Reading]:
+    said = "parents without a row of their own are nodes without a parent"
+    evidence = f"nothing is above {first_cases(lacking)}"
+    return [Reading(said, evidence, len(lacking), "--dangling drop", "nodes")] if lacking else []
 
 
 def _refuse_other_than_text(column: pl.Series, *, flag: bool) -> None:

@@ -97,9 +97,10 @@ def named_by(
 
     Where none holds any of them, it is the first that has numbers exactly if they are numbers.
     """
+    parents = set(map(whole, parents))
 
     def fit(name: str) -> tuple[int, bool]:
-        values = columns[name]
+        values = set(map(whole, columns[name]))
         numbers = all(map(str.isdigit, values))
         return sum(one in values for one in parents), numbers == all(map(str.isdigit, parents))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,10 +23,11 @@ def hierarchy_of_records(
     records: Sequence[Record],
     shape: Shape,
     readings: Sequence[Reading],
+    missing: Collection[str] = (),
 ) -> Hierarchy:
     """Build the hierarchy of records, in which leaves are assignable, without what is obsolete.
 
-    A parent without a record is a node; one that is obsolete is dangling.
+    A parent without a record is a node; one that is obsolete, or ``missing``, is dangling.
 
     Raises:
         SchemaError: On a node of two titles, a flag that is neither true nor false, an id that is
@@ -37,7 +38,7 @@ def hierarchy_of_records(
     titles = titles_of(((node, title) for node, title, _ in records if node not in gone))
     kept = [(child, parent) for child, parent in edges if child not in gone]
     for _, parent in kept:
-        if parent not in gone:
+        if parent not in gone and parent not in missing:
             titles.setdefault(parent, None)
     return hierarchy_of(
         path,

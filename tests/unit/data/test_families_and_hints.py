@@ -150,18 +150,64 @@ def test_where_no_column_holds_nodes_the_hint_says_so(tmp_path: Path) -> None:
         audit.load_labels(path, "icd9cm")
 
 
-def test_a_hint_names_the_largest_family_and_what_it_leaves_out(tmp_path: Path) -> None:
-    external = {f"ECODE{n}": of("E8859", "E8490", "") for n in (1, 2)}
-    path = written({**IDS, **external, **DX, "site": of("a", "b")}, tmp_path)
-    with pytest.raises(InputError) as caught:
-        audit.load_labels(path, "icd9cm")
-    assert "'ECODE#' hold nodes too" in caught.value.hint
-    assert followed(caught.value, path).ledger.rows_mapped == 3 * ROWS
-
-
 def test_a_hint_names_no_column_that_says_whether_a_label_is_carried(tmp_path: Path) -> None:
     images = [f"image{row // 3}" for row in range(ROWS)]
     columns = {"ImageID": images, "Label": codes(1), "Confidence": of("1", "1", "0", "1")}
     with pytest.raises(InputError) as caught:
         audit.load_labels(written(columns, tmp_path), "icd9cm")
     assert "--id Confidence" not in caught.value.hint
+
+
+PR = {f"PR{number}": of("3961", "8856", "3893") for number in (1, 2)}
+
+
+def test_all_families_are_hinted_at_and_those_left_out_are_told(tmp_path: Path) -> None:
+    path = written({"KEY": IDS["id"], **DX, **PR, **BESIDE["numbers of other things"]}, tmp_path)
+    sets = {"DX#": "diagnoses", "PR#": "procedures"}
+    options = " ".join(f"--codes '{one}={said}'" for one, said in sets.items())
+    with pytest.raises(InputError, match=re.escape(f"--id KEY --label 'DX#,PR#' {options}")):
+        audit.load_labels(path, "icd9cm")
+    one = audit.load_labels(path, "icd9cm", id="KEY", label="DX#")
+    told = next(said for said in one.readings if "left out: PR#" in said.decision)
+    assert (one.ledger.rows_mapped, told.rows) == (3 * ROWS, ROWS)
+    assert told.option == f"--label 'DX#,PR#' {options}"
+    codes = [f"{one}={said}" for one, said in sets.items()]
+    every = audit.load_labels(path, "icd9cm", id="KEY", label="DX#,PR#", codes=codes)
+    assert every.ledger.rows_mapped == 5 * ROWS
+    assert not any("left out" in said.decision for said in every.readings)
+    counted = count_pairs(path, "icd9cm", instance="KEY", label="DX#")
+    assert told in counted.readings
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("Confidence", of("1", "0")),
+        ("rater", of("a", "b")),
+        ("y_pred", codes(1)),
+        ("p", [f"0.{row // 2 + 10}" for row in range(ROWS)]),
+    ],
+)
+def test_a_hint_names_no_column_as_the_id_that_is_none(
+    name: str, values: list[str], tmp_path: Path
+) -> None:
+    table = {name: values, "ImageID": STAYS, "dx": codes(0)}
+    with pytest.raises(InputError, match="--id ImageID --label dx"):
+        audit.load_labels(written(table, tmp_path), "icd9cm")
+    if name in ("rater", "Confidence"):
+        del table["ImageID"]
+        with pytest.raises(InputError, match="no columns that were tried"):
+            audit.load_labels(written(table, tmp_path), "icd9cm")
+
+
+def test_an_id_with_hardly_any_values_is_told(tmp_path: Path) -> None:
+    path = written({"rater": of("a", "b"), "scan": STAYS, "dx": codes(0)}, tmp_path)
+    loaded = audit.load_labels(path, "icd9cm", id="rater", label="dx")
+    (told,) = (said for said in loaded.readings if said.option == "--id COLUMN")
+    assert (told.decision, told.rows) == (
+        "'rater' is the id, so that all rows are 2 instances",
+        ROWS,
+    )
+    assert told in count_pairs(path, "icd9cm", instance="rater", label="dx", sort=True).readings
+    other = audit.load_labels(path, "icd9cm", id="scan", label="dx")
+    assert told.option not in [said.option for said in other.readings]

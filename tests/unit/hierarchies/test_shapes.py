@@ -165,7 +165,8 @@ def test_an_option_gives_the_other_reading(
     hierarchy = load_hierarchy(written(tmp_path, name, READ[name][0]), **option)
 
     assert edges(hierarchy) == expected
-    assert hierarchy.readings == ()
+    stated = {f"--hierarchy-{role}" for role in option}
+    assert not any(said.option.split()[0] in stated for said in hierarchy.readings)
 
 
 @pytest.mark.parametrize(
@@ -291,3 +292,40 @@ def test_what_does_not_say_which_end_is_the_parent_is_refused_with_a_way_out(
     (path := tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=way):
         load_hierarchy(path)
+
+
+@pytest.mark.parametrize("ids", ["7 8 9 10", "7.0 8.0 9.0 10.0"])
+@pytest.mark.parametrize("parents", [" 7 8 8", " 7.0 8.0 8.0"])
+@pytest.mark.parametrize("named", ["taxon,parent_id,name", "taxon_id,parent_id,name"])
+def test_ids_that_became_decimals_are_those_numbers(
+    named: str, parents: str, ids: str, tmp_path: Path
+) -> None:
+    rows = zip(ids.split(" "), parents.split(" "), "abcd", strict=True)
+    hierarchy = load_hierarchy(
+        written(tmp_path, "t.csv", "\n".join([named, *map(",".join, rows)]) + "\n")
+    )
+    assert len(hierarchy) == 4 + (hierarchy.nodes[0] == "(root)")
+    assert max(hierarchy.depth) - min(hierarchy.depth) == 2
+    option = [said.option for said in hierarchy.readings]
+    assert option == ["--hierarchy-child name"] * named.startswith("taxon,")
+
+
+@pytest.mark.parametrize(
+    ("rows", "lacking"),
+    [
+        (["a,,A", "b,a,B", "c,x,C", "d,y,D"], 2),
+        (["a,r,A", "b,a,B", "c,x,C"], 2),
+        (["a,r,A", "b,a,B", "c,r,C"], 0),
+        ([f"n{number},p{number}," for number in range(1_000)], 1_000),
+    ],
+    ids=["declared tops", "titles", "one top", "by the thousand"],
+)
+def test_parents_without_a_row_are_told(rows: list[str], lacking: int, tmp_path: Path) -> None:
+    path = written(tmp_path, "t.csv", "\n".join(["id,parent,title", *rows]) + "\n")
+    told = load_hierarchy(path).readings
+    assert [(one.rows, one.option) for one in told] == [(lacking, "--dangling drop")] * (
+        lacking > 0
+    )
+    dropped = load_hierarchy(path, dangling="drop")
+    assert dropped.readings == ()
+    assert len(dropped.dropped.edges) == lacking
