@@ -35,13 +35,12 @@ class KnownNodes:
         self._weights: dict[str, float] = {}
 
     def weight(self, text: str) -> float:
-        """1 for a node as it is written, but for dots, or as a decimal of an id that is a number;
-        less for a heading of codes; else 0."""
+        """1 for a node as it is written, but for dots, dashes that fill a code up and decimals of
+        an id; less for a heading of codes; else 0."""
         if text not in self._weights:
-            coded = self._hierarchy.coding is not None
-            self._weights[text] = self._weight(text.strip()) or (
-                0.0 if coded else self._weight(whole(text.strip()))
-            )
+            bare = text.strip()
+            core = whole(bare) if self._hierarchy.coding is None else bare.rstrip("-")
+            self._weights[text] = self._weight(bare) or (core and self._weight(core)) or 0.0
         return self._weights[text]
 
     def _weight(self, text: str) -> float:

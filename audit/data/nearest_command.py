@@ -153,9 +153,8 @@ def _ids(source: Source, names: Sequence[str], several: bool) -> list[str]:
         sound = sound and not _PREDICTED.search(low)
         finer = person not in (None, name) and _nested(cells[name], cells[person or ""])
         likely = 2 if finer else 3 if _ID.search(low) else 4 if name == person else 5
-        likely += (
-            12 * (likely == 5) * any(re.fullmatch(r"-?\d*[.,]\d+", one) for one in cells[name])
-        )
+        if likely == 5 and any(re.fullmatch(r"-?\d*[.,]\d+", one) for one in cells[name]):
+            likely = 17
         finest = -len(set(cells[name])) if likely == 5 else 0
         return (likely if sound else likely + 10), finest
 
