@@ -41,7 +41,7 @@ def narrowed(name: str, counted: list[tuple[int, list[str]]], min_cell: int) -> 
         excess_ratio=Threshold(value=1, reason="The same."),
         false_discovery_rate=Threshold(value=0.9, reason="The same."),
     )
-    result = run_audit(labelled(hierarchy, repeated(counted), persons=True), policy)
+    result = run_audit(labelled(hierarchy, repeated(counted), persons=True), policy, anyway=True)
     return list(attack(hierarchy, truth, result).broken(min_cell))
 
 
@@ -183,7 +183,9 @@ def test_numbers_of_pairs_each_protected_alone_tell_small_cells(
 def test_counts_far_from_each_other_are_all_shown() -> None:
     counted = [(30, ["asthma"]), (20, ["attack"]), (12, ["asthma", "attack"]), (25, ["flu"])]
     shared = run_audit(
-        labelled(BODIES["three siblings"], repeated(counted), persons=True), Policy(min_cell=5)
+        labelled(BODIES["three siblings"], repeated(counted), persons=True),
+        Policy(min_cell=5),
+        anyway=True,
     ).shared()
 
     assert {type(row["instances"]) for row in shared["overview"]["tree"]} == {int}
