@@ -16,6 +16,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from audit.base.dag import SYNTHETIC_ROOT
+
 Scope: TypeAlias = Literal["at", "below", "strictly_below", "specific", "informative", "depth"]
 LabelSet: TypeAlias = tuple[Scope, str]
 """A set of labels: at a node, at or below it, strictly below it, strictly below it without residual
@@ -143,7 +145,8 @@ class Release:
         leaves = self.parents.keys() - inner
         below = Counter(node for leaf in leaves for node in self.at_or_above(leaf))
         wide = {node for node, count in below.items() if 2 * count > len(leaves)}
-        return frozenset(wide & inner & self.labels.keys())
+        tops = {node for node, above in self.parents.items() if SYNTHETIC_ROOT in above}
+        return frozenset((wide | tops) & inner & self.labels.keys())
 
     @cached_property
     def children(self) -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from audit.base import dag
-from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.limits import ANCESTORS
 from audit.base.plurals import counted, title_and_code
@@ -298,12 +298,13 @@ class Hierarchy:
     def uninformative(self) -> BoolArray:
         """Whether a node with children carries almost no information as a label, shape (n,).
 
-        It is the root, or more than half of all leaves are below it, so that it carries less than
-        one bit.
+        It is a root, or more than half of all leaves are below it: less than one bit.
         """
         below = np.asarray(self.below @ self.leaf.astype(np.int64))
         wide = 2 * below > self.leaf.sum()
         wide[self.root] = True
+        if self.nodes[self.root] == SYNTHETIC_ROOT:
+            wide[self.branches] = True
         return np.asarray(wide & ~self.leaf)
 
     @cached_property
