@@ -182,13 +182,13 @@ def test_codes_that_only_labels_name_are_told_apart() -> None:
 
     icd = icd9cm()
     plain = release(icd, {"i1": ["401.9"]})
-    grown = release(icd, {"i1": ["401.9"], "i2": ["428.7"]})
+    grown = release(icd, {"i1": ["401.9"], "i2": ["718.60"]})
     table = hierarchy_edits(plain, grown)
 
     assert table["edit"].to_list() == ["added"]
-    assert table["node"].to_list() == ["428.7"]
+    assert table["node"].to_list() == ["718.60"]
     assert table["from_labels"].to_list() == [True]
-    assert table["counted_at"].to_list() == [["428"]]
+    assert table["counted_at"].to_list() == [["718.6"]]
 
 
 def test_edits_come_in_order_of_kind_then_of_instances_touched() -> None:
