@@ -149,7 +149,7 @@ def read_table(
     """
     if path.suffix.lower() == ".parquet":
         return _read_parquet(path)
-    content = "\n".join(read_text(path).rstrip("\n").split("\n")[skip:]).encode()
+    content = read_text(path).rstrip("\n").split("\n", skip)[-1].encode()
     try:
         table = pl.read_csv(
             io.BytesIO(content), separator=separator, has_header=header, infer_schema=False

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import tokenize
 import warnings
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.base.errors import AuditError, InputError, SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import once
 from audit.base.limits import EXPANSION, UNPACKED
 from audit.data.sources import Source
@@ -22,6 +25,21 @@ AnyArray: TypeAlias = NDArray[Any]
 
 NPY_MAGIC = b"\x93NUMPY"
 ZIP_MAGIC = b"PK\x03\x04"
+_BROKEN = (
+    ValueError,
+    SyntaxError,
+    TypeError,
+    tokenize.TokenError,
+    EOFError,
+    OSError,
+    MemoryError,
+    OverflowError,
+    NotImplementedError,
+    RuntimeError,
+    KeyError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def read_npy(source: Source) -> AnyArray:
@@ -97,9 +115,7 @@ def _whole(source: Source) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of headers that Python 2 wrote
             yield
-    except AuditError:
-        raise
-    except Exception as error:  # the reader of a broken file may raise anything
+    except _BROKEN as error:
         reason = str(error).split("\n")[0]
         pickled = "allow_pickle" in str(error)
         raise InputError(

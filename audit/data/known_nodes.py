@@ -45,7 +45,7 @@ class KnownNodes:
 
     def _weight(self, text: str) -> float:
         node = self._hierarchy.place(text, None).node
-        if node is None or node not in self._hierarchy or _plain(node) != _plain(text):
+        if node is None or node not in self._hierarchy or alphanumeric(node) != alphanumeric(text):
             return 0.0
         coded = self._hierarchy.coding is not None
         heading = coded and not self._hierarchy.assignable[self._hierarchy.index(node)]
@@ -85,7 +85,8 @@ def _title(text: str) -> str:
     return text.strip().replace("_", " ").casefold()
 
 
-def _plain(text: str) -> str:
+def alphanumeric(text: str) -> str:
+    """A text without case, dots, blanks and other signs, by which codes are compared."""
     return "".join(sign for sign in text.casefold() if sign.isalnum())
 
 

@@ -12,6 +12,7 @@ from audit.base.errors import InputError, first_cases
 from audit.base.plurals import counted
 from audit.counting.counts import PairCount
 from audit.data.dataset import LabelDataset
+from audit.data.known_nodes import alphanumeric
 from audit.data.mapping import place
 from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
@@ -121,9 +122,9 @@ def _likely_cause(rows: Rows, hierarchy: Hierarchy) -> str:
 def _causes(rows: Rows, hierarchy: Hierarchy) -> Iterator[tuple[str, Explains]]:
     tried = ", as '{first}' shows ({rows:,} of {total:,} of these rows)"
     for said, form, texts in (
-        ("may be titles, where codes are required", _plain, hierarchy.titles),
+        ("may be titles, where codes are required", alphanumeric, hierarchy.titles),
         ("differ from nodes in upper and lower case", str.casefold, hierarchy.nodes),
-        ("differ from nodes in dots, blanks or dashes", _plain, hierarchy.nodes),
+        ("differ from nodes in dots, blanks or dashes", alphanumeric, hierarchy.nodes),
     ):
         yield f"the labels {said}{tried}", partial(_is_in, form, {*map(form, texts)} - {""})
     numbers = {int(label) for label in rows if label.isdecimal()}
@@ -140,10 +141,6 @@ def _causes(rows: Rows, hierarchy: Hierarchy) -> Iterator[tuple[str, Explains]]:
 
 def _is_in(form: Callable[[str], str], texts: Container[str], label: str) -> bool:
     return form(label.strip()) in texts
-
-
-def _plain(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())
 
 
 def _is_node(text: str, hierarchy: Hierarchy) -> bool:
