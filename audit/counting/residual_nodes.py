@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from audit.base.dag import IntArray
-from audit.hierarchies.catch_alls import KINDS, CatchAlls, Kind
+from audit.hierarchies.catch_alls import KINDS, WORDS, CatchAlls, Kind
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.reviewed_residuals import Review, reviewed
 from audit.policy.policy import Policy
@@ -31,17 +31,24 @@ class Residual:
         """Whether it may mean what a sibling names, because it includes unspecified cases."""
         return self.kind == "unspecified" or "unspecified" in self.rule.partition("title: ")[2]
 
+    @property
+    def word(self) -> str:
+        """The word of a catch-all that nobody has reviewed; empty for other rules."""
+        return self.rule.partition("word: ")[2]
+
 
 def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
     """The residual nodes by index. Only assignable nodes can be residual, not headings or ranges.
 
     A node's title, compared with the titles around it, decides. For ICD-9-CM the reviewed decisions
     take precedence over titles, and the digits of a code without a title decide, unless it stands
-    below a code that is complete without them. The policy's own lists take precedence over all of
-    these.
+    below a code that is complete without them; elsewhere words such as "misc", and the policy's own
+    `residual_words`, make catch-alls that nobody has reviewed. The policy's own lists of nodes take
+    precedence over all of these.
     """
     by_digits = hierarchy.coding is not None and hierarchy.coding.name.startswith("icd9")
-    by_title, decided = _by_title(hierarchy), reviewed(hierarchy)
+    words = () if by_digits else (*policy.residual_words, *WORDS)
+    by_title, decided = _by_title(hierarchy, words), reviewed(hierarchy)
     below_code = hierarchy.edges @ hierarchy.assignable.astype(np.int64)
     stated, overruled = set(policy.residual_nodes), set(policy.specific_nodes)
     found = {}
@@ -69,12 +76,14 @@ def _by_review(review: Review) -> Residual | None:
 
 
 @lru_cache(maxsize=1)
-def _by_title(hierarchy: Hierarchy) -> dict[int, Residual]:
+def _by_title(hierarchy: Hierarchy, words: tuple[str, ...]) -> dict[int, Residual]:
     """The nodes that are residual by their titles; kept, as many titles take long."""
     catch_alls, found = CatchAlls(hierarchy), dict[int, Residual]()
     for index in np.flatnonzero(hierarchy.assignable).tolist():
         if kind := catch_alls.kind(index):
             found[index] = Residual(kind, f"title: {catch_alls.mark(index, kind)}")
+        elif word := catch_alls.word(index, words):
+            found[index] = Residual("other", f"word: {word}")
     return found
 
 

@@ -36,6 +36,8 @@ _MARK = re.compile(
     r"|\bunspecified\b|\bnot (?:otherwise )?specified\b|\bnos\b"
 )
 _OTHER = re.compile(r"other\b|not elsewhere|nec")
+WORDS = ("et cetera", "etc", "misc", "miscellaneous", "various")
+"""Further words of catch-alls, of titles that nobody has reviewed."""
 _REPEATS_ITS_HEADING = re.compile(
     rf"(?:.*\b(?:with|of|in|to|by|on|from|for) )?(?:{_MARK.pattern})[^,]*|.*,? (?:{_MARK.pattern})"
 )
@@ -129,6 +131,21 @@ class CatchAlls:
                 elif parent not in met and all(one.words == title.words for one in siblings):
                     met.add(parent)
                     level.append(parent)
+        return None
+
+    def word(self, node: int, words: Sequence[str]) -> str | None:
+        """The first of some words by which a node is a catch-all below any parent, or None.
+
+        What else its title names stands in its parent's title, and a sibling names something more.
+        """
+        title = self.hierarchy.titles[node].lower()
+        for word in (one for one in words if re.search(rf"\b{re.escape(one.lower())}\b", title)):
+            rest = read_title(title.replace(word.lower(), " ")).words
+            for parent in row(self.hierarchy.edges, node).tolist():
+                heading = self._heading(parent)
+                named = (not one.words <= heading for one in self._beside(node, parent))
+                if rest <= heading and any(named):
+                    return word
         return None
 
     def alone_below(self, heading: int) -> bool:

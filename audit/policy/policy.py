@@ -65,6 +65,9 @@ class Policy(Frozen):
             of lost zeros that none does.
         residual_nodes: Nodes that are residual whatever their titles say.
         specific_nodes: Nodes that are not residual whatever their titles say.
+        residual_words: Further words that make a title a catch-all where the rest of it says no
+            more than its parent's, in hierarchies whose titles nobody has reviewed; what they find
+            is a note.
         strata: Further columns of the instances, such as newborn or adult, site, period, coder.
         drift: Columns of the instances, such as period or site, over which the use of nodes is
             compared.
@@ -148,6 +151,7 @@ class Policy(Frozen):
     )
     residual_nodes: tuple[str, ...] = Field(default=(), strict=False)
     specific_nodes: tuple[str, ...] = Field(default=(), strict=False)
+    residual_words: tuple[str, ...] = Field(default=(), strict=False)
     strata: tuple[str, ...] = Field(default=(), strict=False)
     drift: tuple[str, ...] = Field(default=(), strict=False)
     branch_rules: tuple[BranchRule, ...] = Field(default=(), strict=False)

@@ -288,18 +288,25 @@ def _without_counts(
     return alone(min(left_k, left_n), left_n)
 
 
+_UNREVIEWED = (
+    " Of some only a word in the title says that they are catch-alls ({words}): name them in "
+    "residual_nodes or specific_nodes of the policy."
+)
+
+
 def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list[int]) -> Finding:
     node = counted["parent"]
     parent = measured.hierarchy.index(node)
     k, n, at_parent = (int(counted[name]) for name in ("k", "n", "at_parent"))
     share, low, high = (float(counted[name]) for name in ("share", "low", "high"))
+    words = sorted({measured.residual[i].word for i in _used(measured, parent)} - {""})
     return Finding(
         check=_NAME,
-        severity="warning",
+        severity="note" if words else "warning",
         nodes=(node,),
         statement=f"Below {measured.hierarchy.describe(parent)}, {{instances}} of {{of}} instances "
         "({share}) {instances|carries|carry} only residual labels: the residual share is high, "
-        "above {limit}.",
+        "above {limit}." + _UNREVIEWED * bool(words),
         evidence={
             "instances": count(k, n),
             "of": count(n, measured.n_instances),
@@ -310,6 +317,7 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
             "q_value": derived(float(counted["q_value"]), "instances", "of"),
             "limit": Quantity(measured.policy.residual_share.value),
             "labelled_at_parent": count(at_parent, measured.n_instances),
+            **({"words": Quantity(", ".join(words))} if words else {}),
         },
         curator="Review a sample of these records: was a specific node known and not used? Say in "
         "the release notes that this part of the hierarchy is coded coarsely.",
@@ -321,13 +329,19 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
     )
 
 
+def _used(measured: Measurements, parent: int) -> list[int]:
+    """The residual nodes below a parent that some instance is labelled with."""
+    below = row(measured.hierarchy.below, parent).tolist()
+    used = (i for i in below if i in measured.residual and measured.direct_support[i])
+    return [i for i in used if i != parent]
+
+
 def _parts(measured: Measurements, parent: int, labelled: int) -> tuple[Part, ...]:
     """The residual nodes below a parent, most used first."""
     hierarchy, total = measured.hierarchy, measured.n_instances
     used = [
         (int(measured.direct_support[i]), hierarchy.nodes[i], measured.residual[i].kind)
-        for i in row(hierarchy.below, parent).tolist()
-        if i in measured.residual and i != parent and measured.direct_support[i]
+        for i in _used(measured, parent)
     ]
     used.sort(key=lambda found: (-found[0], found[1]))
     return tuple(

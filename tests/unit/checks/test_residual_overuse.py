@@ -59,6 +59,22 @@ def test_a_high_parent_is_a_warning_with_its_numbers() -> None:
     ]
 
 
+def test_what_only_a_word_makes_a_catch_all_is_a_note_until_it_is_reviewed() -> None:
+    titles = {"a": "various", "b": "x misc", "top": "X", "c": "C"}
+    hierarchy = tree("a b c < top", titles=titles)
+    rows = repeated([(30, ["a"]), (10, ["b"]), (2, ["c"])])
+
+    def found(**lists: tuple[str, ...]) -> CheckResult:
+        return CHECK.run(measure(labelled(hierarchy, rows), Policy(**lists)))
+
+    (finding,) = found().findings
+    assert (finding.severity, finding.evidence["words"].value) == ("note", "misc, various")
+    (finding,) = found(residual_nodes=("a", "b")).findings
+    assert finding.severity == "warning"
+    assert "words" not in finding.evidence
+    assert not found(specific_nodes=("a", "b")).findings
+
+
 def test_the_denominator_is_the_parents_with_enough_instances() -> None:
     found = checked([(38, ["other_lung"]), (2, ["asthma"]), (29, ["attack"])])
 

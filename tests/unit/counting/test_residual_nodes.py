@@ -87,6 +87,32 @@ def test_the_rule_that_fired_is_told() -> None:
     assert residual_nodes(hierarchy, Policy())[hierarchy.index("a")].rule == "title: nos"
 
 
+@pytest.mark.parametrize(
+    ("title", "word"),
+    [
+        ("misc", "misc"),
+        ("Miscellaneous tools", "miscellaneous"),
+        ("Tools, et cetera", "et cetera"),
+        ("Various tools", "various"),
+        ("Sundry tools", "sundry"),
+        ("Miscellaneous saws", None),
+        ("Tools", None),
+        ("Miscreants", None),
+    ],
+)
+def test_a_word_makes_a_catch_all_where_the_title_says_no_more_than_its_parents(
+    title: str, word: str | None
+) -> None:
+    titles = {"top": "Tools", "a": title, "b": "Hammers"}
+    words = Policy(residual_words=("Sundry",))
+    found = residual_nodes(tree("a b < top", titles=titles), words).values()
+
+    assert [one.word.lower() for one in found] == ([word] if word else [])
+    assert not residual_nodes(tree("a < top", titles=titles), words)
+    coded = codes("780.1 780.2 < 780", titles={"780": "Tools", "780.1": title, "780.2": "Hammers"})
+    assert not residual_nodes(coded, words)
+
+
 def test_a_reviewed_decision_overrules_a_title_and_a_policy_overrules_both() -> None:
     titles = {"416.8": "Other chronic pulmonary heart diseases", "416.0": "Primary hypertension"}
     hierarchy = codes("416.8 416.0 < 416", titles=titles)
