@@ -18,7 +18,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.limits import EXPANSION, UNPACKED
-from audit.base.spreadsheets import stream_of
+from audit.base.text_tables import Preamble, no_table, preamble_of, ragged, seems_cut
 
 UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".bin")
 """Suffixes of formats that can run code when they are loaded, such as pickles."""
@@ -140,24 +140,29 @@ def read_json(path: Path) -> Any:
 
 
 def read_table(
-    path: Path, *, separator: str = ",", header: bool = True, skip: int = 0
+    path: Path, *, separator: str = ",", header: bool = True, preamble: Preamble | None = None
 ) -> pl.DataFrame:
     """Read a CSV or Parquet file; CSV values stay text, so that no leading zero is lost.
 
-    Empty CSV fields are null, and the first ``skip`` lines are passed over. A row with too few or
-    too many fields raises SchemaError with its line; blank lines are rows without values.
+    Empty CSV fields are null, and what stands before the rows, as ``preamble`` says or is found, is
+    passed over. A row with too few or too many fields raises SchemaError with its line; blank lines
+    are rows without values.
     """
     if path.suffix.lower() == ".parquet":
         return _read_parquet(path)
-    content = read_text(path).rstrip("\n").split("\n", skip)[-1].encode()
+    text = read_text(path).rstrip("\n")
+    preamble = preamble or preamble_of(text[:SNIFFED_BYTES].split("\n"))
+    content = preamble.of_text(text).encode()
     try:
         table = pl.read_csv(
             io.BytesIO(content), separator=separator, has_header=header, infer_schema=False
         )
     except pl.exceptions.PolarsError:
-        raise _ragged(path, content, separator) or _no_table(path) from None
-    if _seems_cut(table, content, separator) and (error := _ragged(path, content, separator)):
-        raise error
+        raise ragged(path, content, separator, preamble) or no_table(path) from None
+    if seems_cut(table, content, separator):
+        error = ragged(path, content, separator, preamble)
+        if error:
+            raise error
     return table.rename({name: name.replace('""', '"') for name in table.columns if '""' in name})
 
 
@@ -274,45 +279,6 @@ def _reading_parquet(path: Path) -> Iterator[None]:
             raise InputError(
                 "a Parquet file is required", found=str(error).split("\n")[0], where=path
             ) from None
-
-
-def _seems_cut(table: pl.DataFrame, content: bytes, separator: str) -> bool:
-    """Whether a row seems to lack its last fields: more of them are null than empty in the text.
-
-    Quotes that hold line ends can hide a cut row, and make a whole one seem cut.
-    """
-    nulls = table.to_series(table.width - 1).null_count()
-    if nulls == 0:
-        return False
-    lines = pl.Series(content.decode().split("\n"))[-table.height :].str.strip_chars_end("\r")
-    blank = lines.str.strip_chars() == ""
-    empty = lines.str.ends_with(separator) | lines.str.ends_with(f'{separator}""') | blank
-    return nulls > int(empty.sum())
-
-
-def _no_table(path: Path) -> SchemaError:
-    return SchemaError("a table of separated values is required", where=path)
-
-
-def _ragged(path: Path, content: bytes, separator: str) -> SchemaError | None:
-    """What is said of the first row of another length than the first one; None: there is none."""
-    import csv
-
-    rows = csv.reader(stream_of(content.decode()), delimiter=separator)
-    try:
-        width = len(next(rows, []))
-        for fields in rows:
-            if fields and len(fields) != width:
-                return SchemaError(
-                    f"every row must have the {width} fields of the first one",
-                    found=f"{len(fields)} fields",
-                    where=f"{path}:{rows.line_num}",
-                    hint="a field that holds the separator must be in double quotes; a row with "
-                    "fewer fields was cut",
-                )
-    except csv.Error:
-        return _no_table(path)
-    return None
 
 
 def unpacked(path: Path) -> BinaryIO:

@@ -124,9 +124,9 @@ def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
         )
     head = first_bytes(path)
     refuse_pickle(path, head)
-    chosen = _format_of(path, head, format, shape)
-    _refuse_useless(shape, chosen.takes, chosen.name)
     with reading_of(path):
+        chosen = _format_of(path, head, format, shape)
+        _refuse_useless(shape, chosen.takes, chosen.name)
         return chosen.read(path, shape)
 
 

@@ -87,6 +87,12 @@ def of_pandas(frame: pl.DataFrame, _: Path) -> Any:
     return pandas.DataFrame(frame.to_dict(as_series=False))
 
 
+def with_notes(frame: pl.DataFrame, folder: Path) -> Path:
+    path = folder / "noted.tsv"
+    path.write_text("# a table\n#\tmade by hand\n" + frame.write_csv(separator="\t"))
+    return path
+
+
 def stored(name: str) -> Callable[[pl.DataFrame, Path], Any]:
     def write(frame: pl.DataFrame, folder: Path) -> Path:
         path = folder / name
@@ -104,6 +110,7 @@ def stored(name: str) -> Callable[[pl.DataFrame, Path], Any]:
 STORED: Mapping[str, Callable[[pl.DataFrame, Path], Any]] = {
     "csv": stored("a.csv"),
     "tsv": stored("a.tsv"),
+    "tsv with notes": with_notes,
     "parquet": stored("a.parquet"),
     "polars": lambda frame, _: frame,
     "pandas": of_pandas,

@@ -54,6 +54,7 @@ def is_piped(source: Source) -> bool:
     ids = [line.partition("|")[0].strip() for line in lines]
     return (
         bool(lines)
+        and source.separator != "|"
         and (source.suffix == ".psv" or any("|" in line for line in lines))
         and all(ids)
         and not any(set("\t,{ \0") & set(instance) for instance in ids)

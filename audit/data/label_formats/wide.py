@@ -132,10 +132,12 @@ def _require_flags(flags: pl.DataFrame, source: Source) -> None:
 def _place(source: Source, node: str) -> str:
     """The first line of a text whose value in a column is no flag; else only the source."""
     for part in source.parts if source.is_text else ():
-        rows = csv.DictReader(stream_of(part.text()), delimiter=part.separator)
+        text = part.text()
+        blank = len(text) - len(text.lstrip("\n"))
+        rows = csv.DictReader(stream_of(text[blank:]), delimiter=part.separator)
         for row in rows:
             if str(row.get(node) or "0").strip().lower() not in {*_YES, *_NO, ""}:
-                return f"{part}:{rows.line_num}"
+                return f"{part}:{blank + rows.line_num}"
     return str(source)
 
 

@@ -24,6 +24,7 @@ from audit.base.files import (
     read_text,
     unpacked,
 )
+from audit.base.text_tables import Preamble
 from audit.data.class_names import ClassNames, class_names_in, with_class_names
 from audit.data.sources.source import HEAD, Line, Source, as_cells
 
@@ -65,9 +66,9 @@ class File(Source):
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         if only is None:
-            whole = read_table(self.path, separator=self.separator)
+            whole = read_table(self.path, separator=self.separator, preamble=self.preamble)
             return with_class_names(whole, self.class_names)
-        if self.is_text:
+        if self.is_text and self.preamble == Preamble():
             table = pl.scan_csv(self.path, separator=self.separator, infer_schema=False)
             read = table.with_columns(pl.exclude(*only).is_null())  # so that a broken row is seen
             with contextlib.suppress(pl.exceptions.PolarsError, OSError):
@@ -75,7 +76,11 @@ class File(Source):
         return self.table().select(only)
 
     def text(self) -> str:
-        return read_text(self.path)
+        text, notes = read_text(self.path), self.preamble
+        if not notes.lines:
+            return text
+        rows = text.split("\n", notes.lines)[-1]
+        return "\n" * notes.before + ("" if notes.header is None else f"{notes.header}\n") + rows
 
     def lines(self) -> Iterator[Line]:
         return ((f"{self.path}:{number}", line) for number, line in read_lines(self.path))
@@ -103,7 +108,7 @@ class File(Source):
 
         if not self.is_text:
             return row_groups(self.path, columns, at_once, start)
-        return passed(text_blocks(self.path, columns, self.separator), start)
+        return passed(text_blocks(self.path, columns, self.separator, self.preamble), start)
 
 
 class Folder(Source):
@@ -149,6 +154,10 @@ class Folder(Source):
     def head_lines(self) -> list[str]:
         self.require_parts()
         return self.parts[0].head_lines
+
+    @cached_property
+    def preamble(self) -> Preamble:
+        return self.parts[0].preamble if self.parts else Preamble()
 
     @cached_property
     def head_rows(self) -> list[list[str]]:

@@ -12,6 +12,8 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import SNIFFED_BYTES, refuse_pickle
+from audit.base.readings import AskedError
+from audit.base.text_tables import Preamble, is_header, preamble_of, separator_in
 from audit.data.class_names import ClassNames, with_class_names
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 Line: TypeAlias = tuple[str, str]
 """Where a line of text is, for messages, and its text."""
 
+_BINARY = (b"\x93NUMPY", b"PK\x03\x04", b"\x89HDF", b"SQLite format 3", b"\xd0\xcf\x11\xe0")
+"""What files begin with that are no text."""
 HEAD = 1_000
 """Number of rows that a format recognises a table by, where the first bytes do not say so."""
 
@@ -93,19 +97,32 @@ class Source:
         return b""
 
     @cached_property
-    def head_lines(self) -> list[str]:
-        """The complete, nonblank lines among the first bytes; none if it is not text."""
-        if not self.is_text:
+    def _first_lines(self) -> list[str]:
+        if not self.is_text or self.head.startswith(_BINARY):
             return []
         lines = self.head.decode("utf-8-sig", errors="replace").split("\n")
         if len(self.head) >= SNIFFED_BYTES and len(lines) > 1:
             lines.pop()
-        return [line.rstrip("\r") for line in lines if line.strip()]
+        return [line.rstrip("\r") for line in lines]
+
+    @cached_property
+    def preamble(self) -> Preamble:
+        """What stands before the rows of a text table."""
+        try:
+            return preamble_of(self._first_lines)
+        except AskedError as error:
+            error.where = str(self)
+            raise
+
+    @cached_property
+    def head_lines(self) -> list[str]:
+        """The complete, nonblank lines among the first bytes, without notes; none if no text."""
+        return [line for line in self.preamble.of_lines(self._first_lines) if line.strip()]
 
     @cached_property
     def head_rows(self) -> list[list[str]]:
         """The first rows of a table as text, the names of its columns before them."""
-        return cells(self.head_lines) if self.head_lines else []
+        return cells(self.head_lines, self.separator) if self.head_lines else []
 
     def first_cells(self, column: str) -> list[str]:
         """The first cells of a column of text; none of another column."""
@@ -128,7 +145,7 @@ class Source:
         """Names of columns as written, with types; in text all are text; empty if no table."""
         lines = self.head_lines
         no_table = not lines or lines[0].startswith(("{", "["))
-        return {} if no_table else dict.fromkeys(cells(lines[:1])[0], pl.String())
+        return {} if no_table else dict.fromkeys(cells(lines[:1], self.separator)[0], pl.String())
 
     @cached_property
     def columns(self) -> dict[str, pl.DataType]:
@@ -137,8 +154,17 @@ class Source:
 
     @property
     def separator(self) -> str:
-        """The separator of a text table: the first of tab, comma, semicolon in its header."""
-        return _separator("".join(self.head_lines[:1]))
+        """The separator of a text table: the first of tab, comma, semicolon in its header; bars
+        only where that is a header."""
+        lines = self.head_lines
+        known = separator_in("".join(lines[:1]))
+        return known or ("|" if "|" in "".join(lines[:1]) and self._has_bars else ",")
+
+    @cached_property
+    def _has_bars(self) -> bool:
+        names = self.head_lines[0].split("|")
+        of_nodes = self.nodes is not None and any(map(self.nodes.weight, names[1:]))
+        return not of_nodes and is_header(self.head_lines, "|")
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         """All rows of a table; values of text stay text, empty ones are null.
@@ -207,13 +233,9 @@ def as_cells(frame: pl.DataFrame) -> list[list[str]]:
     return [frame.columns, *(["" if v is None else str(v) for v in row] for row in frame.rows())]
 
 
-def cells(lines: Sequence[str]) -> list[list[str]]:
-    """Fields of the first lines of a table, split at the separator of its header."""
+def cells(lines: Sequence[str], separator: str) -> list[list[str]]:
+    """Fields of the first lines of a table."""
     try:
-        return list(csv.reader(lines, delimiter=_separator(lines[0])))
+        return list(csv.reader(lines, delimiter=separator))
     except csv.Error:
         return [[line] for line in lines]
-
-
-def _separator(line: str) -> str:
-    return next((sign for sign in "\t,;" if sign in line), ",")

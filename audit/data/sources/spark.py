@@ -18,6 +18,7 @@ import polars as pl
 from audit.base.errors import InputError
 from audit.base.packages import require_package
 from audit.base.readings import Reading
+from audit.base.text_tables import Preamble
 from audit.data.formats import chosen_of
 from audit.data.label_format import Chosen, Columns
 from audit.data.label_formats.tables import ROW
@@ -201,8 +202,15 @@ def _rows(session: SparkSession, source: Source) -> DataFrame:
     whole = session.read.option("mode", "FAILFAST")
     match _READERS.get(suffix):
         case "csv":
-            separator = "\t" if suffix == ".tsv" else ","
-            return whole.csv(source.name, header=True, sep=separator, quote='"', escape='"')
+            if source.preamble != Preamble():
+                raise InputError(
+                    "a table that begins with its header is required where Spark counts",
+                    found="lines of notes before it, or blanks before quotes",
+                    where=source,
+                    hint="--memory 2GB counts it in batches",
+                )
+            sign = source.separator
+            return whole.csv(source.name, header=True, sep=sign, quote='"', escape='"')
         case "json":
             return whole.json(source.name)
     return session.read.parquet(source.name)

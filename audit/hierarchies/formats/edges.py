@@ -213,7 +213,8 @@ def _blank(*columns: str) -> pl.Expr:
 
 def _line(path: Path, frame: pl.DataFrame, row: int) -> int:
     """The line on which a row of a text table starts, where fields may hold line breaks."""
-    text = read_text(path)
-    header = len(text) - len(text.lstrip("\n")) + 1
+    notes = tables.preamble_in(read_text(path).split("\n"))
+    text = notes.of_text(read_text(path))
+    header = notes.before + len(text) - len(text.lstrip("\n")) + 1
     within = frame.head(row).select(pl.all().str.count_matches("\n", literal=True).sum())
     return header + row + 1 + sum(count or 0 for count in within.row(0))

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from audit.base.files import SNIFFED_BYTES, first_bytes, read_table
+from audit.base.text_tables import Preamble, preamble_of
 from audit.hierarchies.formats import caml
 from audit.hierarchies.formats.format import Shape, head_text
 
@@ -29,12 +30,13 @@ def table_of(path: Path, shape: Shape) -> pl.DataFrame:
     if is_parquet(path):
         return read_table(path)
     head = first_bytes(path)
-    first, skip = _first(head_text(head).split("\n"))
+    preamble = preamble_in(head_text(head).replace("\r", "").split("\n"))
+    first = preamble.of_lines(head_text(head).split("\n"))[0]
     stated = [name for name in (shape.child, shape.parent) if name]
     headless = is_headless(path, head) or (bool(stated) and all(map(str.isdigit, stated)))
     separator = _separator(first) if any(sign in first for sign in _SIGNS) else " "
     separator = separator if headless or separator != " " else ","
-    frame = read_table(path, separator=separator, header=not headless, skip=skip)
+    frame = read_table(path, separator=separator, header=not headless, preamble=preamble)
     called = [str(n) if headless else bare(name) for n, name in enumerate(frame.columns, 1)]
     once = len(set(called)) == len(called)
     return frame.rename(dict(zip(frame.columns, called, strict=True))) if once else frame
@@ -79,17 +81,17 @@ def rows_of(head: bytes) -> list[list[str]]:
     if text.startswith(("{", "[", "<", "@", "format-version:")):
         return []
     try:
-        first, skip = _first(lines)
-        return list(csv.reader(lines[skip:], delimiter=_separator(first)))
+        lines = preamble_in(lines).of_lines(lines)
+        return list(csv.reader(lines, delimiter=_separator(lines[0])))
     except csv.Error:
         return []
 
 
-def _first(lines: Sequence[str]) -> tuple[str, int]:
-    """The first line of a table and its number from 0, behind a note that has no fields."""
+def preamble_in(lines: Sequence[str]) -> Preamble:
+    """What stands before the rows: notes, or a single line that has no fields."""
+    found = preamble_of(lines)
     fields = [any(sign in line for sign in _SIGNS) for line in lines[:2]]
-    skip = int(fields == [False, True])
-    return lines[skip], skip
+    return Preamble(1) if not found.lines and fields == [False, True] else found
 
 
 def bare(name: str) -> str:

@@ -1,0 +1,246 @@
+"""Tables of text: what stands before their rows, and rows of another length than the first one."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import polars as pl
+
+from audit.base.errors import SchemaError
+from audit.base.readings import Reading, asked
+from audit.base.spreadsheets import stream_of
+
+_MARKS = ("#", "!", "%", "//")
+"""What lines of notes begin with."""
+_LOOKED_AT = 100
+"""Number of rows by which a header is told from a row."""
+_NUMBER = re.compile(r"\s*[-+]?[\d.,]*\d[\d.,]*\s*")
+_BLANKS = re.compile(r'([,;]) +"(?!"[^,;\r\n])')
+"""Blanks between a separator and a quote; not where quotes in a quoted cell are doubled."""
+_OF_GENES = (
+    "DB", "DB_Object_ID", "DB_Object_Symbol", "Qualifier", "GO_ID", "DB:Reference", "Evidence",
+    "With", "Aspect", "DB_Object_Name", "Synonym", "DB_Object_Type", "Taxon_ID", "Date",
+    "Assigned_By", "Annotation_Extension", "Gene_Product_Form_ID",
+)  # fmt: skip
+"""Columns of GAF, which has no header, as Biopython calls them; version 1.0 has the first 15."""
+_GAF = "!gaf-version"
+_USUAL = {"id", "instance", "label", "labels", "code", "child", "parent"}
+"""Names that make a line a header."""
+
+
+@dataclass(frozen=True)
+class Preamble:
+    """What is taken off a text before it is read as a table with a header.
+
+    Args:
+        lines: Number of the first lines that are notes.
+        header: The names of the columns as a line, if the notes say them; None: the next line.
+        blanks: Whether blanks stand between separators and quotes.
+    """
+
+    lines: int = 0
+    header: str | None = None
+    blanks: bool = False
+
+    @property
+    def before(self) -> int:
+        """Number of lines before that of the header."""
+        return self.lines - (self.header is not None)
+
+    def of_lines(self, lines: Sequence[str]) -> list[str]:
+        """The header and the rows among the first lines of a text."""
+        named = [] if self.header is None else [self.header]
+        return [*named, *map(self._bare, lines[self.lines :])]
+
+    def of_text(self, text: str) -> str:
+        """The header and the rows of a text."""
+        rows = self._bare(text.split("\n", self.lines)[-1] if self.lines else text)
+        return rows if self.header is None else f"{self.header}\n{rows}"
+
+    def of_stream(self, stream: BinaryIO) -> BinaryIO:
+        """As `of_text`, of bytes that are read as they are needed."""
+        return io.BufferedReader(_Chunks(stream, self._chunks(stream)), _AT_ONCE)
+
+    def _chunks(self, stream: BinaryIO) -> Iterator[bytes]:
+        for _ in range(self.lines):
+            stream.readline()
+        if self.header is not None:
+            yield f"{self.header}\n".encode()
+        for lines in iter(partial(stream.readlines, _AT_ONCE), []):
+            chunk = b"".join(lines)
+            yield self._bare(chunk.decode("latin1")).encode("latin1") if self.blanks else chunk
+
+    def _bare(self, text: str) -> str:
+        return _BLANKS.sub(r'\1"', text) if self.blanks else text
+
+
+_AT_ONCE = 2**20
+
+
+class _Chunks(io.RawIOBase):
+    """Bytes that come in pieces of a stream."""
+
+    def __init__(self, stream: BinaryIO, chunks: Iterator[bytes]) -> None:
+        self._stream, self._chunks, self._left = stream, chunks, b""
+
+    def close(self) -> None:
+        """Close the stream too."""
+        self._stream.close()
+        super().close()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        """Fill a buffer; 0 at the end."""
+        self._left = self._left or next(self._chunks, b"")
+        some, self._left = self._left[: len(into)], self._left[len(into) :]
+        into[: len(some)] = some
+        return len(some)
+
+
+def preamble_of(lines: Sequence[str]) -> Preamble:
+    """What stands before the rows of a text.
+
+    Notes are the first lines that all begin with the same sign. The last of them is the header if
+    it has a name for each field of the next line; where there are several notes, only if this line
+    is a row: it holds a number, or something that stands in a later row too.
+
+    Args:
+        lines: The first lines, blank ones included.
+
+    Raises:
+        AskedError: If either of both lines may be the header.
+    """
+    first = next((line for line in lines if line.strip()), "")
+    if first.startswith(("{", "[", "<")):
+        return Preamble()
+    mark = next((one for one in _MARKS if first.startswith(one)), None)
+    notes = list(takewhile(lambda line: not line.strip() or line.startswith(mark or "\n"), lines))
+    following = [line for line in lines[len(notes) :] if line.strip()][:_LOOKED_AT]
+    if not following:
+        return Preamble()
+    sign, blanks = separator_in(following[0]) or "|", _are_apart(following)
+    said = [line for line in notes if line.strip()]
+    if not said:
+        return Preamble(blanks=blanks)
+    rows = _fields(following, sign)
+    names = [name.strip() for name in _fields([said[-1].lstrip(mark)], sign)[0]]
+    names = [(names or [""])[0] or str(mark) * (len(said) == 1), *names[1:]]
+    if any(line.startswith(_GAF) for line in said):
+        names = [*_OF_GENES[: len(rows[0])]]
+    elif not _may_name(names, rows[0]) or _USUAL & {*map(str.lower, rows[0])}:
+        return Preamble(len(notes), blanks=blanks)
+    elif len(said) > 1 and not _is_row(rows):
+        raise _unclear(str(mark), notes.index(said[-1]) + 1, names, rows)
+    written = io.StringIO()
+    csv.writer(written, delimiter=sign, lineterminator="").writerow(names)
+    return Preamble(len(notes), written.getvalue(), blanks)
+
+
+def separator_in(line: str) -> str | None:
+    """The first of tab, comma and semicolon in a line; None if there is none."""
+    return next((sign for sign in "\t,;" if sign in line), None)
+
+
+def _fields(lines: Sequence[str], sign: str, *, apart: bool = True) -> list[list[str]]:
+    try:
+        return list(csv.reader(lines, delimiter=sign, skipinitialspace=apart))
+    except csv.Error:
+        return [line.split(sign) for line in lines]
+
+
+def _are_apart(lines: Sequence[str]) -> bool:
+    """Whether blanks stand before quotes around cells, without which all rows are equally long."""
+    sign = separator_in(lines[0]) or ","
+    if not any(map(_BLANKS.search, lines)):
+        return False
+    cells = (cell for row in _fields(lines, sign, apart=False) for cell in row)
+    widths = {*map(len, _fields(lines, sign))}
+    return len(widths) == 1 and any(re.match(' +"', cell) for cell in cells)
+
+
+def _may_name(names: Sequence[str], row: Sequence[str]) -> bool:
+    """Whether a line may be the names of the columns of a row."""
+    distinct = all(names) and len({*names}) == len(names) == len(row) > 1
+    return distinct and not any(map(_NUMBER.fullmatch, names))
+
+
+def _is_row(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first of some rows is none of names."""
+    return not _may_name(rows[0], rows[0]) or any(
+        cell == one for row in rows[1:] for cell, one in zip(row, rows[0], strict=False)
+    )
+
+
+def is_header(lines: Iterable[str], sign: str) -> bool:
+    """Whether the first of some lines is names of columns: quoted, or without digits above cells
+    that all have some; and each line has as many fields."""
+    first, *rows = _fields([*lines][:_LOOKED_AT], sign)
+    if {*map(len, rows)} != {len(first)} or not _may_name(first, first) or _is_row([first, *rows]):
+        return False
+    columns = zip(first, *rows, strict=True)
+    return any(
+        not re.search(r"\d", name) and any(cells) and all(re.search(r"\d|^$", c) for c in cells)
+        for name, *cells in columns
+    )
+
+
+def _unclear(
+    mark: str, line: int, names: Sequence[str], rows: Sequence[Sequence[str]]
+) -> Exception:
+    told = Reading(
+        f"line {line} names the columns, {', '.join(names)[:60]}", "it has as many fields",
+        len(rows), f"take {mark!r} off line {line}",
+    )  # fmt: skip
+    header = Reading(
+        f"the line behind it does, {', '.join(rows[0])[:60]}", "it is no note", len(rows) - 1,
+        f"write a line of {mark!r} alone behind line {line}",
+    )  # fmt: skip
+    return asked("it must be known which line names the columns", [told, header])
+
+
+def seems_cut(table: pl.DataFrame, content: bytes, separator: str) -> bool:
+    """Whether a row seems to lack its last fields: more of them are null than empty in the text.
+
+    Quotes that hold line ends can hide a cut row, and make a whole one seem cut.
+    """
+    nulls = table.to_series(table.width - 1).null_count()
+    if nulls == 0:
+        return False
+    lines = pl.Series(content.decode().split("\n"))[-table.height :].str.strip_chars_end("\r")
+    blank = lines.str.strip_chars() == ""
+    empty = lines.str.ends_with(separator) | lines.str.ends_with(f'{separator}""') | blank
+    return nulls > int(empty.sum())
+
+
+def no_table(path: Path) -> SchemaError:
+    """What is said of a text that cannot be split into fields."""
+    return SchemaError("a table of separated values is required", where=path)
+
+
+def ragged(path: Path, content: bytes, separator: str, preamble: Preamble) -> SchemaError | None:
+    """What is said of the first row of another length than the first one; None: there is none."""
+    rows = csv.reader(stream_of(content.decode()), delimiter=separator)
+    try:
+        width = len(next(rows, []))
+        for fields in rows:
+            if fields and len(fields) != width:
+                return SchemaError(
+                    f"every row must have the {width} fields of the first one",
+                    found=f"{len(fields)} fields",
+                    where=f"{path}:{preamble.before + rows.line_num}",
+                    hint="a field that holds the separator must be in double quotes; a row with "
+                    "fewer fields was cut",
+                )
+    except csv.Error:
+        return no_table(path)
+    return None
