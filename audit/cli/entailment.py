@@ -18,7 +18,7 @@ from audit.cli.declared import declared
 from audit.cli.file_audits import Judged
 from audit.cli.new_run import make_run
 from audit.cli.options import NewRun
-from audit.entailment.settings import Entailing, FileKind, NamedColumns, TupleFiles
+from audit.entailment.settings import ClassFile, Entailing, FileKind, NamedColumns, TupleFiles
 from audit.runs.settings import Settings
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def split_entailment(
     files: TupleFiles,
     kind: FileKind = "tuples",
     column: NamedColumns = _USUAL,
+    classes: ClassFile = None,
     shares: Annotated[
         Literal["80:10:10", "90:5:5"], Option("Shares of train, valid and test.")
     ] = "80:10:10",
@@ -99,7 +100,7 @@ def split_entailment(
     from audit.entailment.splitter import write_splits
 
     refuse_existing(out)
-    dataset = read_entailment(files, kind, column)
+    dataset = read_entailment(files, kind, column, classes=classes)
     sizes = write_splits(
         dataset, out, shares, seed=seed, valid_only=valid_only, kind=kind, columns=column
     )
@@ -112,6 +113,7 @@ def write_entailment_prompts(
     files: TupleFiles,
     kind: FileKind = "tuples",
     column: NamedColumns = _USUAL,
+    classes: ClassFile = None,
     task: Annotated[
         Literal["detection", "generation"],
         Option("Ask whether a tuple is valid, or for a concept."),
@@ -133,7 +135,7 @@ def write_entailment_prompts(
     )
     from audit.entailment.reading.reading import read_entailment
 
-    dataset = read_entailment(files, kind, column)
+    dataset = read_entailment(files, kind, column, classes=classes)
     made = detection_prompts if task == "detection" else generation_prompts
     prompts = made(dataset, shots=shots, sample=sample, seed=seed)
     write_prompts(prompts, out)

@@ -46,6 +46,7 @@ def _refuse_options_of_predictions(settings: Settings) -> None:
         "--multi-label": settings.single_label is False,
         "--by-order": settings.join == "by_order",
         "--by-id": settings.join == "by_id",
+        "--predictions-format": settings.predictions_format,
         "--device": settings.device,
         "--levels": settings.levels,
         "--subgraph": settings.subgraphs,

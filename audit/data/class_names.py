@@ -6,23 +6,55 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import read_text
 
 Classes: TypeAlias = Path | tuple[str, ...]
 """A text file of names, a name a line, in column order; or the names."""
 
 
-def classes_of(classes: str | Path | Sequence[str] | None) -> Classes | None:
-    """What a caller gives as classes; a text is the path of a file."""
-    if classes is None:
-        return None
-    return Path(classes) if isinstance(classes, (str, Path)) else tuple(map(str, classes))
+@dataclass(frozen=True)
+class Shared:
+    """A file of names that labels or predictions need, so that either of them may have names."""
+
+    file: Path
+
+
+GivenClasses: TypeAlias = str | Path | Sequence[str] | Shared | None
+"""What a caller gives as classes; a text is the path of a file."""
+
+
+def classes_of(classes: GivenClasses) -> Classes | None:
+    """What a caller gives as classes."""
+    if isinstance(classes, (str, Path, Shared)):
+        return classes.file if isinstance(classes, Shared) else Path(classes)
+    return None if classes is None else tuple(map(str, classes))
+
+
+def refuse_unused(classes: GivenClasses, found: Sequence[str] | None, where: object) -> None:
+    """Refuse classes that data do not need.
+
+    Args:
+        classes: As the caller gives them.
+        found: Names in the data; None if those of the caller are needed.
+        where: The data.
+
+    Raises:
+        InputError: If they are given, and no file that is shared.
+    """
+    if not (classes is None or found is None or isinstance(classes, Shared)):
+        raise InputError(
+            "numbers of classes, or columns without names, are required where these are given",
+            found=first_cases(found),
+            where=where,
+            hint="leave out classes",
+        )
 
 
 def file_of(classes: Classes | None) -> tuple[Path, ...]:

@@ -16,7 +16,7 @@ from audit.base.errors import InputError, SchemaError
 from audit.base.limits import LABELS
 from audit.base.plurals import counted
 from audit.base.readings import Reading
-from audit.data.class_names import classes_of
+from audit.data.class_names import GivenClasses, classes_of, refuse_unused
 from audit.data.code_sets import table_stated, with_codes, with_versions
 from audit.data.formats import read_labels
 from audit.data.known_nodes import KnownNodes
@@ -69,6 +69,8 @@ class LabelDataset:
     """Whether instances are persons' records, so that small counts are suppressed."""
     numbered: bool = False
     """Whether ids are row numbers from 0, since the data have none."""
+    classes: tuple[str, ...] = ()
+    """Names of class numbers, in their order, where the data themselves say them."""
     readings: tuple[Reading, ...] = ()
     """What columns, cells and labels were taken to mean."""
 
@@ -190,7 +192,7 @@ def load_labels(
     group: str | None = None,
     split: str | None = None,
     titles: Iterable[str | Path] = (),
-    classes: str | Path | Sequence[str] | None = None,
+    classes: GivenClasses = None,
     strata: Iterable[str] = (),
     where: Iterable[str] = (),
     version_column: str | None = None,
@@ -222,7 +224,8 @@ def load_labels(
         codes: The code set of the labels, as in `audit.data.code_sets.with_codes`.
 
     Raises:
-        InputError: If a file cannot be read, has not one format or code set, or no instance.
+        InputError: If a file cannot be read, has not one format or code set, or no instance; or if
+            ``classes`` are given and labels have names.
         SchemaError: If columns are missing or differ between files of a folder, labels of a frame
             are numbers, or an instance has two groups or two values of a stratum.
     """
@@ -234,12 +237,18 @@ def load_labels(
     raw = read_labels(source, Columns(*named, rules, known.codes), format)
     if raw.instances.is_empty():
         raise InputError("a dataset with an instance is required", found="none", where=source)
+    if not raw.named and classes is not None:
+        refuse_unused(classes, raw.rows["label"].drop_nulls().unique().sort().to_list(), source)
     own = tuple(map(Path, titles))
-    dictionaries = (*own, *raw.titles)
-    if dictionaries:
-        stated = [read_own_titles(source, known) for source in own]
-        known = with_titles(known, [*stated, *map(read_titles, raw.titles)])
-    return replace(map_labels(raw, known), titles=dictionaries)
+    known = _with_dictionaries(known, own, raw.titles)
+    return replace(map_labels(raw, known), titles=(*own, *raw.titles))
+
+
+def _with_dictionaries(known: Hierarchy, own: Sequence[Path], beside: Sequence[Path]) -> Hierarchy:
+    if not (own or beside):
+        return known
+    stated = [read_own_titles(source, known) for source in own]
+    return with_titles(known, [*stated, *map(read_titles, beside)])
 
 
 def _loaded(hierarchy: Hierarchy | HierarchyName) -> Hierarchy:
@@ -289,6 +298,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         sources=raw.sources,
         digest=raw.digest,
         numbered=raw.numbered,
+        classes=raw.classes,
         readings=(*raw.readings, *of_versions, *readings),
         persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),
     )

@@ -11,6 +11,7 @@ from audit.base.errors import AuditError, FormatError, InputError, SchemaError, 
 from audit.base.files import called, whole_characters
 from audit.data import interface_folder
 from audit.data.class_names import Classes
+from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, with_class_names
 from audit.data.label_formats import (
     id_lines,
@@ -97,7 +98,12 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
         raw = chosen.read(source, columns)
     numbered = raw.numbered or source.numbered
     raw = replace(raw, format=chosen.name, digest=source.digest, numbered=numbered)
-    return with_class_names(raw, columns.classes, source) if columns.classes else raw
+    if columns.classes:
+        return with_class_names(raw, columns.classes, source)
+    labels = {*raw.rows["label"].drop_nulls()} if source.class_names else ()
+    read = {label for label in labels if not label.isdecimal()}
+    own = {names for names in source.class_names.values() if read <= {*names}}
+    return replace(raw, classes=own.pop()) if len(own) == 1 else raw
 
 
 def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Chosen:
@@ -142,7 +148,12 @@ def _nearest(source: Source, columns: Columns, *, groups: bool = True) -> Iterat
 
 
 def read_predictions(
-    data: object, classes: Classes | None = None, format: str | None = None
+    data: object,
+    classes: Classes | None = None,
+    format: str | None = None,
+    *,
+    nodes: KnownNodes | None = None,
+    id: str | None = None,
 ) -> RawPredictions:
     """Read the raw scores, or predicted sets, of a source, in the named or the matching format.
 
@@ -150,6 +161,9 @@ def read_predictions(
         data: What `audit.data.sources.source_of` takes: a path or a frame.
         classes: Column names of a matrix that has none, or a file of them, one per line.
         format: A name from `PREDICTION_FORMATS`; None: detected from the source.
+        nodes: Those of the hierarchy, by which columns are recognised.
+        id: What the column of the labels' ids is called; it is that of the predictions where they
+            have one of that name.
 
     Raises:
         FormatError: If not exactly one format matches; the message says how to choose one.
@@ -157,7 +171,7 @@ def read_predictions(
         SchemaError: If its shape, its names or its values are not as the format requires.
     """
     source = source_of(data)
-    source.know(None, named_classes=classes is not None)
+    source.know(nodes, named_classes=classes is not None, id=id)
     matching = _matching(PREDICTION_FORMATS, source, format)
     if len(matching) == 1:
         if not matching[0].of_folders:
@@ -167,7 +181,7 @@ def read_predictions(
         raw = replace(raw, numbered=raw.numbered or source.numbered)
         return raw if raw.named else with_names(raw, classes)
     source.refuse_pickle()
-    hint = f"these are known:{_listed(matching or PREDICTION_FORMATS)}"
+    hint = f"--predictions-format names one:{_listed(matching or PREDICTION_FORMATS)}"
     raise _none_or_several("predictions", [known.name for known in matching], source, format, hint)
 
 

@@ -105,6 +105,8 @@ class RawLabels:
         unnamed: ``instance`` and possible strata that the user did not name, one row per instance.
         readings: What the format took columns and cells to mean.
         numbered: Whether ids are row numbers from 0, since the source has none.
+        named: Whether the names of classes that the caller gave are those of its numbers.
+        classes: Names of class numbers in their order, where the data themselves say them.
     """
 
     rows: pl.DataFrame
@@ -120,6 +122,8 @@ class RawLabels:
     )
     readings: tuple[Reading, ...] = ()
     numbered: bool = False
+    named: bool = False
+    classes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -230,21 +234,13 @@ def with_class_names(raw: RawLabels, classes: Classes, source: Source) -> RawLab
     -1 is no class, so that its row has no label.
 
     Raises:
-        InputError: If there is no number of a class, where names were given and no file of them.
         SchemaError: If a number has no name.
     """
     labels = raw.rows["label"].drop_nulls()
     if raw.format == "npy":
-        return raw
+        return replace(raw, named=True)
     if labels.is_empty() or not labels.str.contains(r"^(?:-1|[0-9]+)$").all():
-        if isinstance(classes, Path):
-            return raw  # predictions may need them
-        raise InputError(
-            "labels that are numbers of classes are required where classes are named",
-            found=first_cases(labels.unique(maintain_order=True)),
-            where=source,
-            hint="leave out classes",
-        )
+        return raw
     names = read_classes(classes)
     numbers = {"-1": None, **{str(number): name for number, name in enumerate(names)}}
     outside = labels.filter(~labels.is_in(list(numbers)))
@@ -254,7 +250,8 @@ def with_class_names(raw: RawLabels, classes: Classes, source: Source) -> RawLab
     listed = pl.col("labels").list.eval(pl.element().replace_strict(numbers))
     places = raw.places.with_columns(listed.cast(pl.List(pl.String)))
     files = (*raw.sources, *file_of(classes))
-    return replace(raw, rows=raw.rows.with_columns(named), places=places, sources=files)
+    rows = raw.rows.with_columns(named)
+    return replace(raw, rows=rows, places=places, sources=files, named=True)
 
 
 def refuse_named(columns: Columns, source: Source, *options: str) -> None:

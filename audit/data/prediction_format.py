@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, Sparse
-from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.errors import SchemaError, first_cases
 from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.data.arrays import AnyArray, texts_of
@@ -178,7 +178,8 @@ def _answers(
     frame = pl.DataFrame({"instance": ids, "node": labels, "score": 1.0})
     raw = listed(frame, frame["instance"], source, set_valued=True)
     raw = replace(raw, numbered=instances is None)
-    return raw if own_classes is None else with_names(raw, _names(own_classes, source))
+    own = None if own_classes is None else _names(own_classes, source)
+    return replace(with_names(raw, own), named=False)
 
 
 def _names(classes: AnyArray, source: Source) -> tuple[str, ...]:
@@ -189,13 +190,17 @@ _NUMBER = re.compile(r"(?:label|class)?[_ ]?(\d+)", re.IGNORECASE)
 """The number of a class from 0, alone or as libraries name a class without a name: ``LABEL_3``."""
 
 
+def are_numbers(classes: Sequence[str]) -> bool:
+    """Whether classes have no names, but numbers alone."""
+    return all(map(_NUMBER.fullmatch, classes))
+
+
 def with_names(raw: RawPredictions, classes: Classes | None) -> RawPredictions:
     """The same predictions with names for the numbers of classes, where all are numbers.
 
     Classes that are among the names already keep them, and it is as if none were given.
 
     Raises:
-        InputError: If there is no number, where names were given and no file of them.
         SchemaError: If a number has no name.
     """
     if classes is None:
@@ -212,13 +217,7 @@ def with_names(raw: RawPredictions, classes: Classes | None) -> RawPredictions:
             '{"id": "8", "labels": ["NAME"]}',
         )
     if not all(written) or set(raw.classes) <= set(names):
-        if isinstance(classes, Path):
-            return raw  # labels may need them
-        found = f"the classes {first_cases(raw.classes)}"
-        required = (
-            "numbers of classes, or columns without names, are required where these are given"
-        )
-        raise InputError(required, found=found, where=raw.name, hint="leave out classes")
+        return raw
     numbers = [int(one[1]) for one in written if one]
     if max(numbers) >= len(names):
         raise beyond_names(names, str(max(numbers)), raw.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +16,13 @@ from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.base.settings import Join, Transform
 from audit.data.answers import answered
-from audit.data.class_names import classes_of
+from audit.data.class_names import GivenClasses, classes_of, refuse_unused
 from audit.data.dataset import LabelDataset
 from audit.data.formats import read_predictions
 from audit.data.joining import joined
+from audit.data.known_nodes import KnownNodes
 from audit.data.mapping import grown, place
-from audit.data.prediction_format import RawPredictions
+from audit.data.prediction_format import RawPredictions, are_numbers
 from audit.data.scores import as_scores, have_score, placed_scores
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
@@ -127,8 +128,9 @@ def load_predictions(
     data: object,
     dataset: LabelDataset,
     *,
-    classes: str | Path | Sequence[str] | None = None,
+    classes: GivenClasses = None,
     format: str | None = None,
+    id: str | None = None,
     transform: Transform | None = None,
     single_label: bool | None = None,
     join: Join | None = None,
@@ -141,8 +143,9 @@ def load_predictions(
             a frame as in `audit.load_labels` with the columns of one of them, or an array of NumPy.
         dataset: The labels of the same instances.
         classes: Names of the columns of a matrix, or of class numbers, in their order, or a file of
-            them, one per line.
+            them, one per line; None: those that the labels' data say, where there are such.
         format: Name of the format; None: detected from the file or the columns.
+        id: Column of the ids, where one is called so; it may be that of the labels.
         transform: Function that turns the file's numbers into scores in [0, 1]; None: they are
             scores, or per cent if each row sums to 100.
         single_label: Whether each instance has one answer, the highest score, or any number; None:
@@ -152,7 +155,8 @@ def load_predictions(
 
     Raises:
         FormatError: If not exactly one format matches.
-        InputError: If the file cannot be read, or ``dataset`` is none; or as in `map_predictions`.
+        InputError: If the file cannot be read, ``dataset`` is none, or ``classes`` are given and
+            predictions have names; or as in `map_predictions`.
         SchemaError: If ``classes`` names nothing, or as in `map_predictions`.
     """
     if not isinstance(dataset, LabelDataset):
@@ -161,14 +165,25 @@ def load_predictions(
             found=f"{type(dataset).__module__}.{type(dataset).__name__}",
             hint="audit.load_predictions(scores, audit.load_labels(labels, hierarchy))",
         )
+    given = classes_of(classes)
+    names, nodes = given or dataset.classes or None, KnownNodes(dataset.hierarchy)
+    raw = read_predictions(data, names, format, nodes=nodes, id=id)
+    refuse_unused(classes, None if raw.named else raw.classes, raw.name)
     return map_predictions(
-        read_predictions(data, classes_of(classes), format),
+        raw if given or not raw.named else _named_by_labels(raw, dataset.classes),
         dataset,
         transform=transform,
         single_label=single_label,
         join=join,
         policy=policy,
     )
+
+
+def _named_by_labels(raw: RawPredictions, names: Sequence[str]) -> RawPredictions:
+    decision = f"the numbers of classes are those of the labels' data, from 0, {names[0]!r}, on"
+    why = "these have names for them, and predictions have none"
+    told = Reading(decision, why, len(raw.instances), "--classes FILE")
+    return replace(raw, readings=(told, *raw.readings))
 
 
 def map_predictions(
@@ -262,6 +277,7 @@ def _nodes_of(
             f"at least one class must be a node of the hierarchy {hierarchy.name}",
             found=f"none of {first_cases(classes)}" if classes else "no class",
             where=where,
+            hint="--classes FILE names the numbers, a name a line" if are_numbers(classes) else "",
         )
     _refuse_shared(classes, nodes, hierarchy, where)
     return nodes

@@ -191,7 +191,7 @@ def id_among(
         names: All columns.
         named: The column that the user named; None: detect it.
         beside: Columns with another role.
-        source: The dataset, which knows the nodes.
+        source: The dataset, or predictions; it knows the nodes, and how the labels' ids are called.
 
     Raises:
         SchemaError: If the named one does not exist.
@@ -199,6 +199,8 @@ def id_among(
     """
     if named is not None:
         return column_for("instance", named, names, source)
+    if (known := source.known_id(names)) is not None:
+        return known
     candidates = _ids_among(names, beside, source)
     if len(candidates) == 1:
         return candidates[0]

@@ -15,6 +15,7 @@ from audit.base.progress import Progress
 from audit.base.readings import Reading
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
+from audit.data.class_names import Shared
 from audit.data.dataset import LabelDataset
 from audit.data.records import Records
 from audit.entailment.checks import (
@@ -183,7 +184,10 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
         if settings.ratings is not None and not settings.generations:
             raise InputError("--ratings goes with --generations", found="no generated concepts")
         progress("reading tuples")
-        dataset = read_entailment(settings.files, settings.kind, settings.columns)
+        shared = settings.classes and settings.predictions and Shared(settings.classes)
+        dataset = read_entailment(
+            settings.files, settings.kind, settings.columns, classes=shared or settings.classes
+        )
         if settings.numbered_from is not None and not dataset.numbered:
             raise InputError(
                 "--numbered-from goes with tuples without ids", found="tuples with ids"
@@ -265,12 +269,14 @@ def _predictions(
     settings: Entailing, dataset: EntailmentDataset
 ) -> tuple[Records, tuple[Reading, ...]]:
     """Predicted validity, and answers to prompts."""
-    read, readings, first = list[Records](), tuple[Reading, ...](), settings.numbered_from
+    read, readings, first = list[Records](), dataset.readings, settings.numbered_from
     if settings.predictions:
         in_order = dataset.rows_read if dataset.numbered else None
-        given = read_validity_predictions(settings.predictions, in_order=in_order)
-        given, readings = by_number(given, dataset, first, "predictions", own=False)
-        read.append(given)
+        given = read_validity_predictions(
+            settings.predictions, in_order=in_order, classes=settings.classes
+        )
+        given, told = by_number(given, dataset, first, "predictions", own=False)
+        read, readings = [given], (*readings, *told)
     if settings.answers:
         given, told = by_number(read_answers(settings.answers), dataset, first, "answers")
         read, readings = [*read, given], (*readings, *told)
@@ -293,6 +299,12 @@ def write_corrected_files(
     part = result.analysis(Entailment.name)
     if part is None:
         raise ValueError("an audit of an entailment graph is required")
+    if settings.classes is not None:
+        raise InputError(
+            "copies are corrected of files in which words or 1 and 0 say what is valid",
+            found="numbers of classes",
+            where=settings.classes,
+        )
     proposed = part.restricted["corrections"].lazy().collect()
     dataset = read_entailment(settings.files, settings.kind, settings.columns)
     write_corrected(dataset, proposed, folder, settings.kind, settings.columns)

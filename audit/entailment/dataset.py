@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from audit.base.readings import Reading
 from audit.base.schemas import schema
 
 NOUN, VERB, EVENT = "Noun-Entail", "Verb-Entail", "Event-Entail"
@@ -51,6 +52,7 @@ class EntailmentDataset:
         refused: Number of records refused, by reason.
         sources: The files.
         numbered: Whether ids are the numbers of records from 0, since the files have none.
+        readings: What labels were taken to mean.
     """
 
     tuples: pl.DataFrame
@@ -59,3 +61,4 @@ class EntailmentDataset:
     refused: Mapping[str, int]
     sources: tuple[Path, ...]
     numbered: bool = False
+    readings: tuple[Reading, ...] = ()

@@ -45,6 +45,9 @@ NamedColumns: TypeAlias = Annotated[
         parse=columns_named,
     ),
 ]
+ClassFile: TypeAlias = Annotated[
+    Path | None, Option("Names of the classes that labels number from 0, one a line.", INPUT)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +57,7 @@ class Entailing(Stored):
     files: TupleFiles
     kind: FileKind = "tuples"
     columns: NamedColumns = field(default_factory=dict)
+    classes: ClassFile = None
     positives: Annotated[
         Path | None, Option("Tuples for generation, to compare with the valid ones.", INPUT)
     ] = None

@@ -9,6 +9,7 @@ from pathlib import Path
 from audit.base.errors import InputError, PolicyError
 from audit.base.progress import Progress, silent
 from audit.checks.judging import rejudged
+from audit.data.class_names import Shared
 from audit.data.code_sets import with_codes
 from audit.data.dataset import LabelDataset, load_labels
 from audit.data.predictions import Predictions, load_predictions
@@ -28,10 +29,10 @@ from audit.runs.settings import Judging, Settings
 from audit.runs.wrong_hierarchy import refuse_wrong_classes
 
 _OF_LABELS = (
-    *("format", "id", "label", "group", "split", "titles", "classes"),
+    *("format", "id", "label", "group", "split", "titles"),
     *("where", "version_column", "code_version"),
 )
-_OF_PREDICTIONS = ("classes", "transform", "single_label", "join")
+_OF_PREDICTIONS = ("id", "transform", "single_label", "join")
 """Settings that are arguments of the same names of `load_labels` and of `load_predictions`."""
 
 
@@ -89,10 +90,12 @@ def read_data(
     progress("reading the hierarchy")
     hierarchy = read_hierarchy(settings, policy)
     progress("reading labels")
+    shared = Shared(settings.classes) if settings.classes else None
     labels = load_labels(
         settings.dataset,
         hierarchy,
         strata=policy.columns if policy else (),
+        classes=shared,
         **{name: getattr(settings, name) for name in _OF_LABELS},
     )
     read = labels.ledger.rows_read
@@ -105,6 +108,8 @@ def read_data(
         settings.predictions,
         labels,
         policy=policy,
+        classes=shared,
+        format=settings.predictions_format,
         **{name: getattr(settings, name) for name in _OF_PREDICTIONS},
     )
     _refuse_unused_classes(settings, (*labels.sources, *predictions.sources))

@@ -209,6 +209,9 @@ class Settings(HierarchyShape):
         None
     )
     predictions: PredictionsFile = None
+    predictions_format: Annotated[
+        str | None, Option("Format of the predictions; recognised if not given.", MODEL)
+    ] = None
     transform: Annotated[
         Transform | None,
         Option(

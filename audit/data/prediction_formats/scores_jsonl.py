@@ -24,7 +24,8 @@ from audit.data.json_lines import (
 from audit.data.label_format import Columns
 from audit.data.label_formats import jsonl
 from audit.data.prediction_format import PredictionFormat, RawPredictions, listed, predicted_sets
-from audit.data.prediction_formats.scores_sets import PREDICTED, of_frame
+from audit.data.prediction_formats import scores_wide
+from audit.data.prediction_formats.scores_sets import PREDICTED, as_frame, called_like, of_frame
 from audit.data.records import id_among, table_of
 from audit.data.sources import Source
 
@@ -48,10 +49,14 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
     entries = [(where, _paired(entry)) for where, entry in entries]
     first = entries[0][1]
     named = "scores" in first
-    for key in () if named else (*called(first, PREDICTED), *called(first, ["labels"])):
+    for key in () if named else (*called_like(first, PREDICTED), *called(first, ["labels"])):
         if key == "labels" or isinstance(first[key], list):
             return predicted_sets(jsonl.read(source, Columns(label=key)), source)
-        return of_frame(table_of(source), source, classes)
+        table = as_frame(table_of(source), source, classes)
+        if not scores_wide.matches(table):
+            return of_frame(table.frame, source, classes)
+        raw = scores_wide.read(table, classes)
+        return replace(raw, sources=source.files, name=source.name)
     ids = _ids(entries, source) if named else None
     return _listed(ids, [_scores(line, named, where) for where, line in entries], source)
 

@@ -2,44 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import called
 from audit.data.class_names import Classes
-from audit.data.known_nodes import hold_several
+from audit.data.known_nodes import KnownNodes, alphanumeric, hold_several
 from audit.data.label_format import Columns, LabelFormat
 from audit.data.label_formats import id_lines, long
 from audit.data.prediction_format import PredictionFormat, RawPredictions, predicted_sets
 from audit.data.prediction_formats import scores_long
+from audit.data.records import id_among
 from audit.data.sources import Frame, Source
 
 PREDICTED = (
-    *("prediction", "predictions", "predicted", "predicted_label", "predicted_class"),
-    *("pred", "preds", "pred_label", "pred_class", "y_pred"),
+    *("prediction", "predictions", "predicted", "predicted label", "predicted labels"),
+    *("predicted class", "prediction label", "pred", "preds", "pred label", "pred class"),
+    *("y pred", "y hat", "top1", "top1 label", "top1 class", "argmax"),
 )
 _LABELS = ("label", "labels")
-_TRUE = (*_LABELS, "true", "true_label", "truth", "y_true", "target", "gold", "actual")
-_SCORE = ("score", "confidence", "probability", "prob", "proba", "y_prob", "y_score")
-"""Names of the columns of what is predicted, is true, and how sure the model is; case is ignored.
-Labels alone are what is predicted."""
+_TRUE = (*_LABELS, "true", "true label", "truth", "y true", "target", "gold", "actual")
+_SCORE = (
+    *("score", "confidence", "confidence score", "probability", "prob", "proba", "y prob"),
+    *("y score", "pred score", "pred prob", "top1 score", "top1 prob", "top1 confidence"),
+    *("max prob", "predicted probability", "prediction score", "prediction probability"),
+)
+"""Names of the columns of what is predicted, is true, and how sure the model is; case and signs are
+ignored. Labels alone are what is predicted."""
+_BEFORE = re.compile(r"(?:p|prob|proba|probability|score|logit|pred)s?[_.:\s-]+(?=\S)", re.I)
+"""What stands before the names of classes in columns of their scores."""
+UNNAMED = ("", "Unnamed: 0")
+"""Names of a first column that has none: that of the index of a frame that was saved."""
 
 
-def _roles_of(names: Iterable[str]) -> tuple[str, str | None, str | None] | None:
-    """Columns of answers, of ids and of scores of a table of answers; None where there are others.
+def called_like(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
+    """The names that are one of those wanted; case, blanks and signs are ignored."""
+    alike = {alphanumeric(name) for name in wanted}
+    return [name for name in names if alphanumeric(name) in alike]
 
-    True labels beside answers are left out.
+
+@dataclass(frozen=True)
+class TableRoles:
+    """What the columns of a table of predictions are called after.
+
+    Args:
+        answers: What is predicted.
+        score: How sure the model is of it.
+        true: True labels, which are left out.
+        classes: The class of each column of scores, which are the columns that are nodes or begin
+            alike, where there are two or more.
+        before: How these begin.
+        others: What may hold the ids.
     """
-    names = list(names)
-    predicted, score = called(names, PREDICTED), called(names, _SCORE)
-    answers, true = predicted or called(names, _LABELS), called(names, _TRUE) if predicted else []
-    ids = [name for name in names if name not in (*answers, *score, *true)]
-    if len(answers) != 1 or len(score) > 1 or len(ids) > 1 or not (ids or predicted):
-        return None
-    return answers[0], next(iter(ids), None), next(iter(score), None)
+
+    answers: tuple[str, ...]
+    score: tuple[str, ...]
+    true: tuple[str, ...]
+    classes: Mapping[str, str]
+    before: str
+    others: tuple[str, ...]
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that are neither ids nor scores of classes."""
+        return (*self.answers, *self.score, *self.true)
+
+
+def roles_of(source: Source, names: Iterable[str]) -> TableRoles:
+    """The roles of columns by their names; what is named as a node is, is the scores of it."""
+    nodes, names = source.nodes, list(names)
+    free = [name for name in names if not (nodes and nodes.means(name))]
+    answers, score = called_like(free, PREDICTED), called_like(free, _SCORE)
+    true = called_like(free, _TRUE)
+    rest = [name for name in names if name not in {*answers, *score, *true, source.known_id(names)}]
+    before, classes = _classes(rest, source.nodes)
+    if not answers and not classes:
+        answers, true = called_like(free, _LABELS), []
+    taken = {*answers, *score, *true, *classes}
+    others = tuple(name for name in names if name not in taken)
+    return TableRoles(tuple(answers), tuple(score), tuple(true), classes, before, others)
+
+
+def _classes(names: Sequence[str], nodes: KnownNodes | None) -> tuple[str, dict[str, str]]:
+    """How columns of scores begin, and the class of each; none of fewer than two."""
+    begun = [one.group() for name in names if (one := _BEFORE.match(name.strip()))]
+    bare = {name: name.strip() for name in names}
+    before = max(begun, key=begun.count, default="")
+    own = {n: b.removeprefix(before) for n, b in bare.items() if b.startswith(before)}
+    if nodes:
+        plain = {name: text for name, text in bare.items() if nodes.means(text)}
+        mean = sum(nodes.means(text) or text.isdecimal() for text in own.values())
+        before, own = (before, own) if before and mean > len(plain) else ("", plain)
+    elif not before:
+        own = {}
+    return (before, own) if len(own) > 1 else ("", {})
 
 
 def read_answers(source: Source, classes: Classes | None) -> RawPredictions:
@@ -50,17 +109,46 @@ def read_answers(source: Source, classes: Classes | None) -> RawPredictions:
 
     Raises:
         InputError: If the table cannot be read.
-        SchemaError: If a row lacks its id or its node.
+        SchemaError: If it is not clear which column holds the answers or the ids, or a row lacks
+            its id or its node.
     """
-    column, instance, score = _roles_of(source.schema) or (None, None, None)
-    if column and not instance:
+    roles = roles_of(source, source.schema)
+    column, score = name_of_answers(roles, source), next(iter(roles.score), None)
+    if not (roles.others or source.known_id(source.schema)):
         rows = source.table().with_row_index("id").with_columns(pl.col("id").cast(pl.String))
         return replace(of_frame(rows, source, classes), numbered=True)
-    if column and instance and score:
+    others = without_index(source.table().select(roles.others)).columns
+    instance = id_among(others, None, (), source)
+    if score:
         return scores_long.read_columns(source, instance, column, score)
-    several = column is not None and hold_several(source.first_cells(column))
+    several = hold_several(source.first_cells(column))
     named = Columns(id=instance, label=column)
     return predicted_sets((long.JOINED if several else long.FORMAT).read(source, named), source)
+
+
+def name_of_answers(roles: TableRoles, source: Source) -> str:
+    """The only column of answers; raises SchemaError if there is another number of them."""
+    if len(roles.answers) == 1 and len(roles.score) <= 1:
+        return roles.answers[0]
+    raise SchemaError(
+        "one column of answers is required, and one of their scores at most",
+        found=f"the columns {first_cases((*roles.answers, *roles.score) or source.schema)}",
+        where=source,
+        hint=f"call what is predicted prediction, and what is true {_TRUE[-1]}",
+    )
+
+
+def without_index(table: pl.DataFrame) -> pl.DataFrame:
+    """The table without a first column that has no name and numbers the rows, beside others."""
+    if table.width < 2 or not is_unnamed(table.columns):
+        return table
+    first = table.to_series().cast(pl.String).to_list()
+    return table.drop(table.columns[0]) if first == [*map(str, range(len(table)))] else table
+
+
+def is_unnamed(names: Sequence[str]) -> bool:
+    """Whether the first of some columns has no name, as the index of a frame that was saved."""
+    return names[0] in UNNAMED
 
 
 def of_frame(frame: pl.DataFrame, source: Source, classes: Classes | None) -> RawPredictions:
@@ -69,24 +157,27 @@ def of_frame(frame: pl.DataFrame, source: Source, classes: Classes | None) -> Ra
     Raises:
         SchemaError: If there are other columns than those of answers.
     """
-    answers = Frame(frame)
-    answers.know(None, named_classes=classes is not None)
-    if not matches_answers(answers):
-        raise SchemaError(
-            f"one column of answers, and one of ids, are required beside {', '.join(_TRUE)}",
-            found=f"the columns {first_cases(frame.columns)}",
-            where=source,
-            hint="leave out the others",
-        )
+    answers = as_frame(frame, source, classes)
     return replace(read_answers(answers, classes), sources=source.files, name=source.name)
 
 
-def matches_answers(source: Source) -> bool:
-    """Whether one column is named as what was predicted, and the others have other roles.
+def as_frame(frame: pl.DataFrame, source: Source, classes: Classes | None) -> Frame:
+    """A table that was made of another source, as a source that knows the same."""
+    made = Frame(frame)
+    made.know(source.nodes, named_classes=classes is not None, id=source.id)
+    return made
 
-    With further columns more is said than which nodes were predicted.
+
+def matches_answers(source: Source) -> bool:
+    """Whether one column is named as what was predicted, and no others hold scores of classes.
+
+    With further columns beside labels more is said than which nodes were predicted.
     """
-    return _roles_of(source.schema) is not None and not long.is_caml(source)
+    roles = roles_of(source, source.schema)
+    alone = bool(called_like(roles.answers, _LABELS))
+    if not roles.answers or roles.classes or {"node", "score"} <= source.columns.keys():
+        return False
+    return not ((alone and len(roles.others) != 1) or long.is_caml(source))
 
 
 def _of(known: LabelFormat) -> PredictionFormat:

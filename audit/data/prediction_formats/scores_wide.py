@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import called
+from audit.base.readings import Reading
 from audit.data.arrays import AnyArray
 from audit.data.class_names import Classes
 from audit.data.label_formats import id_lines
 from audit.data.label_formats.wide import refuse_repeated
 from audit.data.prediction_format import PredictionFormat, RawPredictions, matrix, numbers_in
-from audit.data.prediction_formats.scores_sets import PREDICTED
+from audit.data.prediction_formats.scores_sets import (
+    UNNAMED,
+    TableRoles,
+    is_unnamed,
+    roles_of,
+    without_index,
+)
 from audit.data.records import ID_NAMES, pick
 from audit.data.sources import Source
 
-_OTHER_SHAPES = {"label", "labels", "node", "score", "parent", *PREDICTED}
+_OTHER_SHAPES = {"label", "labels", "node", "score", "parent"}
 """Columns that tables of another shape have."""
-_INDEX = ("", "Unnamed: 0")
-"""Names of a first column that has none: that of the index of a frame that was saved."""
 _PARTS = ("split", "fold", "partition", "subset")
 """What a column of the parts of data is called."""
 _FLAGS = ("0", "1", "true", "false")
 
 
 def read(source: Source, classes: Classes | None) -> RawPredictions:
-    """Read a table in which every column is a class, except the id.
+    """Read a table in which every column is a class, except the id, and answers and true labels.
 
-    The id is ``id``, ``instance`` or ``hadm_id``, else a first column without a name, else the only
-    column that does not hold numbers, else the first one where it holds whole numbers beyond 0 and
-    1, each once, and the others do not all hold whole numbers; else rows are numbered from 0. Where
-    every value is 0 or 1 without a point, or true or false, the table says which classes were
-    predicted, and no scores.
+    Where columns begin alike, as ``p_dog`` and ``p_cat``, these alone are classes. The id is the
+    column that the labels have too, as named by the user; else ``id``, ``instance`` or ``hadm_id``,
+    else the only column that does not hold numbers, else a first column without a name, else the
+    first one where it holds whole numbers beyond 0 and 1, each once, and the others do not all hold
+    whole numbers; else rows are numbered from 0. Where every value is 0 or 1 without a point, or
+    true or false, the table says which classes were predicted, and no scores.
 
     Raises:
         SchemaError: If a column occurs twice, several could be the id, an id is blank or repeated,
@@ -40,20 +48,36 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
     """
     frame = source.table()
     refuse_repeated(frame.columns, source)
+    roles = roles_of(source, frame.columns)
+    frame = frame.drop(roles.beside)
     instance = _id_column(frame, source)
-    named = frame if instance is None else frame.drop(instance)
+    own = [] if instance is None else [instance]
+    scored = frame if instance in UNNAMED else without_index(frame)
+    named = scored.select([*roles.classes]) if roles.before else scored.drop(own)
     _refuse_parts(named, source)
     if not named.width:
         raise SchemaError("a column of numbers a class is required", found="none", where=source)
     if instance is not None:
         source.refuse_numbers(instance)
-    return matrix(
+    raw = matrix(
         _numbers(named, source),
         classes,
         source,
-        own_classes=np.array([name.strip() for name in named.columns], dtype=str),
+        own_classes=np.array([roles.classes.get(n, n.strip()) for n in named.columns], dtype=str),
         instances=None if instance is None else _ids(frame.select(instance), source),
     )
+    return replace(raw, readings=_told(roles, raw))
+
+
+def _told(roles: TableRoles, raw: RawPredictions) -> tuple[Reading, ...]:
+    """What is told of a table with answers and scores, which need not agree."""
+    if not (roles.answers and roles.classes):
+        return ()
+    decision = f"the answers are in the scores of {len(roles.classes)} columns"
+    decision += f", and {first_cases(roles.answers)} is left out"
+    why = f"{first_cases([*roles.classes][:1], len(roles.classes))} are called as nodes"
+    why += f", {roles.before!r} before them" if roles.before else ""
+    return (Reading(decision, why, len(raw.instances), "--predictions-format answers"),)
 
 
 def _refuse_parts(named: pl.DataFrame, source: Source) -> None:
@@ -75,8 +99,10 @@ def _holds_scores(column: pl.Series) -> bool:
 
 def matches(source: Source) -> bool:
     """Whether most columns, or most of the first values, are numbers, and none is of a list."""
-    kinds = list(source.schema.values())
-    if len(kinds) < 2 or _OTHER_SHAPES & source.columns.keys():
+    roles, kinds = roles_of(source, source.schema), list(source.schema.values())
+    if roles.answers or _OTHER_SHAPES & source.columns.keys():
+        return bool(roles.classes) and not {"node", "score"} <= source.columns.keys()
+    if len(kinds) < 2:
         return False
     if id_lines.is_grouped(source) or id_lines.is_piped(source):
         return False
@@ -91,16 +117,18 @@ def _is_number(cell: str) -> bool:
 
 
 def _id_column(frame: pl.DataFrame, source: Source) -> str | None:
-    usual = called(frame.columns, ID_NAMES)
-    if not usual and frame.columns[0] in _INDEX and not frame.to_series().is_duplicated().any():
-        usual = frame.columns[:1]
+    known = source.known_id(frame.columns)
+    usual = [known] if known is not None else called(frame.columns, ID_NAMES)
     texts = usual or [name for name in frame.columns if not _holds_numbers(frame[name])]
+    if is_unnamed(frame.columns) and not (usual or frame.to_series().is_duplicated().any()):
+        texts = list(dict.fromkeys([frame.columns[0], *texts]))
+        texts = without_index(frame.select(texts)).columns
     if len(texts) > 1:
         raise SchemaError(
             "one column must hold the ids, and every other one the numbers of a class",
             found=f"the candidates {first_cases(texts)}",
             where=source,
-            hint="name the column of the ids id, and leave out columns that are neither",
+            hint="--id names it where the labels have it too; leave out columns that are neither",
         )
     return texts[0] if texts else _first_of_whole_numbers(frame)
 

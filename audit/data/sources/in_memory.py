@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import SNIFFED_BYTES, called, first_bytes, read_json
 from audit.base.packages import require_package
-from audit.data.class_names import class_names_of, with_class_names
+from audit.data.class_names import ClassNames, class_names_of, with_class_names
 from audit.data.sources.source import HEAD, Source, as_cells
 
 ROWS_HASHED = 1_000_000
@@ -83,7 +83,8 @@ class Frame(Source):
                 found=str(labels),
                 where=self,
                 hint="read the file with this column as text, for example with "
-                "pl.read_csv(file, infer_schema=False) or pd.read_csv(file, dtype=str)",
+                "pl.read_csv(file, infer_schema=False) or pd.read_csv(file, dtype=str); numbers of "
+                "classes are named by classes=[...]",
             )
         if ids is not None and ids.is_float() and not _are_whole(self.frame, instance):
             raise SchemaError(
@@ -282,17 +283,21 @@ class SavedDataset(Frame):
 
     def __init__(self, folder: Path) -> None:
         self._numbers = _dataset_of(folder)
-        names = class_names_of(_features_of(folder), folder / INFO)
-        super().__init__(with_class_names(self._numbers, names))
+        self._names = class_names_of(_features_of(folder), folder / INFO)
+        super().__init__(with_class_names(self._numbers, self._names))
         self.name = str(folder)
         self.path = folder
         self.files = tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
         self.head = b"ARROW1"
 
-    def know(self, nodes: Any, *, named_classes: bool = False) -> None:
-        super().know(nodes, named_classes=named_classes)
+    def know(self, nodes: Any, *, named_classes: bool = False, id: str | None = None) -> None:
+        super().know(nodes, named_classes=named_classes, id=id)
         if named_classes:
             self.frame = self._numbers
+
+    @cached_property
+    def class_names(self) -> ClassNames:
+        return {} if self.named_classes else self._names
 
 
 def _dataset_of(folder: Path) -> pl.DataFrame:

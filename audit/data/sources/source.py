@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.base.files import SNIFFED_BYTES, refuse_pickle
+from audit.base.files import SNIFFED_BYTES, called, refuse_pickle
 from audit.base.readings import AskedError
 from audit.base.text_tables import Preamble, is_header, preamble_of, separator_in
 from audit.data.class_names import ClassNames, with_class_names
@@ -44,14 +44,22 @@ class Source:
     """The nodes of the hierarchy that its labels are mapped to, if they are known."""
     named_classes = False
     """Whether the user names the classes, so that labels may be numbers."""
+    id: str | None = None
+    """What the user calls the column of ids, in labels that predictions are of."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def know(self, nodes: KnownNodes | None, *, named_classes: bool = False) -> None:
+    def know(
+        self, nodes: KnownNodes | None, *, named_classes: bool = False, id: str | None = None
+    ) -> None:
         """Let formats recognise columns of this source, and of its parts, by nodes."""
         for one in (self, *self.parts):
-            one.nodes, one.named_classes = nodes, named_classes
+            one.nodes, one.named_classes, one.id = nodes, named_classes, id
+
+    def known_id(self, names: Iterable[str]) -> str | None:
+        """The one of some columns that is called as the user calls that of the labels' ids."""
+        return next(iter(called(names, [] if self.id is None else [self.id])), None)
 
     @cached_property
     def class_names(self) -> ClassNames:

@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.schemas import schema
+from audit.data.class_names import Classes
 from audit.data.records import Records, records
 from audit.data.sources import File
 from audit.entailment.reading.answer_columns import (
@@ -18,7 +19,7 @@ from audit.entailment.reading.answer_columns import (
     sound_rows,
     with_every_role,
 )
-from audit.entailment.reading.values import refuse_class_numbers, truths
+from audit.entailment.reading.values import truths, with_class_names
 
 PREDICTIONS = schema(
     ("model trained_on id", pl.String),
@@ -48,7 +49,10 @@ _NUMBERS = ("score", "logit_valid", "logit_invalid")
 
 
 def read_validity_predictions(
-    paths: Sequence[Path], columns: Mapping[str, str] | None = None, in_order: int | None = None
+    paths: Sequence[Path],
+    columns: Mapping[str, str] | None = None,
+    in_order: int | None = None,
+    classes: Classes | None = None,
 ) -> Records:
     """Read predictions of validity, columns `PREDICTIONS`, from CSV, TSV, JSON lines or Parquet.
 
@@ -62,13 +66,14 @@ def read_validity_predictions(
         paths: The files.
         columns: Column for each of `ROLES` that has another name.
         in_order: Number of records of tuples without ids, to which as many rows without ids belong.
+        classes: Names of classes that predictions number from 0, or their file.
 
     Raises:
         InputError: If a file cannot be read, no row can be used, a model predicts a tuple twice, or
             predictions say neither valid nor invalid.
         SchemaError: If a column is missing, or a score is outside [0, 1].
     """
-    parts = [_read(path, columns or {}, in_order) for path in paths]
+    parts = [_read(path, columns or {}, in_order, classes) for path in paths]
     return predictions_of(parts, paths)
 
 
@@ -93,7 +98,9 @@ def together(several: Sequence[Records]) -> Records:
     return Records(frame, sum((Counter(one.ledger) for one in several), Counter[str]()), sources)
 
 
-def _read(path: Path, columns: Mapping[str, str], in_order: int | None) -> pl.DataFrame:
+def _read(
+    path: Path, columns: Mapping[str, str], in_order: int | None, classes: Classes | None
+) -> pl.DataFrame:
     """The rows of a file with why they are refused, null if they are not."""
     table = records(File(path), ROLES, columns).frame
     if "id" not in table.columns:
@@ -102,8 +109,8 @@ def _read(path: Path, columns: Mapping[str, str], in_order: int | None) -> pl.Da
     whole = with_every_role(table, ROLES, path)
     score, bad = _scores(table, path)
     unsaid = pl.col("score").is_null() & pl.col("prediction").is_not_null()
+    whole = whole.with_columns(with_class_names(whole["prediction"], classes, path))
     valid = truths(whole["prediction"])
-    refuse_class_numbers(whole["prediction"], path)
     words = whole["prediction"].drop_nulls().unique(maintain_order=True)
     if len(words) and not valid.count() and not score.count():
         raise InputError(

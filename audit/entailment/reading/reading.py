@@ -11,9 +11,11 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.plurals import counted
+from audit.base.readings import Reading
+from audit.data.class_names import GivenClasses, classes_of, refuse_unused
 from audit.data.records import pick, sound_records
 from audit.data.sources import File
-from audit.entailment.dataset import TUPLES, EntailmentDataset
+from audit.entailment.dataset import ENTAILS, TUPLES, EntailmentDataset
 from audit.entailment.reading.columns import (
     ELEMENTS,
     Kind,
@@ -24,12 +26,12 @@ from audit.entailment.reading.columns import (
 )
 from audit.entailment.reading.values import (
     BY,
-    refuse_class_numbers,
     relations,
     split_named,
     splits,
     truths,
     votes_of,
+    with_class_names,
     with_parsed_votes,
 )
 
@@ -59,6 +61,7 @@ def read_entailment(
     split_files: Mapping[str, Path | str] | None = None,
     *,
     labelled: bool = True,
+    classes: GivenClasses = None,
 ) -> EntailmentDataset:
     """Read tuples from CSV, TSV, JSON lines or Parquet.
 
@@ -78,13 +81,15 @@ def read_entailment(
             each annotator, by names or patterns joined by commas; or, with ``votes_valid``, counts.
         split_files: Further files by the name of their split.
         labelled: Whether tuples need a label; else all are valid where no column has labels.
+        classes: Names of classes that labels and votes number from 0, or a file of them, one a
+            line; -1 is no label.
 
     Returns:
         The kept records. ``refused`` counts the others by `REASONS`.
 
     Raises:
-        InputError: If a file cannot be read, no record of it all can be kept, or labels or votes
-            are numbers of classes.
+        InputError: If a file cannot be read, no record of it all can be kept, labels or votes are
+            numbers of classes without names, or ``classes`` name nothing.
         SchemaError: If a required column is missing, or files differ in having ids.
     """
     named_kind = kind_named(kind)
@@ -98,7 +103,32 @@ def read_entailment(
     parts = [_records(File(path), form, columns or {}, split) for path, split in named]
     sources = tuple(path for path, _ in named)
     _refuse_some_ids(parts, sources)
-    return _dataset(pl.concat(parts, how="diagonal"), sources)
+    records = _named(pl.concat(parts, how="diagonal"), classes, ", ".join(map(str, sources)))
+    return replace(_dataset(records, sources), readings=_readings(records, classes))
+
+
+def _named(records: pl.DataFrame, classes: GivenClasses, where: str) -> pl.DataFrame:
+    """The records with the names of classes for their numbers."""
+    own = records.select(pl.col("label", f"^{BY}.*$"))
+    named = own.select(
+        with_class_names(column, classes_of(classes), where) for column in own.get_columns()
+    )
+    words = records["label"].drop_nulls().unique().sort().to_list()
+    refuse_unused(classes, words if named.equals(own) else None, where)
+    return records.with_columns(named.get_columns())
+
+
+def _readings(records: pl.DataFrame, classes: GivenClasses) -> tuple[Reading, ...]:
+    """What is told of premises whose labels are 0 and 1, which may be numbers of classes."""
+    labels = records["label"].drop_nulls()
+    if classes is not None or not (records["relation"].eq(ENTAILS).all() and _are_flags(labels)):
+        return ()
+    decision = "1 is a label of a premise that entails its hypothesis, and 0 of another"
+    return (Reading(decision, "labels are 0 and 1 alone", len(labels), "--classes FILE"),)
+
+
+def _are_flags(labels: pl.Series) -> bool:
+    return {*labels.str.strip_suffix(".0")} == {"0", "1"}
 
 
 def _records(
@@ -128,8 +158,6 @@ def _refuse_some_ids(parts: Iterable[pl.DataFrame], sources: Sequence[Path]) -> 
 
 
 def _dataset(records: pl.DataFrame, sources: tuple[Path, ...]) -> EntailmentDataset:
-    for name in ("label", *(name for name in records.columns if name.startswith(BY))):
-        refuse_class_numbers(records[name], ", ".join(map(str, sources)))
     numbered = with_parsed_votes(records.with_row_index("row", offset=1))
     if "id" not in records.columns:
         numbered = numbered.with_columns(id=(pl.col("row") - 1).cast(pl.String))

@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.errors import InputError
+from audit.base.errors import InputError, first_cases
+from audit.data.class_names import Classes, beyond_names, read_classes
 from audit.entailment.dataset import ENTAILS, EVENT, HYPERNYM, NOUN, VERB, VOTES
 
 BY = "annotator:"
@@ -35,18 +36,30 @@ def truths(values: pl.Series) -> pl.Series:
     return _meanings(values, _truth, pl.Boolean)
 
 
-def refuse_class_numbers(values: pl.Series, where: object) -> None:
-    """Raise InputError where labels, votes or predictions are numbers, and not 0 and 1 alone."""
+def with_class_names(values: pl.Series, classes: Classes | None, where: object) -> pl.Series:
+    """Labels, votes or predictions with the names of classes in place of numbers, none for -1.
+
+    Raises:
+        InputError: If they are numbers, not 0 and 1 alone, and classes have no names.
+        SchemaError: If a number has no name.
+    """
     numbers = values.filter(values.str.contains(r"^-?\d+(\.0)?$")).str.strip_suffix(".0")
     counts = dict(sorted(numbers.value_counts().iter_rows()))
+    if classes is not None:
+        names = read_classes(classes)
+        known = {"-1": None, **{str(number): name for number, name in enumerate(names)}}
+        if beyond := [number for number in counts if number not in known]:
+            raise beyond_names(names, first_cases(beyond), where)
+        return values.str.replace(r"^(-?\d+)\.0$", "$1").replace(known)
     if not counts.keys() <= {"0", "1"}:
         raise InputError(
             "numbers that say valid or invalid are 1 and 0; others are those of classes",
             found=", ".join(f"{number} ({rows:,} rows)" for number, rows in counts.items()),
             where=where,
-            hint="write the names of classes in their place; in SNLI and MNLI 0 is entailment, 1"
-            " neutral and 2 contradiction, and -1 says that there is no label",
+            hint="--classes FILE names them, a name a line; in SNLI and MNLI these are entailment,"
+            " neutral and contradiction, and -1 says that there is no label",
         )
+    return values
 
 
 def relations(values: pl.Series) -> pl.Series:

@@ -171,9 +171,31 @@ def test_numbers_in_a_frame_are_labels_where_classes_are_named() -> None:
         audit.load_labels(rows, TREE)
 
 
-def test_classes_without_numbers_are_refused() -> None:
-    with pytest.raises(InputError, match="numbers of classes are required"):
-        audit.load_labels({"id": ["0"], "label": ["dog"]}, TREE, classes=CLASSES)
+def test_classes_without_numbers_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "classes.txt").write_text("\n".join(CLASSES))
+    for classes in (CLASSES, tmp_path / "classes.txt", f"{tmp_path}/classes.txt"):
+        with pytest.raises(InputError, match="numbers of classes, or columns without names, are"):
+            audit.load_labels({"id": ["0"], "label": ["dog"]}, TREE, classes=classes)
+
+
+@pytest.mark.parametrize(
+    "numbered", [{"prediction": [2, 0]}, {"LABEL_0": [0.1, 0.9], "LABEL_2": [0.9, 0.1]}]
+)
+def test_predicted_numbers_have_the_names_in_the_metadata_of_labels(
+    numbered: dict[str, Any], tmp_path: Path
+) -> None:
+    path = on_the_hub(tmp_path, {"label": LABEL}, id=["0", "1"], label=[2, 0])
+    found = audit.load_predictions(numbered, dataset := audit.load_labels(path, TREE))
+    (stated,) = [told for told in found.readings if told.option == "--classes FILE"]
+    turned = audit.load_predictions(numbered, dataset, classes=CLASSES[::-1])
+    best = [
+        [one.hierarchy.nodes[n] for n in one.scores.toarray().argmax(1)] for one in (found, turned)
+    ]
+    assert best == [["oak", "dog"], ["cat", "rose"]]
+    assert stated.rows == 2
+    assert stated not in turned.readings
+    with pytest.raises(SchemaError, match=r"--classes FILE names|named by classes="):
+        audit.load_predictions(numbered, audit.load_labels(["oak", "dog"], TREE))
 
 
 # --- joined cells -----------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import audit
 from audit.base.errors import AuditError, InputError, SchemaError
+from audit.data.class_names import Shared
 from audit.data.predictions import Predictions
 
 CLASSES = ("dog", "cat", "oak", "rose")
@@ -59,6 +60,13 @@ def named(names: tuple[str, ...]) -> list[dict[str, float]]:
 
 LABEL_N = tuple(f"LABEL_{number}" for number in range(4))
 CONFIDENCE = SCORES.max(axis=1)
+FILES = [f"{row}/{name}.png" for row, name in enumerate(GIVEN)]
+RESULTS = (
+    (100 * FRAME)
+    .round(2)
+    .add_prefix("p_")
+    .assign(doc_id=FILES, y_true=GIVEN[::-1], y_pred=GIVEN[::-1])
+)
 ONE_ANSWER: dict[str, bytes] = {
     "index without a name.csv": FRAME.to_csv().encode(),
     "index of R.csv": FRAME.set_axis([*map(str, ROWS)]).to_csv(quoting=2).encode(),
@@ -78,6 +86,14 @@ ONE_ANSWER: dict[str, bytes] = {
     "per cent.npy": npy(100 * SCORES),
     "halves.npy": npy(SCORES.astype(np.float16)),
     "sure.csv": table(id=ROWS, prediction=GIVEN, confidence=CONFIDENCE),
+    "sure in per cent.csv": table(**{"": ROWS, "Filename": FILES, "Predictions": GIVEN,
+                                     "Confidence": [f"{100 * sure:.1f} %" for sure in CONFIDENCE]}),
+    "results.csv": RESULTS.to_csv(sep=";", decimal=",", index=False).encode(),
+    "results.jsonl": RESULTS.to_json(orient="records", lines=True).encode(),
+    "results without answers.csv": RESULTS.drop(columns="y_pred").to_csv(index=False).encode(),
+    "results of names.csv": table(id=ROWS, target=GIVEN[::-1], **FRAME),
+    "results of numbers.csv": FRAME.set_axis(["prob_0", "prob_1", "prob_2", "prob_3"], axis=1)
+    .assign(y_true=NUMBERS, y_pred=NUMBERS).to_csv(index=False).encode(),
     "sure of numbers.csv": table(id=ROWS, pred=NUMBERS, y_true=NUMBERS, prob=CONFIDENCE),
 }  # fmt: skip
 SETS: dict[str, bytes] = {
@@ -89,6 +105,8 @@ SETS: dict[str, bytes] = {
     "numbers beside truth.csv": table(id=ROWS, label=GIVEN[::-1], prediction=NUMBERS),
     "names beside truth.csv": table(id=ROWS, y_true=GIVEN[::-1], y_pred=GIVEN),
     "names alone.csv": table(y_pred=GIVEN),
+    "best of several.csv": table(file=FILES, **{"Top-1": GIVEN, "True label": GIVEN[::-1]}),
+    "beside an index.csv": table(**{"Unnamed: 0": ROWS}, Filename=FILES, Predicted=GIVEN),
     "numbers.jsonl": lines([{"id": n, "prediction": int(of)} for n, of in enumerate(NUMBERS)]),
     "names.jsonl": lines([{"id": n, "prediction": [of]} for n, of in enumerate(GIVEN)]),
 }
@@ -98,8 +116,8 @@ def read(content: bytes, name: str, folder: Path, **options: Any) -> Predictions
     path, classes = folder / name, folder / "classes.txt"
     path.write_bytes(content)
     classes.write_text("\n".join(CLASSES))
-    dataset = audit.load_labels(GIVEN, TREE)
-    return audit.load_predictions(path, dataset, classes=classes, **options)
+    dataset = audit.load_labels({"id": FILES, "label": GIVEN} if b"png" in content else GIVEN, TREE)
+    return audit.load_predictions(path, dataset, classes=Shared(classes), **options)
 
 
 def answers(found: Predictions) -> list[str]:
@@ -148,11 +166,12 @@ def test_names_stay_where_they_are_numbers(tmp_path: Path) -> None:
     scores = {"1": [0.7, 0.1, 0.2], "2": [0.1, 0.7, 0.2], "3": [0.2, 0.2, 0.6]}
     names = tmp_path / "classes.txt"
     names.write_text("3\n2\n1\n")
-    found = audit.load_predictions(scores, dataset, classes=names)
+    found = audit.load_predictions(scores, dataset, classes=Shared(names))
     best = found.scores.toarray().argmax(axis=1)
     assert [found.hierarchy.nodes[node] for node in best] == ["1", "2", "3"]
-    with pytest.raises(InputError, match="leave out classes"):
-        audit.load_predictions(scores, dataset, classes=["3", "2", "1"])
+    for classes in (["3", "2", "1"], names):
+        with pytest.raises(InputError, match="leave out classes"):
+            audit.load_predictions(scores, dataset, classes=classes)
 
 
 @pytest.mark.parametrize("kind", [np.array, lambda values: np.array(values, dtype=object)])

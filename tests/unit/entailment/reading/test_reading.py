@@ -110,6 +110,37 @@ def test_numbers_of_classes_are_refused_with_what_they_are(
     assert sorted(map(int, told)) == sorted(int(float(label)) for label in labels)
 
 
+@pytest.mark.parametrize("names", [("entailment", "neutral", "contradiction"),
+                                   ("contradiction", "entailment", "neutral"),
+                                   ("entailment", "not_entailment")])  # fmt: skip
+@pytest.mark.parametrize("role", ["label", "worker_1"])
+def test_numbers_of_classes_are_read_by_their_names(
+    names: tuple[str, ...], role: str, tmp_path: Path
+) -> None:
+    rows = [{"label": "entailment", "worker_1": "yes"} | {role: str(n)} for n in range(len(names))]
+    none = {"label": "neutral", "worker_1": "1.0", role: "-1"}
+    (tmp_path / "names").write_text("\n".join(names))
+    for classes in (names, tmp_path / "names"):
+        read = read_rows(tmp_path, *rows, none, columns=VOTES, classes=classes)
+        found = (read.tuples if role == "label" else read.votes)["valid"].to_list()
+        assert found == [name == "entailment" for name in names]
+    with pytest.raises(SchemaError, match="class numbers must be from 0 to 0"):
+        read_rows(tmp_path, *rows, columns=VOTES, classes=names[:1])
+    with pytest.raises(InputError, match="leave out classes"):
+        read_rows(tmp_path, {"label": "yes", "worker_1": "no"}, columns=VOTES, classes=names)
+
+
+def test_premises_with_labels_0_and_1_are_stated(tmp_path: Path) -> None:
+    path = tmp_path / "rte.csv"
+    path.write_text("premise,hypothesis,label\na,b,0\nc,d,1\n")
+    stated = read_entailment(path, "premises")
+    turned = read_entailment(path, "premises", classes=["entailment", "not_entailment"])
+    assert [read.tuples["valid"].to_list() for read in (stated, turned)] == [
+        [False, True], [True, False]]  # fmt: skip
+    assert [told.option for told in stated.readings] == ["--classes FILE"]
+    assert not turned.readings
+
+
 def test_names_of_classes_say_valid_or_invalid(tmp_path: Path) -> None:
     names = ("entailment", "neutral", "-", "contradiction", "not_entailment")
     read = read_rows(tmp_path, *({"label": name} for name in names))
