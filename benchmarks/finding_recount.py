@@ -414,17 +414,16 @@ def _pair(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
 
 def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     a, b = _named(finding)
-    n = sum(map(bool, recount.release.labels.values()))
     first, second, both = len(recount.carried[a]), len(recount.carried[b]), recount.both(a, b)
+    met = min(recount.scanned.expected(a, b), first, second)
     if finding["id"].endswith(":beside"):
         yield f"{_of(both, first)} instances that carry the first carry both"
         yield f"which are {_share(both, first)}"
-        yield f"chance gives {_share(second, n)}"
+        yield f"where {_share(met, first)} are expected"
         return
-    chance = first * second / n
     yield f"{_of(both, recount.n)} instances carry both"
     yield f"which are {_share(both, first + second - both)}"
-    yield f"chance gives {_share(chance, first + second - chance)}"
+    yield f"where {_share(met, first + second - met)} are expected"
 
 
 def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from audit.base.dag import IntArray
+from audit.base.dag import IntArray, row
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
 from audit.checks.shared.damaged_nodes import with_damage_named
@@ -23,6 +24,7 @@ from audit.engine.pairs.redundancy import (
     redundant_pairs,
 )
 from audit.engine.pairs.rows import stored
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
 from audit.results.findings import Finding
@@ -78,17 +80,14 @@ def _pairs(measured: Measurements) -> Together:
         (pl.col("relation") != "ancestor")
         & (rarer >= LEAST_SUPPORT)
         & ((joint >= least * (a + b - joint)) | (joint >= ALWAYS * rarer))
-        & (joint * measured.labelled > a * b)
-    ).select(pl.col("a", "b").to_physical().cast(pl.Int64), "joint", "support_a", "support_b")
-    table = met.collect(engine="streaming").sort("a", "b")
-    return Together(
-        a=table["a"].to_numpy(),
-        b=table["b"].to_numpy(),
-        joint=table["joint"].to_numpy().astype(np.float64),
-        support_a=table["support_a"].to_numpy().astype(np.float64),
-        support_b=table["support_b"].to_numpy().astype(np.float64),
-        instances=np.full(len(table), float(measured.labelled)),
+    ).select(
+        pl.col("a", "b").to_physical().cast(pl.Int64),
+        pl.col("joint", "support_a", "support_b").cast(pl.Float64),
+        instances=pl.lit(float(measured.labelled)),
+        by_length=(pl.col("expected_length") * measured.labelled / (a * b)).fill_null(1.0),
     )
+    table = met.collect(engine="streaming").sort("a", "b")
+    return Together(**{name: table[name].to_numpy() for name in table.columns})
 
 
 def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
@@ -96,29 +95,71 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
     either, low, chance = pairs.either, pairs.jaccard_low, pairs.jaccard_by_chance
     for place, (a, b, joint) in enumerate(_ends(pairs)):
         first, second = (measured.hierarchy.describe(node) for node in (a, b))
+        words = _AS_SIBLINGS if _siblings(measured.hierarchy, a, b) else _APART
+        within = _within(measured, a, b, joint) if words is _APART else None
         yield Finding(
             check=_NAME,
             severity="note",
             nodes=_ids(measured, a, b),
             statement="{instances} of {of} instances {instances|carries|carry} both "
             f"{first} and {second}[, which {{instances|is|are}} {{both_share}} of those "
-            "that carry either, where chance gives {chance_share}]: on "
-            "{instances|it|these} the two are used as one label.",
+            "that carry either, where {chance_share} are expected from the length of the records]"
+            f"{words.told}{_HARDLY.format(*within) if within else ''}.",
             evidence=_counts(measured, a, b, joint)
             | {
                 "both_share": derived(joint / either[place], *_COUNTS),
                 "least_share": derived(low[place], *_COUNTS),
                 "chance_share": derived(chance[place], *_COUNTS),
-            },
-            curator="Look at records with one of the two and not the other. Where both mean the "
-            "same, merge them or put one below the other; where they do not, say in the "
-            "labelling guide when each of them is right.",
-            data_user="Do not count the two as two observations, and do not expect a model to "
-            "distinguish them.",
+            }
+            | ({"within_share": derived(within[2], *_COUNTS)} if within else {}),
+            curator=words.curator,
+            data_user=words.data_user,
             touched=joint,
             strength=float(low[place]),
             key=(*_ids(measured, a, b), "redundant"),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What a finding says of two nodes that behave as one, by their place in the hierarchy."""
+
+    told: str
+    curator: str
+    data_user: str
+
+
+_AS_SIBLINGS = _Words(
+    ": on {instances|it|these} the two are used as one label",
+    "Look at records with one of the two and not the other. Where both mean the same, merge them "
+    "or put one below the other; where they do not, say in the labelling guide when each of them "
+    "is right.",
+    "Do not count the two as two observations, and do not expect a model to distinguish them.",
+)
+_APART = _Words(
+    "",
+    "Look at records with both. The two may be two names of one event, a disease and what is done "
+    "for it, or what a rule demands: name the pair under expected in the policy where it is so.",
+    "Count the two once.",
+)
+_HARDLY = "[; {0} hardly occurs without {1}: {{within_share}} of the instances with it have both]"
+_ALONE = 0.8
+"""Least share of a node's instances with another node, from which neither stands alone."""
+
+
+def _siblings(hierarchy: Hierarchy, a: int, b: int) -> bool:
+    """Whether two nodes have a parent in common."""
+    return not set(row(hierarchy.edges, a).tolist()).isdisjoint(row(hierarchy.edges, b).tolist())
+
+
+def _within(measured: Measurements, a: int, b: int, joint: int) -> tuple[str, str, float] | None:
+    """The node that hardly stands without the other, the other, and its share; None: neither."""
+    rarer, other = sorted((a, b), key=lambda node: int(measured.support[node]))
+    share, back = (joint / int(measured.support[node]) for node in (rarer, other))
+    if share < ALWAYS or back >= _ALONE:
+        return None
+    describe = measured.hierarchy.describe
+    return describe(rarer), describe(other), share
 
 
 def _contained_nodes(measured: Measurements, pairs: Together) -> Iterator[Finding]:
@@ -134,7 +175,7 @@ def _contained_nodes(measured: Measurements, pairs: Together) -> Iterator[Findin
             statement=f"{first} almost never occurs without {second}: {{instances}} of "
             "{support_a} instances that {support_a|carries|carry} the first "
             "{instances|carries|carry} both[, which {instances|is|are} {beside_share}, "
-            "where chance gives {chance_share}].",
+            "where {chance_share} are expected from the length of the records].",
             evidence=_counts(measured, rarer, other, joint)
             | {
                 "beside_share": derived(joint / int(measured.support[rarer]), *_COUNTS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -59,9 +59,7 @@ ALWAYS = 0.95
 """Least lower bound of the share of the rarer node's instances that carry the other node too, from
 which the rarer node counts as always beside the other."""
 BEYOND_CHANCE = 3.0
-"""Least odds ratio of the Jaccard share against chance, from which two nodes behave as one."""
-COMMON = 0.5
-"""Share of all instances above which a node is so common that it is beside nearly everything."""
+"""Least odds ratio of a share's lower bound against the share that length lets expect."""
 NEARLY_ALL = 0.9
 """Share of a pair's joint instances that a pair below it must have to be reported in its place."""
 
@@ -77,6 +75,8 @@ class Together:
         support_a: Number of instances carrying the first.
         support_b: Number of instances carrying the second.
         instances: Number of all instances.
+        by_length: How many times as often as independent nodes the two are expected to meet, from
+            the length of the records.
     """
 
     a: IntArray
@@ -85,6 +85,7 @@ class Together:
     support_a: FloatArray
     support_b: FloatArray
     instances: FloatArray
+    by_length: FloatArray
 
     def __len__(self) -> int:
         return len(self.a)
@@ -95,8 +96,8 @@ class Together:
     def without(self, explained: FloatArray) -> Together:
         """The same pairs with the explained joint instances of each, shape (n_pairs,), removed."""
         gone = np.minimum(explained, self.joint)
-        counts = (self.joint, self.support_a, self.support_b, self.instances)
-        return Together(self.a, self.b, *(count - gone for count in counts))
+        names = ("joint", "support_a", "support_b", "instances")
+        return replace(self, **{name: getattr(self, name) - gone for name in names})
 
     @cached_property
     def either(self) -> FloatArray:
@@ -114,10 +115,16 @@ class Together:
         return wilson(self.joint, np.maximum(self.either, 1))[0]
 
     @cached_property
+    def expected(self) -> FloatArray:
+        """Number of instances that length lets expect to carry both, at most the rarer node's."""
+        independent = self.support_a * self.support_b / np.maximum(self.instances, 1)
+        return np.asarray(np.minimum(independent * self.by_length, self.rarer))
+
+    @cached_property
     def jaccard_by_chance(self) -> FloatArray:
-        """Jaccard share of two independent nodes, shape (n_pairs,)."""
-        joint = self.support_a * self.support_b / np.maximum(self.instances, 1)
-        return np.asarray(joint / np.maximum(self.support_a + self.support_b - joint, 1))
+        """Jaccard share that length lets expect, shape (n_pairs,)."""
+        either = self.support_a + self.support_b - self.expected
+        return np.asarray(self.expected / np.maximum(either, 1))
 
     @cached_property
     def containment_low(self) -> FloatArray:
@@ -126,9 +133,8 @@ class Together:
 
     @cached_property
     def containment_by_chance(self) -> FloatArray:
-        """Containment of two independent nodes: the more frequent node's share, (n_pairs,)."""
-        more = np.maximum(self.support_a, self.support_b)
-        return np.asarray(more / np.maximum(self.instances, 1))
+        """Containment of the rarer node that length lets expect, shape (n_pairs,)."""
+        return np.asarray(self.expected / np.maximum(self.rarer, 1))
 
     def as_one(self, least: float) -> BoolArray:
         """Whether the two nodes behave as one label, shape (n_pairs,).
@@ -136,14 +142,15 @@ class Together:
         Args:
             least: Least value of `jaccard_low` from which they do.
         """
-        low, chance = self.jaccard_low, self.jaccard_by_chance
-        sure = (self.rarer >= LEAST_SUPPORT) & (low >= least)
-        return np.asarray(sure & (low * (1 - chance) >= BEYOND_CHANCE * chance * (1 - low)))
+        return self._beyond(self.jaccard_low, self.jaccard_by_chance, least)
 
     def beside(self) -> BoolArray:
         """Whether the rarer node almost never occurs without the other, shape (n_pairs,)."""
-        sure = (self.rarer >= LEAST_SUPPORT) & (self.containment_low >= ALWAYS)
-        return np.asarray(sure & (self.containment_by_chance <= COMMON))
+        return self._beyond(self.containment_low, self.containment_by_chance, ALWAYS)
+
+    def _beyond(self, low: FloatArray, chance: FloatArray, least: float) -> BoolArray:
+        sure = (self.rarer >= LEAST_SUPPORT) & (low >= least)
+        return np.asarray(sure & (low * (1 - chance) >= BEYOND_CHANCE * chance * (1 - low)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from itertools import combinations
 from math import sqrt
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,14 +26,19 @@ from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import hierarchies
 
 PAGE = Path(__file__).parents[3] / "docs" / "checks" / "redundant_nodes.md"
-FLAT = tree("asthma wheeze cough fever < body")
+OTHERS = ("o1", "o2", "o3", "o4", "o5", "o6")
+REST = f"{' '.join(OTHERS)} < rest"
+FLAT = tree("asthma wheeze cough fever rest < body", REST)
 NESTED = tree(
-    "lung sound hand < body",
+    REST,
+    "lung sound hand rest < body",
     "asthma flu < lung",
     "wheeze cough < sound",
     "left right < hand",
 )
-CHAINED = tree("lung sound hand < body", "airway < lung", "asthma < airway", "wheeze < sound")
+CHAINED = tree(
+    REST, "lung sound hand rest < body", "airway < lung", "asthma < airway", "wheeze < sound"
+)
 Counts = Sequence[tuple[int, Sequence[str]]]
 
 
@@ -42,15 +48,25 @@ def measured(
     return measure(labelled(hierarchy, repeated(counts), persons=True), policy or Policy())
 
 
+def among_others(counts: Counts) -> Counts:
+    """With one and a half times as many records of two labels each that go their own ways.
+
+    Where all records of two labels carry the same two, their length lets expect just that.
+    """
+    each = sum(n for n, _ in counts) // 10
+    return [*counts, *((each, pair) for pair in combinations(OTHERS, 2))]
+
+
 def told(found: CheckResult) -> list[tuple[str, ...]]:
     return sorted(finding.key for finding in found.findings)
 
 
 def found_in(counts: Counts, hierarchy: Hierarchy = FLAT) -> list[tuple[str, ...]]:
-    return told(CHECK.run(measured(counts, hierarchy)))
+    return told(CHECK.run(measured(among_others(counts), hierarchy)))
 
 
-USED_AS_ONE = [(60, ["asthma", "wheeze"]), (10, ["asthma"]), (10, ["wheeze"]), (120, ["fever"])]
+ALONE = [(60, ["asthma", "wheeze"]), (10, ["asthma"]), (10, ["wheeze"]), (120, ["fever"])]
+USED_AS_ONE = among_others(ALONE)
 
 
 def test_two_nodes_used_as_one_label_are_told() -> None:
@@ -63,20 +79,47 @@ def test_two_nodes_used_as_one_label_are_told() -> None:
     assert (finding.severity, found.status, finding.touched) == ("note", "note", 60)
     assert shared["evidence"]["both_share"] == 60 / 80
     assert shared["evidence"]["least_share"] == pytest.approx(0.645, abs=0.0005)
-    assert shared["evidence"]["chance_share"] == pytest.approx(24.5 / 115.5)
+    assert shared["evidence"]["chance_share"] == pytest.approx(0.0394, abs=0.0005)
     assert finding.strength == shared["evidence"]["least_share"]
     assert shared["statement"] == (
-        "60 of 200 instances carry both asthma and wheeze, which are 75.0% of those that carry "
-        "either, where chance gives 21.2%: on these the two are used as one label."
+        "60 of 500 instances carry both asthma and wheeze, which are 75.0% of those that carry "
+        "either, where 3.9% are expected from the length of the records: on these the two are "
+        "used as one label."
     )
     assert shared["statement"] in PAGE.read_text("utf-8")
 
 
 def test_pairs_of_frequent_nodes_are_the_denominator() -> None:
-    rare = [*USED_AS_ONE, (9, ["cough"])]
+    rare = [*ALONE, (9, ["cough"])]
 
     assert CHECK.run(measured(rare)).denominator == 3
     assert CHECK.run(measured([*rare, (1, ["cough"])])).denominator == 6
+
+
+def test_chapters_that_every_record_has_a_code_of_are_not_one_label() -> None:
+    counts = [(50, [one, other]) for one in ("asthma", "flu") for other in ("left", "right")]
+
+    assert told(CHECK.run(measured([*counts, (50, ["cough"])], NESTED))) == []
+
+
+def test_only_siblings_are_used_as_one_label() -> None:
+    counts = [*ALONE[:3], (120, ["left"])]
+    (finding,) = CHECK.run(measured(among_others(counts), NESTED)).findings
+    apart = shared_finding(finding, 1, {})
+
+    assert apart["statement"].endswith("are expected from the length of the records.")
+    assert "count" in finding.data_user.lower()
+    assert "one label" not in finding.statement + finding.curator
+
+
+def test_of_two_that_come_together_the_one_that_hardly_stands_alone_is_named() -> None:
+    counts = [(98, ["asthma", "wheeze"]), (2, ["wheeze"]), (60, ["asthma"]), (120, ["left"])]
+    (finding,) = CHECK.run(measured(among_others(counts), NESTED)).findings
+
+    assert shared_finding(finding, 1, {})["statement"].endswith(
+        "from the length of the records; wheeze hardly occurs without asthma: 98.0% of the "
+        "instances with it have both."
+    )
 
 
 def test_two_frequent_nodes_that_go_their_own_ways_are_not_told() -> None:
@@ -108,7 +151,7 @@ def test_the_share_is_the_policy_s() -> None:
 
 def test_a_node_that_never_stands_alone_is_told_in_words_of_its_own() -> None:
     beside = [(100, ["asthma", "wheeze"]), (300, ["wheeze"]), (600, ["fever", "cough"])]
-    (finding, other) = CHECK.run(measured(beside)).in_order()
+    (finding, other) = CHECK.run(measured(among_others(beside))).in_order()
     shared = shared_finding(other, 1, {})
 
     assert finding.key == ("cough", "fever", "redundant")
@@ -116,7 +159,7 @@ def test_a_node_that_never_stands_alone_is_told_in_words_of_its_own() -> None:
     assert "one label" not in other.statement
     assert shared["statement"] == (
         "asthma almost never occurs without wheeze: 100 of 100 instances that carry the first "
-        "carry both, which are 100.0%, where chance gives 40.0%."
+        "carry both, which are 100.0%, where 1.9% are expected from the length of the records."
     )
 
 
@@ -127,9 +170,9 @@ def test_the_rarer_node_stands_first() -> None:
 
 
 def test_what_stands_on_most_records_stands_beside_everything() -> None:
-    everywhere = [(100, ["asthma", "wheeze"]), (870, ["wheeze"]), (30, ["fever"])]
+    everywhere = [(100, ["asthma", "wheeze"]), (870, ["fever", "wheeze"]), (30, ["fever"])]
 
-    assert found_in(everywhere) == []
+    assert told(CHECK.run(measured(everywhere))) == []
 
 
 def test_a_chain_is_told_once_by_its_most_specific_nodes() -> None:
@@ -189,8 +232,10 @@ def test_always_beside_the_parent_of_a_node_that_is_one_is_no_news() -> None:
     assert found_in(counts, NESTED) == [("asthma", "wheeze", "redundant")]
 
 
-SHARING = tree("lung sound hand < body", "asthma both < lung", "wheeze both < sound")
-SIBLINGS = tree("lung hand < body", "asthma wheeze < lung", "both < asthma", "both < wheeze")
+SHARING = tree(REST, "lung sound hand rest < body", "asthma both < lung", "wheeze both < sound")
+SIBLINGS = tree(
+    REST, "lung hand rest < body", "asthma wheeze < lung", "both < asthma", "both < wheeze"
+)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +284,7 @@ def test_a_small_cell_hides_all_that_follows_from_it() -> None:
     assert shared["evidence"]["instances"] == "<65"
     assert {shared["evidence"][f"{name}_share"] for name in ("both", "least", "chance")} == {None}
     assert shared["statement"] == (
-        "<65 of 200 instances carry both asthma and wheeze: on these the two are used as one label."
+        "<65 of 500 instances carry both asthma and wheeze: on these the two are used as one label."
     )
 
 
@@ -284,7 +329,9 @@ class Loops:
             }
             for node in hierarchy.nodes
         }
-        self.n = sum(bool(row.any()) for row in labels)
+        table = own.pairs.select(pl.col("a", "b").cast(pl.String), "expected_length").collect()
+        self.expected = {(a, b): e for a, b, e in table.iter_rows()}
+        self.expected |= {(b, a): e for (a, b), e in self.expected.items()}
 
     def family(self) -> Iterator[tuple[str, str]]:
         frequent = [node for node, those in self.carrying.items() if len(those) >= 10]
@@ -295,12 +342,10 @@ class Loops:
     def kind(self, a: str, b: str) -> str:
         first, second = sorted((self.carrying[a], self.carrying[b]), key=len)
         both, either = len(first & second), len(first | second)
-        met_by_chance = len(first) * len(second) / self.n
-        chance = met_by_chance / (len(first) + len(second) - met_by_chance)
-        low = surely(both, either)
-        if low >= 0.3 and low / (1 - low) >= 3 * (chance / (1 - chance) if chance < 1 else 1e9):
+        met = min(self.expected.get((a, b), 0.0), len(first))
+        if beyond(surely(both, either), met / (len(first) + len(second) - met), 0.5):
             return "redundant"
-        if surely(both, len(first)) >= 0.95 and len(second) <= self.n / 2:
+        if beyond(surely(both, len(first)), met / len(first), 0.95):
             return "beside"
         return ""
 
@@ -311,6 +356,10 @@ class Loops:
         (a, b), (x, y) = one, other
         straight = self.comparable(a, x) and self.comparable(b, y)
         return straight or (self.comparable(a, y) and self.comparable(b, x))
+
+
+def beyond(low: float, chance: float, least: float) -> bool:
+    return low >= least and chance < 1 and low / (1 - low) >= 3 * chance / (1 - chance)
 
 
 def surely(k: int, n: int) -> float:

@@ -22,7 +22,7 @@ def supports(draw: st.DrawFn) -> tuple[int, int, int, int]:
 @given(supports())
 def test_bounds_are_the_lower_ones_of_their_shares(case: tuple[int, int, int, int]) -> None:
     joint, a, b, _ = case
-    pair = Together(np.array([0]), np.array([1]), *(np.array([float(n)]) for n in case))
+    pair = Together(np.array([0]), np.array([1]), *(np.array([float(n)]) for n in (*case, 1)))
 
     for low, of in ((pair.jaccard_low, a + b - joint), (pair.containment_low, min(a, b))):
         oracle = binomtest(joint, of).proportion_ci(0.95, method="wilson").low
