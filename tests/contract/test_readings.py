@@ -1,0 +1,318 @@
+"""Every reading that is stated, or asked: its option is followed, and gives the other reading."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import audit
+from audit.base.progress import silent
+from audit.base.readings import AskedError, Reading
+from audit.counting.file import count_pairs
+from audit.data.sources import source_of
+from audit.entailment.analysis import Entailment
+from audit.entailment.reading.reading import read_entailment
+from audit.entailment.settings import Entailing
+from audit.explanations.reading.reading import read_attributions
+
+ROOT = Path(audit.__file__).parent
+TREE = {"dog": "animal", "cat": "animal", "oak": "plant", "rose": "plant"}
+CLASSES, ABCD = [*TREE], [*"abcd"]
+LABELLED = {"id": ABCD, "label": CLASSES}
+Found = tuple[Any, Sequence[Reading]]
+"""What was read, in a form that is equal for equal readings, and what is told of it."""
+Read = Callable[..., Found]
+
+
+def at(folder: Path, data: Any) -> Any:
+    """Data, or the path of a file that is written, given as its name and text."""
+    if not isinstance(data, tuple):
+        return data
+    (folder / data[0]).write_text(data[1], "utf-8")
+    return folder / data[0]
+
+
+def of_labels(data: Any, hierarchy: Any = TREE, **always: Any) -> Read:
+    def read(folder: Path, **options: Any) -> Found:
+        found = audit.load_labels(at(folder, data), hierarchy, **{**always, **options})
+        return (found.mappings.rows(), found.assertions.rows(), found.ledger), found.readings
+
+    return read
+
+
+def of_codes(*codes: str, **always: Any) -> Read:
+    return of_labels(pl.DataFrame({"id": range(len(codes)), "label": codes}), "icd9cm", **always)
+
+
+def of_scores(data: Any, labels: Any = LABELLED, **always: Any) -> Read:
+    def read(folder: Path, *, id: str | None = None, **options: Any) -> Found:
+        dataset = audit.load_labels(labels, TREE, id=id)
+        found = audit.load_predictions(at(folder, data), dataset, **{**always, **options})
+        numbers = found.scores.toarray().tolist()
+        return (found.instances, numbers, found.single_label), found.readings
+
+    return read
+
+
+def of_hierarchy(name: str, text: str, **always: Any) -> Read:
+    def read(folder: Path, **options: Any) -> Found:
+        found = audit.load_hierarchy(at(folder, (name, text)), **{**always, **options})
+        return (found.nodes, found.edge_frame().rows()), found.readings
+
+    return read
+
+
+def of_graph(_: Path, relations: tuple[str, ...] = ()) -> Found:
+    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph([("b", "a", "is_a"), ("c", "a", "part_of")])
+    found = audit.load_hierarchy(graph, relations=relations)
+    return found.edge_frame().rows(), found.readings
+
+
+def of_parquet(folder: Path, **options: Any) -> Found:
+    said = {"info": {"features": {"label": {"names": CLASSES, "_type": "ClassLabel"}}}}
+    rows = pa.table({"id": ABCD, "label": range(4)})
+    rows = rows.replace_schema_metadata({"huggingface": json.dumps(said)})
+    pq.write_table(rows, folder / "labels.parquet")
+    read = of_scores({"id": ABCD, "pred": [0, 1, 2, 3]}, folder / "labels.parquet")
+    return read(folder, **options)
+
+
+def of_numbered_tuples(folder: Path, **options: Any) -> Found:
+    tuples = at(folder, ("t.csv", "hyponym,hypernym,label\ndog,pet,1\ncat,pet,0\noak,tree,1\n"))
+    model = at(folder, ("model.csv", "id,score\n0,0.5\n1,0.5\n2,0.5\n"))
+    stated = Entailing(files=(tuples,), kind="hypernyms", predictions=(model,), **options)
+    found = Entailment.read(stated, silent)
+    assert found.beside.predictions is not None
+    return found.beside.predictions.frame.rows(), found.readings
+
+
+def of_premises(folder: Path, **options: Any) -> Found:
+    path = at(folder, ("rte.csv", "premise,hypothesis,label\na,b,0\nc,d,1\n"))
+    found = read_entailment(path, "premises", **options)
+    return found.tuples.rows(), found.readings
+
+
+def of_attributions(folder: Path, **options: Any) -> Found:
+    row = {"id": "n", "target": "x", "text": "ab", "tokens": ["<go>", "ab"], "scores": [0.5, 0.1],
+           "offsets": [[0, 0], [0, 2]]}  # fmt: skip
+    found = read_attributions(at(folder, ("a.jsonl", json.dumps(row) + "\n")), **options)
+    return found.scores.lengths.tolist(), found.readings
+
+
+def of_positions(folder: Path, second: str = "next") -> Found:
+    rows = f"ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE\n1,1,9,1,4019\n2,1,9,{second},4280\n"
+    at(folder, ("DIAGNOSES_ICD.csv", rows))
+    return of_labels(folder, "icd9cm")(folder)
+
+
+VERSIONS = pl.DataFrame({"id": [*"aab"], "label": ["I10", "V700", "4019"]})
+
+
+def of_counts(folder: Path, engine: str = "stream") -> Found:
+    if engine == "memory":
+        found = audit.load_labels(VERSIONS, "icd9cm", format="long")
+        return found.ledger.refused, found.readings
+    counted = count_pairs(VERSIONS, "icd9cm", instance="id", label="label")
+    return counted.ledger.refused, counted.readings
+
+
+def of_header(folder: Path, named: int = 0) -> Found:
+    noted, mark = "# of 2024\n# {}id,label\n{}a,dog\nb,cat\n", "#\n" if named == 2 else ""
+    text = noted.format("", mark).replace("# id", "id" if named == 1 else "# id")
+    return source_of(at(folder, ("rows.csv", text))).table().rows(named=True), ()
+
+
+class Told(NamedTuple):
+    """A reading by the place that states it, a word of it, how its option is typed, and meant."""
+
+    place: str
+    word: str
+    typed: str
+    read: Read
+    option: dict[str, Any]
+
+
+ROUNDED = {"id": ABCD, **{one: [0.333, 0.5, 0.2, 0.1] for one in ("dog", "cat")},
+           "oak": [0.333, 0.0, 0.6, 0.8]}  # fmt: skip
+SURE = {"id": ABCD, "prediction": CLASSES[::-1], "score": [0.4, 0.9, 0.8, 0.7]}
+BESIDE = {"id": ABCD, "dog": [0.2, 0.6, 0.3, 0.1], "background": [0.8, 0.4, 0.7, 0.9]}
+OPEN = {"id": ABCD, "dog": [0.9, 0.2, 0.4, 0.8], "cat": [0.7, 0.1, 0.3, 0.9]}
+NEAR_ONE = {"id": ABCD, "dog": [0.6] * 4, "cat": [0.2] * 4, "oak": [0.1, 0.3] * 2}
+NUMBERS = {"id": range(59), "label": [*map(str, range(1, 60))], "dx": ["401.9"] * 59}
+RESULTS = {"id": ABCD, "y_pred": CLASSES[::-1], **{f"p_{one}": [0.25] * 4 for one in CLASSES}}
+IMAGES = {"id": [*"0123"], "image": ["20", "10", "30", "40"], "label": CLASSES}
+SCORES = np.eye(4)[::-1] * 0.6 + 0.1
+FEW = {"rater": ["a", "b"] * 60, "scan": [str(row // 2) for row in range(120)],
+       "label": ["dog", "cat"] * 60}  # fmt: skip
+FAMILIES = {"id": ABCD, "a1": CLASSES, "a2": CLASSES, "b1": CLASSES[::-1], "b2": CLASSES[::-1]}
+CELLS = {"id": ABCD, "label": ["dog;cat", "cat", "oak", "rose"]}
+FLAGGED = {"id": [*"aabb"], "label": ["dog", "cat"] * 2, "main": ["1", "0"] * 2}
+VERSION = {"id": ABCD, "label": ["401.9", "I10"] * 2, "Version": ["9", "10"] * 2}
+PROCEDURES = ("3961", "3722", "8052", "9671", "0066", "8856")
+DIAGNOSES = ("4019", "25000", "4280", "42731", "5849", "0389")
+ALIKE = "name,supercategory\njoy,joy\nlove,joy\nanger,anger\nannoyance,anger\n"
+PLACES = "l1,l2\na,x\na,other\nb,other\n"
+
+TOLD = [
+    Told("data.records.id_of_rows", "numbered", "--id COLUMN",
+         of_labels({"site": [*"aabb"], "labels": CELLS["label"]}), {"id": "site"}),
+    Told("data.unnamed_columns._few_ids", "2 instances", "--id COLUMN",
+         of_labels(FEW, id="rater"), {"id": "scan"}),
+    Told("data.unnamed_columns.with_rules", "version", "--code-version VALUE",
+         of_labels(VERSION, "icd9cm"), {"code_version": "9"}),
+    Told("data.unnamed_columns._told", "whatever", "--where 'main!=0'",
+         of_labels(FLAGGED), {"where": ["main!=0"]}),
+    Told("data.label_formats.several._left_out", "left out: b#", "--label 'a#,b#'",
+         of_labels(FAMILIES, label="a#"), {"label": "a#,b#"}),
+    Told("data.label_formats.long.choose_joined", "joined by ';'", "--format long",
+         of_labels(CELLS), {"format": "long"}),
+    Told("data.label_formats.mimic._without_order", "order", "whole numbers in SEQ_NUM",
+         of_positions, {"second": "2"}),
+    Told("data.code_sets._told", "without dots", "--codes diagnoses",
+         of_codes(*PROCEDURES), {"codes": "diagnoses"}),
+    Told("data.code_sets._told", "may be two codes", "--codes diagnoses",
+         of_codes(*DIAGNOSES, *PROCEDURES, "9904", "9604", "45", "V5867"), {"codes": "diagnoses"}),
+    Told("data.code_sets.with_versions", "two versions", "--code-version 9",
+         of_labels(VERSIONS, "icd9cm", format="long"), {"code_version": "9"}),
+    Told("data.code_sets.both_versions", "two versions", "--engine memory",
+         of_counts, {"engine": "memory"}),
+    Told("hierarchies.label_words.read_words", "no code", "--missing WORD",
+         of_labels({"id": ABCD, "label": ["dog", "cat", "oak", "n/a"]}), {"missing": ["zzz"]}),
+    Told("hierarchies.label_words.read_words", "marks", "--strip PATTERN",
+         of_labels({"id": ABCD, "label": ["dog", "cat", "oak", "'rose'"]}), {"strip": ["zzz"]}),
+    Told("hierarchies.label_words.read_words", "around labels", "--strip PATTERN",
+         of_labels({"id": ABCD, "label": [f"x:{one}" for one in CLASSES]}), {"strip": ["zzz"]}),
+    Told("hierarchies.label_words.read_words", "are refused", "--strip x:",
+         of_labels({"id": ABCD, "label": ["x:dog", "x:cat", "oak", "rose"]}), {"strip": ["x:"]}),
+    Told("data.predictions._named_by_labels", "numbers of classes", "--classes FILE",
+         of_parquet, {"classes": CLASSES[::-1]}),
+    Told("data.joining.joined", "same order", "--id",
+         of_scores(SCORES, IMAGES, classes=CLASSES), {"id": "image"}),
+    Told("data.joining._partly", "same id", "--by-order",
+         of_scores({**OPEN, "id": [*"abcx"]}), {"join": "by_order"}),
+    Told("data.prediction_formats.scores_wide._told", "'y_pred' is left out",
+         "--predictions-format answers", of_scores(RESULTS), {"format": "answers"}),
+    Told("data.answers._one_answer", "one answer", "--multi-label",
+         of_scores(ROUNDED), {"single_label": False}),
+    Told("data.answers._one_answer", "cut off", "--multi-label",
+         of_scores(SURE), {"single_label": False}),
+    Told("data.answers.answered", "none of the nodes", "--multi-label",
+         of_scores(BESIDE), {"single_label": False}),
+    Told("data.answers.answered", "decision threshold", "--single-label",
+         of_scores(OPEN), {"single_label": True}),
+    Told("data.scores.as_scores", "per cent", "--softmax",
+         of_scores(100 * SCORES, CLASSES, classes=CLASSES), {"transform": "softmax"}),
+    Told("entailment.reading.answer_columns.by_number", "number 0", "--numbered-from 1",
+         of_numbered_tuples, {"numbered_from": 1}),
+    Told("entailment.reading.reading._readings", "entails", "--classes FILE",
+         of_premises, {"classes": ["entailment", "not_entailment"]}),
+    Told("explanations.reading.reading._readings", "'<go>'", "--special-tokens all",
+         of_attributions, {"special": "all"}),
+    Told("hierarchies.building.graph_tables", "part_of", "relations=('part_of',)",
+         of_graph, {"relations": ("part_of",)}),
+    Told("hierarchies.formats.paths.read", "'/' joins", "--hierarchy-format dotted",
+         of_hierarchy("h.txt", "/a/b/d\n/a/c\n"), {"format": "dotted"}),
+    Told("hierarchies.formats.edges._told", "without a row", "--dangling drop",
+         of_hierarchy("h.csv", "id,parent,title\na,,A\nb,a,B\nc,x,C\n"), {"dangling": "drop"}),
+    Told("hierarchies.formats.levels.of_table", "are levels", "--hierarchy-levels COL",
+         of_hierarchy("h.csv", PLACES), {"levels": ("l2",)}),
+    Told("hierarchies.formats.levels._of_paths", "joins", "--hierarchy-levels COL",
+         of_hierarchy("h.csv", "id,path\n1,a\n2,a > b\n3,a > c\n"), {"levels": ("id",)}),
+    Told("hierarchies.formats.names.named_by", "'name'", "--hierarchy-child id",
+         of_hierarchy("h.csv", "id,name,parent\n1,a,\n2,b,a\n3,c,a\n"), {"child": "id"}),
+    Told("hierarchies.formats.names.lower_end", "column 1",
+         "--hierarchy-child 2 --hierarchy-parent 1",
+         of_hierarchy("h.csv", "b,a\nc,a\nd,b\n"), {"child": "2", "parent": "1"}),
+    Told("hierarchies.formats.tree._several", "one node", "--hierarchy-ids paths",
+         of_hierarchy("h.json", '{"a": {"x": {}}, "b": {"x": {}}}'), {"ids": "paths"}),
+    Told("hierarchies.formats.interface.read", "'name'", "--hierarchy-format tree",
+         of_hierarchy("h.json", '[{"id": 0, "name": "a"}, {"id": 1, "name": "b", "parent": 0}]'),
+         {"format": "tree"}),
+    Told("hierarchies.formats.format._apart", "one node", "--hierarchy-ids paths",
+         of_hierarchy("h.csv", ALIKE), {"ids": "paths"}),
+    Told("hierarchies.formats.format._apart", "of their own", "--hierarchy-ids names",
+         of_hierarchy("h.csv", ALIKE, ids="paths"), {"ids": "names"}),
+    Told("hierarchies.formats.format.hierarchy_of_paths", "several places",
+         "--hierarchy-ids paths", of_hierarchy("h.csv", PLACES), {"ids": "paths"}),
+]  # fmt: skip
+
+Asked = tuple[str, Read, list[tuple[str, dict[str, Any]]]]
+ASKED: list[Asked] = [
+    ("data.joining._unclear", of_scores({**OPEN, "id": [*"1032"]}, CLASSES),
+     [("--by-order", {"join": "by_order"}), ("--by-id", {"join": "by_id"})]),
+    ("data.unnamed_columns._told",
+     of_labels({**{k: FLAGGED[k] for k in ("id", "label")}, "negated": ["0", "1"] * 2}),
+     [("--where 'negated!=1'", {"where": ["negated!=1"]}),
+      ("--where 'negated=*'", {"where": ["negated=*"]})]),
+    ("data.code_sets._refuse_unclear", of_codes("4019"),
+     [(f"--codes {one}", {"codes": one}) for one in ("diagnoses", "procedures")]),
+    ("data.code_sets._refuse_unclear",
+     of_labels(NUMBERS, "icd9cm"),
+     [("--codes as-written", {"codes": "as-written"}), ("--label COLUMN", {"label": "dx"})]),
+    ("data.answers._coarse", of_scores(NEAR_ONE),
+     [("--single-label", {"single_label": True}), ("--multi-label", {"single_label": False})]),
+    ("hierarchies.formats.names.lower_end", of_hierarchy("h.csv", "a,b\nb,c\n"),
+     [("--hierarchy-child 1 --hierarchy-parent 2", {"child": "1", "parent": "2"}),
+      ("--hierarchy-child 2 --hierarchy-parent 1", {"child": "2", "parent": "1"})]),
+    ("base.text_tables._unclear", of_header,
+     [("take '#' off line 2", {"named": 1}), ("write a line of '#' alone", {"named": 2})]),
+]  # fmt: skip
+
+
+def followed(read: Read, folder: Path, option: dict[str, Any]) -> Found:
+    """What is read with an option; where that asks, the kind of its error."""
+    try:
+        return read(folder, **option)
+    except AskedError as error:
+        return type(error), ()
+
+
+@pytest.mark.parametrize("told", TOLD, ids=lambda told: f"{told.place}:{told.word}")
+def test_the_option_of_what_is_stated_gives_the_other_reading(told: Told, tmp_path: Path) -> None:
+    found, readings = told.read(tmp_path)
+    (stated,) = [one for one in readings if told.word in one.decision and one.option == told.typed]
+    assert stated.evidence
+    assert stated.rows > 0
+    other, remaining = followed(told.read, tmp_path, told.option)
+    assert other != found
+    assert stated not in remaining
+
+
+@pytest.mark.parametrize(("place", "read", "options"), ASKED, ids=lambda one: str(one)[:60])
+def test_the_options_of_what_is_asked_give_its_readings(
+    place: str, read: Read, options: list[tuple[str, dict[str, Any]]], tmp_path: Path
+) -> None:
+    with pytest.raises(AskedError) as caught:
+        read(tmp_path)
+    assert [typed for typed, _ in options if typed not in caught.value.hint] == []
+    one, other = (followed(read, tmp_path, option) for _, option in options)
+    assert one[0] != other[0]
+
+
+def places() -> set[str]:
+    """Every function that makes a reading, by its module."""
+    found = set()
+    for path in ROOT.rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        imported = [name.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+                    and node.module == "audit.base.readings" for name in node.names]  # fmt: skip
+        for function in tree.body if "Reading" in imported else ():
+            calls = (n.func for n in ast.walk(function) if isinstance(n, ast.Call))
+            if any(isinstance(one, ast.Name) and one.id == "Reading" for one in calls):
+                module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+                found.add(f"{module}.{getattr(function, 'name', '')}")
+    return found
+
+
+def test_every_reading_is_followed() -> None:
+    assert {told.place for told in TOLD} | {place for place, *_ in ASKED} == places()
