@@ -88,6 +88,13 @@ SHARED: Mapping[str, SharedTable] = {
         "mean low high rest difference difference_low difference_high smallest p_value q_value",
         "instances examples",
     ),
+    "evidence": columns(
+        "node title depth model compared family",
+        "concordance concordance_elsewhere concordance_difference concordance_low concordance_high "
+        "peak peak_elsewhere peak_difference peak_low peak_high "
+        "marked marked_elsewhere tokens tokens_elsewhere p_value q_value",
+        "instances examples",
+    ),
     "examples": SharedTable(tuple(EXAMPLES), records=True),
 }
 """What is shared of every table, by its name."""
@@ -248,7 +255,9 @@ def _frames(
         yield "randomised", explained.randomised
     if explained.models is not None:
         yield "models", explained.models
-    yield "branches", explained.branches.with_columns(title=title_of_node(hierarchy))
+    title = title_of_node(hierarchy)
+    yield "branches", explained.branches.with_columns(title=title)
+    yield "evidence", explained.evidence.with_columns(title=title)
 
 
 def shown_examples(explained: ExplanationMeasurements) -> pl.DataFrame:

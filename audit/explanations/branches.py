@@ -60,16 +60,7 @@ def by_node(values: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
     both = pl.concat([each, pooled.with_columns(method=pl.lit(None, pl.String))], how="diagonal")
     tables = list(_tables(both.sort("id", "target", *_SLICE), hierarchy))
     table = pl.concat(tables) if tables else pl.DataFrame(schema=BRANCHES)
-    return _adjusted(table).select(pl.col(name).cast(kind) for name, kind in BRANCHES.items())
-
-
-def mean_examples(values: pl.DataFrame, measure: str, model: str) -> pl.DataFrame:
-    """``id, target, value``: the mean over methods of the means over seeds, of one model."""
-    known = values.filter(
-        (pl.col("measure") == measure) & (pl.col("model") == model) & pl.col("target").is_not_null()
-    ).drop_nulls("value")
-    each = group_means(known, ["id", "target", "method"], "value")
-    return group_means(each, ["id", "target"], "value").sort("id", "target")
+    return adjusted(table).select(pl.col(name).cast(kind) for name, kind in BRANCHES.items())
 
 
 def _tables(each: pl.DataFrame, hierarchy: Hierarchy) -> Iterator[pl.DataFrame]:
@@ -109,8 +100,12 @@ def _table(means: NodeMeans, hierarchy: Hierarchy, key: Sequence[object]) -> pl.
     )
 
 
-def _adjusted(table: pl.DataFrame) -> pl.DataFrame:
-    """With ``q_value`` and ``family``; a chain of nodes is tested once at each of its depths."""
+def adjusted(table: pl.DataFrame) -> pl.DataFrame:
+    """With ``q_value`` and ``family``; a chain of nodes is tested once at each of its depths.
+
+    Args:
+        table: ``node, depth, model, method, measure, p_value``.
+    """
     tested = table.filter(pl.col("p_value").is_not_null())
     depths = tested.group_by("measure", "method").agg(pl.col("depth").n_unique().alias("depths"))
     families = [

@@ -19,6 +19,7 @@ from audit.explanations.agreement.plausibility import Plausibility, measure_plau
 from audit.explanations.agreement.run_difference import RunDifference, measure_run_difference
 from audit.explanations.attributions import Attributions
 from audit.explanations.branches import by_node
+from audit.explanations.evidence_by_node import compare_evidence, evidence_examples
 from audit.explanations.faithful_rows import faithfulness_means
 from audit.explanations.importance.accuracy_correlation import (
     CORRELATION,
@@ -72,6 +73,8 @@ class ExplanationMeasurements:
             are nodes.
         branches: What nodes are compared by, columns `audit.explanations.branches.BRANCHES`.
         nodes: Every measure by node, columns of `node_results`.
+        examples: Examples with evidence, columns `audit.explanations.evidence_by_node.EXAMPLES`.
+        evidence: How far scores follow evidence by node, columns `EVIDENCE` there.
     """
 
     attributions: Attributions
@@ -89,6 +92,8 @@ class ExplanationMeasurements:
     values: pl.DataFrame
     branches: pl.DataFrame
     nodes: pl.DataFrame
+    examples: pl.DataFrame
+    evidence: pl.DataFrame
 
     @cached_property
     def instances(self) -> int:
@@ -131,8 +136,7 @@ def measure_explanations(
         progress: Progress callback.
 
     Raises:
-        InputError: If models are to be compared and `compare_models` refuses, or without evidence;
-            if rows of ``random`` are other ones.
+        InputError: If `compare_models` refuses, or lacks evidence; if rows of ``random`` differ.
     """
     if reference_model is not None and attributions.evidence is None and not informed:
         raise InputError("models are compared by evidence", found="no evidence")
@@ -158,6 +162,8 @@ def measure_explanations(
         values=values,
         branches=by_node(values, hierarchy),
         nodes=node_results(kept, node_of, hierarchy, alignment, plausibility, faithful, agreement),
+        examples=(examples := evidence_examples(attributions, kept, node_of)),
+        evidence=compare_evidence(examples, hierarchy),
     )
 
 

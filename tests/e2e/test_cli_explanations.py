@@ -84,11 +84,11 @@ def test_without_a_dataset_no_check_of_a_dataset_is_there(alone: Any) -> None:
 
 
 def test_the_terminal_counts_rows_and_evidence_that_were_not_used(tmp_path: Path) -> None:
-    rows = [ROW | {"id": str(n), "marks": [0.67] * 6} for n in range(3)]
+    rows = [ROW | {"id": str(n), "marks": [1.67] * 6} for n in range(3)]
     path = written(tmp_path, *rows, ROW | {"id": "bad", "scores": [1]})
     made = audit("explanations", path, "--no-pdf", "--out", tmp_path / "run")
     assert "attributions: 3 of 4 rows used; length_differs 1." in made.output
-    assert "evidence: 0 of 3 rows used; evidence_not_0_or_1 3." in made.output
+    assert "evidence: 0 of 3 rows used; evidence_outside_0_to_1 3." in made.output
     assert "refused: length_differs 1." in " ".join(made.output.split())
 
 

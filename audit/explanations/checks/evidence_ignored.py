@@ -2,67 +2,65 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.check import Check, Limit, Outcome
 from audit.disclosure import Quantity, coarse, rounded
-from audit.engine.statistics.means import node_means
-from audit.explanations.branches import LEAST_INSTANCES, mean_examples
-from audit.explanations.measure import ALIGNMENT, MASS, ExplanationMeasurements
+from audit.explanations.branches import LEAST_INSTANCES
+from audit.explanations.evidence_by_node import APART, WITHIN, Examples, compared
+from audit.explanations.measure import ExplanationMeasurements
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, Part, finding_id
 
 _NAME = "evidence_ignored"
-LEAST_GAP = 0.2
-"""How much lower the mean C - C_R must be for sure, by its 95 % interval: labels that are named by
-other words always differ a little.
-"""
+_UNIT = "nodes with ten explained instances below them, and ten elsewhere, by model"
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report nodes that are less aligned than all other labels, one of each chain."""
+    """Report nodes whose scores follow evidence less than elsewhere, one of each chain."""
     explained = measured.of(ExplanationMeasurements)
-    tested = _tested(explained)
+    table = explained.evidence
+    tested = table.filter(pl.col("p_value").is_not_null())
+    beside = len(table) - len(tested)
     return Outcome(
         denominator=len(tested),
-        denominator_unit="nodes with ten explained instances below them, and ten elsewhere, "
-        "by model",
+        denominator_unit=_UNIT
+        + (f"; {beside} more cannot be compared: other lengths or marks" if beside else ""),
         findings=tuple(_findings(measured, tested)),
         not_applicable=_why_not(explained, tested),
     )
 
 
 def _why_not(explained: ExplanationMeasurements, tested: pl.DataFrame) -> str:
-    if explained.alignment is None or explained.attributions.evidence is None:
+    if explained.attributions.evidence is None:
         return "no human evidence was given"
-    return "" if len(tested) else "no node has ten explained instances, and ten elsewhere"
-
-
-def _tested(explained: ExplanationMeasurements) -> pl.DataFrame:
-    """Rows of all methods together that were tested, one per node and model."""
-    return explained.branches.filter(
-        pl.col("method").is_null()
-        & (pl.col("measure") == ALIGNMENT)
-        & pl.col("p_value").is_not_null()
-    )
+    if len(tested):
+        return ""
+    if (explained.evidence["compared"] == APART).any():
+        return "every node has texts of other lengths, or marks made otherwise, than the rest"
+    return "no node has ten explained instances, and ten elsewhere"
 
 
 def _findings(measured: Measurements, tested: pl.DataFrame) -> Iterator[Finding]:
     rate = measured.policy.false_discovery_rate.value
-    low = tested.filter((pl.col("q_value") <= rate) & (pl.col("difference_high") <= -LEAST_GAP))
+    low = tested.filter((pl.col("q_value") <= rate) & pl.col("low")).sort("p_value", "node")
     for (model,), rows in low.group_by("model", maintain_order=True):
-        examples = mean_examples(measured.of(ExplanationMeasurements).values, ALIGNMENT, str(model))
-        into = _folded(examples, rows["node"].to_list(), measured.hierarchy)
+        own = _examples(measured, str(model))
+        into = _folded(own, rows["node"].to_list(), measured.hierarchy)
         for row in rows.iter_rows(named=True):
             yield _finding(measured, row, into.get(row["node"], ()))
+
+
+def _examples(measured: Measurements, model: str) -> pl.DataFrame:
+    """The examples of a model, as means of all methods."""
+    every = measured.of(ExplanationMeasurements).examples
+    return every.filter((pl.col("model") == model) & pl.col("method").is_null())
 
 
 def _folded(
@@ -93,12 +91,8 @@ def _is_low_without(
     inside = _below(rest, node, hierarchy)
     if rest.filter(pl.Series(inside))["id"].n_unique() < LEAST_INSTANCES:
         return len(without) > 1
-    _, cluster = np.unique(rest["id"].to_numpy(), return_inverse=True)
-    means = node_means(
-        rest["value"].to_numpy(), cluster, csr_array(inside[:, None].astype(np.int64))
-    )
-    _, high = means.interval
-    return bool(high[0] <= -LEAST_GAP)
+    found = compared(Examples.of(rest), inside)
+    return found is not None and found.is_low
 
 
 def _below(examples: pl.DataFrame, node: str, hierarchy: Hierarchy) -> BoolArray:
@@ -110,74 +104,69 @@ def _finding(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
     explained, model = measured.of(ExplanationMeasurements), row["model"]
     of_model = f" of {model}" if explained.several_models else ""
     where = measured.hierarchy.describe(measured.hierarchy.index(row["node"]))
+    among = "among texts and evidence of equal length" if row["compared"] == WITHIN else "elsewhere"
     return Finding(
         check=_NAME,
         severity="warning",
         nodes=(row["node"],),
-        statement=f"Below {where}, the explanations{of_model} agree less with people’s evidence "
-        "than elsewhere: Delta-A is {alignment} on {instances} instances with such a label, and "
-        "{elsewhere} for other labels.",
+        statement=f"Below {where}, the explanations{of_model} follow people’s evidence less than "
+        "those of other labels. Of two tokens, the one that people mark more has the higher score "
+        f"in {{concordance}} of the cases, on {{instances}} instances with such a label; {among} "
+        "in {concordance_elsewhere}; guessing would give 0.5. The token with the highest score "
+        "reaches {peak} of the way from chance to the best marked token; there {peak_elsewhere}.",
         evidence={
             "instances": coarse(row["instances"], explained.instances),
-            "alignment": rounded(math.tanh(row["mean"])),
-            "elsewhere": rounded(math.tanh(row["rest"])),
-            "difference": rounded(row["difference"]),
-            "difference_low": rounded(row["difference_low"]),
-            "difference_high": rounded(row["difference_high"]),
-            "smallest_difference": rounded(row["smallest"]),
-            **_mass(explained, row),
+            **{name: rounded(row[name]) for name in _SHOWN},
+            "compared": Quantity(row["compared"]),
             "q_value": Quantity(float(f"{row['q_value']:.0e}")),
             "family": Quantity(row["family"]),
         },
-        curator="Look at explained instances of this branch beside their evidence: the model may "
-        "use a word that goes with the label in this collection, such as one of a "
-        "template, in place of the evidence. Take it out of the texts, or collect texts "
-        "without it.",
+        curator="Look at explained instances of this branch beside their evidence, and ask whether "
+        "its marks were made in the same way: the model may use a word that goes with the label in "
+        "this collection, such as one of a template, in place of the evidence. Take it out of the "
+        "texts, or collect texts without it.",
         data_user="Do not rely on the model here for texts that may lack such words.",
         touched=row["instances"],
-        strength=-row["difference"],
-        parts=_by_method(explained, row),
+        strength=-row["concordance_difference"],
+        parts=_by_method(measured, row),
         key=(model, row["node"]),
         folded_into=tuple(finding_id(_NAME, model, one) for one in into),
     )
 
 
-def _row_of(
-    explained: ExplanationMeasurements, row: Mapping[str, Any], measure: str
-) -> pl.DataFrame:
-    return explained.branches.filter(
-        (pl.col("node") == row["node"])
-        & (pl.col("model") == row["model"])
-        & (pl.col("measure") == measure)
+_SHOWN = (
+    *("concordance", "concordance_elsewhere", "concordance_low", "concordance_high"),
+    *("peak", "peak_elsewhere", "peak_low", "peak_high"),
+    *("marked", "marked_elsewhere", "tokens", "tokens_elsewhere"),
+)
+
+
+def _by_method(measured: Measurements, row: Mapping[str, Any]) -> tuple[Part, ...]:
+    """Concordance of each method, as it is, the lowest first."""
+    of_model = measured.of(ExplanationMeasurements).examples.filter(
+        (pl.col("model") == row["model"]) & pl.col("method").is_not_null()
     )
-
-
-def _mass(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> dict[str, Quantity]:
-    """Share of scores inside the evidence beyond the share of tokens, here and elsewhere."""
-    found = _row_of(explained, row, MASS).filter(pl.col("method").is_null())
-    if found.is_empty():
-        return {}
-    one = found.row(0, named=True)
-    return {"mass": rounded(one["mean"]), "mass_elsewhere": rounded(one["rest"])}
-
-
-def _by_method(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> tuple[Part, ...]:
-    methods = _row_of(explained, row, ALIGNMENT).filter(pl.col("method").is_not_null())
+    below = pl.Series(_below(of_model, row["node"], measured.hierarchy))
+    here, there = (
+        dict(of_model.filter(side).group_by("method").agg(pl.col("concordance").mean()).iter_rows())
+        for side in (below, ~below)
+    )
+    names = sorted({*here} & {*there}, key=lambda name: (here[name] - there[name], name))
     return tuple(
         Part(
-            (one["method"],),
+            (name,),
             {
-                "alignment": rounded(math.tanh(one["mean"])),
-                "elsewhere": rounded(math.tanh(one["rest"])),
+                "concordance": rounded(here[name]),
+                "concordance_elsewhere": rounded(there[name]),
             },
         )
-        for one in methods.sort("difference", "method").iter_rows(named=True)
+        for name in names
     )
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with a label at or below the node whose alignment with evidence is defined."""
-    examples = mean_examples(measured.of(ExplanationMeasurements).values, ALIGNMENT, finding.key[0])
+    """The instances with a label at or below the node whose evidence can be followed."""
+    examples = _examples(measured, finding.key[0])
     below = examples.filter(pl.Series(_below(examples, finding.nodes[0], measured.hierarchy)))
     instances = measured.loaded.dataset.instances["instance"]
     return np.flatnonzero(instances.is_in(below["id"].unique().implode()).to_numpy())

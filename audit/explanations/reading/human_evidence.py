@@ -21,7 +21,7 @@ MISSING = "evidence_missing_value"
 UNMATCHED = "evidence_of_no_row"
 UNFIT = "evidence_length_differs"
 AMBIGUOUS = "evidence_ambiguous"
-NO_MASK = "evidence_not_0_or_1"
+NO_MASK = "evidence_outside_0_to_1"
 NO_OFFSETS = "evidence_without_offsets"
 OUTSIDE = "evidence_outside_text"
 CROSSING = "evidence_spans_cross"
@@ -42,9 +42,9 @@ EVIDENCE_REASONS = (
 
 A value of a wrong type; no id, target or evidence; an id and target without a row; a mask as long
 as no token list of the instance; a mask that fits token lists of several tokenisations alike; a
-mask with other values than 0 and 1; spans without offsets of the tokens, one pair a token; spans
-that are empty, reversed or beyond the text; two spans of an annotator of which each begins outside
-the other; and different evidence for one text and target.
+mask with a value outside of 0 to 1, or none; spans without offsets of the tokens, one pair a token;
+spans that are empty, reversed or beyond the text; two spans of an annotator of which each begins
+outside the other; and different evidence for one text and target.
 """
 PAYLOADS: Mapping[EvidenceKind, tuple[str, ...]] = {
     "marks": ("marks",),
@@ -177,8 +177,8 @@ def _by_masks(
 ) -> _Marked:
     inner, first = laid_out(column)
     masks = lists_in(inner, np.float64)
-    binary = _all_of(_all_of((masks.values == 0) | (masks.values == 1), masks.starts), first)
-    candidates = _left(candidates, "record", binary, fates, NO_MASK)
+    graded = _all_of(_all_of((masks.values >= 0) & (masks.values <= 1), masks.starts), first)
+    candidates = _left(candidates, "record", graded, fates, NO_MASK)
     shortest, longest = _extremes(masks.lengths, first)
     record, given = candidates["record"].to_numpy(), candidates["given"].to_numpy()
     sizes = [texts.kept.lengths, texts.begins.lengths, texts.sizes]

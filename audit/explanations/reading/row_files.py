@@ -22,7 +22,7 @@ FLAG, NUMBER, LABEL = "flag", "number", "label"
 
 _TEXT, _TOKENS, _SCORES = pl.String(), pl.List(pl.String), pl.List(pl.Float64)
 _MASKS, _PAIRS, _SPANS = (
-    pl.List(pl.List(pl.Int8)),
+    pl.List(pl.List(pl.Float64)),
     pl.List(pl.List(pl.Int64)),
     pl.List(pl.List(pl.List(pl.Int64))),
 )
@@ -45,11 +45,7 @@ COLUMNS: Mapping[str, Any] = {
     "explanation": _TEXT,
     "explanation_tokens": _TOKENS,
 }
-"""Columns that are read, with what they hold; masks and spans have a list for each annotator.
-
-Marks are 0, 1, or `NO_MARK` for any other number.
-"""
-NO_MARK = 2
+"""Columns that are read, with what they hold; masks and spans have a list for each annotator."""
 EVIDENCE = ("marks", "spans", "offsets", "text", "explanation", "explanation_tokens")
 """Columns whose faults cost the evidence of a row, but not the row."""
 FLAGS = ("gold", "predicted", "borrowed")
@@ -216,13 +212,10 @@ def _read_list(value: Any) -> list[Any]:
     raise TypeError
 
 
-def _read_masks(value: Any) -> list[list[int]]:
+def _read_masks(value: Any) -> list[list[float]]:
     masks = _read_list(value)
     masks = masks if any(isinstance(mask, list) for mask in masks) else [masks]
-    return [[_MARKS.get(float(mark), NO_MARK) for mark in _read_list(mask)] for mask in masks]
-
-
-_MARKS = {0.0: 0, 1.0: 1}
+    return [[float(mark) for mark in _read_list(mask)] for mask in masks]
 
 
 def _read_pairs(value: Any) -> list[list[int]]:
@@ -287,26 +280,15 @@ def _typed(column: pl.Series, path: Path) -> pl.Series:
             found=str(column.dtype),
             where=path,
         )
-    if inner.is_float() and column.name == "marks":
-        column = _marks(column, depth)
     as_lists = column.cast(_nested(number, depth), strict=False)
     return _wrapped(as_lists) if one_annotator else as_lists
-
-
-def _marks(column: pl.Series, depth: int) -> pl.Series:
-    """Masks of fractions, with `NO_MARK` for those that are neither 0 nor 1."""
-    mark = pl.element()
-    each = pl.when((mark == 0) | (mark == 1)).then(mark).otherwise(NO_MARK)
-    for _ in range(depth - 1):
-        each = pl.element().list.eval(each)
-    return column.list.eval(each)
 
 
 _HOLDS = {
     "tokens": "a list of texts",
     "explanation_tokens": "a list of texts",
     "scores": "a list of numbers",
-    "marks": "a list of 0 and 1, or such a list for each annotator",
+    "marks": "a list of numbers from 0 to 1, or such a list for each annotator",
     "spans": "a list of [start, end], or such a list for each annotator",
     "offsets": "a list of [start, end]",
 }

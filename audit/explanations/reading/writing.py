@@ -12,6 +12,8 @@ from audit.base.disk import writing_file
 from audit.explanations.attributions import Attributions, Evidence
 from audit.explanations.lists import Lists, list_column, starts_of
 
+ROUNDING = 1e-9
+"""Difference from a whole number of annotators up to which a mark is theirs, not graded."""
 _PLAIN = (
     "id", "target", "method", "model", "seed", "gold", "predicted", "group", "borrowed",
 )  # fmt: skip
@@ -69,8 +71,12 @@ def _columns(evidence: Evidence, vocabulary: pl.Series) -> dict[str, pl.Series]:
     annotators = evidence.items["annotators"].to_numpy()
     masks = _masks(evidence.marks, annotators)
     if evidence.kind == "marks":
-        own = list_column(pl.Series(masks.values.astype(np.int8)), masks.starts)
-        return {"marks": list_column(own, starts_of(annotators))}
+        shares = evidence.marks.take(np.repeat(np.arange(len(annotators)), annotators))
+        times = shares.values * np.repeat(np.repeat(annotators, annotators), shares.lengths)
+        graded = np.abs(times - np.rint(times)) > ROUNDING
+        own = np.where(graded, shares.values, masks.values)
+        lists = list_column(pl.Series(own), masks.starts)
+        return {"marks": list_column(lists, starts_of(annotators))}
     marked = masks.values
     places = np.arange(len(marked)) - np.repeat(masks.starts[:-1], masks.lengths)
     totals = np.concatenate([[0], np.cumsum(marked)])

@@ -127,8 +127,9 @@ def test_negations_count_only_without_the_papers_stop_words(tmp_path: Path) -> N
     [
         ({"marks": [1, 0]}, "evidence_length_differs"),
         ({"marks": [[1, 0, 0, 0], [1, 0, 0]]}, "evidence_length_differs"),
-        ({"marks": [1, 0, 0, 2]}, "evidence_not_0_or_1"),
-        ({"marks": [1, 0, 0, 0.5]}, "evidence_not_0_or_1"),
+        ({"marks": [1, 0, 0, 2]}, "evidence_outside_0_to_1"),
+        ({"marks": [1, 0, 0, -0.5]}, "evidence_outside_0_to_1"),
+        ({"marks": [[1, 0, 0, 0], [1, 0, 0, float("nan")]]}, "evidence_outside_0_to_1"),
         ({"marks": "1000"}, "evidence_wrong_type"),
         ({"marks": {"a": 1}}, "evidence_wrong_type"),
         ({"marks": []}, "evidence_length_differs"),

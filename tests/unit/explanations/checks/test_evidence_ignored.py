@@ -7,7 +7,8 @@ from functools import cache
 
 import pytest
 
-from audit.explanations.checks.evidence_ignored import CHECK, LEAST_GAP
+from audit.explanations.checks.evidence_ignored import CHECK
+from audit.explanations.evidence_by_node import LEAST_CONCORDANCE
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult, Finding
@@ -57,12 +58,14 @@ def finding() -> Finding:
 
 def test_the_evidence_tells_the_effect_its_interval_and_what_could_be_seen() -> None:
     evidence = {name: quantity.value for name, quantity in finding().evidence.items()}
-    high = evidence["difference_high"]
+    high = evidence["concordance_high"]
     assert isinstance(high, float)
-    assert high <= -LEAST_GAP
-    assert evidence["alignment"] < evidence["elsewhere"]  # type: ignore[operator]
-    assert evidence["smallest_difference"] > 0  # type: ignore[operator]
-    assert abs(evidence["mass"]) < 0.1 < evidence["mass_elsewhere"]  # type: ignore[operator, arg-type]
+    assert high <= -LEAST_CONCORDANCE
+    assert evidence["concordance"] < evidence["concordance_elsewhere"]  # type: ignore[operator]
+    assert evidence["peak"] < evidence["peak_elsewhere"]  # type: ignore[operator]
+    assert evidence["compared"] == "within equal lengths"
+    methods = {part.nodes[0]: part.evidence["concordance"].value for part in finding().parts}
+    assert methods.keys() == {"first", "second"}
 
 
 def test_the_cases_are_the_explained_instances_below_the_node() -> None:
