@@ -16,6 +16,7 @@ from audit.hierarchies.icd.code_sets import HOLDING, SAID
 from audit.hierarchies.icd.column import ColumnReading, column_readings
 from audit.hierarchies.icd.icd9 import TABLES
 from audit.hierarchies.icd.icd10 import DIAGNOSES, WHO
+from audit.hierarchies.icd.writers import named
 from audit.hierarchies.label_words import bare
 
 AS_WRITTEN = "as-written"
@@ -207,7 +208,7 @@ def shown_by(labels: pl.Series, hierarchy: Hierarchy) -> pl.DataFrame:
     """``label, version`` of labels: ``own``, ``other``, ``both``; none if no record can decide."""
     integrity = hierarchy.coding.integrity if hierarchy.coding else None
     asked = labels.unique() if integrity and integrity.other_version else labels.clear()
-    shown = [_version(label, integrity) for label in asked] if integrity else []
+    shown = [_version(label, integrity) for label in named(asked)] if integrity else []
     found = pl.DataFrame({"label": asked, "version": pl.Series(shown, dtype=pl.String)})
     return found if {"other", "both"} <= set(shown) else found.clear()
 

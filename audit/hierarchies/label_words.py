@@ -27,6 +27,10 @@ _MARKS = "'\"`‘’“”()[]{}.,;:? "
 """Marks around labels that are no part of them; of codes no sign is a part, nor an X behind."""
 _CERTAINTY = re.compile(r"\W*[A-Za-z]\W*")
 """A letter beside a code, which may say how sure it is, as A does of what was ruled out."""
+_CUT = re.compile(r"[0-9]\0\.?[0-9]|(?:\.|(?<![A-Za-z])[A-Za-z])\0[0-9]")
+"""Where a code would be cut out of another: between its digits, or behind its one letter."""
+_NAME = re.compile("X[0-9]")
+"""How a name begins that R made of one that begins with a digit."""
 _MOST = 0.95
 """Share of different labels in the same wrapping from which on it is the column's."""
 _LOOKED_INTO, _LONGEST = 200, 80
@@ -133,6 +137,11 @@ def read_words(
     }
     names = first_cases(sorted({odd[i] for i in unmarked}))
     read(unmarked, f"marks around labels are no part of them: {names}", _NODES, "--strip PATTERN")
+    if not (coded or any(text[:1].isdigit() for text in map(str, texts))):
+        ids = {i: text[1:] for i, text in odd.items() if _NAME.match(text)}
+        ids = {i: text for i, text in ids.items() if is_node(text, tables[i])}
+        says = "R writes so the names that begin with a digit, and no label does"
+        read(ids, "'X' before digits is no part of labels", says, "--strip PATTERN")
     for patterns, found in _wrappings(odd, tables, is_node, coded):
         around = " and ".join(map(repr, patterns))
         left = (odd[i].replace(str(text), "", 1) for i, text in found.items())
@@ -191,6 +200,9 @@ def _patterns(
     if coded:
         runs = [found.span() for found in re.finditer(r"[0-9A-Za-z.]*[0-9][0-9A-Za-z.]*", text)]
         spans = [(a, b) for i, j in runs for a in range(i, j) for b in range(a + 3, j + 1)]
+        spans = [
+            (a, b) for a, b in spans if not _CUT.search(f"{text[:a]}\0{text[a:b]}\0{text[b:]}")
+        ]
     else:
         ends = [i for i in range(len(text) + 1) if not text[max(i - 1, 0) : i + 1].isalnum()]
         spans = list(combinations([0, *ends, len(text)], 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +23,8 @@ _SURE, _FEW, _PART, _NEARLY_ALL = 0.9, 0.01, 0.05, 0.9
 _NAMED = 5
 """Number of different marks around codes that are named."""
 _IS_WRITTEN = pl.col("writer") < len(AS_WRITTEN)
-_IS_UNLIKELY = pl.col("heading") & ~pl.col("writer").is_in(
-    [n for n, writer in enumerate(WRITERS) if writer.headings]
-)
+_AS_CATEGORY = pl.col("writer").is_in([n for n, writer in enumerate(WRITERS) if writer.headings])
+_IS_UNLIKELY = pl.col("heading") & ~(_AS_CATEGORY & ~pl.col("code").str.contains(".", literal=True))
 _IS_DAMAGED = pl.col("writer").is_in([n for n, writer in enumerate(WRITERS) if writer.damage])
 
 
@@ -35,8 +35,8 @@ class ColumnReading(NamedTuple):
         sets: The code sets, those with most of the labels first; empty if labels are numbers that
             are no codes.
         said: The reading as a clause.
-        codes: ``label, rows, table, code, version, sure``: what each label is that is a code of a
-            set; where it is not ``sure``, it may as well be another one.
+        codes: ``label, rows, table, code, version, likely, sure``: what each label is that is a
+            code of a set; where it is not ``sure``, it may as well be another one.
         plain: Whether codes stand alone and are as they should be, or without dots.
     """
 
@@ -57,12 +57,21 @@ class ColumnReading(NamedTuple):
         same = (both["code"] == both["code_right"]) & (both["version"] == both["version_right"])
         return ~same.fill_null(True)
 
+    def beside(self, other: ColumnReading) -> ColumnReading:
+        """The same, sure of no label that another code is likely to be in the other reading."""
+        known = other.codes.select("label", "version", "code", "likely")
+        both = self.codes.join(known, on="label", how="left", maintain_order="left")
+        same = (both["code"] == both["code_right"]) & (both["version"] == both["version_right"])
+        clear = (same & both["likely_right"]).fill_null(True)
+        return self._replace(codes=self.codes.with_columns(sure=pl.col("sure") & clear))
+
 
 def column_readings(labels: pl.DataFrame, tables: Collection[str]) -> list[ColumnReading]:
     """The readings of a column: the likeliest, then those that are an alternative to it.
 
     An alternative gives other codes to more than 1 % of the rows, and is less than 1,000 times less
-    likely. There is no reading where most labels are no codes in any way of writing.
+    likely. The likeliest is sure of no label that may be another code of its sets by any so likely.
+    There is no reading where most labels are no codes in any way of writing.
     docs/methods.md, "Columns of codes", says how likely a reading is.
 
     Args:
@@ -78,14 +87,13 @@ def column_readings(labels: pl.DataFrame, tables: Collection[str]) -> list[Colum
     tried = sorted(column.mixtures(), key=lambda one: -one.score) if column else []
     if column is None or tried[0].noise > 1 / 2:
         return []
+    near = [column.reading(one) for one in tried if tried[0].score - one.score < _CLEARLY]
     found: list[ColumnReading] = []
-    for one in tried:
-        if tried[0].score - one.score >= _CLEARLY:
-            break
-        reading = column.reading(one)
+    for reading in near:
         if all(_differ(reading, known) for known in found):
             found.append(reading)
-    return found
+    own = [one for one in near if set(one.sets) == set(near[0].sets)]
+    return [reduce(ColumnReading.beside, own), *found[1:]]
 
 
 def _differ(one: ColumnReading, other: ColumnReading) -> bool:
@@ -147,15 +155,19 @@ class _Column(NamedTuple):
         )
 
     def _likeliest(self, found: pl.DataFrame, noise: float) -> pl.DataFrame:
-        """``text, table, writer, code, version, sure``: the likeliest code of each text."""
+        """``text, table, writer, code, version, likely, sure``: the likeliest code of each text."""
         likely = pl.col("likelihood") * pl.col("part")
         of_best = pl.col("table", "writer", "heading").sort_by(likely).last()
         codes = found.group_by("text", "version", "code").agg(of_best, likely=likely.sum())
         total = pl.col("likely").sum().over("text") + noise * NOISE
         best = codes.with_columns(posterior=pl.col("likely") / total)
         best = best.sort("text", "posterior", "code").unique("text", keep="last")
-        sure = (pl.col("posterior") >= _SURE) & ~(pl.col("heading") & _IS_DAMAGED)
-        return best.with_columns(sure=sure)
+        best = best.with_columns(likely=pl.col("posterior") >= _SURE)
+        ends = code_sets().filter(~pl.col("heading"), pl.col("code").str.ends_with("0"))
+        shorter = ends.select("table", pl.col("code").str.head(-1), zeros=True)
+        best = best.join(shorter, on=["table", "code"], how="left", maintain_order="left")
+        cut = (_IS_UNLIKELY & _IS_DAMAGED) | (_AS_CATEGORY & pl.col("zeros").is_not_null())
+        return best.with_columns(sure=pl.col("likely") & ~(cut & pl.col("version")))
 
     def _doubted(self, codes: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
         """The same, but for damaged codes that are another code as they stand, or a category of
@@ -175,7 +187,7 @@ class _Column(NamedTuple):
         changed = joined.filter(pl.col("as_written").is_null()).join(intact, on="table", how="semi")
         doubted = pl.concat([another["text"], changed["text"], other_set["text"]])
         sure = pl.col("sure") & ~pl.col("text").is_in(doubted.implode())
-        return codes.select("text", "table", "code", "version", sure=sure)
+        return codes.select("text", "table", "code", "version", "likely", sure=sure)
 
 
 def _marks(codes: pl.DataFrame) -> str:
@@ -230,7 +242,7 @@ def _sources(
         likelihood[of_whole["place"].to_numpy(), -1] = 1 / (10 * whole.max())  # type: ignore[operator]
     distinct, pattern = np.unique(likelihood, axis=0, return_inverse=True)
     patterns = place.with_columns(pattern=pl.Series(pattern.ravel())).drop("place")
-    costs = [_UNSURE * WRITERS[writer].unsure for writer in kinds["writer"]]
+    costs = [_UNSURE * WRITERS[writer].doubts for writer in kinds["writer"]]
     sources = Sources(
         distinct,
         np.append(kinds["table"].rank("dense").cast(pl.Int64).to_numpy(), -1),

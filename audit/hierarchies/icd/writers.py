@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import polars as pl
@@ -49,21 +50,25 @@ class Writer:
     headings: bool = False
 
     @property
-    def unsure(self) -> bool:
-        """Whether it must be much likelier than others, which say more or are simpler."""
-        return self.damage or self.headings or len(self.texts) > 1
+    def doubts(self) -> int:
+        """How often it must be much likelier than others, which say more or are simpler."""
+        return self.damage + 2 * self.headings + (len(self.texts) > 1)
 
 
 def _short(said: str, short: pl.Expr, longer: pl.Expr) -> Writer:
     return Writer(said, (pl.when(_SHORT).then(short).otherwise(longer),))
 
 
-def _damage(said: str, number: pl.Expr, lettered: pl.Expr = _CODE) -> Writer:
-    return Writer(said, (pl.when(_NUMBERS).then(number).otherwise(lettered),), damage=True)
+def _damage(
+    said: str, number: pl.Expr, lettered: pl.Expr = _CODE, *, headings: bool = False
+) -> Writer:
+    text = pl.when(_NUMBERS).then(number).otherwise(lettered)
+    return Writer(said, (text,), damage=True, headings=headings)
 
 
 AS_WRITTEN = (Writer("with dots", (_CODE,)), Writer("without dots", (_UNDOTTED,)))
 """The ways in which codes are read that stand alone."""
+_UNZEROED = pl.when(_SHORT).then(_number(_HEAD)).otherwise(_number(_HEAD) + "." + _TAIL)
 _AFTER = pl.when(_REST == "").then(_FIRST).otherwise(_FIRST + "." + _REST)
 
 WRITERS = (
@@ -73,13 +78,14 @@ WRITERS = (
     _short("with X for no fourth character", _CODE + "X", _UNDOTTED),
     _short("with .X for no fourth character", _CODE + ".X", _CODE),
     Writer("some with dots, some without", (_CODE, _UNDOTTED)),
-    Writer("as categories alone", (pl.when(_SHORT).then(_CODE),), headings=True),
+    Writer("as categories or codes", (_CODE,), headings=True),
     _damage("as whole numbers", _WHOLE, _UNDOTTED),
     _damage("as whole numbers, dotted after", _AFTER),
     _damage("as whole numbers, dotted after, read as decimals", _joined(_FIRST, _REST, ".0")),
     _damage("as decimals", _joined(_number(_HEAD), _TAIL, ".0")),
     _damage("as numbers", _joined(_number(_HEAD), _TAIL, "")),
     _damage("without the zeros behind", _joined(_HEAD, _TAIL, "")),
+    _damage("as categories or codes without the zeros in front", _UNZEROED, headings=True),
 )
 
 
@@ -118,30 +124,50 @@ class Affix:
         said: As it is said of codes: ``behind a prefix``.
         pattern: What a label with it looks like; its group is the code.
         cost: Factor of the likelihood of a label with it.
-        all: Whether every label must have it, even those that are codes as they stand.
+        may: Whether labels may have it; None: those that are no codes as they stand.
     """
 
     said: str
     pattern: str
     cost: float = 1 / 8
-    all: bool = False
+    may: Callable[[pl.Series], bool] | None = None
 
     def without(self, texts: pl.Series, sound: pl.Series) -> pl.DataFrame:
-        """``text`` without it and ``cost`` of each text that is not ``sound`` as it stands."""
+        """``text`` without it and ``cost`` of each text; of texts that are ``sound`` as they stand
+        only where what all texts look like tells that they may have it."""
         text = pl.col("text")
         code = text.str.extract(self.pattern)
         if self.pattern == "O":
             code = pl.when(text.str.contains("O")).then(text.str.replace_all("O", "0"))
         frame = pl.DataFrame({"text": texts}).with_columns(code=code)
-        free = frame["code"].is_not_null().all() if self.all else ~texts.is_in(sound.implode())
+        free = self.may(texts) if self.may else ~texts.is_in(sound.implode())
         code = pl.when(pl.lit(free)).then("code")
         cost = pl.when(code.is_null()).then(1.0).otherwise(self.cost)
         return frame.select(pl.coalesce(code, "text").alias("text"), cost=cost)
 
 
+def _are_names(texts: pl.Series) -> bool:
+    """Whether texts may be names of R, most of which it had to make: none begins with a digit."""
+    made = texts.str.contains(r"^X[0-9]{3}|^X[0-9]{2}\.[0-9]{2}")
+    return 2 * int(made.sum()) > len(texts) and not texts.str.contains("^[0-9]").any()
+
+
+def named(texts: pl.Series) -> pl.Series:
+    """Texts without the X that R put before them, if they are its names."""
+    return texts.str.replace("^X([0-9])", "$1") if _are_names(texts) else texts
+
+
+def _begin_alike(texts: pl.Series) -> bool:
+    """Whether all begin with one character, which is no letter of the codes of a set."""
+    others = texts.filter(~texts.str.contains("^[EV]"))
+    return others.str.head(1).n_unique() == 1 and not others.str.contains(_DOTTED_TENTH).any()
+
+
+_DOTTED_TENTH = r"^[A-Z][0-9][0-9A-Z]\."
 AFFIXES = (
     Affix("behind a prefix", r"^.*[:/]\s*([^:/]+)$"),
-    Affix("behind another character", r"^[^0-9](.+)$", 1 / 36, all=True),
+    Affix("behind the X of names that R made", r"^X([0-9].*)$", may=_are_names),
+    Affix("behind another character", r"^[^0-9EV](.+)$", 1 / 36, may=_begin_alike),
     Affix("with a sign behind", r"^(.+?)\s?[!*+†\-]$"),
     Affix("in quotes", r"""^['"`’]+(.+?)['"`’]*$"""),
     Affix("in the first word of the cell", r"^(\S+)\s.*\w\w.*$", 1 / 36),

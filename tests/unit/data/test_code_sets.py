@@ -67,6 +67,7 @@ def test_numbers_of_rows_are_asked_about() -> None:
         (["I10X", "E119", "J189", "R05X", "N179"], "icd10cm", "I10X", "I10"),
         (["428.0", "311.", "486.", "042."], "icd9cm", "042.", "042"),
         (["401,9", "250,00", "428,0", "486"], "icd9cm", "250,00", "250.00"),
+        ("8 38 428 250.13 786 V57 410 70 250.02 E888 414 V45 276".split(), "icd9cm", "8", "008"),
         ([*DIAGNOSES[:5], "7054", "42", "99592", "5859"], "icd9cm", "7054", "070.54"),
     ],
 )
@@ -78,6 +79,12 @@ def test_how_codes_are_written_is_decided_and_told(
     assert any(one.option == "--codes as-written" for one in found.readings)
     alone = read(labels, "as-written", hierarchy=hierarchy)
     assert nodes(alone).get(label) != node or alone.readings[0].option == "--strip PATTERN"
+
+
+def test_names_that_r_made_are_of_the_version_that_they_are_without_their_x() -> None:
+    """X486 has the shape of a code of ICD-10."""
+    rows = {"id": ["a", "a", "b", "c"], "label": ["X486", "V45.81", "X401.9", "X250.00"]}
+    assert audit.load_labels(rows, icd9cm()).ledger.refused == {}
 
 
 def test_codes_with_their_dots_are_not_told() -> None:

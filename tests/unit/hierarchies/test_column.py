@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from audit.hierarchies.icd.code_sets import SAID
 from audit.hierarchies.icd.column import ColumnReading, column_readings
 from audit.hierarchies.icd.writers import WRITERS
 from fixtures.code_columns import code_columns
+from fixtures.examples import examples
 
 
 def readings(*labels: str, rows: int = 20) -> list[ColumnReading]:
@@ -51,7 +54,9 @@ def test_no_row_is_read_as_a_wrong_code_in_silence(seed: int, size: int) -> None
         ),
         ("401.9! 250.00! 428.0! 427.31", "with dots, with a sign behind", "250.00"),
         ("'401.9' '250.00' '428.0'", "with dots, in quotes", "250.00"),
-        ("401 428 250 780 786 038 427", "diagnoses of ICD-9-CM as categories alone", "250"),
+        ("401 428 250 780 786 038 427", "diagnoses of ICD-9-CM as categories or codes", "250"),
+        ("8 38 428 250.13 V57 70 786 410 42", "codes without the zeros in front", "008"),
+        ("X401.9 X486 X038.9 V45.81 E878.8", "with dots, behind the X of names", "038.9"),
     ],
 )
 def test_a_column_is_read_as_it_is_written(labels: str, said: str, code: str) -> None:
@@ -79,6 +84,32 @@ def test_what_is_no_code_is_not_read() -> None:
 
 def test_one_label_of_two_sets_has_two_readings() -> None:
     assert {one.sets for one in readings("4019")} == {("diagnoses",), ("procedures",)}
+
+
+_LETTERED = st.from_regex(r"(V[0-9]{2}|E[0-9]{3})(\.?[0-9]{1,2})?", fullmatch=True)
+
+
+@given(
+    st.lists(_LETTERED, min_size=1, max_size=8, unique=True),
+    st.lists(st.sampled_from(["401.9", "250.00", "428.0", "4019", "36.15"]), unique=True),
+    st.sampled_from(["", "X", "D", "V", "#"]),
+)
+@examples(50)
+def test_no_letter_of_a_code_is_taken_for_a_mark(
+    lettered: list[str], others: list[str], before: str
+) -> None:
+    """Whether or not any edition has the code, and whatever stands before the others."""
+    labels = pl.DataFrame({"label": [*lettered, *(before + code for code in others)], "rows": 9})
+    for one in column_readings(labels, list(SAID)):
+        read = one.codes.filter(pl.col("label").is_in(lettered))
+        assert (read["label"].str.head(1) == read["code"].str.head(1)).all()
+
+
+def test_a_label_is_not_sure_that_another_reading_of_its_set_takes_for_another_code() -> None:
+    """48.1 is a code, and what 04.81 becomes; no other label shows which."""
+    (one,) = readings("48.1", "93.5", "45.13")
+
+    assert one.codes.filter(~pl.col("sure"))["label"].to_list() == ["48.1"]
 
 
 def test_a_label_that_would_be_another_code_is_not_sure_where_zeros_were_lost() -> None:

@@ -73,6 +73,23 @@ def test_marks_of_names_are_taken_off_but_no_sign_that_means_something() -> None
     assert read(["class:dog", "class:cat"], FLAT).ledger.rows_mapped == 2
 
 
+def test_the_x_of_names_that_r_made_is_no_part_of_ids() -> None:
+    counties = Hierarchy.build(
+        pl.DataFrame({"child": ["01001", "X2", "a1"], "parent": ["01", "01", "01"]}),
+        name="counties",
+    )
+    found = read(["X01001", "X2", "a1", "X01002"], counties)
+    assert sorted(found.mappings["node"]) == ["01001", "X2", "a1"]
+    assert found.readings[0].rows == 1
+    assert read(["X01001", "01"], counties).ledger.refused == {"unknown_code": 1}
+
+
+@pytest.mark.parametrize("label", ["V99.99?", "E999.9 A", "(I10.5)", "1401.9?"])
+def test_no_code_is_found_in_the_middle_of_another(label: str, icd9cm: Hierarchy) -> None:
+    found = read([label, label.replace("9", "8"), *CODES], icd9cm)
+    assert not any("--strip" in one.option for one in found.readings)
+
+
 NOTHING = ["NA", "n/a", "No Dx", "UNK", "0000000", ".", "--", "-9", "NULL"]
 
 
