@@ -24,6 +24,7 @@ from benchmarks.scenes_of_codes import (
     whole_numbers,
 )
 from benchmarks.scenes_of_depths import cut, habits, mixed
+from benchmarks.scenes_of_stays import vanishing
 from benchmarks.scenes_of_trees import (
     all_at,
     asked_for,
@@ -266,6 +267,28 @@ SCENES = (
         "unspecific_beside_specific",
         "The others alone.",
         partial(beside_specific, both=0),
+    ),
+    Scene(
+        "a lifelong condition left out",
+        "chronic_gap",
+        "120 persons with some six stays each have a condition that half of the stays leave out "
+        "(.495, of each person at a rate of its own); 120 others do not have it.",
+        partial(vanishing, missed=0.495),
+        by_chance=True,
+    ),
+    Scene(
+        "a lifelong condition coded by mistake, null",
+        "chronic_gap",
+        "The same with one stay in ten left out, and one in fifty of the others' with it.",
+        partial(vanishing, missed=0.1, by_mistake=0.02),
+        by_chance=True,
+    ),
+    Scene(
+        "a lifelong condition left out at the limit, null",
+        "chronic_gap",
+        "One stay in five leaves it out, of each person at a rate of its own.",
+        partial(vanishing, missed=0.2),
+        by_chance=True,
     ),
     Scene(
         "a site makes the pairs",

@@ -34,6 +34,7 @@ from audit.checks.rules import (
     waiver_unused,
     wrong_table,
 )
+from audit.checks.rules.habits import chronic_gap
 
 CHECKS: tuple[Check, ...] = (
     unknown_code.CHECK,
@@ -58,6 +59,7 @@ CHECKS: tuple[Check, ...] = (
     excludes1.CHECK,
     missing_companion.CHECK,
     sex_age_conflict.CHECK,
+    chronic_gap.CHECK,
     unexpected_pair.CHECK,
     missing_stratum.CHECK,
     redundant_nodes.CHECK,

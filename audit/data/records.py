@@ -162,7 +162,7 @@ def present(frame: pl.DataFrame, name: str) -> str | None:
 def column_for(role: str, wanted: str, names: Sequence[str], source: Source) -> str:
     """The column named for a role, ignoring case; raises SchemaError if it does not exist."""
     if role.startswith(STRATUM):
-        hint = "--strata, and strata, drift, code_dates and person of the policy, name columns"
+        hint = "--strata, and strata, drift, day, code_dates and person of the policy, name columns"
         return name_among(names, wanted, source, hint)
     hint = f"name another with {_OPTIONS[role]}" if role in _OPTIONS else ""
     return name_among(names, wanted, source, hint)

@@ -54,8 +54,13 @@ def rows_on_their_day(dataset: LabelDataset, dates: CodeDates | None) -> pl.Data
     return dated.join(on_day, on=["node", "day"], how="left").drop("day")
 
 
-def days_of(dataset: LabelDataset, column: str) -> pl.Series:
+def days_of(dataset: LabelDataset, column: str, key: str = "code_dates") -> pl.Series:
     """The day of each instance, shape (n_instances,); null if it has none.
+
+    Args:
+        dataset: The instances.
+        column: The column of the days.
+        key: The key of the policy that names it, for messages.
 
     Raises:
         PolicyError: If no instance has a day.
@@ -69,11 +74,11 @@ def days_of(dataset: LabelDataset, column: str) -> pl.Series:
         raise SchemaError(
             f"every day in {column!r} must be written as YYYY-MM-DD, alone or before a time",
             found=first_cases(cases),
-            hint="code_dates of the policy names this column",
+            hint=f"{key} of the policy names this column",
         )
     if days.null_count() == len(days):
         raise PolicyError(
-            "the column that code_dates of the policy names must hold days",
+            f"the column that {key} of the policy names must hold days",
             found=f"none in {column!r}",
         )
     return days

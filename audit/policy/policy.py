@@ -26,7 +26,15 @@ from audit.policy.rules import (
     Severity,
     Subgraph,
 )
-from audit.policy.statements import ANY_BRANCH, ANY_CHECK, BranchRule, CodeDates, Threshold, Waiver
+from audit.policy.statements import (
+    ANY_BRANCH,
+    ANY_CHECK,
+    BranchRule,
+    CodeDates,
+    Lifelong,
+    Threshold,
+    Waiver,
+)
 
 MIN_CELL_OF_PERSONS = 11
 """The smallest count about persons that the CMS cell-size rule lets be published."""
@@ -95,6 +103,9 @@ class Policy(Frozen):
         person: The columns of the instances with the sex and the age of the person; None: codes
             are not compared with either.
         person_rules: Nodes that belong to persons of one sex, or of some ages.
+        day: The column of the instances with the day of each, by which the instances of a group are
+            in order, also where all days of a group are shifted alike; none: that of `code_dates`.
+        lifelong: Conditions that a person does not lose again.
         code_dates: From when to when each code was valid, and the column with the true day of
             coding; None: codes are not judged by their day.
         aggregation: What a node's aggregated value is: each descendant once, each path, or the
@@ -175,6 +186,8 @@ class Policy(Frozen):
     companions: tuple[Companion, ...] = Field(default=(), strict=False)
     person: Person | None = None
     person_rules: tuple[PersonRule, ...] = Field(default=(), strict=False)
+    day: str = ""
+    lifelong: tuple[Lifelong, ...] = Field(default=(), strict=False)
     code_dates: CodeDates | None = None
     aggregation: Aggregation = "descendants"
     levels: Levels = "depth"
@@ -189,6 +202,15 @@ class Policy(Frozen):
             between = f"between {low:g} and {high:g}, not {value.value:g}"
             raise ValueError(f"{info.field_name} must be {between}")
         return value
+
+    @field_validator("lifelong")
+    @classmethod
+    def _each_condition_once(cls, conditions: tuple[Lifelong, ...]) -> tuple[Lifelong, ...]:
+        names = [one.condition for one in conditions]
+        repeated = {name for name in names if names.count(name) > 1}
+        if repeated:
+            raise ValueError(f"{', '.join(sorted(repeated))} must be one condition")
+        return conditions
 
     @field_validator("companions", "person_rules")
     @classmethod
@@ -229,6 +251,7 @@ class Policy(Frozen):
         yield from (("expected", node) for pair in self.expected for node in pair.nodes)
         yield from (("companions", node) for rule in self.companions for node in rule.nodes_named)
         yield from (("person_rules", node) for one in self.person_rules for node in one.nodes_named)
+        yield from (("lifelong", node) for one in self.lifelong for node in one.nodes_named)
         yield from (("subgraphs", node) for part in self.subgraphs for node in part.nodes)
 
     def checks_named(self) -> Iterator[tuple[str, str]]:
@@ -240,7 +263,7 @@ class Policy(Frozen):
     def columns(self) -> tuple[str, ...]:
         """Columns of the instances that the policy names, each once.
 
-        Those of `strata` and `drift`, the day of coding, and the sex and age of the person.
+        Those of `strata` and `drift`, the days, and the sex and age of the person.
         """
         of_person = self.person.columns if self.person else ()
         return tuple(dict.fromkeys((*self.strata, *self.drift, *self._days, *of_person)))
@@ -253,7 +276,13 @@ class Policy(Frozen):
 
     @property
     def _days(self) -> tuple[str, ...]:
-        return (self.code_dates.column,) if self.code_dates else ()
+        named = (self.day, self.code_dates.column if self.code_dates else "")
+        return tuple(dict.fromkeys(filter(None, named)))
+
+    @property
+    def ordered_by(self) -> str:
+        """The column of days by which the instances of a group are in order; empty: none."""
+        return next(iter(self._days), "")
 
     def rule_for(self, a: str, b: str) -> BranchRule | None:
         """The first rule that matches two branches; None if there is none."""

@@ -127,17 +127,17 @@ class Companion(Frozen):
     @property
     def asking(self) -> tuple[str, ...]:
         """The nodes that require a companion."""
-        return _listed(self.when)
+        return listed(self.when)
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The nodes of which one is enough as a companion."""
-        return _listed(self.needs)
+        return listed(self.needs)
 
     @property
     def excusing(self) -> tuple[str, ...]:
         """The nodes beside which no companion is required."""
-        return _listed(self.unless)
+        return listed(self.unless)
 
     @property
     def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -192,7 +192,7 @@ class Person(Frozen):
     @property
     def values(self) -> dict[str, tuple[str, ...]]:
         """The values in the column of the sex, by their meaning ``female`` or ``male``."""
-        return {"female": _listed(self.female), "male": _listed(self.male)}
+        return {"female": listed(self.female), "male": listed(self.male)}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -231,7 +231,7 @@ class PersonRule(Frozen):
     @property
     def nodes_named(self) -> tuple[str, ...]:
         """Every node that the rule names."""
-        return _listed(self.nodes)
+        return listed(self.nodes)
 
     @property
     def ages(self) -> tuple[float, float]:
@@ -254,7 +254,8 @@ class PersonRule(Frozen):
         return self.nodes_named[0], hashlib.sha256(repr(said).encode()).hexdigest()[:8]
 
 
-def _listed(nodes: str | tuple[str, ...]) -> tuple[str, ...]:
+def listed(nodes: str | tuple[str, ...]) -> tuple[str, ...]:
+    """One node, or several, as a tuple."""
     return (nodes,) if isinstance(nodes, str) else nodes
 
 

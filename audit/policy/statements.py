@@ -1,4 +1,4 @@
-"""Statements of a policy: limits, branches, waivers, days of coding and periods of codes."""
+"""Statements of a policy: limits, branches, waivers, lifelong conditions, and periods of codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import name_among, read_table
-from audit.policy.rules import Frozen
+from audit.policy.rules import Frozen, Nodes, listed
 
 _KINDS = {
     "code": (pl.String,),
@@ -212,6 +212,32 @@ class Waiver(Frozen):
     def expired(self, today: date) -> bool:
         """Whether the last day of the waiver has passed."""
         return self.expires < today
+
+
+class Lifelong(Frozen):
+    """A condition that a person does not lose again.
+
+    Args:
+        condition: What it is called.
+        nodes: Nodes that carry it, one or a list, each with all below it.
+        still: Further nodes beside which it counts as still there.
+        sure: Whether it is as surely lifelong as a condition can be.
+    """
+
+    condition: str = Field(min_length=1)
+    nodes: str | Nodes
+    still: str | Annotated[tuple[str, ...], Field(strict=False)] = ()
+    sure: bool = True
+
+    @property
+    def carrying(self) -> tuple[str, ...]:
+        """The nodes that carry it."""
+        return listed(self.nodes)
+
+    @property
+    def nodes_named(self) -> tuple[str, ...]:
+        """Every node beside which it is there."""
+        return (*self.carrying, *listed(self.still))
 
 
 class CodeDates(Frozen):

@@ -333,7 +333,8 @@ def _refuse_what_counts_lack(
         "--keep-instances": keep_instances,
         "--aggregation, or aggregation of the policy": policy
         and policy.aggregation != "descendants",
-        "--strata, or strata, drift, code_dates or person of the policy": policy and policy.columns,
+        "--strata, or strata, drift, day, code_dates or person of the policy": policy
+        and policy.columns,
     }
     given = [option for option, value in options.items() if value]
     if given:

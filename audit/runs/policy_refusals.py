@@ -46,7 +46,7 @@ def refuse_columns(policy: Policy, data: LabelDataset | PairCount, today: date) 
         raise PolicyError(
             "a policy that names no column is required where data are only counted",
             found=f"{first_cases(policy.columns)}",
-            hint="leave strata, drift, code_dates and person out, or audit the data in memory",
+            hint="leave strata, drift, day, code_dates and person out, or audit in memory",
         )
 
 
@@ -77,6 +77,8 @@ def _refuse_absent_columns(policy: Policy, dataset: LabelDataset) -> None:
 
 
 def _refuse_days_to_come(policy: Policy, dataset: LabelDataset, today: date) -> None:
+    if policy.day:
+        days_of(dataset, policy.day, "day")
     if policy.code_dates is None:
         return
     column = policy.code_dates.column

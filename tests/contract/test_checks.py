@@ -28,7 +28,7 @@ from audit.measure.measure import LabelDepths, Measurements, Reference, measure
 from audit.policy.policy import Policy
 from audit.policy.reading import policy_for
 from audit.policy.rules import Companion, Exclusive, Person, PersonRule
-from audit.policy.statements import BranchRule, Threshold, Waiver
+from audit.policy.statements import BranchRule, Lifelong, Threshold, Waiver
 from audit.results.findings import CheckResult, Finding, filled
 from audit.results.reference_changes import SHALLOWER
 from audit.runs.analyses import ALL_CHECKS, ANALYSES
@@ -50,7 +50,7 @@ NAMES = (
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
     "principal_position", "record_cap", "split_leak", "group_confined", "residual_overuse",
     "cross_branch", "unspecific_beside_specific", "sibling_exclusive", "excludes1",
-    "missing_companion", "sex_age_conflict", "unexpected_pair", "missing_stratum",
+    "missing_companion", "sex_age_conflict", "chronic_gap", "unexpected_pair", "missing_stratum",
     "redundant_nodes", "model_confuses", "model_habit", "waiver_expired",
     "waiver_unused",
 )  # fmt: skip
@@ -159,6 +159,23 @@ def parted(order: int = 1) -> Measurements:
 
 
 @cache
+def stays(order: int = 1) -> Measurements:
+    """Persons with asthma on their first two stays, and on one of three later ones."""
+    labels = {
+        f"i{n:03}": ["asthma", "attack"] if n % 5 < 2 or n % 5 == n // 5 % 3 + 2 else ["saw"]
+        for n in range(150)
+    }
+    dataset = labelled(
+        BUSY,
+        dict(list(labels.items())[::order]),
+        groups={instance: f"p{int(instance[1:]) // 5}" for instance in labels},
+        strata={"on": {i: f"2020-01-{int(i[1:]) % 5 + 1:02}" for i in labels}},
+    )
+    chronic = Lifelong(condition="asthma", nodes="asthma", sure=False)
+    return measure(dataset, Policy(day="on", lifelong=(chronic,)))
+
+
+@cache
 def associated(order: int = 1) -> Measurements:
     """Specific labels beside specific ones at one site, catch-alls beside catch-alls at another."""
     said = [
@@ -208,6 +225,7 @@ DATASETS = {
     "modelled": modelled,
     "parted": parted,
     "associated": associated,
+    "stays": stays,
 }
 
 
@@ -217,7 +235,7 @@ def check(request: pytest.FixtureRequest) -> Check:
     return chosen
 
 
-RICH = (busy, icd, damaged, modelled, parted, associated, shallower)
+RICH = (busy, icd, damaged, modelled, parted, associated, stays, shallower)
 """Datasets that make checks find something; each is measured once for all tests."""
 
 
@@ -270,7 +288,7 @@ def test_without_labels_it_finds_nothing(check: Check, name: str) -> None:
 
 
 def test_the_order_of_rows_changes_nothing(check: Check) -> None:
-    for make in (busy, modelled, parted, associated, shallower):
+    for make in (busy, modelled, parted, associated, stays, shallower):
         first, second = check.run(make()), check.run(make(-1))
 
         assert second == first
@@ -343,7 +361,7 @@ def read_at(statement: str, value: int | str) -> str:
 
 def templates() -> Iterator[tuple[str, str]]:
     """Every sentence with a placeholder in the source of a check, as far as it stands there."""
-    for path in sorted((ROOT / "audit" / "checks").glob("[rs]*/*.py")):
+    for path in sorted((ROOT / "audit" / "checks").glob("[rs]*/**/*.py")):
         joined = [
             node for node in ast.walk(ast.parse(path.read_text("utf-8")))
             if isinstance(node, ast.JoinedStr | ast.Constant)
@@ -419,7 +437,8 @@ def test_parts_stand_largest_first_and_are_at_most_ten() -> None:
 
 def test_it_declares_every_threshold_that_it_reads(check: Check) -> None:
     """Else `audit judge` would take a threshold for one that needs no counting."""
-    source = (ROOT / "audit" / "checks" / "rules" / f"{check.name}.py").read_text("utf-8")
+    (path,) = (ROOT / "audit" / "checks" / "rules").rglob(f"{check.name}.py")
+    source = path.read_text("utf-8")
     thresholds = {str(threshold["name"]) for threshold in Policy().thresholds()}
     declared = {*check.counts_with, *(limit.threshold for limit in check.limits)}
 
@@ -504,7 +523,7 @@ def test_it_has_a_page_and_a_test_of_its_own(check: Check | WaiverCheck) -> None
     room = next((f"{kind.name}/checks" for kind in ANALYSES if check in kind.checks), "checks")
     rules = room if "/" in room else f"{room}/rules"
     assert (ROOT / "tests" / "unit" / room / f"test_{check.name}.py").is_file()
-    assert (ROOT / "audit" / rules / f"{check.name}.py").is_file()
+    assert [*(ROOT / "audit" / rules).rglob(f"{check.name}.py")]
 
 
 def test_every_page_and_test_belongs_to_a_check() -> None:

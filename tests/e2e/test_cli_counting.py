@@ -39,6 +39,7 @@ NEED_INSTANCES = {
     "excludes1",
     "missing_companion",
     "sex_age_conflict",
+    "chronic_gap",
     "missing_stratum",
     "model_confuses",
     "model_habit",
@@ -451,7 +452,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "instances": (("--memory", "1GB", "--keep-instances"), "Found: --keep-instances\n"),
     "strata": (
         ("--memory", "1GB", "--policy", "policy.toml"),
-        "strata, drift, code_dates or person",
+        "strata, drift, day, code_dates or person",
     ),
     "a ratchet": (("--memory", "1GB", "--policy", "ratchet.toml"), "needs an earlier run"),
     "an unknown node": (

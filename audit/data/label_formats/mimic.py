@@ -86,8 +86,8 @@ def _place_of(name: str, tables: Sequence[Source], keys: Sequence[str]) -> tuple
         f"a column named {name!r} is required",
         found=f"none in {searched}",
         where=next(iter(folders_of(tables)), tables[0]),
-        hint="strata, drift, code_dates and person of the policy name columns of the tables of "
-        "codes, of ADMISSIONS or of PATIENTS",
+        hint="strata, drift, day, code_dates and person of the policy name columns of the tables "
+        "of codes, of ADMISSIONS or of PATIENTS",
     )
 
 

@@ -1,0 +1,187 @@
+"""chronic_gap: lifelong conditions that later instances of the same person lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.checks.check import Check, Limit, Outcome, first_unmet
+from audit.checks.shared.carriers import carrying_any
+from audit.disclosure import Quantity, count, derived
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.intervals import effective_n, grouped_wilson, p_above
+from audit.measure.measure import Measurements
+from audit.measure.validity import days_of
+from audit.policy.statements import Lifelong
+from audit.results.findings import Finding
+
+_NAME = "chronic_gap"
+LEAST_PERSONS = 20
+"""Least number of persons with a later instance for a condition to be judged."""
+LEAST_MISSING = 0.2
+"""Share of the later instances above which a condition is reported."""
+PUBLISHED = 0.495
+"""Median share that codes missed, by charts, of 20 of 21 comorbidities (J Clin Epidemiol 2000)."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """A condition, and the later instances of the persons who have it.
+
+    Args:
+        condition: The condition.
+        later: Their indices, in the order of persons and days, shape (n_later,).
+        person: The person of each, numbered from 0, shape (n_later,).
+        lacking: Whether each lacks the condition, shape (n_later,).
+    """
+
+    condition: Lifelong
+    later: IntArray
+    person: IntArray
+    lacking: BoolArray
+
+    @property
+    def of(self) -> FloatArray:
+        """Later instances of each person, shape (n_persons,)."""
+        return np.bincount(self.person).astype(np.float64)
+
+    @property
+    def missed(self) -> FloatArray:
+        """Those of them that lack the condition, shape (n_persons,)."""
+        return np.bincount(self.person, weights=self.lacking).astype(np.float64)
+
+    @property
+    def p_value(self) -> float:
+        """P value of a share of at most `LEAST_MISSING`."""
+        k, n = self.missed, self.of
+        total = float(n.sum())
+        return p_above(float(k.sum()) / total, effective_n(k, n), total, len(n), LEAST_MISSING)
+
+
+def run(measured: Measurements) -> Outcome:
+    """Report lifelong conditions that are missing on later instances of persons who have them.
+
+    A person has a condition from the second instance on that carries it, in the order of days;
+    instances of a later day are judged. One that carries neither the condition nor what may stand
+    for it lacks it.
+    """
+    judged = [one for one in _judged(measured) if len(one.of) >= LEAST_PERSONS]
+    q_values = benjamini_hochberg(np.array([one.p_value for one in judged]), len(judged))
+    return Outcome(
+        denominator=len(judged),
+        denominator_unit=f"lifelong conditions that {LEAST_PERSONS} persons or more have on two "
+        "instances with another one of a later day",
+        findings=tuple(_findings(measured, judged, q_values)),
+        not_applicable=first_unmet(
+            (measured.policy.lifelong, "the policy names no lifelong condition"),
+            (
+                measured.loaded.group_of is not None,
+                "no group has several instances: name the column of the person by --group",
+            ),
+            (
+                measured.policy.ordered_by,
+                "the policy names no column of days: without day, instances have no order",
+            ),
+            (
+                judged,
+                f"no lifelong condition is on two instances of {LEAST_PERSONS} persons, with "
+                "another instance of a later day",
+            ),
+        ),
+    )
+
+
+def _judged(measured: Measurements) -> Iterator[_Judged]:
+    """What becomes of each condition of the policy; of none without persons or days."""
+    groups, column = measured.loaded.group_of, measured.policy.ordered_by
+    if groups is None or not column:
+        return
+    read = days_of(measured.loaded.dataset, column)
+    days = read.to_physical().fill_null(0).to_numpy().astype(np.int64)
+    labelled = np.diff(measured.loaded.dataset.direct.indptr) > 0
+    order = np.lexsort((days, groups))
+    order = order[(read.is_not_null().to_numpy() & labelled)[order]]
+    for condition in measured.policy.lifelong:
+        yield _judged_of(measured, condition, order, groups[order], days[order])
+
+
+def _judged_of(
+    measured: Measurements, condition: Lifelong, order: IntArray, person: IntArray, day: IntArray
+) -> _Judged:
+    has, there = np.zeros((2, measured.n_instances), np.bool_)
+    has[carrying_any(measured, condition.carrying)] = True
+    there[carrying_any(measured, condition.nodes_named)] = True
+    carried = np.flatnonzero(has[order])
+    second = carried[1:][person[carried[1:]] == person[carried[:-1]]]
+    persons, first = np.unique(person[second], return_index=True)
+    since = np.full(int(person.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    since[persons] = day[second[first]]
+    later = np.flatnonzero(day > since[person])
+    number = np.unique(person[later], return_inverse=True)[1]
+    return _Judged(condition, order[later], number, ~there[order[later]])
+
+
+def _findings(
+    measured: Measurements, judged: list[_Judged], q_values: FloatArray
+) -> Iterator[Finding]:
+    rate = measured.policy.false_discovery_rate.value
+    for one, q in zip(judged, q_values.tolist(), strict=True):
+        low, high = grouped_wilson(one.missed, one.of)
+        if low > LEAST_MISSING and q <= rate:
+            yield _finding(measured, one, (low, high), q, len(judged))
+
+
+def _finding(
+    measured: Measurements, one: _Judged, interval: tuple[float, float], q_value: float, family: int
+) -> Finding:
+    condition, missed, later = one.condition, int(one.lacking.sum()), len(one.later)
+    sources = ("instances", "of", "persons")
+    low, high = interval
+    unsure = "" if condition.sure else " It is less surely lifelong than other conditions."
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=condition.carrying,
+        statement=f"{{instances}} of {{of}} instances of {{persons}} persons who had "
+        f"{condition.condition} on two earlier ones ({{share}}) {{instances|lacks|lack}} it"
+        "[ (95% interval over persons {low_share} to {high_share})]; by a published comparison "
+        f"with charts, codes miss a median of {{published_share}} of such conditions.{unsure}",
+        evidence={
+            "instances": count(missed, later),
+            "of": count(later, measured.n_instances),
+            "share": derived(missed / later, "instances", "of"),
+            "low_share": derived(low, *sources),
+            "high_share": derived(high, *sources),
+            "persons": count(len(one.of), int(measured.ledger.groups or 0)),
+            "published_share": Quantity(PUBLISHED),
+            "q_value": derived(q_value, *sources),
+            "family": Quantity(family),
+        },
+        curator="Find out whether conditions that are not treated during a stay are left out, and "
+        "say in the release notes what a missing one means.",
+        data_user="Do not read the missing condition as absent: take it from earlier instances of "
+        "the person.",
+        touched=missed,
+        strength=missed / later,
+        key=(condition.condition,),
+    )
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances that lack the condition, ascending."""
+    (name,) = finding.key
+    one = next(one for one in _judged(measured) if one.condition.condition == name)
+    return np.sort(one.later[one.lacking])
+
+
+CHECK = Check(
+    _NAME,
+    "Do lifelong conditions vanish between the stays of a person?",
+    run,
+    limits=(Limit("q_value", "<=", "false_discovery_rate"),),
+    needs="instances",
+    cases=cases,
+)
