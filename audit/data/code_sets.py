@@ -11,6 +11,7 @@ from audit.base.errors import InputError, first_cases
 from audit.base.readings import Reading, asked
 from audit.data.row_rules import version_of
 from audit.hierarchies.coding import BESIDE, VERSIONS, Integrity
+from audit.hierarchies.formats.names import whole
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.code_sets import HOLDING, SAID
 from audit.hierarchies.icd.column import ColumnReading, column_readings
@@ -19,8 +20,10 @@ from audit.hierarchies.icd.icd10 import DIAGNOSES, WHO
 from audit.hierarchies.icd.writers import named
 from audit.hierarchies.label_words import bare
 
-AS_WRITTEN = "as-written"
-"""What is said of labels that are read one by one, as they stand."""
+AS_WRITTEN, WITH_ZEROS = "as-written", "with-zeros"
+"""What is said of labels that are read as they stand, and of numbers that lost zeros in front."""
+_HEADING, _SURE = 1 / 60, 0.9
+"""Likelihood of a node with others below it beside one without, and what makes a node sure."""
 _FEW = 0.01
 """Share of labels that are no codes as they stand from which on a column is read as a whole."""
 _CHANGED = dict.fromkeys(("label", "table", "text", "set"), pl.String)
@@ -38,17 +41,21 @@ def with_codes(hierarchy: Hierarchy, codes: str | Iterable[str]) -> Hierarchy:
     Args:
         hierarchy: The hierarchy whose code sets are meant.
         codes: ``diagnoses``, ``procedures`` or ``as-written`` for all labels, or
-            ``PATTERN=procedures`` for the columns that fit.
+            ``PATTERN=procedures`` for the columns that fit; ``with-zeros`` or ``as-written`` where
+            nodes are numbers and some begin with 0.
 
     Raises:
         InputError: If a word is none of these, or the hierarchy has no such code set.
     """
     integrity = None if hierarchy.coding is None else hierarchy.coding.integrity
     tables = {} if integrity is None else {one.split("-")[0]: one for one in integrity.tables}
+    if codes and hierarchy.coding is None and any(map(_begins_with_zero, hierarchy.nodes)):
+        tables = {WITH_ZEROS: WITH_ZEROS}
     found: dict[str, str | None] = {}
     for one in [codes] if isinstance(codes, str) else codes:
         pattern, _, word = one.rpartition("=")
-        if word not in tables and (one != AS_WRITTEN or not tables):
+        named = word in tables and not (pattern and word == WITH_ZEROS)
+        if not named and (one != AS_WRITTEN or not tables):
             raise InputError(
                 f"--codes names a code set of the hierarchy {hierarchy.name}, or {AS_WRITTEN}",
                 found=repr(one),
@@ -61,7 +68,7 @@ def with_codes(hierarchy: Hierarchy, codes: str | Iterable[str]) -> Hierarchy:
 def table_stated(hierarchy: Hierarchy) -> pl.Expr:
     """The table of each row: the one that is stated for all, where nothing else is known of it."""
     stated, table = hierarchy.codes.get("*"), pl.col("table")
-    if stated is None:
+    if stated in (None, WITH_ZEROS):
         return table
     free = table.is_null() | (table == VERSIONS["9" if stated in TABLES else "10"])
     return pl.when(free).then(pl.lit(stated)).otherwise(table).alias("table")
@@ -72,7 +79,8 @@ def read_as_codes(
 ) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
     """Decide once for all labels of which code sets they are, where no known layout says it.
 
-    Where the user states a set, how its codes are written is decided.
+    Where the user states a set, how its codes are written is decided. Where nodes are numbers, it
+    is decided whether labels lost the zeros in front.
 
     Args:
         labels: ``label, table, rows``: distinct labels.
@@ -89,6 +97,8 @@ def read_as_codes(
     changed, told = [pl.DataFrame(schema=_CHANGED)], list[Reading]()
     integrity = None if hierarchy.coding is None else hierarchy.coding.integrity
     stated, words = hierarchy.codes.values(), hierarchy.words
+    if hierarchy.coding is None:
+        return _with_zeros(labels, hierarchy)
     if integrity is None or hierarchy.name not in HOLDING.values() or None in stated:
         return changed[0], ()
     bared = pl.Series([bare(label, words.strip) for label in labels["label"]], dtype=pl.String)
@@ -110,6 +120,87 @@ def read_as_codes(
             changed.append(read.select("table", label="as_read", text="code", set="code_set"))
             told += _told(found[0], codes, hierarchy)
     return pl.concat(changed, how="diagonal"), tuple(told)
+
+
+def _with_zeros(
+    labels: pl.DataFrame, hierarchy: Hierarchy
+) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
+    """The labels that are numbers which lost zeros in front, as `read_as_codes`.
+
+    They did where none begins with 0 and at least half of those that are no nodes are some with
+    zeros put back. Then each number is the node that is nine times as likely as any other, of those
+    that it may be; nodes with others below them, by an edge or as numbers, are less likely.
+    """
+    stated = hierarchy.codes.get("*", "")
+    texts = [whole(bare(label, hierarchy.words.strip)) for label in labels["label"]]
+    numbers = labels.with_columns(text=pl.Series(texts, dtype=pl.String))
+    numbers = numbers.filter(pl.col("text").str.contains("^[0-9]*[1-9][0-9]*$"))
+    numbers = numbers.with_columns(known=pl.col("label").is_in([*hierarchy.nodes]))
+    if stated is None or (numbers["known"].all() and stated != WITH_ZEROS):
+        return pl.DataFrame(schema=_CHANGED), ()
+    read = _numbers(numbers["text"], hierarchy, stated == WITH_ZEROS)
+    numbers = numbers.join(read, on="text", maintain_order="left")
+    zeros = pl.col("node").str.starts_with("0") & (pl.col("node") != pl.col("text"))
+    lost, unknown = numbers.filter(zeros & ~pl.col("known")), numbers.filter(~pl.col("known"))
+    kept = bool(numbers["text"].str.starts_with("0").any())
+    if stated != WITH_ZEROS and (lost.is_empty() or kept or 2 * len(lost) < len(unknown)):
+        numbers = numbers.clear()
+    changed = numbers.filter(pl.col("node") != pl.col("label"))
+    found = changed.select("label", "table", text="node", set="table")
+    return found, () if stated else tuple(_told_of_zeros(numbers, lost if kept else lost.clear()))
+
+
+def _numbers(texts: pl.Series, hierarchy: Hierarchy, zeros: bool) -> pl.DataFrame:
+    """``text, node, several`` of numbers: the node that each is, else itself, and whether it may
+    be several; with ``zeros`` one that begins with 0, if there is one."""
+    nodes = [node for node in hierarchy.nodes if node.isdecimal()]
+    longer = {node[:end] for node in nodes for end in range(1, len(node))}
+    leaf = dict(zip(hierarchy.nodes, hierarchy.leaf.tolist(), strict=True))
+    same: dict[str, dict[str, float]] = {}
+    for node in nodes:
+        likely = 1.0 if leaf[node] and node not in longer else _HEADING
+        same.setdefault(node.lstrip("0"), {})[node] = likely
+    found = []
+    for text in texts.unique(maintain_order=True):
+        may = same.get(text, {})
+        if zeros:
+            may = {one: part for one, part in may.items() if one != text} or may
+        best = max(may, key=lambda one: may[one], default=text)
+        sure = bool(may) and (zeros or may[best] >= _SURE * sum(may.values()))
+        found.append((text, best if sure else text, bool(may) and not sure))
+    return pl.DataFrame(found, ["text", "node", "several"], orient="row")
+
+
+def _told_of_zeros(numbers: pl.DataFrame, refused: pl.DataFrame) -> Iterator[Reading]:
+    without = "without zeros in front they are no nodes"
+    for rows, decision, evidence, option in (
+        (
+            numbers.filter(pl.col("node") != pl.col("label")),
+            "labels are numbers that lost zeros in front",
+            f"none begins with 0, and {without}",
+            AS_WRITTEN,
+        ),
+        (
+            numbers.filter("several"),
+            "labels that are a node with zeros in front, and may be one without, are not changed",
+            "neither node is nine times as likely as the other",
+            WITH_ZEROS,
+        ),
+        (
+            refused,
+            "labels that are nodes only with zeros in front are refused",
+            "other labels begin with 0",
+            WITH_ZEROS,
+        ),
+    ):
+        if not rows.is_empty():
+            cases = first_cases(rows["label"].sort())
+            said = f"{decision}: {cases}"
+            yield Reading(said, evidence, int(rows["rows"].sum()), f"--codes {option}")
+
+
+def _begins_with_zero(node: str) -> bool:
+    return node.isdecimal() and node[0] == "0" and node.strip("0") != ""
 
 
 def _one_by_one(labels: pl.DataFrame, hierarchy: Hierarchy, integrity: Integrity) -> pl.DataFrame:

@@ -178,7 +178,8 @@ class Settings(HierarchyShape):
         tuple[str, ...],
         Option(
             "Code set of the labels: diagnoses, procedures, or as-written to read each as it "
-            "stands; 'PR*=procedures' of some columns. May be repeated.",
+            "stands; 'PR*=procedures' of some columns; with-zeros for numbers that lost zeros in "
+            "front. May be repeated.",
             INPUT,
             metavar="SET",
         ),

@@ -161,6 +161,7 @@ VERSION = {"id": ABCD, "label": ["401.9", "I10"] * 2, "Version": ["9", "10"] * 2
 PROCEDURES = ("3961", "3722", "8052", "9671", "0066", "8856")
 DIAGNOSES = ("4019", "25000", "4280", "42731", "5849", "0389")
 ALIKE = "name,supercategory\njoy,joy\nlove,joy\nanger,anger\nannoyance,anger\n"
+ZEROS = dict.fromkeys(["0389", "0088", "0311", "311", "x"], "top")
 PLACES = "l1,l2\na,x\na,other\nb,other\n"
 
 TOLD = [
@@ -182,6 +183,12 @@ TOLD = [
          of_codes(*PROCEDURES), {"codes": "diagnoses"}),
     Told("data.code_sets._told", "may be two codes", "--codes diagnoses",
          of_codes(*DIAGNOSES, *PROCEDURES, "9904", "9604", "45", "V5867"), {"codes": "diagnoses"}),
+    Told("data.code_sets._told_of_zeros", "lost zeros", "--codes as-written",
+         of_labels({"id": ABCD, "label": ["389", "88", "x", "x"]}, ZEROS), {"codes": "as-written"}),
+    Told("data.code_sets._told_of_zeros", "not changed", "--codes with-zeros",
+         of_labels({"id": ABCD, "label": ["389", "311", *"xx"]}, ZEROS), {"codes": "with-zeros"}),
+    Told("data.code_sets._told_of_zeros", "are refused", "--codes with-zeros",
+         of_labels({"id": ABCD, "label": ["0389", "88", *"xx"]}, ZEROS), {"codes": "with-zeros"}),
     Told("data.code_sets.with_versions", "two versions", "--code-version 9",
          of_labels(VERSIONS, "icd9cm", format="long"), {"code_version": "9"}),
     Told("data.code_sets.both_versions", "two versions", "--engine memory",

@@ -114,6 +114,50 @@ def test_code_sets_are_stated_for_some_columns(tmp_path: Path) -> None:
         audit.load_labels(tmp_path / "rows.csv", icd9cm(), label="DX1,PR1", codes="QQ*=diagnoses")
 
 
+NUMBERED = {
+    "counties": ["01001", "01003", "02013", "36061", "48201"],
+    "goods of 2, 4 and 6 digits": ["010121", "0102", "090111", "100190", "1006", "870322"],
+    "undotted diagnoses": ["0389", "07070", "4019", "25000", "V4581", "0088", "E8120", "486"],
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+@pytest.mark.parametrize("shape", ["{}", "{}.0"])
+def test_zeros_that_numbers_lost_in_front_are_put_back(name: str, shape: str) -> None:
+    nodes = NUMBERED[name]
+    shorter = {one.lstrip("0"): one for one in nodes}
+    labels = [shape.format(one) if one.isdecimal() else one for one in shorter]
+    rows = {"id": list(map(str, range(len(labels)))), "label": labels}
+    tree = dict.fromkeys(nodes, "top")
+    found = audit.load_labels(rows, tree)
+    assert list(nodes_of(found, labels)) == nodes
+    assert [one.option for one in found.readings] == ["--codes as-written"]
+    known = with_codes(audit.load_hierarchy(tree), "as-written")
+    assert audit.load_labels(rows, known).ledger.rows_mapped < len(nodes)
+
+
+def nodes_of(found: LabelDataset, labels: list[str]) -> list[str | None]:
+    return [nodes(found).get(label) for label in labels]
+
+
+def test_a_number_that_may_be_two_nodes_is_one_only_where_the_other_has_nodes_below() -> None:
+    """7070 has 70701 below it as a number; 311 and 0311 have none; 389 shows the lost zeros."""
+    tree = dict.fromkeys(["07070", "7070", "70701", "311", "0311", "0389"], "top")
+    rows = {"id": list("abc"), "label": ["7070", "311", "389"]}
+    assert nodes_of(audit.load_labels(rows, tree), rows["label"]) == ["07070", "311", "0389"]
+    alone = audit.load_labels({"id": list("ab"), "label": ["7070", "311"]}, tree)
+    assert nodes_of(alone, ["7070", "311"]) == ["7070", "311"]
+    assert not alone.readings
+
+
+def test_numbers_of_which_some_begin_with_0_lost_none() -> None:
+    tree = dict.fromkeys(["0389", "0311", "4019"], "top")
+    found = audit.load_labels({"id": list("ab"), "label": ["0389", "311"]}, tree)
+    assert found.ledger.refused == {"unknown_code": 1}
+    other = audit.load_labels({"id": list("abc"), "label": ["389", "77", "78"]}, tree)
+    assert other.ledger.refused == {"unknown_code": 3}
+
+
 def test_what_is_no_code_set_is_refused() -> None:
     with pytest.raises(InputError, match="'surgeries'"):
         read(DIAGNOSES, "surgeries")
