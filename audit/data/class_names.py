@@ -53,7 +53,7 @@ def refuse_unused(classes: GivenClasses, found: Sequence[str] | None, where: obj
             "numbers of classes, or columns without names, are required where these are given",
             found=first_cases(found),
             where=where,
-            hint="leave out classes",
+            hint="leave out classes, or --classes",
         )
 
 
