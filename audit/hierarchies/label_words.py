@@ -17,9 +17,9 @@ from audit.base.readings import Reading
 
 _NOTHING = re.compile(
     "n[ad]|n/a|#n/a|<na>|nan|none|null|nil|unk|unknown|undefined|missing|blank|empty|no(code|dx)|"
-    "nodiagnosis|not(available|applicable|recorded|known)"
+    r"nodiagnosis|not(available|applicable|recorded|known)|\\n"
 )
-"""Words for no code in lower case, without blanks, dashes and underscores."""
+r"""Words for no code in lower case, without blanks, dashes and underscores; ``\N`` of databases."""
 _NO_CODE = re.compile(r"[\W_0]+|-\d+")
 _PLAIN = re.compile(r"(?=.*[1-9])[A-Za-z]?[0-9][0-9A-Za-z]*(\.[0-9A-Za-z]+)?(?<![Xx])")
 """A code as it should be written, which is not looked into for another one."""

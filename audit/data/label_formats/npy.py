@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from audit.base.errors import SchemaError
-from audit.data.arrays import NPY_MAGIC, AnyArray, first_of, read_npy
+from audit.base.errors import SchemaError, first_cases
+from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC, AnyArray, first_of, read_npy, read_npz
 from audit.data.class_names import Classes, beyond_names, classes_for, file_of, read_classes
 from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels, refuse_named
 from audit.data.sources import Source
@@ -18,15 +16,16 @@ from audit.data.sources import Source
 def read(source: Source, columns: Columns) -> RawLabels:
     """Read class numbers, shape (n,), or 0 and 1, shape (n, n_classes); ids are row numbers from 0.
 
-    Names come from ``columns.classes``, one per line: the first name is that of the number 0, or of
-    the first column. A row of zeros is an instance without labels.
+    An archive must hold such an array alone; 0 and 1 may be of any type. Names come from
+    ``columns.classes``, one per line: the first name is that of the number 0, or of the first
+    column. A row of zeros is an instance without labels.
 
     Raises:
         InputError: If it is not a NumPy file, or holds pickled objects or no instance.
         SchemaError: If names are missing, a number has no name, or the array is of another kind.
     """
     refuse_named(columns, source, "id", "label", "group", "split", "strata", "rules")
-    array = read_npy(source)
+    array = _array(source)
     row, number, names = _carried(array, columns.classes, source)
     rows = pl.DataFrame(
         {"instance": row, "label": np.array(names, dtype=object)[number].tolist()},
@@ -39,11 +38,22 @@ def read(source: Source, columns: Columns) -> RawLabels:
 
 
 def matches(source: Source) -> bool:
-    """Whether the first bytes are those of an ``.npy`` file of whole numbers or booleans."""
-    return source.head.startswith(NPY_MAGIC) and _WHOLE_NUMBERS.search(source.head) is not None
+    """Whether the first bytes are those of an ``.npy`` file, or of an archive of such."""
+    return source.head.startswith(NPY_MAGIC) or source.suffix == ".npz"
 
 
-_WHOLE_NUMBERS = re.compile(rb"'descr': '[<>|]?[biu]\d")
+def _array(source: Source) -> AnyArray:
+    if not source.head.startswith(ZIP_MAGIC):
+        return read_npy(source)
+    arrays = read_npz(source)
+    if len(arrays) == 1:
+        return next(iter(arrays.values()))
+    raise SchemaError(
+        "an archive with one array, that of the labels, is required",
+        found=first_cases(arrays) if arrays else "none",
+        where=source,
+        hint=f"save it alone: np.save('labels.npy', np.load({source.name!r})['NAME'])",
+    )
 
 
 Carried = tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]
@@ -53,13 +63,19 @@ Carried = tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]
 def _carried(array: AnyArray, classes: Classes | None, source: Source) -> Carried:
     if array.ndim == 1 and array.dtype.kind in "iu":
         return _numbered(array, classes, source)
-    if array.ndim == 2 and array.dtype.kind in "biu":
+    decimals = array.dtype.kind == "f"
+    as_flags = decimals and np.isin(array, (0.0, 1.0)).all()
+    if array.ndim == 2 and (array.dtype.kind in "biu" or as_flags):
         return _flagged(array, classes, source)
+    first = f", as {array.flat[0]!s}" if decimals and array.size else ""
+    whole = "np.save(FILE, array.astype(int)) saves whole numbers as such"
     raise SchemaError(
         "labels must be class numbers, shape (n,), or 0 and 1, shape (n, n_classes)",
-        found=f"{array.dtype} of shape {array.shape}",
+        found=f"{array.dtype} of shape {array.shape}{first}",
         where=source,
-        hint="scores of a model are given with --predictions" * (array.ndim == 2),
+        hint="scores of a model are given with --predictions"
+        if array.ndim == 2
+        else whole * (decimals and array.ndim == 1),
     )
 
 

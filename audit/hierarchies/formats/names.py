@@ -31,7 +31,7 @@ _CHILDREN = re.compile(
     r"|narrower|hyponyms?|kids|leaves|branches|descendants|nodes?|items?|members?)(es|ids?)?"
 )
 _ENDS = re.compile(r".+(id|code|key|uri|iri)")
-_NOTHING = ("", "null", "none", "nan", "n/a", "-")
+_NOTHING = ("", "null", "none", "nan", "n/a", "-", r"\n")
 
 
 def plain(name: object) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from audit.base.errors import FormatError, InputError, SchemaError
+from audit.base.errors import InputError, SchemaError
 from audit.data.formats import read_labels
 from audit.data.label_format import Columns, RawLabels
 from fixtures.broken import Trap
@@ -84,8 +84,42 @@ def test_scores_are_told_from_labels(tmp_path: Path) -> None:
 def test_scores_are_not_taken_for_labels(tmp_path: Path) -> None:
     path = tmp_path / "scores.npy"
     path.write_bytes(npy_bytes(np.array([[0.5, 0.5]])))
-    with pytest.raises(FormatError, match="none that matches"):
+    with pytest.raises(SchemaError, match=r"float64 of shape(.|\n)*--predictions"):
         read_labels(path, Columns())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", ">f8", "float16"])
+def test_a_matrix_of_nought_and_one_holds_labels_whatever_its_type(
+    tmp_path: Path, dtype: str
+) -> None:
+    array = np.array([[1, 0, 1], [0, 0, 0]], dtype)
+    assert labels_of(read(tmp_path, array)) == [("0", "dog"), ("0", "bird")]
+    for other in (0.5, np.nan, 1 + 2**-10):
+        array[1, 2] = other
+        with pytest.raises(SchemaError, match="0 and 1, shape"):
+            read(tmp_path, array)
+
+
+def test_an_archive_of_one_array_is_that_array(tmp_path: Path) -> None:
+    path, classes = tmp_path / "labels.npz", tmp_path / "classes.txt"
+    classes.write_text("dog\ncow\n")
+    np.savez(path, y=[1, 0])
+    assert labels_of(read_labels(path, Columns(classes=classes))) == [("0", "cow"), ("1", "dog")]
+    np.savez(path, y=[1, 0], x=[1, 0])
+    with pytest.raises(SchemaError, match=r"Found: 'y', 'x'(.|\n)*np.save"):
+        read_labels(path, Columns(classes=classes))
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InputError):
+        read_labels(path, Columns(classes=classes))
+
+
+@pytest.mark.parametrize("name", ["labels.bin", "labels.csv"])
+@pytest.mark.parametrize("magic", [b"PK\x03\x04", b"\x89HDF", b"SQLite format 3"])
+def test_no_bytes_of_a_file_are_shown(tmp_path: Path, name: str, magic: bytes) -> None:
+    (path := tmp_path / name).write_bytes(magic + b",\x00\x01,\xff\n" * 9)
+    with pytest.raises(InputError) as caught:
+        read_labels(path, Columns())
+    assert "\\x" not in str(caught.value)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8", ">i4", "bool"])

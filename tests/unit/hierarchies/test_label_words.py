@@ -90,7 +90,7 @@ def test_no_code_is_found_in_the_middle_of_another(label: str, icd9cm: Hierarchy
     assert not any("--strip" in one.option for one in found.readings)
 
 
-NOTHING = ["NA", "n/a", "No Dx", "UNK", "0000000", ".", "--", "-9", "NULL"]
+NOTHING = ["NA", "n/a", "No Dx", "UNK", "0000000", ".", "--", "-9", "NULL", r"\N"]
 
 
 @pytest.mark.parametrize("word", NOTHING)
