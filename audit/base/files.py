@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+import pickletools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import copy_context
@@ -21,7 +22,7 @@ from audit.base.limits import EXPANSION, UNPACKED
 from audit.base.text_tables import Preamble, no_table, preamble_of, ragged, seems_cut
 
 UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".bin")
-"""Suffixes of formats that can run code when they are loaded, such as pickles."""
+"""Suffixes of what can run code when it is loaded, as pickles do; of ``.bin`` bytes say it."""
 
 _AT_ONCE = 2**20
 """Bytes that are read at a time."""
@@ -43,13 +44,31 @@ def refuse_pickle(path: Path, head: bytes, what: str = "labels and hierarchies")
         head: Its `first_bytes`.
         what: What it should hold, for the message.
     """
-    if path.suffix.lower() in UNPICKLABLE or head[:1] == b"\x80":
+    suffix = path.suffix.lower()
+    may_be = suffix in UNPICKLABLE and (suffix != ".bin" or not _is_plain(head))
+    if may_be or head[:1] == b"\x80":
         raise InputError(
             f"{what} are read from text, JSON or Parquet",
             found="a file of pickled objects, which could run code when read",
             where=path,
             hint="export it as CSV or JSON lines",
         )
+
+
+def _is_plain(head: bytes) -> bool:
+    """Whether bytes are of a text that cannot be loaded as the oldest, written, kind of pickle."""
+    try:
+        text = head.decode() if len(head) < SNIFFED_BYTES else head[:-4].decode()
+        list(zip(range(_OPERATIONS), pickletools.genops(head), strict=False))
+    except UnicodeDecodeError:
+        return False
+    except ValueError:
+        return "\0" not in text
+    return False
+
+
+_OPERATIONS = 20
+"""Number of operations of a pickle that no other text holds by chance."""
 
 
 def first_bytes(path: Path) -> bytes:

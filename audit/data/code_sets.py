@@ -55,7 +55,7 @@ def with_codes(hierarchy: Hierarchy, codes: str | Iterable[str]) -> Hierarchy:
     for one in [codes] if isinstance(codes, str) else codes:
         pattern, _, word = one.rpartition("=")
         named = word in tables and not (pattern and word == WITH_ZEROS)
-        if not named and (one != AS_WRITTEN or not tables):
+        if not named and one != AS_WRITTEN:
             raise InputError(
                 f"--codes names a code set of the hierarchy {hierarchy.name}, or {AS_WRITTEN}",
                 found=repr(one),

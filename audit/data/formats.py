@@ -10,7 +10,9 @@ from typing import TypeVar
 from audit.base.errors import AuditError, FormatError, InputError, SchemaError, first_cases
 from audit.base.files import called, whole_characters
 from audit.data import interface_folder
+from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC
 from audit.data.class_names import Classes
+from audit.data.json_lines import is_array, is_document
 from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, with_class_names
 from audit.data.label_formats import (
@@ -143,7 +145,9 @@ def _nearest(source: Source, columns: Columns, *, groups: bool = True) -> Iterat
     try:
         yield
     except UnclearColumnsError as error:
-        hint = nearest_command(source, columns, _tried, groups=groups) or error.hint
+        table = error.table or source
+        columns = columns if error.table is None else replace(columns, label=None)
+        hint = nearest_command(table, columns, _tried, groups=groups) or error.hint
         raise SchemaError(error.required, found=error.found, where=source, hint=hint) from None
 
 
@@ -214,6 +218,8 @@ def format_of(
         return matching[0]
     if not (matching or name) and label and called(source.schema, [label]):
         return _of_column(source, label)
+    if not (matching or name) and label and (is_array(source) or is_document(source)):
+        return jsonl.FORMAT
     if not (matching or name) and label and names:
         column_for("label", label, names, source)
     if not matching and source.suffix == ".csv":
@@ -223,6 +229,8 @@ def format_of(
     hint = f"--format names one:{_listed(matching or FORMATS)}"
     if others and not matching:
         hint = "give one of these; a folder is read as one table if all its files are of one format"
+    elif not (found or name) and source.head.startswith((NPY_MAGIC, ZIP_MAGIC)):
+        hint = npy.HINT
     elif not (found or name) and isinstance(source, (File, Frame)):
         hint = nearest_command(source, columns, _tried, groups=groups) or hint
     raise _none_or_several("dataset", found, source, name, hint)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NoReturn, TypeAlias
 
 import polars as pl
 
-from audit.base.errors import InputError, SchemaError
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import once, whole_characters
 from audit.data.sources import Source
 
@@ -36,12 +37,15 @@ AS_WRITTEN = json.JSONDecoder(
 def objects(source: Source, *, streamed: bool = False) -> Iterator[Line]:
     """The object on each line that is not blank, or in an array; numbers stay as written.
 
+    The array may be the only list of objects in one object around it.
+
     Args:
         source: The text, or its parts.
         streamed: Whether the text of lines is not held in memory; that of an array is.
 
     Raises:
         InputError: If a line, or an entry of the array, is not a JSON object.
+        SchemaError: If an object holds several lists of objects.
     """
     return chain.from_iterable(_of_part(part, streamed) for part in source.parts)
 
@@ -49,6 +53,8 @@ def objects(source: Source, *, streamed: bool = False) -> Iterator[Line]:
 def _of_part(part: Source, streamed: bool) -> Iterator[Line]:
     if is_array(part):
         return _in_array(part)
+    if is_document(part):
+        return _in_document(part)
     return objects_on(part.streamed_lines() if streamed else part.lines())
 
 
@@ -125,14 +131,65 @@ def _first_line(source: Source) -> str:
     return "".join(source.head_lines[:1]).strip()
 
 
-def _in_array(source: Source) -> Iterator[Line]:
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
+
+
+def is_document(source: Source) -> bool:
+    """Whether a text begins as one object around lists of objects, which is no record itself."""
+    if source.suffix in (".jsonl", ".ndjson") or not begins_object(source):
+        return False
+    lines = source.head_lines[:2]
+    if len(lines) > 1 and lines[1].startswith("{") and is_object(source):
+        return False
+    tokens, depth, key, lists = ["", ""], 0, "", set[str]()
+    for found in _TOKEN.finditer("\n".join(source.head_lines)):
+        token = found[0]
+        if depth == 1 and token == ":":
+            key = tokens[-1].strip('"')
+        lists |= {key} if (depth, tokens[-1], token) == (2, "[", "{") else set()
+        if key in _OF_RECORDS:
+            return False
+        depth += (token in "[{") - (token in "]}")
+        tokens.append(token)
+    return bool(lists)
+
+
+_OF_RECORDS = ("labels", "label", "scores", "score")
+"""Keys of an object that is a record."""
+
+
+def _in_document(source: Source) -> Iterator[Line]:
+    held = _decoded(source, "a JSON object")
+    lists = {
+        key: value
+        for key, value in held.items()
+        if isinstance(value, list) and value and all(isinstance(one, dict) for one in value)
+    }
+    if len(lists) != 1:
+        first = next(iter(lists), "KEY")
+        raise SchemaError(
+            "an object with one list of objects, the records, is required",
+            found=f"lists of objects in {first_cases(lists)}" if lists else "none",
+            where=source,
+            hint=f"jq -c '.{first}[]' FILE > {first}.jsonl takes one out",
+        )
+    for key, entries in lists.items():
+        for number, entry in enumerate(entries, start=1):
+            yield f"{source}: entry {number} of {key!r}", entry
+
+
+def _decoded(source: Source, required: str) -> Any:
     try:
-        entries = _STRICT.decode(source.text().strip())
+        return _STRICT.decode(source.text().strip())
     except (ValueError, RecursionError) as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise InputError(
-            "a JSON array of objects is required", found=_said(error), where=f"{source}{line}"
+            required + " is required", found=_said(error), where=f"{source}{line}"
         ) from None
+
+
+def _in_array(source: Source) -> Iterator[Line]:
+    entries = _decoded(source, "a JSON array of objects")
     for number, entry in enumerate(entries, start=1):
         where = f"{source}: entry {number}"
         if not isinstance(entry, dict):
@@ -167,3 +224,31 @@ def excerpt(value: Any) -> str:
     """The beginning of a JSON value, for messages."""
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def flattened(value: Any, along: str, name: str = "") -> list[dict[str, str | None]]:
+    """Rows of plain values by dotted key, one for each entry of the lists on the way ``along``.
+
+    Of other lists, values that differ are one text.
+
+    >>> flattened({"id": "1", "code": {"coding": [{"code": "a"}, {"code": "b"}]}}, "code.coding")
+    [{'id': '1', 'code.coding.code': 'a'}, {'id': '1', 'code.coding.code': 'b'}]
+    """
+    if isinstance(value, list):
+        rows = [row for one in value for row in flattened(one, along, name)]
+        return (rows or [{}]) if f"{along}.".startswith(f"{name}.") else [_together(rows)]
+    if not isinstance(value, dict):
+        return [{name: json.dumps(value) if isinstance(value, bool) else value}]
+    rows = [{}]
+    for key, inner in value.items():
+        below = flattened(inner, along, f"{name}.{key}" if name else key)
+        rows = [row | one for row in rows for one in below]
+    return rows
+
+
+def _together(rows: Sequence[dict[str, str | None]]) -> dict[str, str | None]:
+    found: dict[str, dict[str | None, None]] = {}
+    for row in rows:
+        for key, value in row.items():
+            found.setdefault(key, {})[value] = None
+    return {k: next(iter(own)) if len(own) == 1 else json.dumps([*own]) for k, own in found.items()}

@@ -13,6 +13,7 @@ from audit.hierarchies.formats.names import whole
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.code_sets import HOLDING
 from audit.hierarchies.icd.column import column_readings
+from audit.hierarchies.titles import nodes_by_title, title_key
 
 SEPARATORS = (";", "|", ",", " ")
 """Signs that may stand between two labels of one cell, the most telling first."""
@@ -52,12 +53,12 @@ class KnownNodes:
         return _HEADING if heading else 1.0
 
     def means(self, text: str) -> bool:
-        """Whether a text is a node, or the title of one, blanks written as they are or as _."""
-        return self.weight(text) > 0 or _title(text) in self._titles
+        """Whether a text is a node, or the title of one, perhaps behind those above it."""
+        return self.weight(text) > 0 or title_key(text) in self._titles
 
     @cached_property
-    def _titles(self) -> frozenset[str]:
-        return frozenset(map(_title, filter(None, self._hierarchy.titles)))
+    def _titles(self) -> dict[str, str | None]:
+        return nodes_by_title(self._hierarchy)
 
     def code_set(self, cells: Iterable[str]) -> str | None:
         """The only code set that cells are of, as ``--codes`` names it; None if that is unclear."""
@@ -79,10 +80,6 @@ class KnownNodes:
 
 def _parts(cell: str) -> list[str]:
     return [cell, *(part for sign in SEPARATORS if sign in cell for part in cell.split(sign))]
-
-
-def _title(text: str) -> str:
-    return text.strip().replace("_", " ").casefold()
 
 
 def alphanumeric(text: str) -> str:

@@ -11,10 +11,11 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.readings import Reading
-from audit.data.code_sets import both_versions, read_as_codes, table_stated
+from audit.data.code_sets import AS_WRITTEN, both_versions, read_as_codes, table_stated
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.label_words import read_words
+from audit.hierarchies.label_words import MARKS, bare, is_plain, read_words
+from audit.hierarchies.titles import nodes_by_title, title_key
 
 REASONS = (
     "unknown_code",
@@ -83,6 +84,8 @@ def placed_labels(
     labels = labels.sort("label", "table")
     codes, of_codes = read_as_codes(labels, hierarchy, where)
     rest = labels.join(codes, on=["label", "table"], how="anti", nulls_equal=True)
+    titled, of_titles = _titled(rest, hierarchy)
+    rest = rest.join(titled, on=["label", "table"], how="anti", nulls_equal=True)
     texts, readings = read_words(
         rest,
         hierarchy.words,
@@ -90,7 +93,7 @@ def placed_labels(
         hierarchy.coding is not None,
     )
     read = rest.select("label", "table", text=pl.Series(texts, dtype=pl.String), set="table")
-    written = pl.concat([read, codes])
+    written = pl.concat([read, codes, titled])
     known = written.drop_nulls("text").select(label="text", table="set").unique()
     hierarchy, placed = _placed(known, hierarchy)
     placed = placed.rename({"label": "text", "table": "set"})
@@ -100,7 +103,49 @@ def placed_labels(
         pl.col("added").fill_null(False), reason=pl.coalesce(nothing, "reason")
     )
     told = told.drop("text", "set").sort("label", "table")
-    return hierarchy, told, (*of_codes, *readings)
+    return hierarchy, told, (*of_codes, *of_titles, *readings)
+
+
+def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
+    """Labels that are the title of one node, if most that are no nodes are titles.
+
+    Args:
+        labels: ``label, table, rows``: distinct labels.
+        hierarchy: The hierarchy, which says whether labels are read as written.
+
+    Returns:
+        ``label, table, text, set``: such labels, ``text`` their nodes; and what is to be told.
+    """
+    found = pl.DataFrame(schema=dict.fromkeys(("label", "table", "text", "set"), pl.String))
+    coded, strip = hierarchy.coding is not None, hierarchy.words.strip
+    odd = [
+        (label, table, rows, text)
+        for label, table, rows in labels.select("label", "table", "rows").iter_rows()
+        if (text := bare(label, strip)) not in hierarchy and not (coded and is_plain(text))
+    ]
+    if not odd or None in hierarchy.codes.values():
+        return found, ()
+    nodes = nodes_by_title(hierarchy)
+
+    def of(*texts: str) -> str | None:
+        return next(filter(None, (nodes.get(title_key(text)) for text in texts)), None)
+
+    titled = [(*row, node) for row in odd if (node := of(row[3]))]
+    others = [row for row in odd if not (strip or of(row[3]))]
+    marked = [(*r, node) for r in others if (node := of(r[3].strip(" ?"), r[3].strip(MARKS)))]
+    touched, wrapped = (sum(row[2] for row in some) for some in (titled, marked))
+    if 2 * (touched + wrapped) <= sum(row[2] for row in odd):
+        return found, ()
+    told = Reading(
+        "labels that are no nodes are titles of nodes",
+        "most of them are the title of one node", touched + wrapped, f"--codes {AS_WRITTEN}",
+    )  # fmt: skip
+    unmarked = Reading(
+        "marks around titles are no part of them",
+        "without it they are titles of nodes", wrapped, "--strip PATTERN",
+    )  # fmt: skip
+    rows = [(label, table, node, table) for label, table, *_, node in (*titled, *marked)]
+    return pl.DataFrame(rows, found.schema, orient="row"), (told, *([unmarked] if wrapped else []))
 
 
 def _placed(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Hierarchy, pl.DataFrame]:

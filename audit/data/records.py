@@ -213,7 +213,14 @@ def id_among(
 
 
 class UnclearColumnsError(SchemaError):
-    """It is not clear which column holds the ids, or the labels."""
+    """It is not clear which column holds the ids, or the labels.
+
+    ``table`` is the table whose columns may be named, where it is not the source itself.
+    """
+
+    def __init__(self, required: str, *, table: Source | None = None, **said: Any) -> None:
+        self.table = table
+        super().__init__(required, **said)
 
 
 def _ids_among(names: Sequence[str], beside: Collection[str], source: Source) -> list[str]:

@@ -23,7 +23,7 @@ r"""Words for no code in lower case, without blanks, dashes and underscores; ``\
 _NO_CODE = re.compile(r"[\W_0]+|-\d+")
 _PLAIN = re.compile(r"(?=.*[1-9])[A-Za-z]?[0-9][0-9A-Za-z]*(\.[0-9A-Za-z]+)?(?<![Xx])")
 """A code as it should be written, which is not looked into for another one."""
-_MARKS = "'\"`‘’“”()[]{}.,;:? "
+MARKS = "'\"`‘’“”()[]{}.,;:? "
 """Marks around labels that are no part of them; of codes no sign is a part, nor an X behind."""
 _CERTAINTY = re.compile(r"\W*[A-Za-z]\W*")
 """A letter beside a code, which may say how sure it is, as A does of what was ruled out."""
@@ -40,6 +40,11 @@ _SPECIAL, _ESCAPED = re.compile(r"[.^$*+?{}\[\]|()\\]"), r"\\\g<0>"
 
 IsNode: TypeAlias = Callable[[str, str | None], bool]
 """Whether a text, in a table, is a node that the hierarchy has."""
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text is shaped as a code that nothing stands around."""
+    return _PLAIN.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -113,8 +118,7 @@ def read_words(
     odd = {
         i: text
         for i, text in enumerate(map(str, texts))
-        if (words.missing or not (coded and _PLAIN.fullmatch(text)))
-        and not is_node(text, rows[i][1])
+        if (words.missing or not (coded and is_plain(text))) and not is_node(text, rows[i][1])
     }
 
     def read(found: Mapping[int, str | None], decision: str, evidence: str, option: str) -> None:
@@ -163,7 +167,7 @@ _NODES = "without it they are nodes"
 def _unmarked(text: str, table: str | None, is_node: IsNode, coded: bool) -> str | None:
     """The node that marks stand around; None if there is none."""
     signs = re.sub(r"^[\W_]+|[\W_]+$", "", text)
-    cores = [text.strip(_MARKS), *([signs, signs.rstrip("Xx")] if coded else [])]
+    cores = [text.strip(MARKS), *([signs, signs.rstrip("Xx")] if coded else [])]
     return next((core for core in cores if core and is_node(core, table)), None)
 
 

@@ -75,6 +75,38 @@ def title_of_node(hierarchy: Hierarchy) -> pl.Expr:
     return pl.col("node").replace_strict(titles, default=None, return_dtype=pl.String)
 
 
+_JOINED = re.compile(r"\s*(?:>>?|»|→|\||/|::)\s*")
+
+
+def title_key(text: str) -> str:
+    """A title, or titles on the way to a node, without case, doubled blanks and what joins them.
+
+    >>> title_key("Home_&  Garden>Pans")
+    'home & garden > pans'
+    """
+    return _JOINED.sub(" > ", " ".join(text.replace("_", " ").split())).casefold()
+
+
+def nodes_by_title(hierarchy: Hierarchy) -> dict[str, str | None]:
+    """The node of each title, by `title_key`; None where several nodes have it.
+
+    Where ids are no codes, the titles on the only way from the top to a node are one too.
+    """
+    found: dict[str, str | None] = {}
+    ways: dict[str, list[str]] = {hierarchy.nodes[hierarchy.root]: []}
+    top = hierarchy.titles[hierarchy.root] or hierarchy.nodes[hierarchy.root]
+    for index in hierarchy.depth.argsort(kind="stable").tolist():
+        node, title = hierarchy.nodes[index], hierarchy.titles[index]
+        said = [title] if title else []
+        above = hierarchy.parents(node) if hierarchy.coding is None else ()
+        if len(above) == 1 and above[0] in ways:
+            ways[node] = [*ways[above[0]], title or node]
+            said += [" > ".join(ways[node]), " > ".join([top, *ways[node]])]
+        for key in filter(None, map(title_key, said)):
+            found[key] = node if found.get(key, node) == node else None
+    return found
+
+
 def read_own_titles(path: Path, hierarchy: Hierarchy) -> TitleList:
     """Read a title dictionary that the user gave for a hierarchy.
 

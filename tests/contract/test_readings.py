@@ -162,6 +162,9 @@ PROCEDURES = ("3961", "3722", "8052", "9671", "0066", "8856")
 DIAGNOSES = ("4019", "25000", "4280", "42731", "5849", "0389")
 ALIKE = "name,supercategory\njoy,joy\nlove,joy\nanger,anger\nannoyance,anger\n"
 ZEROS = dict.fromkeys(["0389", "0088", "0311", "311", "x"], "top")
+NAMED = {"id": ABCD, "label": ["A dog", "a DOG", "'An oak'", "1"]}
+TITLES = pl.DataFrame({"id": [*"123"], "parent": ["", "1", "1"],
+                       "title": ["All", "A dog", "An oak"]})  # fmt: skip
 PLACES = "l1,l2\na,x\na,other\nb,other\n"
 
 TOLD = [
@@ -177,6 +180,12 @@ TOLD = [
          of_labels(FAMILIES, label="a#"), {"label": "a#,b#"}),
     Told("data.label_formats.long.choose_joined", "joined by ';'", "--format long",
          of_labels(CELLS), {"format": "long"}),
+    Told("data.label_formats.jsonl._labels_key", "'kinds'", "--label KEY",
+         of_labels(("a.jsonl", '{"id": 1, "kinds": ["dog"], "more": ["of"]}')), {"label": "more"}),
+    Told("data.mapping._titled", "are titles of nodes", "--codes as-written",
+         of_labels(NAMED, TITLES), {"codes": "as-written"}),
+    Told("data.mapping._titled", "marks around titles", "--strip PATTERN",
+         of_labels(NAMED, TITLES), {"strip": ["zzz"]}),
     Told("data.label_formats.mimic._without_order", "order", "whole numbers in SEQ_NUM",
          of_positions, {"second": "2"}),
     Told("data.code_sets._told", "without dots", "--codes diagnoses",

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import polars as pl
 
-from audit.base.errors import SchemaError
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import called
+from audit.base.readings import Reading
 from audit.data.json_lines import (
     Line,
     begins_object,
     excerpt,
+    flattened,
     frames,
     is_array,
+    is_document,
     is_object,
     keys_of,
     nested,
     objects,
     plain,
 )
+from audit.data.known_nodes import LEAST_SHARE, KnownNodes
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, exploded, raw_labels
-from audit.data.label_formats import tables
-from audit.data.records import column_for, id_of_rows, pick
-from audit.data.sources import Source
+from audit.data.label_formats import long, tables
+from audit.data.records import ID_NAMES, UnclearColumnsError, column_for, id_of_rows, pick
+from audit.data.sources import Frame, Source
 from audit.data.unnamed_columns import MOST_VALUES, unnamed_columns
 
 LINES_LOOKED_AT = 1_000
@@ -43,6 +49,11 @@ def read(source: Source, columns: Columns) -> RawLabels:
         SchemaError: If a key is missing, or holds a value that is not allowed there.
     """
     lines = list(objects(source))
+    if _is_nested(lines, columns.label):
+        flat = _flat(lines, str(columns.label), source)
+        if not called(flat.schema, [str(columns.label)]):
+            _refuse_nested(lines[:LINES_LOOKED_AT], str(columns.label), source)
+        return replace(long.FORMAT.read(flat, columns), sources=source.files)
     chosen = _chosen(lines, columns, source, lambda: lines)
     (labels,), names = chosen.labels, keys_of(lines)
     roles = tables.roles_of(columns, names, source)
@@ -60,17 +71,31 @@ def read(source: Source, columns: Columns) -> RawLabels:
 def matches(source: Source) -> bool:
     """Whether the first line is a JSON object, or begins as one in a file with that suffix.
 
-    Or whether the text begins as an array, with a key ``labels`` in it.
+    Or whether the text begins as an array, alone or in an object, with a key ``labels`` in it or
+    with lists of nodes.
     """
-    if is_array(source):
-        return '"labels"' in "".join(source.head_lines)
+    if is_array(source) or is_document(source):
+        head, nodes = "".join(source.head_lines), source.nodes
+        listed = [text for found in _LIST.finditer(head) for text in _TEXT.findall(found[1])]
+        return '"labels"' in head or (nodes is not None and _are_nodes(listed, nodes))
     named = source.suffix in (".jsonl", ".ndjson") and begins_object(source)
     return named or is_object(source)
+
+
+_LIST = re.compile(r':\s*\[((?:\s*"[^"]*"\s*,?)+)\]')
+_TEXT = re.compile(r'"([^"]*)"')
 
 
 def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
     """The keys of the id and of the labels, from the first `LINES_LOOKED_AT` lines."""
     lines = list(islice(objects(source, streamed=True), LINES_LOOKED_AT))
+    if _is_nested(lines, columns.label):
+        raise InputError(
+            "labels in lists of text are required where rows are not held in memory",
+            found=f"nested objects, by {columns.label!r}",
+            where=source,
+            hint="leave out --memory, or name the engine: --engine memory",
+        )
     return _chosen(lines, columns, source, lambda: objects(source, streamed=True))
 
 
@@ -79,7 +104,7 @@ def _chosen(
 ) -> Chosen:
     """The keys, from the lines looked at, and from all where values must be known to differ."""
     names = keys_of(lines)
-    labels = column_for("labels", columns.label or "labels", names, source)
+    labels, told = _labels_key(lines, columns.label, source)
     beside = {labels, *tables.roles_of(columns, names, source).values(), *nested(lines)}
 
     def values(key: str) -> Iterator[pl.Series]:
@@ -88,7 +113,84 @@ def _chosen(
             yield some["instance"]
 
     instance, readings = id_of_rows(names, columns.id, beside, source, values)
-    return Chosen(instance, (labels,), frames_in_batches, readings=readings)
+    rows = sum(1 for _ in every()) if told else 0
+    told = tuple(replace(one, rows=rows) for one in told)
+    return Chosen(instance, (labels,), frames_in_batches, readings=(*told, *readings))
+
+
+def _labels_key(
+    lines: Sequence[Line], named: str | None, source: Source
+) -> tuple[str, tuple[Reading, ...]]:
+    """The key of the lists of labels: the one named, else ``labels``, else the one of nodes."""
+    names, nodes = keys_of(lines), source.nodes
+    some, within = lines[:LINES_LOOKED_AT], nested(lines)
+    unnamed = named is None and not called(names, ["labels"])
+    if unnamed and nodes:
+        held = [key for key in names if key in within and _are_nodes(_entries(some, key), nodes)]
+        if len(held) == 1:
+            evidence = "most of their entries are nodes, or titles of some"
+            told = Reading(f"the lists in {held[0]!r} are the labels", evidence, 0, "--label KEY")
+            return held[0], (told,)
+    if unnamed or within & {*called(names, [named or "labels"])}:
+        _refuse_nested(some, named or "", source)
+    return column_for("labels", named or "labels", names, source), ()
+
+
+def _entries(lines: Sequence[Line], key: str) -> list[str]:
+    values = [one for _, line in lines for one in line.get(key) or []]
+    return [one for one in values if isinstance(one, str)]
+
+
+def _are_nodes(texts: Sequence[str], nodes: KnownNodes) -> bool:
+    """Whether most of some texts are nodes or titles of nodes."""
+    return 2 * sum(map(nodes.means, texts)) > len(texts)
+
+
+def _is_nested(lines: Sequence[Line], label: str | None) -> bool:
+    """Whether the labels are in objects below a key, ``code.coding.code``."""
+    names = keys_of(lines) if label and "." in label else []
+    return label not in names and str(label).partition(".")[0] in names
+
+
+def _refuse_nested(lines: Sequence[Line], below: str, source: Source) -> None:
+    """Say of labels that are nested in objects by which dotted key they are read."""
+    rows = [row for _, line in lines for row in flattened(line, "")]
+    names = [n for n in dict.fromkeys(n for row in rows for n in row) if "." in n]
+    inside = [name for name in names if name.startswith(below)]
+    every = {n: [row.get(n) for _, line in lines for row in flattened(line, n)] for n in inside}
+    texts = {name: [value for value in own if value] for name, own in every.items()}
+    nodes = source.nodes
+    held = [n for n in inside if nodes and texts[n] and (nodes.share(texts[n]) or 0) >= LEAST_SHARE]
+    if not (held or (below and inside)):
+        return
+    flat = _flat(lines, (held or inside)[0], source)
+    own = [n for n in called(flat.frame.columns, ID_NAMES) if _differs(lines, n)]
+    raise UnclearColumnsError(
+        "labels in lists of text, or a dotted key of those in nested objects, are required",
+        found=f"objects, with {first_cases(inside)}",
+        where=source,
+        hint=f"name one of these keys: --label {(held or inside)[0]}",
+        table=_known(Frame(flat.frame.drop(own)), source),
+    )
+
+
+def _differs(lines: Sequence[Line], key: str) -> bool:
+    """Whether each line has its own value, so that labels on several lines share none."""
+    return len({str(line.get(key)) for _, line in lines}) == len(lines) > 1
+
+
+def _flat(lines: Sequence[Line], along: str, source: Source) -> Frame:
+    """A table of plain values by dotted key, a row for each label."""
+    rows = [row for _, line in lines for row in flattened(line, along)]
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return _known(Frame(pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))), source)
+
+
+def _known(table: Frame, source: Source) -> Frame:
+    table.know(source.nodes, named_classes=source.named_classes)
+    table.name = source.name
+    return table
 
 
 def frames_in_batches(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -38,8 +40,22 @@ def read(source: Source, columns: Columns) -> RawLabels:
 
 
 def matches(source: Source) -> bool:
-    """Whether the first bytes are those of an ``.npy`` file, or of an archive of such."""
-    return source.head.startswith(NPY_MAGIC) or source.suffix == ".npz"
+    """Whether the first bytes are those of an ``.npy`` file of whole numbers, or of 0.0 and 1.0."""
+    header = _HEADER.search(source.head) if source.head.startswith(NPY_MAGIC) else None
+    if header is None or header[2] != b"f":
+        return header is not None
+    dtype = np.dtype(b"".join(header.groups()).decode())
+    data = source.head[source.head.find(b"\n") + 1 :]
+    first = np.frombuffer(data[: len(data) // dtype.itemsize * dtype.itemsize], dtype)
+    return first.size > 0 and bool(np.isin(first, (0.0, 1.0)).all())
+
+
+_HEADER = re.compile(rb"'descr': '([<>|]?)([biuf])(\d+)'")
+HINT = (
+    "labels in an array are class numbers, or 0 and 1 with a column a class; of an archive "
+    "--format npy reads the only array; scores of a model are given with --predictions"
+)
+"""What is said of an array that holds no labels."""
 
 
 def _array(source: Source) -> AnyArray:

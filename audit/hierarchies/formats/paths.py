@@ -108,7 +108,7 @@ DOTTED = HierarchyFormat(
 
 
 def _is_text(path: Path, head: bytes) -> bool:
-    named = bare_suffix(path) in ("", ".txt", ".dotted", ".paths")
+    named = bare_suffix(path) in ("", ".txt", ".dotted", ".paths", ".bin")
     return named and not head_text(head).startswith(("{", "[", "@", "<"))
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+import audit
+from audit.counting.file import count_pairs
 from audit.data.dataset import LabelDataset
 from audit.data.mapping import LABELS, REASONS, LabelNodes, label_counts, label_nodes, summed_counts
 from audit.hierarchies.hierarchy import Hierarchy
@@ -143,3 +146,52 @@ def test_refused_labels_come_before_those_that_are_missing() -> None:
     expected = [("bad_row", "dog"), ("bad_row", "elf"), ("bad_row", None)]
     for refusals in (mapped(bad, toy()).refusals(), dataset.refusals):
         assert refusals.select("reason", "label").rows()[:3] == expected
+
+
+TITLED = pl.DataFrame(
+    {
+        "child": ["0", "1", "2", "3", "4"],
+        "parent": ["", "0", "0", "2", "1"],
+        "title": ["All", "Heart failure", "Lung (left)", "Other", "Other"],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("labels", "nodes"),
+    [
+        (["Heart failure", "1", "HEART  failure", "none of it"], ["1", "1", "1", None]),
+        (["Lung_(left) ?", "'Heart failure'", "x"], ["2", "1", None]),
+        (["Other", "Heart failure"], [None, None]),
+        (["Other", "Heart failure", "lung (left)"], [None, "1", "2"]),
+        (["Lung (left) > Other", "All/Heart failure|Other"], ["3", "4"]),
+        (["1", "Heart", "failure", "Heart failure"], ["1", None, None, None]),
+    ],
+)
+def test_labels_are_titles_where_most_that_are_no_nodes_name_one_node(
+    labels: list[str], nodes: list[str | None]
+) -> None:
+    rows = {"id": [*map(str, range(len(labels)))], "label": labels}
+    hierarchy = audit.load_hierarchy(TITLED)
+    read = audit.load_labels(rows, hierarchy, format="long")
+    found = dict(read.mappings.select("label", "node").iter_rows())
+    assert [found.get(label) for label in labels] == nodes
+    said = [one for one in read.readings if one.option == "--codes as-written"]
+    titled = sum(node not in (None, label) for node, label in zip(nodes, labels, strict=True))
+    assert [one.rows for one in said] == [titled] * (titled > 0)
+    alone = audit.load_labels(rows, hierarchy, format="long", codes="as-written")
+    assert alone.ledger.rows_mapped == labels.count("1")
+    batches = count_pairs(pl.DataFrame(rows), hierarchy, format="long")
+    assert (batches.ledger.rows_mapped, batches.labels.readings) == (
+        read.ledger.rows_mapped,
+        read.readings,
+    )
+
+
+def test_marks_around_titles_stay_where_what_is_taken_off_is_stated() -> None:
+    rows = {"id": ["1", "2", "3"], "label": ["Heart failure ?", "<b>Heart failure", "1"]}
+    hierarchy = audit.load_hierarchy(TITLED)
+    read = audit.load_labels(rows, hierarchy, strip=["<b>"])
+    assert read.mappings["label"].to_list() == ["1"]
+    read = audit.load_labels(rows, hierarchy, strip=["<b>", "?"])
+    assert read.ledger.rows_mapped == 3

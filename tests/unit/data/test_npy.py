@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from audit.base.errors import InputError, SchemaError
+from audit.base.errors import FormatError, InputError, SchemaError
 from audit.data.formats import read_labels
 from audit.data.label_format import Columns, RawLabels
+from audit.data.label_formats.npy import FORMAT
+from audit.data.sources import source_of
 from fixtures.broken import Trap
 from fixtures.prediction_files import npy_bytes, pickled_array
 
@@ -84,7 +86,7 @@ def test_scores_are_told_from_labels(tmp_path: Path) -> None:
 def test_scores_are_not_taken_for_labels(tmp_path: Path) -> None:
     path = tmp_path / "scores.npy"
     path.write_bytes(npy_bytes(np.array([[0.5, 0.5]])))
-    with pytest.raises(SchemaError, match=r"float64 of shape(.|\n)*--predictions"):
+    with pytest.raises(FormatError, match=r"none that matches\n.*--predictions"):
         read_labels(path, Columns())
 
 
@@ -94,6 +96,7 @@ def test_a_matrix_of_nought_and_one_holds_labels_whatever_its_type(
 ) -> None:
     array = np.array([[1, 0, 1], [0, 0, 0]], dtype)
     assert labels_of(read(tmp_path, array)) == [("0", "dog"), ("0", "bird")]
+    assert FORMAT.matches(source_of(array))
     for other in (0.5, np.nan, 1 + 2**-10):
         array[1, 2] = other
         with pytest.raises(SchemaError, match="0 and 1, shape"):
@@ -104,13 +107,18 @@ def test_an_archive_of_one_array_is_that_array(tmp_path: Path) -> None:
     path, classes = tmp_path / "labels.npz", tmp_path / "classes.txt"
     classes.write_text("dog\ncow\n")
     np.savez(path, y=[1, 0])
-    assert labels_of(read_labels(path, Columns(classes=classes))) == [("0", "cow"), ("1", "dog")]
+    assert labels_of(read_labels(path, Columns(classes=classes), "npy")) == [
+        ("0", "cow"),
+        ("1", "dog"),
+    ]
     np.savez(path, y=[1, 0], x=[1, 0])
     with pytest.raises(SchemaError, match=r"Found: 'y', 'x'(.|\n)*np.save"):
-        read_labels(path, Columns(classes=classes))
+        read_labels(path, Columns(classes=classes), "npy")
+    with pytest.raises(FormatError, match="--format npy reads the only array"):
+        read_labels(path, Columns())
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InputError):
-        read_labels(path, Columns(classes=classes))
+        read_labels(path, Columns(classes=classes), "npy")
 
 
 @pytest.mark.parametrize("name", ["labels.bin", "labels.csv"])

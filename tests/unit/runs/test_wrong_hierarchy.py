@@ -34,7 +34,7 @@ def audited(folder: Path, labels: list[str], *options: str, hierarchy: str = "")
 
 
 GUESSES = {
-    "titles instead of codes": (["Ox", "hound", "Creature", "cow"], "may be titles", ""),
+    "titles without their signs": (["O-x", "hou.nd", "elf", "cow"], "may be titles", ""),
     "upper case": (["COW", "Dog", "TOOL", "cow"], "upper and lower case", ""),
     "dots": (["4019", "4019", "401-9", "dog"], "dots, blanks or dashes", ""),
     "ICD-9-CM": (["25000", "4280", "41401", "dog"], "--hierarchy icd9cm", ""),
@@ -71,11 +71,11 @@ def test_rows_without_a_label_are_no_sign_of_the_hierarchy(folder: Path) -> None
 
 
 def test_a_count_in_batches_is_refused_alike(folder: Path) -> None:
-    refused = audited(folder, ["Ox", "hound", "cow"], "--memory", "1GB")
+    refused = audited(folder, ["elf", "orc", "cow"], "--memory", "1GB")
 
     assert refused.exit_code == 2
     assert "2 of 3 rows refused" in refused.stderr
-    assert audited(folder, ["Ox", "hound", "cow"], "--memory", "1GB", "--anyway").exit_code == 0
+    assert audited(folder, ["elf", "orc", "cow"], "--memory", "1GB", "--anyway").exit_code == 0
 
 
 def test_classes_that_are_mostly_unknown_are_refused_alike(folder: Path) -> None:
