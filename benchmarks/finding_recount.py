@@ -92,6 +92,23 @@ class Recount:
             and (a in answers[record]) == (b in self.release.labels[record])
         }
 
+    def given(self, answer: str) -> tuple[set[str], set[str]]:
+        """Records where a label is given falsely in place of others, and missed for others.
+
+        A label above or below it is no other.
+        """
+        above = self.release.above
+        found: tuple[set[str], set[str]] = set(), set()
+        for record, answers in self.release.answers.items():
+            labels, given = set(self.release.labels[record]), set(answers)
+            for own, other, into in zip((given, labels), (labels, given), found, strict=True):
+                beside = (
+                    x for x in other - own if answer not in above[x] and x not in above[answer]
+                )
+                if answer in own - other and any(beside):
+                    into.add(record)
+        return found
+
     @cached_property
     def scanned(self) -> pair_scan.Release:
         """The release with what a scan over its pairs takes out of what others expect."""
@@ -428,7 +445,15 @@ def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
 
 def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     if finding["id"].endswith(":answer"):
-        yield f"in place of {len(finding['parts'])} labels"
+        (answer,) = _named(finding)
+        falsely, missed = (len(records) for records in recount.given(answer))
+        yield f"falsely on {falsely:,} instances where it misses another label"
+        yield f"misses it on {missed:,} for another answer"
+        for label in recount.exchanges.nodes:
+            told = f"{recount.release.describe(label)} ({recount.exchanges.of(label, answer)[0]:,})"
+            if told in finding["statement"]:
+                yield told
+        return
     a, b = _named(finding)
     forth, back, expected = recount.exchanges.of(a, b)
     one = len(recount.carried_alone(a, b))

@@ -184,8 +184,8 @@ JUDGEMENTS: dict[str, tuple[str, str]] = {
     "cross_branch:GO%3A0003674:GO%3A0005575": (_NO, _ASPECTS),
     "model_confuses:%2Fm%2F09x0r:answer": (
         _PARTLY,
-        "The model does lean to it, in place of these labels up to twice as often as of others; in "
-        "some of the clips somebody may speak, and the label is missing.",
+        "It is answered seven times as often as missed. In many of the clips somebody speaks, and "
+        "the label is missing: the sentence names both, and the labels cannot say which.",
     ),
     "redundant_nodes:%2Fm%2F07rcgpl:%2Fm%2F096m7z:beside": (_YES, _HUM),
     "unexpected_pair:%2Fm%2F07rcgpl:%2Fm%2F096m7z": (_YES, _HUM),

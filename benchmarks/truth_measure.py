@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TypeVar
 
+from benchmarks import answer_truth
+from benchmarks.answer_truth import ANSWER_GUARDS, GuardedAnswers, guarded_answers, told_in_turn
+from benchmarks.answer_worlds import WORLDS as ANSWER_WORLDS
+from benchmarks.answer_worlds import Told
 from benchmarks.pair_guards import GUARDS, Guarded, guarded
 from benchmarks.scene import Scene, Seen
 from benchmarks.scene_guards import SCENE_GUARDS, GuardedScene, guarded_scene
@@ -69,6 +73,8 @@ class Measured:
         guards: Releases with each guard of the scan of pairs at work and off.
         scenes: Releases made for one check each.
         scene_guards: Some of them with each guard of a check at work and off.
+        answers: Releases with a model that leans to answers, or does not.
+        answer_guards: Some of them with each guard of that rule at work and off.
     """
 
     planted: Sequence[Outcome]
@@ -76,6 +82,8 @@ class Measured:
     guards: Sequence[Guarded]
     scenes: Sequence[Seen] = ()
     scene_guards: Sequence[GuardedScene] = ()
+    answers: Sequence[Told] = ()
+    answer_guards: Sequence[GuardedAnswers] = ()
 
     def recall(self) -> dict[str, Share]:
         """For each kind how often it was found where it was planted."""
@@ -129,11 +137,12 @@ class Measured:
             if self.false_releases(check).is_above(RATE)
         ]
         missed += [goal for scene in SCENES for goal in self.of_scene(scene).missed_goals()]
+        missed += answer_truth.missed_goals(self.answers)
         return missed + [told for o in (*self.planted, *self.null) for told in o.crashed]
 
 
 def measure(
-    releases: int, guards: int, *, scenes: int, scene_guards: int, processes: int
+    releases: int, guards: int, *, scenes: int, scene_guards: int, answers: int, processes: int
 ) -> Measured:
     """Draw and audit releases.
 
@@ -141,7 +150,8 @@ def measure(
         releases: So many with faults, and as many without.
         guards: So many for each guard of the scan of pairs.
         scenes: So many of each scene.
-        scene_guards: So many for each guard of a check.
+        scene_guards: So many for each guard of a check, and of the rule on answers.
+        answers: So many of each world of a model's answers.
         processes: At once.
     """
     context = get_context("spawn")
@@ -156,4 +166,6 @@ def measure(
             guards=each(guarded, guards * len(GUARDS)),
             scenes=each(seen_in_turn, scenes * len(SCENES)),
             scene_guards=each(guarded_scene, scene_guards * len(SCENE_GUARDS)),
+            answers=each(told_in_turn, answers * len(ANSWER_WORLDS)),
+            answer_guards=each(guarded_answers, scene_guards * len(ANSWER_GUARDS)),
         )

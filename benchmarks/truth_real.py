@@ -169,6 +169,8 @@ class _Recount:
                 return sum(self._stands_after(labels, rule) for labels in self._listed.values())
             case "duplicate_label":
                 return sum(len(set(labels)) < len(labels) for labels in self._listed.values())
+            case "model_confuses" if finding.key:
+                return sum(self._given(nodes[0], *both) for both in self._pairs())
             case "model_confuses":
                 return sum(self._exchanged(nodes, *both) for both in self._pairs())
             case "model_habit" if len(nodes) == 2:
@@ -226,6 +228,12 @@ class _Recount:
     def _only_residual(self, labels: set[str], parent: str) -> bool:
         below = self._below(labels, parent) - {parent}
         return bool(below) and below <= self._residual
+
+    def _given(self, node: str, labels: set[str], answer: set[str]) -> bool:
+        """Whether it is a false answer, and a label neither above nor below it is missed."""
+        missed = (x for x in labels - answer if node not in self._above(x))
+        beside = any(x not in self._above(node) for x in missed)
+        return node in answer - labels and beside
 
     def _exchanged(self, nodes: tuple[str, ...], labels: set[str], answer: set[str]) -> bool:
         a, b = nodes

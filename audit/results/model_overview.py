@@ -10,18 +10,26 @@ import polars as pl
 
 from audit.disclosure import (
     Cell,
+    Quantity,
+    Shown,
     carried,
+    count,
+    derived,
     is_small,
+    shown,
     shown_count,
     shown_parts,
     together,
     withheld_last,
 )
+from audit.results.findings import EXCHANGES, finding_id
 from audit.results.overview import Overview, Published
 from audit.results.record import Record
+from audit.results.shared_tables import columns, shared_rows
 
 MOST_CONFUSED = 15
 """Number of most confused pairs that get an interval and are shown in reports."""
+_ANSWERS = columns("node", "share", "falsely missed hits answers labelled")
 
 
 def model_overview(
@@ -45,13 +53,21 @@ def model_overview(
     depths = dict(run.nodes.select("node", "depth").iter_rows())
     behaviours, exchanges = ((), ()) if model is None else (model.behaviours, model.exchanges)
     scopes = () if model is None else sorted(model.scopes)
+    told = [] if model is None else _exchanged(run, model.exchanged_pairs)
+    listed = {
+        (min(row["a"], row["b"]), max(row["a"], row["b"])): row["observed"]
+        for row in told
+        if isinstance(row["observed"], int)
+    }
     return {
         "scopes": [
             {"node": node, "title": titles.get(node), "depth": depths[node]} for node in scopes
         ],
         "behaviours": [_behaviour(behaviour, run.min_cell) for behaviour in behaviours],
         "exchanges": _exchange_kinds(exchanges, run.min_cell),
-        "branch_exchanges": _branch_exchanges(run, exchanges, exchanged),
+        "branch_exchanges": _branch_exchanges(run, exchanges, {**exchanged, **listed}),
+        "exchanged_pairs": told,
+        "answers": [] if model is None else _answers(run, model.answers),
         "data_beside_model": withheld_last(
             (_beside(row, run, counts) for row in beside), "confusion", "a", "b"
         ),
@@ -105,6 +121,63 @@ def _branch_exchanges(
     )
 
 
+def exchange_evidence(row: Mapping[str, Any], n_instances: int) -> dict[str, Quantity]:
+    """The counts of two labels that are exchanged, and what may be told only beside all of them.
+
+    Args:
+        row: Of `ModelPart.exchanged_pairs`.
+        n_instances: Of the release.
+    """
+    observed, of = row["observed"], row["labelled"]
+    counts = ("instances", "of", "first_as_second", "second_as_first")
+    return {
+        "instances": count(observed, of),
+        "of": count(of, n_instances),
+        "share": derived(observed / of, "instances", "of"),
+        "first_as_second": count(row["forth"], observed, row["labelled_a"]),
+        "second_as_first": count(row["back"], observed, row["labelled_b"]),
+        "expected_exchanges": derived(row["expected"], *counts),
+        "excess": derived(row["excess"], *counts),
+        "q_value": derived(row["q_value"], *counts),
+    }
+
+
+def _exchanged(run: Record, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Pairs as their findings tell them, the largest excess that is shown first."""
+    lines = []
+    for row in rows:
+        told = _told(run, row)
+        lines.append(
+            {
+                **{name: row[name] for name in ("a", "b", "relation", "passes")},
+                **_titles(row, run),
+                "observed": told["instances"],
+                "expected": told["expected_exchanges"],
+                "excess": told["excess"],
+            }
+        )
+    return withheld_last(lines, "excess", "a", "b")
+
+
+def _told(run: Record, row: Mapping[str, Any]) -> Mapping[str, Shown]:
+    """The evidence of a pair as a finding on it shows it."""
+    evidence, finding = exchange_evidence(row, run.size), finding_id(EXCHANGES, row["a"], row["b"])
+    alone = shown(evidence, run.min_cell)
+    counts = {
+        name: run.known.no_finer((finding, (), name), one.value, alone[name])
+        for name, one in evidence.items()
+        if one.kind == "count"
+    }
+    return shown(evidence, run.min_cell, counts)
+
+
+def _answers(run: Record, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Answers given falsely, their counts in steps: pairs that are told are parts of them."""
+    totals = {"instances": int(run.ledger["predictions"]["instances_matched"])}
+    told = shared_rows(pl.DataFrame(rows), _ANSWERS, totals, run.min_cell) if rows else []
+    return [{**line, "title": run.titles[line["node"]]} for line in told]
+
+
 def _titles(row: Mapping[str, Any], run: Record) -> dict[str, str | None]:
     return {f"title_{end}": run.titles[row[end]] for end in ("a", "b")}
 
@@ -115,9 +188,9 @@ def _shown_lines(
     exchanged: Mapping[tuple[str, str], int],
     min_cell: int,
 ) -> list[int | str | None]:
-    """The counts of lines that sum to a total and of which findings tell parts.
+    """The counts of lines that sum to a total and of which pairs of labels are told.
 
-    A line that a finding leaves few others of is a bound, and never the only one that is withheld.
+    A line that pairs leave few others of is a bound, and never the only one that is withheld.
     """
     counts = [row["observed"] for row in rows]
     shown = shown_parts(counts, min_cell)
@@ -141,15 +214,15 @@ def _shown_lines(
 def _reported_exchanges(
     nodes: pl.DataFrame, exchanged: Mapping[tuple[str, str], int]
 ) -> dict[tuple[str, str], int]:
-    """Exchanges that findings tell, by the two branches of their labels."""
+    """Exchanges that are told of pairs, by the two branches of their labels."""
     branches = dict(nodes.select("node", "branches").iter_rows())
     reported: dict[tuple[str, str], int] = {}
-    for labels, count in exchanged.items():
+    for labels, times in exchanged.items():
         sides = [branches[label] for label in labels]
         if set(sides[0]).isdisjoint(sides[1]):
             for one, other in product(*sides):
                 line = (min(one, other), max(one, other))
-                reported[line] = reported.get(line, 0) + count
+                reported[line] = reported.get(line, 0) + times
     return reported
 
 

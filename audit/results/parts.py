@@ -66,6 +66,24 @@ _BEHAVIOURS = schema(
     ("examples", pl.List(pl.String)),
 )
 _EXCHANGES = schema(("kind a b", pl.String), ("observed", pl.Int64), ("expected", pl.Float64))
+_EXCHANGED = schema(
+    ("a b relation", pl.String),
+    ("observed forth back labelled labelled_a labelled_b", pl.Int64),
+    ("expected excess q_value", pl.Float64),
+    ("passes", pl.Boolean),
+)
+_ANSWERS = schema(
+    ("node", pl.String),
+    ("falsely missed hits answers labelled", pl.Int64),
+    ("share q_value", pl.Float64),
+)
+_OF_MODEL = {
+    "behaviours": _BEHAVIOURS,
+    "exchanges": _EXCHANGES,
+    "exchanged_pairs": _EXCHANGED,
+    "answers": _ANSWERS,
+}
+"""Columns of a model's tables that are kept as they are, by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +98,13 @@ class ModelPart:
         behaviours: ``name, title, instances, of, low, high, examples`` of each behaviour.
         exchanges: ``kind, a, b, observed, expected``: exchanges of labels, in total and by pair of
             branches.
+        exchanged_pairs: The labels exchanged most beyond what is expected: ``a, b, relation``;
+            ``observed`` exchanges, ``forth`` with a as label, ``back`` with b; instances
+            ``labelled`` with just one of them, and with each; ``expected, excess, q_value`` and
+            ``passes``, whether the two are tested to be exchanged too often.
+        answers: Labels given falsely more often than missed: ``node``; instances on which it is
+            given so (``falsely``) and ``missed`` for another, rightly given (``hits``), given in
+            all (``answers``), ``labelled``; ``falsely`` as a ``share`` of answers, ``q_value``.
     """
 
     pairs: pl.LazyFrame
@@ -88,23 +113,28 @@ class ModelPart:
     beside: tuple[Mapping[str, Any], ...] = ()
     behaviours: tuple[Mapping[str, Any], ...] = ()
     exchanges: tuple[Mapping[str, Any], ...] = ()
+    exchanged_pairs: tuple[Mapping[str, Any], ...] = ()
+    answers: tuple[Mapping[str, Any], ...] = ()
 
     def __repr__(self) -> str:
         """Numbers of rows; the rows are many."""
         return f"ModelPart({len(self.metrics):,} metrics, {len(self.behaviours):,} behaviours)"
 
     def tables(self) -> Tables:
-        """Pairs, metrics, behaviours and exchanges; ``parameters`` of a metric as JSON."""
+        """A table of each, ``metrics`` with those beside; ``parameters`` of a metric as JSON."""
         metrics = [
             {**metric, "part": part, "parameters": json.dumps(metric["parameters"])}
             for part, rows in (("metrics", self.metrics), ("beside", self.beside))
             for metric in rows
         ]
+        others = {
+            name: pl.DataFrame([dict(one) for one in getattr(self, name)], schema=columns)
+            for name, columns in _OF_MODEL.items()
+        }
         return {
             "model_pairs": self.pairs,
             "metrics": pl.DataFrame(metrics, schema=_METRICS),
-            "behaviours": pl.DataFrame([dict(one) for one in self.behaviours], schema=_BEHAVIOURS),
-            "exchanges": pl.DataFrame([dict(one) for one in self.exchanges], schema=_EXCHANGES),
+            **others,
         }
 
     @property
@@ -140,8 +170,7 @@ class ModelPart:
             metrics=tuple(rows["metrics"]),
             absent_metrics=tuple(shared["metrics_absent"]),
             beside=tuple(rows["beside"]),
-            behaviours=tuple(table("behaviours").collect().iter_rows(named=True)),
-            exchanges=tuple(table("exchanges").collect().iter_rows(named=True)),
+            **{name: tuple(table(name).collect().iter_rows(named=True)) for name in _OF_MODEL},
         )
 
 

@@ -191,7 +191,11 @@ class SharedView:
         """Exchanges of each two labels that a shown finding tells."""
         checks = (check for check in self.run.checks if check.name == EXCHANGES)
         kept = (finding for check in checks for finding in self._kept(check))
-        return {(f.nodes[0], f.nodes[1]): f.touched for f in kept}
+        told = (one for finding in kept for one in (*finding.parts, finding) if len(one.nodes) == 2)
+        return {
+            (min(one.nodes), max(one.nodes)): int(one.evidence["instances"].value or 0)
+            for one in told
+        }
 
     @cached_property
     def _published(self) -> Published:

@@ -30,6 +30,7 @@ from audit.checks.judging import (
     refuse_reference,
     refuse_unknown_names,
 )
+from audit.checks.shared.exchanged_pairs import most_exchanged, most_uneven
 from audit.counting.counts import PairCount
 from audit.counting.pair_table import described
 from audit.data.dataset import LabelDataset
@@ -253,7 +254,7 @@ def _branch_pairs(measured: Measurements) -> pl.DataFrame:
 def _parts(measured: Measurements, analyses: Sequence[Analysis[Any]]) -> tuple[ResultPart, ...]:
     parts: list[ResultPart] = []
     if measured.model is not None:
-        parts.append(_model_part(measured.model))
+        parts.append(_model_part(measured, measured.model))
     if measured.policy.drift:
         parts.append(DriftPart(*drift_tables(measured)))
     for analysis, found in zip(analyses, measured.analyses, strict=True):
@@ -273,7 +274,7 @@ def _inputs(
     return tuple(input_record(role, path) for role, paths in read.items() for path in paths)
 
 
-def _model_part(model: ModelMeasurements) -> ModelPart:
+def _model_part(measured: Measurements, model: ModelMeasurements) -> ModelPart:
     return ModelPart(
         pairs=model.described(),
         metrics=model.metrics,
@@ -281,6 +282,8 @@ def _model_part(model: ModelMeasurements) -> ModelPart:
         beside=model.metrics_beside,
         behaviours=model.behaviours,
         exchanges=branch_exchanges(model.predictions.hierarchy, model.exchanges),
+        exchanged_pairs=most_exchanged(measured),
+        answers=most_uneven(measured),
     )
 
 

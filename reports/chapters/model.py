@@ -18,7 +18,16 @@ from reports.charts.svg import draw
 from reports.words.metric_words import threshold
 from reports.words.parts import Codes, Facts, Figure, Key, Table
 from reports.words.shown_numbers import UNDEFINED, Rows
-from reports.words.table_specs import named, nodes, numbers, spans, table, texts, written
+from reports.words.table_specs import (
+    named,
+    nodes,
+    numbers,
+    optional_table,
+    spans,
+    table,
+    texts,
+    written,
+)
 from reports.words.words import (
     RELATION,
     counted,
@@ -123,23 +132,55 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Exchanges:
-    """Facts on the number of exchanges, and the figure of those between branches."""
+    """Facts on the number of exchanges, a figure of branches, tables of pairs and of answers."""
 
     facts: tuple[tuple[str, str], ...]
     figure: Figure | None
+    passing: int
+    pairs: Table | None
+    answers: Table | None
 
 
-def exchanges(kinds: Rows, branches: Rows) -> Exchanges | None:
-    """Make the chapter; None if there are no exchanges.
-
-    Args:
-        kinds: The shared view's exchanges by relation of their labels.
-        branches: The exchanges between pairs of branches, the largest excess first.
-    """
+def exchanges(overview: Mapping[str, Any]) -> Exchanges | None:
+    """Make the chapter, from the overview of the shared view; None if there are no exchanges."""
+    kinds, pairs = overview["exchanges"], overview["exchanged_pairs"]
     if not kinds:
         return None
     facts = tuple((_KINDS[row["kind"]], number(row["exchanges"])) for row in kinds)
-    return Exchanges(facts, _exchange_figure(branches))
+    figure = _exchange_figure(overview["branch_exchanges"])
+    passing = sum(row["passes"] for row in pairs)
+    return Exchanges(facts, figure, passing, _pair_table(pairs), _answer_table(overview["answers"]))
+
+
+def _pair_table(rows: Rows) -> Table | None:
+    return optional_table(
+        "exchanged-pairs",
+        "Labels answered in place of each other, the largest excess first",
+        rows,
+        nodes("Label", "a", "title_a"),
+        nodes("With", "b", "title_b"),
+        texts("Relation", "relation", RELATION),
+        numbers("Exchanges", "observed"),
+        numbers("Expected", "expected", tenths),
+        numbers("In excess", "excess", _signed),
+        texts("Passes", lambda row: "yes" if row["passes"] else "no"),
+    )
+
+
+def _answer_table(rows: Rows) -> Table | None:
+    return optional_table(
+        "answers-numbers",
+        "Answers given falsely at least three times as often as missed, the largest difference "
+        "first",
+        rows,
+        nodes("Answer"),
+        numbers("Falsely given", "falsely"),
+        numbers("Missed", "missed"),
+        numbers("Rightly given", "hits"),
+        numbers("Given in all", "answers"),
+        numbers("False of these", "share", percent),
+        numbers("Labelled", "labelled"),
+    )
 
 
 def _exchange_figure(rows: Rows) -> Figure | None:
@@ -246,7 +287,7 @@ def model(shared: Mapping[str, Any]) -> Model | None:
             {row["node"]: row["depth"] for row in overview["scopes"]},
         ),
         behaviours=behaviours(overview["behaviours"]),
-        exchanges=exchanges(overview["exchanges"], overview["branch_exchanges"]),
+        exchanges=exchanges(overview),
         beside=beside_figure(overview["data_beside_model"], predictions),
     )
 

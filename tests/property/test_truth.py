@@ -8,6 +8,9 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import truth
+from benchmarks.answer_truth import ANSWER_GUARDS, AnswerGuard
+from benchmarks.answer_worlds import WORLDS as ANSWER_WORLDS
+from benchmarks.answer_worlds import told
 from benchmarks.pair_guards import GUARDS, Guard
 from benchmarks.pair_power import power_chart
 from benchmarks.pair_records import Planted
@@ -36,7 +39,7 @@ AT_WORK = {
 
 @pytest.fixture(scope="module")
 def measured() -> Measured:
-    return measure(RELEASES, 0, scenes=0, scene_guards=0, processes=2)
+    return measure(RELEASES, 0, scenes=0, scene_guards=0, answers=0, processes=2)
 
 
 @pytest.mark.slow
@@ -75,6 +78,30 @@ def test_each_guard_of_a_check_is_at_work(guard: SceneGuard) -> None:
 
     by_chance = next(one.by_chance for one in SCENES if one.name == guard.scene)
     assert any(is_at_work(number) for number in range(8 if by_chance else 1))
+
+
+@pytest.mark.parametrize("name", [one.name for one in ANSWER_WORLDS])
+def test_answers_that_a_model_leans_to_are_told_and_no_others(name: str) -> None:
+    found = told(name, 0)
+
+    assert not found.false_leanings
+    if next(one.scored for one in ANSWER_WORLDS if one.name == name):
+        assert not found.false_answers
+        assert len((found.leanings | found.answers) & found.planted) >= 0.8 * len(found.planted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guard", ANSWER_GUARDS, ids=lambda guard: guard.name)
+def test_each_guard_of_the_rule_on_answers_is_at_work(guard: AnswerGuard) -> None:
+    """In one of the first releases, as chance decides what it has to do."""
+
+    def false(number: int) -> int:
+        found = told(guard.world, number)
+        return len(found.false_leanings | found.false_answers)
+
+    assert not any(false(number) for number in range(4))
+    with guard.off():
+        assert any(false(number) for number in range(4))
 
 
 def _guard(name: str) -> Guard:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
 import numpy as np
 import polars as pl
-from scipy.special import gammainc, gammaincinv
+from scipy.special import gammainc
 
+from audit.alignment.measure import ModelMeasurements
 from audit.base.dag import IntArray
 from audit.engine.pairs.pair_counts import support
-from audit.engine.statistics.association import TAIL
+from audit.engine.scores.exchanges import Given, count_given
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements
 
+Rows: TypeAlias = tuple[Mapping[str, Any], ...]
 LEAST_LABELS = 4
 """Least number of labels among the mistakes: with fewer, margins determine every exchange."""
+TIMES_MISSED = 3
+"""How many times as often as it is missed an answer of the table of answers is given falsely."""
+LEAST_FALSELY = 20
+"""Least number of instances on which it is: so many are looked at to tell why."""
+MOST_PAIRS = 50
+"""Number of pairs in the table of exchanges, whether or not they pass."""
 
 
 def exchangeable_pairs(measured: Measurements) -> int:
@@ -51,29 +62,35 @@ def exchanged_pairs(measured: Measurements) -> pl.DataFrame:
     Neither label of a pair is an ancestor of the other.
 
     Returns:
-        Columns ``a, b`` (indices of nodes, a before b), ``relation`` (index of `RELATIONS`),
-        ``observed, forth, back`` (instances: in all, with a as label, with b as label),
-        ``expected, excess`` (its lower bound) and ``q_value``; empty where none can be judged.
+        The lines of `compared_pairs` that pass.
     """
-    table = _judged(measured) if not why_no_exchange(measured) else pl.DataFrame(schema=_COLUMNS)
-    return table.filter(pl.col("q_value") <= measured.policy.false_discovery_rate.value)
+    return compared_pairs(measured).filter("passes")
 
 
 _COLUMNS = {
     **dict.fromkeys(("a", "b", "relation", "observed", "forth", "back"), pl.Int64),
     **dict.fromkeys(("expected", "excess", "q_value"), pl.Float64),
+    "passes": pl.Boolean,
 }
 
 
-def _judged(measured: Measurements) -> pl.DataFrame:
-    """Pairs that are exchanged at all: counts, expectation and q; the others have p = 1."""
-    assert measured.model is not None
+def compared_pairs(measured: Measurements) -> pl.DataFrame:
+    """The pairs that are exchanged at all; all others of the family have p = 1.
+
+    Returns:
+        Columns ``a, b`` (indices of nodes, a before b), ``relation`` (index of `RELATIONS`),
+        ``observed, forth, back`` (instances: in all, with a as label, with b as label),
+        ``expected, excess`` (observed less expected), ``q_value`` and ``passes``, whether that is
+        within the policy's false discovery rate; empty where no pair can be judged.
+    """
+    if measured.model is None or why_no_exchange(measured):
+        return pl.DataFrame(schema=_COLUMNS)
     found = measured.model.exchanges
     relation, _ = relate(measured.hierarchy, found.a, found.b)
     kept = relation != RELATIONS.index("ancestor")
     a, b, observed = found.a[kept], found.b[kept], found.observed[kept]
     expected = found.expected(a, b)
-    family = exchangeable_pairs(measured)
+    q_value = benjamini_hochberg(gammainc(observed, expected), exchangeable_pairs(measured))
     return pl.DataFrame(
         {
             "a": a,
@@ -83,11 +100,107 @@ def _judged(measured: Measurements) -> pl.DataFrame:
             "forth": found.forth[kept],
             "back": found.back[kept],
             "expected": expected,
-            "excess": gammaincinv(observed, TAIL) - expected,
-            "q_value": benjamini_hochberg(gammainc(observed, expected), family),
+            "excess": observed - expected,
+            "q_value": q_value,
+            "passes": q_value <= measured.policy.false_discovery_rate.value,
         },
         schema_overrides=_COLUMNS,
     )
+
+
+def with_labelled(pairs: pl.DataFrame, model: ModelMeasurements) -> pl.DataFrame:
+    """Pairs with ``labelled`` (instances with just one of the two), ``labelled_a, labelled_b``."""
+    gold, support_of = model.gold.tocsc(), support(model.gold)
+
+    def rows(node: int) -> IntArray:
+        return np.asarray(gold.indices[slice(*gold.indptr[node : node + 2])], np.int64)
+
+    with_a, with_b = (support_of[pairs[end].to_numpy()] for end in ("a", "b"))
+    both = [
+        len(np.intersect1d(rows(a), rows(b), assume_unique=True))
+        for a, b in pairs.select("a", "b").iter_rows()
+    ]
+    alone = with_a + with_b - 2 * np.array(both, np.int64)
+    return pairs.with_columns(labelled=alone, labelled_a=with_a, labelled_b=with_b)
+
+
+def most_exchanged(measured: Measurements) -> Rows:
+    """The pairs with the largest excess, whether or not they pass: see `ModelPart.exchanged_pairs`."""
+    if measured.model is None:
+        return ()
+    order = ["excess", "a", "b"]
+    first = compared_pairs(measured).sort(order, descending=[True, False, False]).head(MOST_PAIRS)
+    relations = dict(enumerate(RELATIONS))
+    named = with_labelled(first, measured.model).with_columns(
+        pl.col("relation").replace_strict(relations, return_dtype=pl.String),
+        *(_names(measured, end) for end in ("a", "b")),
+    )
+    return tuple(named.iter_rows(named=True))
+
+
+def most_uneven(measured: Measurements) -> Rows:
+    """The lines of `answers_by_excess`: see `ModelPart.answers`."""
+    share = pl.col("falsely") / pl.col("answers")
+    named = answers_by_excess(measured).with_columns(_names(measured, "node"), share=share)
+    return tuple(named.iter_rows(named=True))
+
+
+def _names(measured: Measurements, column: str) -> pl.Expr:
+    names = dict(enumerate(measured.hierarchy.nodes))
+    return pl.col(column).replace_strict(names, return_dtype=pl.String)
+
+
+def given(measured: Measurements, model: ModelMeasurements) -> Given:
+    """How often each label is given falsely in place of others, and missed for others."""
+    group_of = measured.loaded.group_of
+    groups = None if group_of is None else group_of[model.predictions.rows]
+    return count_given(model.gold, model.decided, measured.hierarchy.closure, groups)
+
+
+def uneven_answers(measured: Measurements) -> pl.DataFrame:
+    """Labels that are given falsely more often than missed, beyond the false discovery rate.
+
+    Returns:
+        Columns ``node`` (its index), ``falsely, missed`` (instances with an exchange that gives it,
+        and with one that misses it), ``hits`` (rightly given), ``answers`` (given), ``labelled``
+        and ``q_value``, in node order; empty where no pair can be judged.
+    """
+    model = measured.model
+    if model is None or why_no_exchange(measured):
+        return pl.DataFrame(schema=_ANSWERS)
+    found = given(measured, model)
+    falsely, missed = support(found.falsely), support(found.missed)
+    node = np.flatnonzero(falsely + missed)
+    q_value = benjamini_hochberg(found.p_value[node], len(node))
+    counts = {
+        "falsely": falsely,
+        "missed": missed,
+        "hits": support(model.gold.multiply(model.decided).tocsr()),
+        "answers": support(model.decided),
+        "labelled": support(model.gold),
+    }
+    frame = {"node": node, **{name: one[node] for name, one in counts.items()}, "q_value": q_value}
+    table = pl.DataFrame(frame, schema_overrides=_ANSWERS)
+    return table.filter(pl.col("q_value") <= measured.policy.false_discovery_rate.value)
+
+
+def answers_by_excess(measured: Measurements) -> pl.DataFrame:
+    """Those of `uneven_answers` that hardly are the labels' frequencies alone.
+
+    They are given falsely `TIMES_MISSED` times as often as missed, and on `LEAST_FALSELY` instances
+    or more; ordered by the difference of the two, the largest first.
+    """
+    falsely, missed = pl.col("falsely"), pl.col("missed")
+    kept = uneven_answers(measured).filter(
+        (falsely >= TIMES_MISSED * missed) & (falsely >= LEAST_FALSELY)
+    )
+    return kept.sort(falsely - missed, descending=True, maintain_order=True)
+
+
+_ANSWERS = {
+    **dict.fromkeys(("node", "falsely", "missed", "hits", "answers", "labelled"), pl.Int64),
+    "q_value": pl.Float64,
+}
 
 
 def _used(counts: IntArray) -> int:

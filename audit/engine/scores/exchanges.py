@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array, triu, vstack
+from scipy.special import betainc
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.pairs.pair_counts import support
-from audit.engine.pairs.rows import counts_at, row_numbers
+from audit.engine.pairs.rows import chosen, counts_at, row_numbers
 
 TOLERANCE = 1e-9
 """Largest deviation from a margin at which the fit ends, as a share of the table's total."""
@@ -137,6 +138,67 @@ def count_exchanges(labels: Sparse, decided: Sparse) -> Exchanges:
         rows=rows,
         columns=columns,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """How often each label is given falsely in place of others, and missed for others.
+
+    Args:
+        falsely: 1 where a label is false on an instance that misses another one, neither above nor
+            below it; shape (n_instances, n_nodes).
+        missed: 1 where a label is missed on an instance with another false one, neither above nor
+            below it; same shape.
+        more: Number of groups with more of the first than of the second, shape (n_nodes,).
+        fewer: Number of groups with fewer, same shape.
+    """
+
+    falsely: Sparse
+    missed: Sparse
+    more: IntArray
+    fewer: IntArray
+
+    @property
+    def p_value(self) -> FloatArray:
+        """Sign test over groups: of so many or more with more, if both were as likely.
+
+        Shape (n_nodes,); 1 where no group has more or fewer.
+        """
+        tail = betainc(np.maximum(self.more, 1), self.fewer + 1.0, 0.5)
+        return np.where(self.more > 0, tail, 1.0)
+
+
+def count_given(
+    labels: Sparse, decided: Sparse, closure: Sparse, group_of: IntArray | None = None
+) -> Given:
+    """Count how often each label is given in place of others, and others in its place.
+
+    Args:
+        labels: 0/1, shape (n_instances, n_nodes).
+        decided: Predictions, 0/1, same shape.
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+        group_of: Index of each instance's group, shape (n_instances,); None where each is its own.
+
+    Time and memory grow with the sum over instances of missed times false labels.
+    """
+    missed, false = mistakes(labels, decided)
+    falsely, instead = _apart(false, missed, closure), _apart(missed, false, closure)
+    if group_of is None:
+        return Given(falsely, instead, support(falsely), support(instead))
+    n = len(group_of)
+    shape = (int(group_of.max(initial=-1)) + 1, n)
+    within = csr_array((np.ones(n, np.int64), (group_of, np.arange(n))), shape=shape)
+    sums = csr_array(within @ (falsely - instead))
+    more, fewer = (support(chosen(sums, kept)) for kept in (sums.data > 0, sums.data < 0))
+    return Given(falsely, instead, more, fewer)
+
+
+def _apart(own: Sparse, other: Sparse, closure: Sparse) -> Sparse:
+    """1 where a label stands beside another label of the same row neither above nor below it."""
+    rows, columns = row_numbers(own), own.indices
+    below = counts_at(csr_array(other @ closure), rows, columns)
+    above = np.asarray(other[rows].multiply(closure[columns]).sum(axis=1)).ravel()
+    return chosen(own, np.diff(other.indptr)[rows] > below + above)
 
 
 def _terms(missed: Sparse, false: Sparse) -> tuple[Sparse, Sparse]:

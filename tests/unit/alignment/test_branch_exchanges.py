@@ -156,3 +156,37 @@ def test_where_exchanges_lie_is_counted_and_protected() -> None:
     assert kinds(11) == {"related": 0, "within": 18, "across": 148}
     assert kinds(20)["within"] == "<20"
     assert kinds(20)["across"] is None or isinstance(kinds(20)["across"], str)
+
+
+def test_exchanges_are_listed_as_findings_tell_them() -> None:
+    """Where a direction is small, nothing that could tell it; the largest shown excess first."""
+    exact, told = (audited(m).shared()["overview"]["exchanged_pairs"] for m in (1, 11))
+    findings = [
+        finding
+        for check in audited(11).shared()["checks"]
+        if check["name"] == "model_confuses"
+        for finding in check["findings"]
+    ]
+    by_pair = {(row["a"], row["b"]): row for row in told}
+
+    assert [row["excess"] for row in exact] == sorted((r["excess"] for r in exact), reverse=True)
+    assert {row["observed"] for row in exact} == {60, 20, 4, 30, 15, 3, 34}
+    assert {pair for pair, row in by_pair.items() if row["passes"]} == {
+        tuple(node["id"] for node in finding["nodes"]) for finding in findings
+    }
+    for finding in findings:
+        a, b = (node["id"] for node in finding["nodes"])
+        assert by_pair[a, b]["observed"] == finding["evidence"]["instances"]
+        assert by_pair[a, b]["expected"] == finding["evidence"]["expected_exchanges"]
+    assert by_pair["dog", "saw"]["observed"] == "<11"
+    assert all(row["excess"] is None for row in told if isinstance(row["observed"], str))
+
+
+def test_answers_given_falsely_are_listed_in_steps() -> None:
+    said = (*SAID, (40, "saw", "oak"), (40, "dog", "oak"))
+    (exact,), (told,) = (audited(m, said).shared()["overview"]["answers"] for m in (1, 11))
+
+    assert (exact["node"], exact["falsely"], exact["missed"]) == ("oak", 60 + 3 + 9 + 80, 25)
+    assert (exact["hits"], exact["answers"], exact["labelled"]) == (200, 352, 225)
+    assert exact["share"] == 152 / 352
+    assert (told["falsely"], told["missed"], told["share"]) == (">142", ">21", 0.432)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2
+from scipy.stats import binom
 
 from audit.alignment.measure import measure_model
+from audit.checks.check import TOP_PARTS
 from audit.checks.rules.model_confuses import CHECK, cases
+from audit.checks.shared.exchanged_pairs import MOST_PAIRS, most_exchanged, most_uneven
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.findings import CheckResult, Finding, Judgement
+from audit.results.findings import CheckResult, Finding
 from audit.results.shared_findings import shared_finding
 from fixtures.brute_force_scores import exchanged, exchanges_expected
 from fixtures.labelled import labelled, tree
@@ -34,14 +36,18 @@ Said = Sequence[tuple[int, Sequence[str], Sequence[str]]]
 
 
 def measured(
-    said: Said, policy: Policy | None = None, hierarchy: Hierarchy = ZOO, **options: bool
+    said: Said,
+    policy: Policy | None = None,
+    hierarchy: Hierarchy = ZOO,
+    group: Callable[[int], str | None] = lambda _: None,
 ) -> Measurements:
-    """Instances that are labelled and predicted so, each so many times."""
+    """Instances that are labelled and predicted so, each so many times, and of a group each."""
     each = [(labels, answers) for times, labels, answers in said for _ in range(times)]
     labels = {f"i{n:05}": given for n, (given, _) in enumerate(each)}
     scores = {f"i{n:05}": dict.fromkeys(answers, 1.0) for n, (_, answers) in enumerate(each)}
-    dataset = labelled(hierarchy, labels)
-    model = predicted(dataset, scores, **options)
+    named = {f"i{n:05}": name for n in range(len(each)) if (name := group(n)) is not None}
+    dataset = labelled(hierarchy, labels, groups=named)
+    model = predicted(dataset, scores)
     stated = policy or Policy()
     return replace(measure(dataset, stated), model=measure_model(dataset, model, stated, seed=0))
 
@@ -75,7 +81,7 @@ def test_a_planted_exchange_is_found_with_its_numbers() -> None:
     found = checked(SWAPPED)
     evidence = numbers(found)
 
-    assert found.status == "warn"
+    assert found.status == "note"
     assert (found.findings[0].id, found.findings[0].touched) == ("model_confuses:cat:saw", 54)
     assert (evidence["first_as_second"], evidence["second_as_first"]) == (32, 22)
     assert (evidence["instances"], evidence["of"]) == (54, 100 + 44 + 100 + 34)
@@ -94,23 +100,17 @@ def test_the_numbers_are_those_of_plain_python() -> None:
 
     assert numbers(found)["instances"] == observed
     assert numbers(found)["expected_exchanges"] == pytest.approx(by_chance, rel=1e-6)
-    least = chi2.ppf(0.025, 2 * observed) / 2 - by_chance
-    assert found.findings[0].strength == pytest.approx(least / observed)
+    excess = observed - by_chance
+    assert found.findings[0].strength == pytest.approx(excess / observed, rel=1e-6)
 
 
-def test_within_a_branch_it_is_a_note() -> None:
-    (finding,) = checked([*right(100), *stray(2), (40, ["cat"], ["dog"])]).findings
+def test_it_is_a_note_in_a_branch_and_across_branches() -> None:
+    within: Said = [*right(100), *stray(2), (40, ["cat"], ["dog"])]
 
-    assert finding.severity == "note"
-    assert ", siblings: the model answers" in finding.statement
-
-
-def test_across_branches_it_is_a_warning_where_no_instance_has_two_labels_or_two_answers() -> None:
-    two_labels: Said = [(1, ["cat", "saw"], ["cat"])]
-    two_answers: Said = [(1, ["cat"], ["cat", "saw"])]
-
-    for more, severity in (([], "warning"), (two_labels, "note"), (two_answers, "note")):
-        assert {f.severity for f in checked([*SWAPPED, *more]).findings} == {severity}
+    for said, words in ((within, "siblings"), (SWAPPED, "of different branches")):
+        (finding,) = checked(said).findings
+        assert finding.severity == "note"
+        assert f", {words}: the model answers" in finding.statement
 
 
 def test_how_often_two_labels_meet_in_the_data_does_not_matter() -> None:
@@ -155,11 +155,9 @@ def test_the_order_is_that_of_the_excess() -> None:
     assert pairs(checked(said))[0] == ("hen", "saw")
     assert max(found, key=lambda n: ratio[n]) != ("hen", "saw")
     for f in found.values():
-        excess = float(f.evidence["excess_at_least"].value or 0)
+        excess = float(f.evidence["excess"].value or 0)
         assert f.touched * f.strength == pytest.approx(excess)
-        # the 2.5 % quantile of a Gamma is half of one of chi-squared at twice the freedom
-        least = chi2.ppf(0.025, 2 * f.touched) / 2
-        assert excess == pytest.approx(least - float(f.evidence["expected_exchanges"].value or 0))
+        assert excess == f.touched - float(f.evidence["expected_exchanges"].value or 0)
 
 
 def test_a_thousand_labels_with_planted_exchanges_have_them_first() -> None:
@@ -267,7 +265,7 @@ def test_small_counts_and_what_is_derived_are_withheld() -> None:
     evidence = shown["evidence"]
 
     assert (evidence["instances"], evidence["first_as_second"]) == ("<11", "<11")
-    for name in ("share", "expected_exchanges", "excess_at_least", "q_value"):
+    for name in ("share", "expected_exchanges", "excess", "q_value"):
         assert evidence[name] is None
     assert "<11 of" in shown["statement"]
     assert not re.search(r"[{}]", shown["statement"])
@@ -355,6 +353,10 @@ LEANS: Said = [
 """Animals are answered with a saw, and the other things are taken for each other."""
 
 
+GIVEN = 4 * 43 + 3 * 3
+"""Instances of these on which a saw is the answer in place of another label."""
+
+
 def leaning_of(found: CheckResult) -> Finding:
     (leaning,) = (finding for finding in found.standing if finding.key)
     return leaning
@@ -364,102 +366,147 @@ def test_pairs_of_an_answer_that_the_model_leans_to_are_one_finding() -> None:
     found = checked(LEANS)
     leaning = leaning_of(found)
 
-    assert leaning.id == "model_confuses:saw:answer"
-    assert [part.nodes[1] for part in leaning.parts] == ["saw"] * 4
-    assert {part.nodes[0] for part in leaning.parts} == set(ANIMALS)
+    assert (leaning.id, leaning.nodes) == ("model_confuses:saw:answer", ("saw",))
+    assert {part.nodes for part in leaning.parts} == {(x, "saw") for x in ANIMALS}
     assert {f.nodes for f in found.standing if not f.key} == {
         ("car", "cup"),
         ("car", "pen"),
         ("cup", "pen"),
     }
-    assert found.folded == 4
     assert {f.nodes for f in found.findings if f.folded_into} == {(x, "saw") for x in ANIMALS}
 
 
-def test_the_label_of_a_line_comes_before_the_answer() -> None:
-    """Where the answer is the first of the two in node order too."""
-    said: Said = [
-        *right(200),
-        *stray(3),
-        *[(40, [leaf], ["car"]) for leaf in ("cat", "dog", "hen")],
-    ]
-    leaning = leaning_of(checked([*said, *stray(60, ("saw", "cup", "pen"))]))
-
-    assert {part.nodes for part in leaning.parts} == {(x, "car") for x in ("cat", "dog", "hen")}
-    assert all(part.evidence["answered"].value == 43 for part in leaning.parts)
-
-
-def test_a_leaning_has_the_numbers_of_its_pair_of_largest_excess() -> None:
+def test_a_leaning_has_the_numbers_of_its_answer_and_the_excess_of_its_pairs() -> None:
     found = checked([*LEANS, (9, ["cow"], ["saw"])])
     leaning = leaning_of(found)
-    pair = next(f for f in found.findings if f.nodes == ("cow", "saw") and not f.key)
+    pairs_of_it = [f for f in found.findings if f.folded_into]
+    evidence = {name: one.value for name, one in leaning.evidence.items()}
     (part,) = (p for p in leaning.parts if p.nodes == ("cow", "saw"))
 
-    assert (leaning.nodes, leaning.touched, leaning.strength) == (
-        pair.nodes,
-        pair.touched,
-        pair.strength,
+    assert (evidence["falsely_given"], evidence["given_missed"]) == (GIVEN + 9, 21)
+    assert (evidence["answers"], evidence["labels"]) == (200 + GIVEN + 9, 4)
+    assert leaning.touched == GIVEN + 9
+    assert leaning.touched * leaning.strength == pytest.approx(
+        sum(f.touched * f.strength for f in pairs_of_it)
     )
-    assert leaning.evidence["instances"] == pair.evidence["instances"]
-    assert leaning.evidence["labels"].value == 4
-    assert {name: one.value for name, one in part.evidence.items()} == {
-        "instances": 55,
-        "answered": 52,
-        "expected_exchanges": pair.evidence["expected_exchanges"].value,
-    }
-    assert leaning.statement.startswith("The model leans to the answer saw: ")
-    assert leaning.statement.endswith(pair.statement)
+    assert evidence["q_value"] == pytest.approx(8 * binom.sf(GIVEN + 8, GIVEN + 30, 0.5))
+    assert (part.evidence["instances"].value, part.evidence["answered"].value) == (55, 52)
+    assert leaning.parts[0] == part
 
 
-def test_fewer_labels_or_exchanges_both_ways_are_no_leaning() -> None:
+def test_few_labels_or_exchanges_both_ways_are_no_leaning() -> None:
     others = [*right(200), *stray(3), *stray(60, THINGS)]
     two: Said = [(40, [leaf], ["saw"]) for leaf in ANIMALS[:2]]
-    both_ways = [*two, (40, ["cow"], ["saw"]), *[(20, ["saw"], [leaf]) for leaf in ANIMALS[:3]]]
+    both_ways = [*two, (40, ["cow"], ["saw"]), *[(30, ["saw"], [leaf]) for leaf in ANIMALS[:3]]]
 
     for said in (two, both_ways):
         found = checked([*others, *said])
-        assert sum("saw" in finding.nodes for finding in found.findings) >= len(said) / 2
+        assert sum("saw" in finding.nodes for finding in found.findings) >= 2
         assert not any(finding.key for finding in found.findings)
         assert found.folded == 0
 
 
-def test_a_leaning_stands_while_three_of_its_pairs_pass() -> None:
-    found = checked([*LEANS, (15, ["cat"], ["saw"])])
-    leaning = leaning_of(found)
-    pairs_of_it = [f for f in found.findings if f.folded_into]
-    q_values = sorted(float(f.evidence["q_value"].value or 0) for f in pairs_of_it)
+def test_a_pair_with_most_of_what_gives_an_answer_is_the_finding() -> None:
+    found = checked([*LEANS, (160, ["cat"], ["saw"])])
+    told = {f.nodes: f.statement for f in found.standing}
+    sentence = "The model gives saw falsely on {falsely_given} instances"
 
-    assert leaning.evidence["q_value"].value == q_values[2]
-    assert len(pairs_of_it) == 4
-    dropped = replace(
-        found,
-        findings=tuple(
-            replace(f, judgement=Judgement(dropped=f.id == leaning.id)) for f in found.findings
-        ),
-    )
-    assert {f.nodes for f in pairs_of_it} <= {f.nodes for f in dropped.standing}
+    assert not any(finding.key for finding in found.findings)
+    assert sentence in told["cat", "saw"]
+    assert [nodes for nodes, said in told.items() if sentence in said] == [("cat", "saw")]
 
 
-def test_the_cases_of_a_leaning_are_those_of_its_first_pair() -> None:
-    known = measured(LEANS)
-    found = CHECK.run(known)
-    leaning = leaning_of(found)
-    pair = next(f for f in found.findings if f.nodes == leaning.nodes and not f.key)
+def test_what_is_answered_above_or_below_the_label_leans_to_nothing() -> None:
+    """The answer `animal` for animals is no exchange, however often it is given."""
+    said: Said = [(40, [leaf], ["animal"]) for leaf in ANIMALS]
+    other: Said = [(62, [leaf], ["animal"]) for leaf in THINGS]
+    back: Said = [(58, ["animal"], [leaf]) for leaf in THINGS]
+    found = checked([*right(200), *stray(3), *stray(40, ANIMALS), *said, *other, *back])
 
-    assert cases(known, leaning).tolist() == cases(known, pair).tolist()
-    assert len(cases(known, leaning)) == leaning.touched
+    assert sum("animal" in finding.nodes for finding in found.findings) == 3
+    assert not any(finding.key for finding in found.findings)
 
 
-def test_a_leaning_reads_well_and_withholds_small_directions() -> None:
-    found = checked([*LEANS, (4, ["saw"], ["dog"])])
-    leaning = leaning_of(found)
+@pytest.mark.parametrize(
+    ("group", "leans"),
+    [
+        (lambda n: None, True),
+        (lambda n: f"g{n}", True),
+        (lambda n: f"g{n}" if n % 2 else None, True),
+        (lambda n: f"g{n // 2}", True),
+        (lambda n: f"g{n % 100}" if n % 3 else None, True),
+        (lambda n: "one", False),
+        (lambda n: f"g{n % 3}", False),
+    ],
+    ids=["none", "own", "some missing", "pairs", "hundred", "one", "three"],
+)
+def test_a_leaning_is_tested_over_groups(
+    group: Callable[[int], str | None], *, leans: bool
+) -> None:
+    """Three groups that all lean one way are as likely as one in eight."""
+    found = CHECK.run(measured(LEANS, group=group))
+
+    assert any(finding.key for finding in found.findings) is leans
+    assert len([f for f in found.findings if not f.key]) == 7
+
+
+def test_the_cases_of_a_leaning_are_all_instances_that_give_it_falsely() -> None:
+    known = measured([(9, ["saw"], ["saw"]), *LEANS])
+    leaning = leaning_of(CHECK.run(known))
+    each = [both for n, *both in [(9, ["saw"], ["saw"]), *LEANS] for _ in range(n)]
+    numbers_ = cases(known, leaning)
+
+    assert len(numbers_) == leaning.touched == GIVEN
+    assert numbers_.tolist() == sorted(numbers_.tolist())
+    assert all(each[n][1] == ["saw"] != each[n][0] for n in numbers_)
+
+
+def test_a_leaning_reads_well_and_tells_no_small_remainder() -> None:
+    leaning = leaning_of(checked([*LEANS, (4, ["saw"], ["dog"])]))
     open_, closed = (shared_finding(leaning, m, {}) for m in (1, 11))
 
-    assert "gives it in place of 4 labels more often than expected" in open_["statement"]
+    assert f"The model gives saw falsely on {GIVEN} instances where it misses" in open_["statement"]
+    assert "labels and answers cannot say which" in open_["statement"]
+    assert re.search(r"most in place of \w+ \(43\), \w+ \(43\), \w+ \(43\)", open_["statement"])
     assert not re.search(r"[{}]", open_["statement"] + closed["statement"])
+    assert closed["evidence"]["falsely_given"] == ">175"
+    assert closed["evidence"]["given_missed"] == ">21"
     for part in closed["parts"]:
         assert part["evidence"]["answered"] in (">35", ">39")
         assert part["evidence"]["expected_exchanges"] is None
+
+
+def test_only_as_many_parts_are_lines_as_elsewhere() -> None:
+    many = [f"n{place:02}" for place in range(20)]
+    flat = tree(f"{' '.join(many)} < top")
+    said: Said = [(20, [label], ["n00"]) for label in many[1:14]]
+    leaning = leaning_of(checked([*said, *stray(60, many[14:])], hierarchy=flat))
+
+    assert leaning.evidence["labels"].value == 13
+    assert len(leaning.parts) == TOP_PARTS
+
+
+def test_the_tables_have_what_no_finding_tells() -> None:
+    """An answer in place of any label has no pairs; a pair as expected is listed, unmarked."""
+    names = [f"n{place:02}" for place in range(30)]
+    flat = tree(f"{' '.join(names)} < top")
+    diffuse: Said = [(2, [label], [names[0]]) for label in names[1:]]
+    few: Said = [(1, ["n05"], ["n06"])]
+    known = measured([*right(9, names), *stray(1, names[:20]), *diffuse, *few], None, flat)
+    (line,) = most_uneven(known)
+
+    assert not any(finding.key for finding in CHECK.run(known).findings)
+    assert (line["node"], line["falsely"], line["missed"]) == ("n00", 58 + 19, 19)
+    assert (line["hits"], line["answers"], line["labelled"]) == (9, 58 + 28, 28)
+    assert line["share"] == 77 / 86
+    pairs_told = most_exchanged(known)
+    assert len(pairs_told) == MOST_PAIRS
+    assert [row["excess"] for row in pairs_told] == sorted(
+        (row["excess"] for row in pairs_told), reverse=True
+    )
+    assert not all(row["passes"] for row in pairs_told)
+    assert most_exchanged(replace(known, model=None)) == ()
+    assert most_uneven(replace(known, model=None)) == ()
 
 
 def test_the_worked_example_of_its_page() -> None:
@@ -479,6 +526,6 @@ def test_the_worked_example_of_its_page() -> None:
     evidence = {name: quantity.value for name, quantity in finding.evidence.items()}
 
     assert finding.nodes == ("car", "saw")
-    for name, digits in (("instances", 0), ("expected_exchanges", 1), ("excess_at_least", 1)):
+    for name, digits in (("instances", 0), ("expected_exchanges", 1), ("excess", 1)):
         assert f"{evidence[name]:.{digits}f}" in page, name
     assert f"{evidence['q_value']:.4f}" in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -144,10 +145,15 @@ def test_examples_are_escaped() -> None:
 
 
 def test_exchanges_between_branches_are_drawn_as_far_as_they_are_shown() -> None:
-    rows = results.model_result().shared()["overview"]["branch_exchanges"]
-    kinds = [{"kind": "related", "exchanges": 3}, {"kind": "across", "exchanges": "<11"}]
+    overview = results.model_result().shared()["overview"]
+    rows = overview["branch_exchanges"]
+    overview |= {
+        "exchanges": [{"kind": "related", "exchanges": 3}, {"kind": "across", "exchanges": "<11"}]
+    }
     hidden = {**rows[-1], "observed": "<11", "expected": None, "excess": None}
-    drawn, withheld = (exchanges(kinds, [*shown, hidden]) for shown in (rows, []))
+    drawn, withheld = (
+        exchanges({**overview, "branch_exchanges": [*shown, hidden]}) for shown in (rows, [])
+    )
 
     assert drawn is not None
     assert drawn.facts == (
@@ -160,4 +166,19 @@ def test_exchanges_between_branches_are_drawn_as_far_as_they_are_shown() -> None
     assert [cell for row in drawn.figure.table.rows for cell in row].count("withheld") == 2
     assert withheld is not None
     assert withheld.figure is None
-    assert exchanges([], []) is None
+    assert exchanges({**overview, "exchanges": []}) is None
+
+
+def test_exchanges_are_listed_whether_or_not_they_pass() -> None:
+    overview = results.model_result().shared()["overview"]
+    found = exchanges(overview)
+
+    assert found is not None
+    assert found.pairs is not None
+    assert found.answers is not None
+    assert [row[-1] for row in found.pairs.rows] == ["yes", "no", "no"]
+    assert found.passing == 1
+    assert found.pairs.rows[-1][3:6] == ("7", "2.5", "+4.5")
+    assert exchanges({**overview, "exchanged_pairs": [], "answers": []}) == replace(
+        found, passing=0, pairs=None, answers=None
+    )

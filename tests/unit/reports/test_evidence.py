@@ -26,7 +26,7 @@ COUNTED = {"instances": 40, "of": 200, "share": 0.2}
 JUDGED = COUNTED | {"low": 0.15, "high": 0.26, "limit": 0.1}
 CONFUSED = COUNTED | {
     "first_as_second": 29, "second_as_first": 11, "expected_exchanges": 12.5,
-    "excess_at_least": 14.9, "q_value": 0.001,
+    "excess": 27.5, "q_value": 0.001,
 }  # fmt: skip
 PAIR = {
     "instances": 30, "of": 200, "support_a": 50, "support_b": 60, "expected_length": 15.0,

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from scipy.stats import binom
 
-from audit.engine.scores.exchanges import Exchanges, count_exchanges, mistakes
+from audit.engine.scores.exchanges import Exchanges, count_exchanges, count_given, mistakes
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force_scores as brute
 from fixtures.examples import examples
@@ -149,3 +150,36 @@ def test_without_mistakes_there_is_no_family() -> None:
 
     assert found.family_size(tree("a b < top").closure[:2, :2]) == 0
     assert found.expected(np.array([0]), np.array([1])).tolist() == [0.0]
+
+
+@given(hierarchies(max_nodes=6), st.data())
+def test_what_is_given_in_place_of_others_equals_plain_python(
+    hierarchy: Hierarchy, data: st.DataObject
+) -> None:
+    width, n = len(hierarchy), data.draw(st.integers(0, 7))
+    nodes = st.lists(st.sets(st.integers(0, width - 1)), min_size=n, max_size=n)
+    labels, decided = data.draw(nodes), data.draw(nodes)
+    groups = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    above = hierarchy.closure.toarray()
+
+    def beside(own: Sets, other: Sets, node: int) -> list[bool]:
+        return [
+            node in mine - theirs
+            and any(not above[x, node] and not above[node, x] for x in theirs - mine)
+            for mine, theirs in zip(own, other, strict=True)
+        ]
+
+    sides = matrix(labels, width), matrix(decided, width), hierarchy.closure
+    found, alone = count_given(*sides, np.array(groups, np.int64)), count_given(*sides)
+    for node in range(width):
+        false, missed = beside(decided, labels, node), beside(labels, decided, node)
+        excess = [
+            sum(f - m for f, m, g in zip(false, missed, groups, strict=True) if g == group)
+            for group in range(4)
+        ]
+        more, fewer = sum(x > 0 for x in excess), sum(x < 0 for x in excess)
+        assert found.falsely.toarray()[:, node].tolist() == false
+        assert found.missed.toarray()[:, node].tolist() == missed
+        assert (found.more[node], found.fewer[node]) == (more, fewer)
+        assert found.p_value[node] == pytest.approx(binom.sf(more - 1, more + fewer, 0.5))
+        assert (alone.more[node], alone.fewer[node]) == (sum(false), sum(missed))
