@@ -23,7 +23,7 @@ from audit.disclosure import (
     shown,
 )
 from audit.results.coverage import coverage
-from audit.results.findings import EXCHANGES, CheckResult, Finding, Place, shown_place
+from audit.results.findings import EXCHANGES, CheckResult, Finding, Part, Place, shown_place
 from audit.results.model_overview import confused, confused_counts, model_overview
 from audit.results.overview import Pictured, Published, overview, pictured
 from audit.results.parts import OTHERS, DriftPart, ModelPart
@@ -191,7 +191,9 @@ class SharedView:
         """Exchanges of each two labels that a shown finding tells."""
         checks = (check for check in self.run.checks if check.name == EXCHANGES)
         kept = (finding for check in checks for finding in self._kept(check))
-        told = (one for finding in kept for one in (*finding.parts, finding) if len(one.nodes) == 2)
+        told: list[Finding | Part] = []
+        for finding in kept:
+            told += finding.parts or [finding]
         return {
             (min(one.nodes), max(one.nodes)): int(one.evidence["instances"].value or 0)
             for one in told

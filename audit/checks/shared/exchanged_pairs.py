@@ -125,7 +125,7 @@ def with_labelled(pairs: pl.DataFrame, model: ModelMeasurements) -> pl.DataFrame
 
 
 def most_exchanged(measured: Measurements) -> Rows:
-    """The pairs with the largest excess, whether or not they pass: see `ModelPart.exchanged_pairs`."""
+    """The pairs with the largest excess, passing or not: see `ModelPart.exchanged_pairs`."""
     if measured.model is None:
         return ()
     order = ["excess", "a", "b"]

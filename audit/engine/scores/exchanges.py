@@ -195,7 +195,7 @@ def count_given(
 
 def _apart(own: Sparse, other: Sparse, closure: Sparse) -> Sparse:
     """1 where a label stands beside another label of the same row neither above nor below it."""
-    rows, columns = row_numbers(own), own.indices
+    rows, columns = row_numbers(own), own.indices.astype(np.int64)
     below = counts_at(csr_array(other @ closure), rows, columns)
     above = np.asarray(other[rows].multiply(closure[columns]).sum(axis=1)).ravel()
     return chosen(own, np.diff(other.indptr)[rows] > below + above)
