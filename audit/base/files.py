@@ -240,8 +240,14 @@ def parquet_schema(path: Path) -> dict[str, pl.DataType]:
     import pyarrow.parquet as pq
 
     with _reading_parquet(path):
-        empty = without_metadata(pq.read_schema(path).empty_table())
-        return dict(pl.DataFrame(pl.from_arrow(empty)).schema)
+        return dict(polars_of(without_metadata(pq.read_schema(path).empty_table())).schema)
+
+
+def polars_of(table: Any) -> pl.DataFrame:
+    """An Arrow table as a frame; a column without a name stays one, which Polars would name."""
+    frame = pl.DataFrame(pl.from_arrow(table))
+    unnamed = dict(zip(frame.columns, table.column_names, strict=True))
+    return frame.rename({name: "" for name, own in unnamed.items() if own == ""})
 
 
 def without_metadata(table: Any) -> Any:
@@ -266,7 +272,7 @@ def _read_parquet(path: Path) -> pl.DataFrame:
         with pq.ParquetFile(path, memory_map=True) as file:
             table = without_metadata(file.read())
         table.validate(full=True)  # no reader looks whether text is UTF-8
-        return pl.DataFrame(pl.from_arrow(table))
+        return polars_of(table)
 
 
 def refuse_damaged_parquet(path: Path) -> None:

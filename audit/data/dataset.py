@@ -257,6 +257,7 @@ def _loaded(hierarchy: Hierarchy | HierarchyName) -> Hierarchy:
 
 def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     """Map labels as read to nodes; every row is either mapped or refused with a reason."""
+    hierarchy = replace(hierarchy, codes=raw.codes) if raw.codes else hierarchy
     found, of_versions = with_versions(raw.rows, hierarchy)
     found = found.with_columns(table_stated(hierarchy))
     asked = found.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())

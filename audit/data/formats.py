@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
 from audit.base.errors import AuditError, FormatError, InputError, SchemaError, first_cases
 from audit.base.files import called, whole_characters
+from audit.base.readings import Reading
 from audit.data import interface_folder
 from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC
 from audit.data.class_names import Classes
+from audit.data.found_columns import clear_columns, nearest_command
 from audit.data.json_lines import is_array, is_document
 from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, with_class_names
@@ -25,7 +27,6 @@ from audit.data.label_formats import (
     wide,
 )
 from audit.data.label_formats.several import is_pattern
-from audit.data.nearest_command import nearest_command
 from audit.data.prediction_format import PredictionFormat, RawPredictions, with_names
 from audit.data.prediction_formats import (
     scores_arrays,
@@ -66,12 +67,20 @@ PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
 """All formats of prediction files."""
 
 _Format = TypeVar("_Format", LabelFormat, PredictionFormat)
+_Given = TypeVar("_Given")
+
+
+class UnclearFormatError(FormatError):
+    """No format knows the columns of a table."""
+
 
 _OF_COLUMNS = ("long", "several", "joined")
 
 
 def read_labels(data: object, columns: Columns, format: str | None = None) -> RawLabels:
     """Read the raw labels of a source, in the named format or the one that matches.
+
+    Columns that nobody named and no format knows are found by their cells where these are clear.
 
     Args:
         data: What `audit.data.sources.source_of` takes: a path or a frame.
@@ -85,6 +94,11 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
     """
     source = source_of(data)
     source.know(columns.nodes, named_classes=columns.classes is not None)
+    raw, told = _with_found(source, columns, lambda every: _read(source, every, format))
+    return replace(raw, readings=(*told, *raw.readings))
+
+
+def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
     chosen = format_of(source, format, columns)
     if not chosen.of_folders:
         source.require_parts()
@@ -96,10 +110,10 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
             where=source,
             hint="state them for all labels: --codes procedures",
         )
-    with whole_characters(source), _nearest(source, columns):
+    with whole_characters(source):
         raw = chosen.read(source, columns)
-    numbered = raw.numbered or source.numbered
-    raw = replace(raw, format=chosen.name, digest=source.digest, numbered=numbered)
+    numbered, codes = raw.numbered or source.numbered, columns.codes
+    raw = replace(raw, format=chosen.name, digest=source.digest, numbered=numbered, codes=codes)
     if columns.classes:
         return with_class_names(raw, columns.classes, source)
     labels = {*raw.rows["label"].drop_nulls()} if source.class_names else ()
@@ -119,14 +133,23 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
     """
     source.refuse_pickle()
     source.know(columns.nodes)
+
+    def choose(every: Columns) -> Chosen:
+        known = _giving(source, every.label, format)
+        chosen = (known.choose or long.choose)(source, every, source)
+        return with_rules(source, chosen, every)
+
+    chosen, told = _with_found(source, columns, choose, groups=False)
+    return replace(chosen, readings=(*told, *chosen.readings))
+
+
+def _giving(source: Source, label: str | None, format: str | None) -> LabelFormat:
+    """The format whose columns a source is read by in batches."""
     named = [known for known in FORMATS if known.choose and known.name == format]
+    if is_pattern(label, source.schema) and not named:
+        return several.FORMAT
     giving = named or [known for known in FORMATS if known.choose and is_of(known, source)]
-    known = giving[0] if giving else _of_column(source, columns.label)
-    if is_pattern(columns.label, source.schema) and not named:
-        known = several.FORMAT
-    choose = known.choose or long.choose
-    with _nearest(source, columns, groups=False):
-        return with_rules(source, choose(source, columns, source), columns)
+    return giving[0] if giving else _of_column(source, label)
 
 
 def _of_column(source: Source, label: str | None) -> LabelFormat:
@@ -139,16 +162,25 @@ def _tried(source: Source, columns: Columns) -> RawLabels:
     return format_of(source, None, columns).read(source, columns)
 
 
-@contextmanager
-def _nearest(source: Source, columns: Columns, *, groups: bool = True) -> Iterator[None]:
-    """Say with what is not clear which command reads the source."""
+def _with_found(
+    source: Source, columns: Columns, read: Callable[[Columns], _Given], *, groups: bool = True
+) -> tuple[_Given, tuple[Reading, ...]]:
+    """What is read by the columns named, or by those that are clear, with what is told of these.
+
+    It is an error with a hint where they are not.
+    """
     try:
-        yield
-    except UnclearColumnsError as error:
-        table = error.table or source
-        columns = columns if error.table is None else replace(columns, label=None)
-        hint = nearest_command(table, columns, _tried, groups=groups) or error.hint
-        raise SchemaError(error.required, found=error.found, where=source, hint=hint) from None
+        return read(columns), ()
+    except (UnclearColumnsError, UnclearFormatError) as error:
+        unclear: UnclearColumnsError | UnclearFormatError = error
+    table = unclear.table if isinstance(unclear, UnclearColumnsError) else None
+    clear = None if table else clear_columns(source, columns, _tried, groups=groups)
+    if clear is not None:
+        return read(clear[0]), clear[1]
+    columns = columns if table is None else replace(columns, label=None)
+    hint = nearest_command(table or source, columns, _tried, groups=groups) or unclear.hint
+    kind = SchemaError if isinstance(unclear, SchemaError) else FormatError
+    raise kind(unclear.required, found=unclear.found, where=source, hint=hint) from None
 
 
 def read_predictions(
@@ -189,9 +221,7 @@ def read_predictions(
     raise _none_or_several("predictions", [known.name for known in matching], source, format, hint)
 
 
-def format_of(
-    source: Source, name: str | None, columns: Columns, *, groups: bool = True
-) -> LabelFormat:
+def format_of(source: Source, name: str | None, columns: Columns) -> LabelFormat:
     """The named format, or the one that matches a dataset.
 
     Args:
@@ -199,10 +229,10 @@ def format_of(
         name: A name from `FORMATS`; None: detected.
         columns: What the user names. A table that no format recognises is one of labels in the
             column of labels named.
-        groups: Whether groups are read, so that the hint may name one.
 
     Raises:
         FormatError: If not exactly one format matches.
+        UnclearFormatError: If none knows the columns of a table.
         InputError: If the dataset cannot be read, or holds pickled objects.
     """
     if not isinstance(source, Folder):
@@ -231,9 +261,11 @@ def format_of(
         hint = "give one of these; a folder is read as one table if all its files are of one format"
     elif not (found or name) and source.head.startswith((NPY_MAGIC, ZIP_MAGIC)):
         hint = npy.HINT
-    elif not (found or name) and isinstance(source, (File, Frame)):
-        hint = nearest_command(source, columns, _tried, groups=groups) or hint
-    raise _none_or_several("dataset", found, source, name, hint)
+    error = _none_or_several("dataset", found, source, name, hint)
+    table = isinstance(source, (File, Frame)) and len(source.schema) > 1
+    if table and not (found or name or hint == npy.HINT):
+        raise UnclearFormatError(error.required, found=error.found, where=source, hint=hint)
+    raise error
 
 
 def is_of(known: LabelFormat | PredictionFormat, source: Source) -> bool:

@@ -24,6 +24,7 @@ _PART = {";": _WORD, "|": _WORD, ",": _CODE, " ": _CODE}
 comma or a blank that joins them, with a digit in it."""
 LEAST_SHARE = 0.5
 """Share of the cells of a column that are nodes from which it is one of labels."""
+_MARKS = " '\"[]()"
 _HEADING = 0.25
 """What a heading counts where codes are digits: numbers of other things are headings too often."""
 
@@ -34,6 +35,11 @@ class KnownNodes:
     def __init__(self, hierarchy: Hierarchy) -> None:
         self._hierarchy = hierarchy
         self._weights: dict[str, float] = {}
+
+    @property
+    def name(self) -> str:
+        """The name of the hierarchy."""
+        return self._hierarchy.name
 
     def weight(self, text: str) -> float:
         """1 for a node as it is written, but for dots, dashes that fill a code up and decimals of
@@ -61,7 +67,7 @@ class KnownNodes:
         return nodes_by_title(self._hierarchy)
 
     def code_set(self, cells: Iterable[str]) -> str | None:
-        """The only code set that cells are of, as ``--codes`` names it; None if that is unclear."""
+        """The only code set that cells are of; None if that is unclear."""
         coding = self._hierarchy.coding
         own = [one for one, name in HOLDING.items() if name == self._hierarchy.name]
         if coding is None or coding.integrity is None or not own:
@@ -70,7 +76,7 @@ class KnownNodes:
         labels = pl.DataFrame([*rows.items()], {"label": pl.String, "rows": pl.Int64}, orient="row")
         found = column_readings(labels, own)
         known = found and len(found[0].sets) == 1 and found[0].sets[0] in coding.integrity.tables
-        return found[0].sets[0].split("-")[0] if known else None
+        return found[0].sets[0] if known else None
 
     def share(self, cells: Iterable[str]) -> float | None:
         """Share of the cells that are nodes, or hold some joined by a sign; None of blank ones."""
@@ -79,7 +85,11 @@ class KnownNodes:
 
 
 def _parts(cell: str) -> list[str]:
-    return [cell, *(part for sign in SEPARATORS if sign in cell for part in cell.split(sign))]
+    """What of a cell may be a node: all of it, without marks of a list, or what signs part."""
+    bare = cell.strip(_MARKS)
+    signs = [sign for sign in SEPARATORS if sign in bare]
+    parts = [part.strip(_MARKS) for sign in signs for part in bare.split(sign)]
+    return [cell, bare, bare.replace(",", "."), *parts]
 
 
 def alphanumeric(text: str) -> str:

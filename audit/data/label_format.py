@@ -85,7 +85,7 @@ class Columns:
     def beside(self) -> dict[str, str]:
         """Names of the columns other than id and label, by role: group, split, strata and rules."""
         named = {"group": self.group, "split": self.split, **self.further}
-        return {role: name for role, name in named.items() if name}
+        return {role: name for role, name in named.items() if name is not None}
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,7 @@ class RawLabels:
         numbered: Whether ids are row numbers from 0, since the source has none.
         named: Whether the names of classes that the caller gave are those of its numbers.
         classes: Names of class numbers in their order, where the data themselves say them.
+        codes: What is stated, or was found, of the code sets of columns, as in `Columns`.
     """
 
     rows: pl.DataFrame
@@ -124,6 +125,7 @@ class RawLabels:
     numbered: bool = False
     named: bool = False
     classes: tuple[str, ...] = ()
+    codes: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ MOST_VALUES = 20
 LEAST_INSTANCES = 2
 """Least average number of instances per value; a column with fewer is taken for an id."""
 _YEAR, _PART = r"\d{4}", r"\d{1,2}"
-_DAY = rf"^(?:{_YEAR}[-/.]{_PART}[-/.]{_PART}|{_PART}[-/.]{_PART}[-/.]{_YEAR}|\d{{8}})(?:[ T].*)?$"
+_DIGITS = r"(?:19|20)\d{2}(?:0\d|1[0-2])(?:[0-2]\d|3[01])"
+DAY = rf"^(?:{_YEAR}[-/.]{_PART}[-/.]{_PART}|{_PART}[-/.]{_PART}[-/.]{_YEAR}|{_DIGITS})(?:[ T].*)?$"
 """A day as it is written, with or without a time."""
 
 
@@ -73,7 +74,7 @@ def _parts(first: pl.Series, last: pl.Series) -> bool:
     return (
         there.equals(last.drop_nulls())
         and 1 < len(values) <= len(there) / LEAST_INSTANCES
-        and not values.str.contains(_DAY).all()
+        and not values.str.contains(DAY).all()
     )
 
 

@@ -22,7 +22,7 @@ from audit.counting.kept import FOLDER, counted_sources, read_counts, write_coun
 from audit.counting.plan import MEMORY
 from audit.counting.storage.checkpoint import files_beside
 from audit.data.dataset import LabelDataset
-from audit.data.formats import FORMATS, format_of
+from audit.data.formats import FORMATS, UnclearFormatError, format_of
 from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Columns
 from audit.data.predictions import Predictions
@@ -309,7 +309,8 @@ def _countable(settings: Settings, hierarchy: Hierarchy) -> Source:
     known = settings.format
     if settings.counting == "stream":
         columns = Columns(settings.id, settings.label)
-        known = format_of(source, known, columns, groups=False).name
+        with suppress(UnclearFormatError):
+            known = format_of(source, known, columns).name
     giving = [known.name for known in FORMATS if known.choose]
     if known is not None and known not in giving:
         raise InputError(

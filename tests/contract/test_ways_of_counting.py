@@ -77,6 +77,24 @@ LAYOUTS = {
         {"label": "dx#_code"},
     ),
     "a family without ids": Layout({**TWICE, "DX1": codes(0), "DX2": [""] * N}, N),
+    "columns that nobody named": Layout(
+        {
+            "row_number": [5001 + row for row in range(N)],
+            "stay_id": [100 + row // 2 for row in range(N)],
+            "amount": [row * 1.5 for row in range(N)],
+            "dx": codes(0),
+        },
+        N,
+    ),
+    "a family that nobody named": Layout(
+        {"KEY": IDS["id"], "age": [row // 2 for row in range(N)], "d1": codes(0), "d2": codes(1)},
+        2 * N,
+    ),
+    "joined labels that nobody named": Layout(
+        {"case_id": IDS["id"], "site": TWICE["site"], "mine": ["250.00,401.9", "428.0"] * (N // 2)},
+        18,
+    ),
+    "a column without a name": Layout({"": IDS["id"], "dx": codes(0)}, N),
     "a node for a name": Layout({"401.9": ["x"] * N, "DX1": codes(0), "DX2": codes(2)}, 2 * N),
 }
 """Tables of a row per instance hold those of `fixtures.label_files` too, which has each format."""

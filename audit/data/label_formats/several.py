@@ -70,16 +70,22 @@ def families_of(source: Source) -> dict[str, list[str]]:
     return {one: members for one, members in families(names).items() if _runs(one, members)}
 
 
+def code_sets_of(source: Source, patterns: Iterable[str]) -> dict[str, str | None]:
+    """The only code set that the cells of the columns of each pattern are of, None if unclear."""
+    found = dict[str, str | None]()
+    for one in patterns if source.nodes else ():
+        cells = [cell for name in fitting(one, source.schema) for cell in source.first_cells(name)]
+        found[one] = source.nodes.code_set(cells) if source.nodes else None
+    return found
+
+
 def stating(source: Source, patterns: Iterable[str]) -> str:
     """Options that name the columns of several patterns, and their code sets where these differ."""
     every = list(dict.fromkeys(one for some in patterns for one in some.split(",")))
-    sets = dict[str, str | None]()
-    for one in every if source.nodes else ():
-        members = fitting(one, source.schema)
-        cells = [cell for name in members for cell in source.first_cells(name)]
-        sets[one] = source.nodes.code_set(cells) if source.nodes else None
-    several = len(set(sets.values()) - {None}) > 1
-    codes = [f" --codes '{one}={said}'" for one, said in sets.items() if several and said]
+    sets = code_sets_of(source, every)
+    several = len({*sets.values()} - {None}) > 1
+    said = {one: table.split("-")[0] for one, table in sets.items() if several and table}
+    codes = [f" --codes '{one}={word}'" for one, word in said.items()]
     return f"--label '{','.join(every)}'" + "".join(codes)
 
 

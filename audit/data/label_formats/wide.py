@@ -11,6 +11,7 @@ from audit.base.errors import SchemaError, first_cases
 from audit.base.files import REPEATED, called
 from audit.base.readings import Reading
 from audit.base.spreadsheets import stream_of
+from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import (
     Columns,
     LabelFormat,
@@ -53,7 +54,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
         )
     source.refuse_numbers(instance)
     mentions = pick(frame, source, instance=instance, **columns.beside)
-    flags = pl.DataFrame([frame[node] for node in nodes])
+    flags = pl.DataFrame({node: frame[node] for node in nodes})  # a name may be empty
     listed = mentions.with_columns(labels=_labels(flags, source))
     told = {"readings": readings, "numbered": instance == tables.ROW}
     return raw_labels(exploded(listed), listed, source, columns.rules, **told)
@@ -62,7 +63,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
 def matches(source: Source) -> bool:
     """Whether most values after the first column are 0 or 1, and no other format's column is."""
     kinds = list(source.columns.values())[1:]
-    if not kinds or _OTHER_SHAPES & source.columns.keys():
+    if not kinds or _OTHER_SHAPES & source.columns.keys() or _has_labels(source):
         return False
     if 2 * sum(kind == pl.Boolean or kind.is_numeric() for kind in kinds) > len(kinds):
         return True
@@ -70,6 +71,13 @@ def matches(source: Source) -> bool:
         value.strip().lower() for row in source.head_rows[1:] for value in row[1:] if value.strip()
     ]
     return 2 * sum(value in _YES + _NO for value in values) > len(values)
+
+
+def _has_labels(source: Source) -> bool:
+    """Whether no column is named as a node, and the cells of one are nodes."""
+    if source.nodes is None or any(map(source.nodes.means, source.schema)):
+        return False
+    return any((source.share_of_nodes(name) or 0) >= LEAST_SHARE for name in source.schema)
 
 
 def refuse_repeated(names: list[str], source: Source) -> None:
@@ -92,7 +100,7 @@ def _id_column(
     free = [name for name in frame.columns if name not in others]
     besides = [name for name in free if name.strip().lower() != INDEX][:1]
     first = free[:1] if any(_are_flags(frame, name, source) for name in besides) else besides
-    names = frame.columns if named else called(free, ID_NAMES) or first
+    names = called(free, ID_NAMES) or first if named is None else frame.columns
     return id_of_rows(names, named, others, source, lambda name: iter([frame[name]]))
 
 

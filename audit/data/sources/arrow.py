@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import is_gzip, unpacked, without_metadata
+from audit.base.files import is_gzip, polars_of, unpacked, without_metadata
 from audit.base.text_tables import Preamble
 
 PARTS_OF_BATCH = 8
@@ -110,4 +110,4 @@ def gathered(batches: Iterable[Any], at_once: int) -> Iterator[pl.DataFrame]:
 
 
 def _frame(batches: list[Any]) -> pl.DataFrame:
-    return pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches)))
+    return polars_of(pa.Table.from_batches(batches))

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import SNIFFED_BYTES, called, first_bytes, read_json
+from audit.base.files import SNIFFED_BYTES, called, first_bytes, polars_of, read_json
 from audit.base.packages import require_package
 from audit.data.class_names import ClassNames, class_names_of, with_class_names
 from audit.data.sources.source import HEAD, Source, as_cells
@@ -366,7 +366,7 @@ def _arrow(path: Path) -> pl.DataFrame:
 
     try:
         with pa.OSFile(str(path)) as stream:
-            return pl.DataFrame(pl.from_arrow(pa.ipc.open_stream(stream).read_all()))
+            return polars_of(pa.ipc.open_stream(stream).read_all())
     except (pa.ArrowException, OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(
             "a file of Arrow is required", found=str(error).split("\n")[0], where=path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +10,7 @@ import pytest
 
 import audit
 from audit.base.errors import InputError
+from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
 from audit.data.dataset import LabelDataset
 
@@ -42,12 +42,12 @@ def written(columns: dict[str, list[str]], folder: Path) -> Path:
     return folder / "a.csv"
 
 
-def followed(error: InputError, path: Path) -> LabelDataset:
-    """The dataset as the hint of an error reads it."""
-    command = re.search(r"(--id .*?); audit list", error.hint)
-    words = shlex.split(command[1]) if command else []
-    named = {word[2:]: value for word, value in zip(words[::2], words[1::2], strict=True)}
-    return audit.load_labels(path, "icd9cm", **named)  # type: ignore[arg-type]
+def taken(read: LabelDataset | PairCount) -> dict[str, str]:
+    """The columns that nobody named, by the option that names another."""
+    decided = ((said.option.partition(" ")[0], said.decision) for said in read.readings)
+    found = ((option, re.match("'(.*?)' (is|holds)", said)) for option, said in decided)
+    roles = ("--id", "--group", "--label")
+    return {option: name[1] for option, name in found if option in roles and name}
 
 
 @pytest.mark.parametrize("beside", BESIDE.values(), ids=BESIDE)
@@ -61,12 +61,12 @@ def test_a_family_is_read_without_what_stands_beside_it(
 
 
 @pytest.mark.parametrize("beside", BESIDE.values(), ids=BESIDE)
-def test_a_hint_names_the_family_alone(beside: dict[str, list[str]], tmp_path: Path) -> None:
+def test_the_family_alone_is_taken(beside: dict[str, list[str]], tmp_path: Path) -> None:
     key = {"KEY_NIS": IDS["id"], "AGE": of("50", "61"), "NDX": of("3")}
     path = written({**key, **DX, **beside}, tmp_path)
-    with pytest.raises(InputError, match="--id KEY_NIS --label 'DX#'") as caught:
-        audit.load_labels(path, "icd9cm")
-    assert followed(caught.value, path).ledger.rows_mapped == 3 * ROWS
+    for read in (audit.load_labels(path, "icd9cm"), count_pairs(path, "icd9cm")):
+        assert taken(read) == {"--id": "KEY_NIS", "--label": "DX#"}
+        assert read.ledger.rows_mapped == 3 * ROWS
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_column_of_other_cells_within_the_numbers_is_left_out(tmp_path: Path) 
 STAYS = [str(140000 + row // 3) for row in range(ROWS)]
 PERSONS = [str(1000 + row // 6) for row in range(ROWS)]
 NUMBERS = [str(5001 + row) for row in range(ROWS)]
-LAYOUTS: dict[str, tuple[dict[str, list[str]], str]] = {
+LAYOUTS: dict[str, tuple[dict[str, list[str]], dict[str, str]]] = {
     "eICU": (
         {
             "diagnosisid": NUMBERS,
@@ -112,7 +112,7 @@ LAYOUTS: dict[str, tuple[dict[str, list[str]], str]] = {
             "diagnosisoffset": [str(100 + row * 7) for row in range(ROWS)],
             "icd9code": [f"{code}, N17.9" for code in codes(0)],
         },
-        "--id patientunitstayid --label icd9code",
+        {"--id": "patientunitstayid", "--label": "icd9code"},
     ),
     "OMOP": (
         {
@@ -122,26 +122,68 @@ LAYOUTS: dict[str, tuple[dict[str, list[str]], str]] = {
             "visit_occurrence_id": STAYS,
             "condition_source_value": codes(0),
         },
-        "--id visit_occurrence_id --group person_id --label condition_source_value",
+        {
+            "--id": "visit_occurrence_id",
+            "--group": "person_id",
+            "--label": "condition_source_value",
+        },
     ),
     "claims": (
         {"member": PERSONS, "claim": STAYS, "amount": of("12.5", "7"), "dx": codes(0)},
-        "--id claim --group member --label dx",
+        {"--id": "claim", "--group": "member", "--label": "dx"},
     ),
 }
 
 
-@pytest.mark.parametrize(("columns", "hint"), LAYOUTS.values(), ids=LAYOUTS)
-def test_a_hint_names_columns_that_read(
+@pytest.mark.parametrize(("columns", "options"), LAYOUTS.values(), ids=LAYOUTS)
+def test_clear_columns_are_taken_and_told(
+    columns: dict[str, list[str]], options: dict[str, str], tmp_path: Path
+) -> None:
+    path = written(columns, tmp_path)
+    dataset = audit.load_labels(path, "icd9cm")
+    assert taken(dataset) == options
+    assert (len(dataset), dataset.ledger.rows_mapped) == (ROWS // 3, ROWS)
+    assert all(said.rows == ROWS for said in dataset.readings if said.option.endswith("COLUMN"))
+    named = {option.strip("-"): column for option, column in options.items()}
+    of_columns = audit.load_labels(path, "icd9cm", **named)  # type: ignore[arg-type]
+    assert of_columns.direct.nnz == dataset.direct.nnz
+    for option in ("id", "label"):
+        one = audit.load_labels(path, "icd9cm", **{option: named[option]})  # type: ignore[arg-type]
+        assert taken(one) == {k: v for k, v in options.items() if k != f"--{option}"}
+    counted = count_pairs(path, "icd9cm", sort=True)
+    assert taken(counted) == {k: v for k, v in options.items() if k != "--group"}
+    assert counted.ledger.rows_mapped == ROWS
+
+
+COUNTED = [str(1 + row % 3) for row in range(ROWS)]
+UNCLEAR: dict[str, tuple[dict[str, list[str]], str]] = {
+    "two columns of codes": ({"stay": STAYS, "dx": codes(0), "px": codes(1)}, "--id stay"),
+    "two stays": ({"visit_id": STAYS, "claim_id": STAYS, "dx": codes(0)}, "--label dx"),
+    "stays that are counted": (
+        {"patient_id": PERSONS, "visit_no": COUNTED, "dx": codes(0)},
+        "--group patient_id --label dx|--label dx",
+    ),
+    "ages alone": ({"age": [str(20 + row // 2) for row in range(ROWS)], "dx": codes(0)}, "dx"),
+    "numbers of rows beside persons": (
+        {"id": NUMBERS, "patient_id": PERSONS, "dx": codes(0)},
+        "--label dx",
+    ),
+    "rows of one instance": ({"CLM_ID": STAYS, "line": COUNTED, **DX}, "--label 'DX#'"),
+    "another column of codes beside a family": (
+        {"KEY": IDS["id"], **DX, "principal": codes(6)},
+        "--id KEY --label 'DX#'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("columns", "hint"), UNCLEAR.values(), ids=UNCLEAR)
+def test_unclear_columns_are_asked(
     columns: dict[str, list[str]], hint: str, tmp_path: Path
 ) -> None:
     path = written(columns, tmp_path)
-    with pytest.raises(InputError, match=hint) as caught:
-        audit.load_labels(path, "icd9cm")
-    dataset = followed(caught.value, path)
-    assert (len(dataset), dataset.ledger.rows_mapped) == (ROWS // 3, ROWS)
-    with pytest.raises(InputError, match=re.sub(r" --group \w+", "", hint)):
-        count_pairs(path, "icd9cm")
+    for read in (audit.load_labels, count_pairs):
+        with pytest.raises(InputError, match=f"perhaps: (.|\n)*({hint})"):
+            read(path, "icd9cm")
 
 
 def test_where_no_column_holds_nodes_the_hint_says_so(tmp_path: Path) -> None:
@@ -150,33 +192,51 @@ def test_where_no_column_holds_nodes_the_hint_says_so(tmp_path: Path) -> None:
         audit.load_labels(path, "icd9cm")
 
 
-def test_a_hint_names_no_column_that_says_whether_a_label_is_carried(tmp_path: Path) -> None:
+def test_a_column_that_says_whether_a_label_is_carried_is_asked_about(tmp_path: Path) -> None:
     images = [f"image{row // 3}" for row in range(ROWS)]
-    columns = {"ImageID": images, "Label": codes(1), "Confidence": of("1", "1", "0", "1")}
-    with pytest.raises(InputError) as caught:
-        audit.load_labels(written(columns, tmp_path), "icd9cm")
-    assert "--id Confidence" not in caught.value.hint
+    columns = {"ImageID": images, "LabelName": codes(1), "Confidence": of("1", "1", "0", "1")}
+    path = written(columns, tmp_path)
+    with pytest.raises(InputError, match="what 'Confidence' says of labels must be known"):
+        audit.load_labels(path, "icd9cm")
+    read = audit.load_labels(path, "icd9cm", where=["Confidence=*"])
+    assert taken(read) == {"--id": "ImageID", "--label": "LabelName"}
 
 
 PR = {f"PR{number}": of("3961", "8856", "3893") for number in (1, 2)}
 
 
-def test_all_families_are_hinted_at_and_those_left_out_are_told(tmp_path: Path) -> None:
+def test_all_families_are_taken_and_those_left_out_are_told(tmp_path: Path) -> None:
     path = written({"KEY": IDS["id"], **DX, **PR, **BESIDE["numbers of other things"]}, tmp_path)
     sets = {"DX#": "diagnoses", "PR#": "procedures"}
     options = " ".join(f"--codes '{one}={said}'" for one, said in sets.items())
     with pytest.raises(InputError, match=re.escape(f"--id KEY --label 'DX#,PR#' {options}")):
-        audit.load_labels(path, "icd9cm")
+        count_pairs(path, "icd9cm")
     one = audit.load_labels(path, "icd9cm", id="KEY", label="DX#")
     told = next(said for said in one.readings if "left out: PR#" in said.decision)
     assert (one.ledger.rows_mapped, told.rows) == (3 * ROWS, ROWS)
     assert told.option == f"--label 'DX#,PR#' {options}"
     codes = [f"{one}={said}" for one, said in sets.items()]
     every = audit.load_labels(path, "icd9cm", id="KEY", label="DX#,PR#", codes=codes)
-    assert every.ledger.rows_mapped == 5 * ROWS
-    assert not any("left out" in said.decision for said in every.readings)
+    found = audit.load_labels(path, "icd9cm")
+    assert (taken(found), found.direct.nnz) == (
+        {"--id": "KEY", "--label": "DX#,PR#"},
+        every.direct.nnz,
+    )
+    assert {f"'{one}' holds {said}" for one, said in sets.items()} <= {
+        said.decision for said in found.readings
+    }
+    assert every.ledger.rows_mapped == found.ledger.rows_mapped == 5 * ROWS
+    assert not any("left out" in said.decision for said in (*every.readings, *found.readings))
     counted = count_pairs(path, "icd9cm", instance="KEY", label="DX#")
     assert told in counted.readings
+
+
+def test_a_column_within_a_family_is_left_out_and_told(tmp_path: Path) -> None:
+    path = written({"KEY": IDS["id"], **DX, "admitting": DX["DX2"]}, tmp_path)
+    read = audit.load_labels(path, "icd9cm")
+    (told,) = (said for said in read.readings if said.decision == "'admitting' is left out")
+    assert (told.option, read.ledger.rows_mapped) == ("--label 'DX#,admitting'", 3 * ROWS)
+    assert audit.load_labels(path, "icd9cm", label="DX#,admitting").ledger.rows_mapped == 4 * ROWS
 
 
 @pytest.mark.parametrize(
@@ -188,12 +248,11 @@ def test_all_families_are_hinted_at_and_those_left_out_are_told(tmp_path: Path) 
         ("p", [f"0.{row // 2 + 10}" for row in range(ROWS)]),
     ],
 )
-def test_a_hint_names_no_column_as_the_id_that_is_none(
-    name: str, values: list[str], tmp_path: Path
-) -> None:
+def test_what_is_no_id_is_not_taken_for_one(name: str, values: list[str], tmp_path: Path) -> None:
     table = {name: values, "ImageID": STAYS, "dx": codes(0)}
-    with pytest.raises(InputError, match="--id ImageID --label dx"):
-        audit.load_labels(written(table, tmp_path), "icd9cm")
+    where = ["Confidence=*"] if name == "Confidence" else []
+    read = audit.load_labels(written(table, tmp_path), "icd9cm", where=where)
+    assert taken(read) == {"--id": "ImageID", "--label": "dx"}
     if name in ("rater", "Confidence"):
         del table["ImageID"]
         with pytest.raises(InputError, match="no columns that were tried"):

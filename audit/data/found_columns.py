@@ -1,0 +1,395 @@
+"""Columns of ids and labels that nobody named: taken and told where clear, else tried as hints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from shlex import quote
+
+import polars as pl
+
+from audit.base.errors import AuditError
+from audit.base.files import called
+from audit.base.readings import AskedError, Reading
+from audit.data.known_nodes import LEAST_SHARE, hold_several
+from audit.data.label_format import Columns, RawLabels
+from audit.data.label_formats.several import code_sets_of, families_of, is_pattern, stating
+from audit.data.label_formats.tables import values_of
+from audit.data.records import ID_NAMES, fitting, is_coarse, repeats
+from audit.data.sources import Frame, Source
+from audit.data.unnamed_columns import DAY
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=I[dD]$|Key$|N(?:r|o)$)")
+_PREDICTED = re.compile(r"(^|_)pred|^(score|prob)")
+_STAY = re.compile(
+    r"stay|visit|admission|encounter|episode|hadm|claim|discharge|aufenthalt|"
+    r"(?:^|[^a-z])(?:enc|csn|clm|case|spell)(?:$|[^a-z]|id$)|^fall"
+)
+_PERSON = re.compile(
+    r"patient|subject|person|member|bene|participant|synpuf|customer|"
+    r"(?:^|[^a-z])(?:pat|pid|mrn|user)(?:$|[^a-z]|id$|no$)"
+)
+_ID = re.compile(
+    r"(?:^|[^a-z])(?:id|key|uuid|guid|pmid|doi|accession)(?:$|[^a-z])|(?:id|key|nr|nbr|nummer)$|"
+    r"[^a-z](?:no|num|number)$|^(?:record|instance|image|img|file|doc|sample|url|path)"
+)
+_ALONE = re.compile(r"[a-z]{3,12}")
+_ATTRIBUTE = re.compile(
+    r"type|source|date|time|status|class|kind|location|reason|title|seq|line|rank|prio|order|"
+    r"(?:^|[^a-z])(?:dt|amt|pmt|cd|code|ind|days?|age|sex|text)(?:$|[^a-z])|^(?:n|num|number|no)_"
+)
+_LABEL = re.compile(r"label|code|diag|dx|icd|class|term|concept|tag|categor")
+_DECIMAL = re.compile(r"-?\d*[.,]\d*[1-9]\d*")
+_USUAL, _OF_STAY, _FINER, _NAMED, _OF_PERSON, _OTHER = range(6)
+_TRIED = 12
+"""Number of commands that are tried."""
+_WHOLE = 2**26
+"""Number of bytes of a source that is tried as a whole; of a larger one the first rows are."""
+_FAR, _FAR_NUMBERS = 0.5, 0.75
+"""Share of nodes, of that of labels, below which other cells, or numbers, are something else."""
+_BLANK, _ROWS = 0.1, 50
+"""Largest share of blank ids, and number of rows of each on average if its name says little."""
+_NEARLY, _DISTINCT = 0.9, 0.8
+"""Share of nodes that is nearly all; largest one of different labels by which titles are found."""
+
+Tried = Callable[[Source, Columns], RawLabels]
+
+
+def clear_columns(
+    source: Source, named: Columns, tried: Tried, *, groups: bool = True
+) -> tuple[Columns, tuple[Reading, ...]] | None:
+    """The columns with those of ids and labels, and what is told of them; None if they are unclear.
+
+    They are clear where the cells of one column, or of the columns of families, are nodes, few of
+    any other column's are, and one column alone can be the id. What is clear has been read.
+
+    Args:
+        source: The dataset, which may know the nodes.
+        named: What the user names already.
+        tried: Reads a source by the columns named.
+        groups: Whether the column of the group may be found too.
+    """
+    if source.nodes is None or len(source.schema) < 2:
+        return None
+    found = _Table(_some_of(source), named)
+    label = found.label() if named.label is None else named.label
+    id_ = None if label is None else named.id if named.id is not None else found.id_beside(label)
+    if label is None or id_ is None:
+        return None
+    codes = {} if named.codes else found.codes_of(label)
+    if None in codes.values() or (codes and not groups):
+        return None
+    persons = found.persons_of(label, id_) if groups and not named.group else []
+    for group in dict.fromkeys([*(persons if len(persons) == 1 else ()), named.group]):
+        columns = replace(named, id=id_, label=label, group=group, codes=codes or named.codes)
+        if _reads(found.source, columns, tried, named.label is not None) and not (
+            found.each(label) and named.id is None and repeats(values_of(source)(id_))
+        ):
+            return columns, tuple(_told(source, named, columns, found))
+    return None
+
+
+def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: bool = True) -> str:
+    """Options that name the columns of ids and labels, which read the source when they are tried.
+
+    Args:
+        source, named, tried, groups: As in `clear_columns`.
+
+    Returns:
+        A hint; empty where no nodes are known, or the source is not a table with two columns.
+    """
+    if source.nodes is None or len(source.schema) < 2:
+        return ""
+    some = _Table(_some_of(source), named)
+    for columns in (one for _, one in zip(range(_TRIED), some.commands(groups), strict=False)):
+        if _reads(some.source, columns, tried):
+            return (
+                f"name the columns of ids and labels, perhaps: {_options(source, columns)}"
+                "; audit list formats lists what is read without that"
+            )
+    return (
+        "no columns that were tried hold ids and labels that are nodes of this hierarchy"
+        "; --id and --label name them"
+    )
+
+
+def _some_of(source: Source) -> Source:
+    """The source, or its first rows where it is large or reached in a session alone."""
+    if source.size < _WHOLE and (source.files or isinstance(source, Frame)):
+        return source
+    names, *rows = source.head_rows
+    first = Frame(pl.DataFrame(rows, schema=names, orient="row"))
+    first.know(source.nodes)
+    return first
+
+
+def _reads(source: Source, columns: Columns, tried: Tried, said: bool = False) -> bool:
+    """Whether columns give instances with labels, most of them nodes unless the user said which."""
+    try:
+        labels = tried(source, columns).rows["label"].drop_nulls()
+    except AskedError:
+        return True
+    except AuditError:
+        return False
+    share = source.nodes and source.nodes.share(labels.head(10_000))
+    return said or (share or 0.0) >= LEAST_SHARE
+
+
+def _options(source: Source, columns: Columns) -> str:
+    roles = {"--id": columns.id, "--group": columns.group, "--label": columns.label}
+    options = {one: f"{one} {quote(name)}" for one, name in roles.items() if name is not None}
+    if columns.label and "," in columns.label and not columns.codes:
+        options["--label"] = stating(source, [columns.label])
+    return " ".join(options.values())
+
+
+def _told(source: Source, named: Columns, columns: Columns, found: _Table) -> Iterator[Reading]:
+    """What is told of each column that the user did not name."""
+    id_, label, group = columns.id or "", columns.label or "", columns.group
+    rows = sum(map(len, values_of(source)(id_)))
+    nodes = source.nodes.name if source.nodes else ""
+    if named.label is None:
+        said = f"{label!r} holds the labels"
+        some = "nearly all" if found.share(label) >= _NEARLY else "most"
+        why = f"{some} of its cells are nodes of {nodes}, few of any other column's"
+        yield Reading(said, why, rows, "--label COLUMN")
+        for one in found.within(label):
+            said, why = f"{one!r} is left out", "each of its cells is one of its row's labels too"
+            yield Reading(said, why, rows, f"--label '{label},{one}'")
+    for pattern, own in {} if columns.codes is named.codes else columns.codes.items():
+        sort = str(own).split("-")[0]
+        why = "any other way to read them is less likely"
+        yield Reading(f"{pattern!r} holds {sort}", why, rows, f"--codes '{pattern}=as-written'")
+    if named.id is None:
+        why = "its name says so" if found.kind(id_) < _OTHER else "no other column can be one"
+        why += ", and each row has another value" if found.differs(id_) else ""
+        yield Reading(f"{id_!r} is the id of an instance", why, rows, "--id COLUMN")
+    if group is not None and named.group is None:
+        why = "each id lies within one of its values, and it is named as persons are"
+        yield Reading(f"{group!r} is the group of instances", why, rows, "--group COLUMN")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The first cells of a table, and what the user names of it."""
+
+    source: Source
+    named: Columns
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns that have no role yet."""
+        names = list(self.source.schema)
+        taken = called(names, [*self.named.beside.values(), *filter(None, [self.named.id])])
+        return [name for name in names if name not in taken]
+
+    @cached_property
+    def families(self) -> dict[str, list[str]]:
+        """The families of columns that hold labels, all of them first if they are several."""
+        shares = self.source.share_of_nodes
+        every = families_of(self.source).items()
+        known = {one: names for one, names in every if any(map(shares, names))}
+        if len(known) < 2:
+            return known
+        order = sorted(known, key=lambda one: self.names.index(known[one][0]))
+        return {",".join(order): [name for one in order for name in known[one]], **known}
+
+    @cached_property
+    def values(self) -> dict[str, list[str]]:
+        return {name: self.source.first_values(name) for name in self.source.schema}
+
+    def members(self, label: str) -> list[str]:
+        found = self.families.get(label) or called(self.names, [label])
+        return found or (fitting(label, self.names) if self.each(label) else [])
+
+    def each(self, label: str) -> bool:
+        """Whether each row has labels in several columns, so that it is an instance."""
+        return label in self.families or is_pattern(label, self.names)
+
+    def rest(self, label: str) -> list[str]:
+        grouped = {name for members in self.families.values() for name in members}
+        return [name for name in self.names if name not in (*grouped, *self.members(label))]
+
+    def share(self, label: str) -> float:
+        shares = [self.source.share_of_nodes(name) for name in self.members(label)]
+        filled = [share for share in shares if share is not None]
+        return sum(filled) / len(filled) if filled else 0.0
+
+    def label(self) -> str | None:
+        """The column, or the columns of all families, whose cells alone are nodes."""
+        alone = {name: self.share(name) for name in self.names if not self._grouped(name)}
+        sure = {name: s for name, s in alone.items() if not _PREDICTED.search(_plain(name))}
+        best = next(iter(self.families), None) or max(sure, key=lambda one: sure[one], default=None)
+        if best is None or self.share(best) < LEAST_SHARE:
+            return None
+        share = self.share(best)
+        near = [name for name in sure if name != best and sure[name] > self._far(name) * share]
+        return best if all(self._stands_in(one, best) for one in near) else None
+
+    def _far(self, name: str) -> float:
+        return _FAR_NUMBERS if all(map(str.isdecimal, filter(None, self.values[name]))) else _FAR
+
+    def _grouped(self, name: str) -> bool:
+        return any(name in members for members in self.families.values())
+
+    def within(self, label: str) -> list[str]:
+        """Columns of nodes that stand among the labels of a family."""
+        near = [name for name in self.rest(label) if self.share(name) >= LEAST_SHARE]
+        return [name for name in near if self._stands_in(name, label)]
+
+    def _stands_in(self, name: str, label: str) -> bool:
+        """Whether each cell of a column stands among those of a family in the same row too."""
+        own = [self.values[one] for one in self.members(label)]
+        rows = zip(self.values[name], zip(*own, strict=True), strict=True)
+        return len(own) > 1 and all(not cell.strip() or cell in beside for cell, beside in rows)
+
+    def codes_of(self, label: str) -> Mapping[str, str | None]:
+        """The code set of each of several families; empty where they do not differ."""
+        sets = code_sets_of(self.source, label.split(",")) if label in self.families else {}
+        return sets if len(sets) > 1 and len({*sets.values()}) > 1 else {}
+
+    def kind(self, name: str) -> int:
+        """What a column is by its name: of the least number the likeliest to hold ids."""
+        low = _plain(name)
+        if called([name], ID_NAMES):
+            return _USUAL
+        if _ATTRIBUTE.search(low) or not (_ID.search(low) or _ALONE.fullmatch(low)):
+            return _OTHER
+        if _STAY.search(low):
+            return _OF_STAY
+        return _OF_PERSON if _PERSON.search(low) else _NAMED if _ID.search(low) else _OTHER
+
+    def differs(self, name: str) -> bool:
+        """Whether each of the first rows has another value."""
+        return len({*self.values[name]}) == len(self.values[name])
+
+    def _candidates(self, label: str) -> list[str]:
+        """Columns that can hold ids: filled, of several values, no days, decimals or titles."""
+        return [name for name in self.rest(label) if self._can_be_id(name, label)]
+
+    def _can_be_id(self, name: str, label: str) -> bool:
+        values, nodes = [value.strip() for value in self.values[name]], self.source.nodes
+        filled = [value for value in values if value]
+        few = is_coarse(len({*values}), len(values)) or len({*filled}) < min(2, len(values))
+        days = all(re.match(DAY, one) for one in filled)
+        return (
+            len(filled) >= (1 - _BLANK) * max(1, len(values))
+            and not (few or days or any(map(_DECIMAL.fullmatch, filled)))
+            and not (_PREDICTED.search(_plain(name)) or (nodes and nodes.means(name)))
+            and not self._says_label(name, label)
+        )
+
+    def _says_label(self, name: str, label: str) -> bool:
+        """Whether a column has one value for each label, as titles and numbers of codes have."""
+        labels = self.values.get(label, [])
+        repeated = 0 < len({*labels}) <= _DISTINCT * len(labels)
+        return repeated and self.kind(name) > _OF_STAY and _nested(labels, self.values[name])
+
+    def id_beside(self, label: str) -> str | None:
+        """The only column that can be the id beside that of the labels.
+
+        Where each row is an instance it differs in each; else several rows share its values, unless
+        no other column can be one. A column of stays is none that persons share.
+        """
+        found = self._candidates(label)
+        unique = [name for name in found if self.differs(name)]
+        fine = (name for name in found if self.kind(name) < _OTHER or self._is_fine(name))
+        shared = [name for name in fine if name not in unique]
+        stays = [name for name in shared if self.kind(name) <= _OF_STAY]
+        if self.each(label):
+            return self._only([*unique, *stays], unique)
+        if stays:
+            persons = self._of(_OF_PERSON, shared)
+            own = [one for one in stays if all(self._lies_in(one, other) for other in persons)]
+            return self._only(stays, own)
+        if hold_several(self.source.first_cells(label)) or not shared:
+            return self._only(unique, unique)
+        if min(map(self.kind, unique), default=_OTHER) > _OF_STAY:
+            return self._finest(shared)
+        return None if min(map(self.kind, shared)) < _OTHER else self._only(unique, unique)
+
+    def _of(self, kind: int, names: Sequence[str]) -> list[str]:
+        return [name for name in names if self.kind(name) == kind]
+
+    def _only(self, every: Sequence[str], own: Sequence[str]) -> str | None:
+        """The only one of the likeliest kind of all, if it is one of its own.
+
+        One whose name says nothing is the only one of all, and no other row has its value.
+        """
+        best = self._of(min(map(self.kind, every), default=_OTHER), every)
+        sure = len(best) == 1 and best[0] in own and self._is_fine(best[0])
+        told = sure and (self.kind(best[0]) < _OTHER or self.differs(best[0]))
+        return best[0] if told else None
+
+    def _is_fine(self, name: str) -> bool:
+        return len(self.values[name]) <= _ROWS * len({*self.values[name]})
+
+    def _lies_in(self, name: str, other: str) -> bool:
+        return _nested(self.values[name], self.values[other])
+
+    def _finest(self, shared: Sequence[str]) -> str | None:
+        """The column named so whose values are most, if need be within those of persons."""
+        persons, named = self._of(_OF_PERSON, shared), self._of(_NAMED, shared)
+        if persons:
+            named = [one for one in named if self._lies_in(one, persons[0])] or persons
+        if len(named) != 1 or len(persons) > 1 or not self._is_fine(named[0]):
+            return None
+        most = max(len({*self.values[name]}) for name in shared)
+        return named[0] if len({*self.values[named[0]]}) == most else None
+
+    def persons_of(self, label: str, id_: str) -> list[str]:
+        """Columns of persons in whose values the ids lie, several in some."""
+        persons, ids = self._of(_OF_PERSON, self.rest(label)), self.source.first_values(id_)
+        within = [one for one in persons if one != id_ and _nested(ids, self.values[one])]
+        return [name for name in within if len({*self.values[name]}) < len({*ids})]
+
+    def commands(self, groups: bool) -> Iterator[Columns]:
+        """What may be named, the likeliest first."""
+        named = self.named
+        own = [named.label] if named.label is not None else list(self._labels())
+        for label in own:
+            for id_ in [named.id] if named.id is not None else self._ids(label):
+                group = next(iter(self.persons_of(label, id_)), None) if groups else None
+                for one in dict.fromkeys((named.group or group, named.group)):
+                    yield replace(named, id=id_, label=label, group=one)
+
+    def _labels(self) -> Iterator[str]:
+        """Patterns and columns most of whose cells are nodes."""
+        yield from self.families
+        shares = {name: self.share(name) for name in self.names if not self._grouped(name)}
+        held = [name for name in shares if shares[name] >= LEAST_SHARE]
+        named = {name: bool(_LABEL.search(_plain(name))) for name in held}
+        yield from sorted(held, key=lambda name: (-round(shares[name], 1), not named[name]))
+
+    def _ids(self, label: str) -> list[str]:
+        """Columns that may hold the id, the likeliest first: finer than the patient, no row's
+        number.
+
+        Where labels stand one a row, a column with another value in each row numbers the rows;
+        where several stand in one row, one that repeats is no id unless its name says so. Of others
+        the finest is likeliest.
+        """
+        values, found = self.values, self._candidates(label)
+        several = self.each(label) or hold_several(self.source.first_cells(label))
+        person = next(iter(self._of(_OF_PERSON, found)), "")
+
+        def rank(name: str) -> tuple[int, int]:
+            kind = self.kind(name)
+            if kind > _OF_STAY and person not in ("", name):
+                kind = _FINER if self._lies_in(name, person) else kind
+            unsound = kind > _OF_STAY and self.differs(name) != several
+            return kind + 10 * unsound, -len({*values[name]}) if kind == _OTHER else 0
+
+        return sorted(found, key=rank)
+
+
+def _plain(name: str) -> str:
+    return _CAMEL.sub("_", name.strip()).lower()
+
+
+def _nested(inner: Sequence[str], outer: Sequence[str]) -> bool:
+    """Whether each value lies in one of another column that has not more, and repeats somewhere."""
+    pairs = {pair for pair in zip(inner, outer, strict=False) if pair[0].strip()}
+    return 0 < len(set(outer)) <= len({one for one, _ in pairs}) == len(pairs)
