@@ -94,6 +94,7 @@ LAYOUTS = {
         {"case_id": IDS["id"], "site": TWICE["site"], "mine": ["250.00,401.9", "428.0"] * (N // 2)},
         18,
     ),
+    "two columns that nobody named": Layout({"scan_id": STAYS["id"], "dx": codes(0)}, N),
     "a column without a name": Layout({"": IDS["id"], "dx": codes(0)}, N),
     "a node for a name": Layout({"401.9": ["x"] * N, "DX1": codes(0), "DX2": codes(2)}, 2 * N),
 }

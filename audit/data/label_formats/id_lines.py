@@ -7,6 +7,7 @@ from collections.abc import Callable
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
+from audit.base.text_tables import is_header
 from audit.data.label_format import (
     Columns,
     LabelFormat,
@@ -45,7 +46,9 @@ def is_grouped(source: Source) -> bool:
     lines = source.head_lines
     if not lines or not all(_is_grouped(line) for line in lines):
         return False
-    return not (_HEADERS & source.columns.keys() or wide.matches(source))
+    nodes = source.nodes
+    named = nodes and not any(map(nodes.means, source.schema)) and is_header(lines, "\t")
+    return not (_HEADERS & source.columns.keys() or wide.matches(source) or named)
 
 
 def is_piped(source: Source) -> bool:
@@ -94,7 +97,7 @@ def _is_grouped(line: str) -> bool:
     key, _, labels = line.partition("\t")
     return (
         line.count("\t") == 1
-        and bool(key.strip())
+        and bool(key.strip(' "'))
         and not any(" " in label.strip() for label in labels.split(";"))
     )
 

@@ -145,10 +145,10 @@ def test_clear_columns_are_taken_and_told(
     assert (len(dataset), dataset.ledger.rows_mapped) == (ROWS // 3, ROWS)
     assert all(said.rows == ROWS for said in dataset.readings if said.option.endswith("COLUMN"))
     named = {option.strip("-"): column for option, column in options.items()}
-    of_columns = audit.load_labels(path, "icd9cm", **named)  # type: ignore[arg-type]
+    of_columns = audit.load_labels(path, "icd9cm", **named)
     assert of_columns.direct.nnz == dataset.direct.nnz
     for option in ("id", "label"):
-        one = audit.load_labels(path, "icd9cm", **{option: named[option]})  # type: ignore[arg-type]
+        one = audit.load_labels(path, "icd9cm", **{option: named[option]})
         assert taken(one) == {k: v for k, v in options.items() if k != f"--{option}"}
     counted = count_pairs(path, "icd9cm", sort=True)
     assert taken(counted) == {k: v for k, v in options.items() if k != "--group"}
