@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from audit.base.errors import SchemaError
+from audit.base.errors import SchemaError, first_cases
 from audit.base.files import once, read_json, read_lines
 from audit.base.readings import Reading
 from audit.hierarchies.formats import audioset, interface, names, obo, obographs
@@ -47,6 +47,8 @@ def of_object(path: Path, tree: Any, shape: Shape) -> Hierarchy:
     - ``{"id": "dog", "parent": "animal"}``, in a list, or by its id.
     - ``{"animal": {"dog": {}, "cat": {}}}``
     - ``{"animal": ["dog", "cat"]}``, or ``{"dog": "animal"}``, the parent of a name.
+    - ``{"nodes": [{"id": "dog"}], "links": [{"source": "dog", "target": "animal"}]}``, or pairs
+      ``[["dog", "animal"]]``, with either end above: stated, named so, or found by the names.
 
     Of an object around such a list the rest is passed over. A node is assignable if it is a leaf;
     its title is the first one given. One of `OBSOLETE`, if true, makes an id obsolete: no node,
@@ -65,7 +67,7 @@ def of_object(path: Path, tree: Any, shape: Shape) -> Hierarchy:
             that holds ids or nodes.
         InputError: If it may mean either that names are above others or below them.
     """
-    plain, readings = _plain(path, tree)
+    plain, readings = _graph(path, tree, shape) or _plain(path, tree)
     places = list(_Walk(shape).places(plain))
     places, said = _by_what_parents_name(places, shape)
     readings += [*said, *_several(places, shape)]
@@ -116,7 +118,6 @@ def _document(path: Path) -> Any:
 
 def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
     """The tree without what is around it, and a mapping of names as what it means."""
-    _refuse_graph(path, tree)
     if not isinstance(tree, Mapping) or _own_key(tree, Shape()):
         return tree, []
     if len(tree) == 1 and names.plain(next(iter(tree))) in names.AROUND:
@@ -148,23 +149,47 @@ def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
     return related(tree, "children" if lower else "parents"), [told]
 
 
-def _refuse_graph(path: Path, tree: Any) -> None:
-    """Refuse what holds edges one by one, and does not say which end is the parent."""
+def _graph(path: Path, tree: Any, shape: Shape) -> tuple[Any, list[Reading]] | None:
+    """Nodes and edges one by one, as networkx writes them, or pairs, as nodes with parents."""
     links = next((key for key in ("links", "edges") if key in tree and "nodes" in tree), None)
-    pairs = isinstance(tree, list) and bool(tree)
-    pairs = pairs and all(isinstance(one, list | tuple) and len(one) == 2 for one in tree)
     if isinstance(tree, Mapping) and links:
-        found = f"nodes and {links}, as networkx writes a graph"
-        way = f"networkx.node_link_graph(CONTENT, edges={links!r})"
-        hint = f"audit.load_hierarchy({way}) reads it, where edges go from child to parent"
-    elif pairs:
-        found = "a list of pairs"
-        hint = "write a table with the columns child and parent, in the order of the pairs"
+        nodes, edges = tree["nodes"], tree[links]
+    elif isinstance(tree, list) and tree and all(map(_is_pair, tree)):
+        nodes, edges = [], [{"1": one, "2": two} for one, two in tree]
     else:
-        return
-    raise SchemaError(
-        "it must be known which names are above which", found=found, where=path, hint=hint
-    )
+        return None
+    if not (isinstance(edges, list) and all(isinstance(edge, Mapping) for edge in edges)):
+        raise SchemaError("a list of edges with two ends is required", found=f"{str(edges)[:40]!r}")
+    if not isinstance(nodes, list):
+        raise SchemaError("a list of nodes is required", found=f"{str(nodes)[:40]!r}")
+    if not edges:
+        return nodes, []
+    ends = [key for key in edges[0] if all(names.is_id(edge.get(key)) for edge in edges)]
+    usual = [key for key in ends if names.plain(key) in _ENDS or names.is_parent(key)][:2]
+    if len(usual) < 2:
+        found = f"the keys {first_cases(edges[0])}"
+        raise SchemaError("every edge must have a source and a target, or such", found=found)
+    said = [shape.parent == key or (shape.child in usual and shape.child != key) for key in usual]
+    above = said if any(said) else [names.is_parent(key) for key in usual]
+    told = list[Reading]()
+    if above[0] == above[1]:
+        first, second = usual
+        pairs = [(names.id_of(edge[first]), names.id_of(edge[second])) for edge in edges]
+        called = f"the names in {first!r}", f"the names in {second!r}"
+        options = [f"--hierarchy-child {a} --hierarchy-parent {b}" for a, b in (usual, usual[::-1])]
+        lower, reading = names.lower_end(pairs, path, called, (options[0], options[1]))
+        above, told = [lower == 1, lower == 0], [reading]
+    child, parent = usual[above[0]], usual[above[1]]
+    own, up = shape.child or "id", shape.parent or "parent"
+    return [*nodes, *({own: edge[child], up: edge[parent]} for edge in edges)], told
+
+
+_ENDS = ("1", "2", "source", "target", "from", "to", "start", "end", "child")
+"""What the ends of edges are called, besides the names of parents."""
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, list | tuple) and len(item) == 2 and all(map(names.is_id, item))
 
 
 def _linked(item: Any) -> bool:

@@ -87,6 +87,16 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
     "graph.json": ('[{"id": 0, "name": "animal"}, {"id": 1, "name": "dog", "parent": 0}, '
                    '{"id": 2, "name": "cat", "parent": 0}, {"id": 3, "name": "poodle", '
                    '"parent": 1}]', ANIMALS, ("go by 'name'",)),
+    "links.json": ('{"directed": true, "nodes": [{"id": "animal"}, {"id": "dog"}], "links": '
+                   '[{"source": "dog", "target": "animal", "key": 0}, {"source": "cat", "target": '
+                   '"animal"}, {"source": "poodle", "target": "dog"}]}', ANIMALS,
+                   ("'source' are below",)),
+    "down.json": ('{"nodes": [], "edges": [{"from": "animal", "to": "dog"}, {"from": "animal", '
+                  '"to": "cat"}, {"from": "dog", "to": "poodle"}]}', ANIMALS, ("'to' are below",)),
+    "named.json": ('{"nodes": [{"id": 1, "name": "A"}], "edges": [{"parent": 1, "child": 2}, '
+                   '{"parent": 1, "child": 3}, {"parent": 2, "child": 4}]}', NUMBERED, ()),
+    "pairs.json": ('[["dog", "animal"], ["cat", "animal"], ["poodle", "dog"]]', ANIMALS,
+                   ("'1' are below",)),
     "google.txt": ("# v1\na\na > b\na > b > d\na > c\n",
                    [("a > b", "a"), ("a > b > d", "a > b"), ("a > c", "a")], ()),
     "ids.txt": ("1 - a\n2 - a > b\n3 - a > c\n4 - a > b > d\n", NUMBERED, ()),
@@ -102,6 +112,7 @@ REFUSED = {
     "labels.csv": ("id,label\n1,X\n2,X\n", "--hierarchy-child COL"),
     "chain.json": ('{"dog": ["animal"]}', "--hierarchy-format parents .*--hierarchy-format child"),
     "pair.csv": ("a,b\nb,c\n", "--hierarchy-child 1 --hierarchy-parent 2"),
+    "pair.json": ('[["a", "b"], ["b", "c"]]', "--hierarchy-child 1 --hierarchy-parent 2"),
     "ids.json": ('[{"id": "a", "see": ["b"]}, {"id": "b"}]', "--relations see"),
     "nodes.json": ('{"id": "a", "inside": [{"id": "b"}]}', "--relations inside"),
 }
@@ -144,6 +155,12 @@ FOLLOWED: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
      [("animal", "cat"), ("animal", "dog"), ("cat", "(root)"), ("dog", "poodle"),
       ("poodle", "(root)")]),
     ("lists.json", {"format": "parents"},
+     [("animal", "cat"), ("animal", "dog"), ("cat", "(root)"), ("dog", "poodle"),
+      ("poodle", "(root)")]),
+    ("pairs.json", {"child": "2", "parent": "1"},
+     [("animal", "cat"), ("animal", "dog"), ("cat", "(root)"), ("dog", "poodle"),
+      ("poodle", "(root)")]),
+    ("links.json", {"child": "target", "parent": "source"},
      [("animal", "cat"), ("animal", "dog"), ("cat", "(root)"), ("dog", "poodle"),
       ("poodle", "(root)")]),
     ("pairs.csv", {"child": "2", "parent": "1"},
@@ -281,9 +298,12 @@ def test_a_graph_of_obonet_counts_is_a_and_what_is_named() -> None:
     [
         ("paths.csv", "path\nanimal\nanimal > dog\nanimal > cat\n", "each line is a path"),
         ("paths.csv", "category\nanimal/dog\nanimal/cat\n", "each line is a path"),
-        ("graph.json", '{"nodes": [{"id": "a"}], "links": []}', "node_link_graph"),
-        ("graph.json", '{"nodes": [{"id": "a"}], "edges": []}', "node_link_graph"),
-        ("pairs.json", '[["dog", "animal"], ["cat", "animal"]]', "columns child and parent"),
+        ("graph.json", '{"nodes": [{"id": "a"}], "links": [3]}', "two ends"),
+        ("graph.json", '{"nodes": [{"id": "a"}], "links": {"a": "b"}}', "two ends"),
+        ("graph.json", '{"nodes": [], "edges": [{"a": 1, "b": 2}]}', "a source and a target"),
+        ("graph.json", '{"nodes": [], "edges": [{"source": 1}, {"target": 2}]}', "a source and"),
+        ("graph.json", '{"nodes": 3, "edges": [{"source": 1, "target": 2}]}', "nodes"),
+        ("pairs.json", '[["dog", "animal"], ["cat"]]', "nodes with children"),
     ],
 )
 def test_what_does_not_say_which_end_is_the_parent_is_refused_with_a_way_out(
