@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -106,6 +107,10 @@ def placed_labels(
     return hierarchy, told, (*of_codes, *of_titles, *readings)
 
 
+_WORD = re.compile(r"[^\W\d_]{2}")
+"""What a title has, and hardly a code."""
+
+
 def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
     """Labels that are the title of one node, if most that are no nodes are titles.
 
@@ -123,7 +128,8 @@ def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, t
         for label, table, rows in labels.select("label", "table", "rows").iter_rows()
         if (text := bare(label, strip)) not in hierarchy and not (coded and is_plain(text))
     ]
-    if not odd or None in hierarchy.codes.values():
+    odd = [row for row in odd if not hierarchy.words.mean_nothing(row[3])]
+    if None in hierarchy.codes.values() or not any(_WORD.search(row[3]) for row in odd):
         return found, ()
     nodes = nodes_by_title(hierarchy)
 

@@ -84,7 +84,8 @@ def title_key(text: str) -> str:
     >>> title_key("Home_&  Garden>Pans")
     'home & garden > pans'
     """
-    return _JOINED.sub(" > ", " ".join(text.replace("_", " ").split())).casefold()
+    key = " ".join(text.replace("_", " ").split()).casefold()
+    return _JOINED.sub(" > ", key) if any(map(key.__contains__, ">»→|/:")) else key
 
 
 def nodes_by_title(hierarchy: Hierarchy) -> dict[str, str | None]:
