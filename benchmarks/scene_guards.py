@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+import audit.checks.rules.habits.sibling_shift
 import audit.checks.rules.model_habit
 import audit.checks.rules.not_specific
 import audit.checks.rules.residual_overuse
@@ -89,6 +90,10 @@ def _all_told(carried: object, found: Sized, *limits: object, **named: object) -
     return np.arange(len(found))
 
 
+def _no_effect(*of_table: object) -> float:
+    return 1.0
+
+
 def _every_label_alone(
     sums: FloatArray, sizes: FloatArray, here: IntArray, there: IntArray, units_there: int
 ) -> MeanLoss | None:
@@ -135,6 +140,12 @@ SCENE_GUARDS = (
         "few persons with habits, null",
         "every label counts as drawn by itself",
         partial(patch.object, audit.checks.rules.not_specific, "mean_loss", _every_label_alone),
+    ),
+    SceneGuard(
+        "records of one person",
+        "sites whose patients come again, null",
+        "every record counts as drawn by itself",
+        partial(patch.object, audit.checks.rules.habits.sibling_shift, "design_effect", _no_effect),
     ),
     SceneGuard(
         "pairs that rules ask for",

@@ -24,7 +24,7 @@ from benchmarks.scenes_of_codes import (
     whole_numbers,
 )
 from benchmarks.scenes_of_depths import cut, habits, mixed
-from benchmarks.scenes_of_stays import vanishing
+from benchmarks.scenes_of_stays import habits_of_sites, vanishing
 from benchmarks.scenes_of_trees import (
     all_at,
     asked_for,
@@ -267,6 +267,44 @@ SCENES = (
         "unspecific_beside_specific",
         "The others alone.",
         partial(beside_specific, both=0),
+    ),
+    Scene(
+        "a site writes a label as its sibling",
+        "sibling_shift",
+        "10,000 records of four sites; of the first label of the most frequent of 60 parents one "
+        "site writes three in ten as the second.",
+        partial(habits_of_sites, moved=0.3),
+        by_chance=True,
+    ),
+    Scene(
+        "a site of other patients writes a label as its sibling",
+        "sibling_shift",
+        "The same, and each site sees the parents at rates of its own.",
+        partial(habits_of_sites, moved=0.3, apart=True),
+        by_chance=True,
+    ),
+    Scene(
+        "sites of other patients, null",
+        "sibling_shift",
+        "Each site sees the parents at rates of its own; all code alike.",
+        partial(habits_of_sites, moved=0.0, apart=True),
+        by_chance=True,
+    ),
+    Scene(
+        "sites whose patients come again, null",
+        "sibling_shift",
+        "2,500 persons with four records each, most of whose labels come back; all code alike.",
+        partial(habits_of_sites, moved=0.0, repeated=4),
+        by_chance=True,
+    ),
+    Scene(
+        "the same without groups, null",
+        "sibling_shift",
+        "The same, and nobody says which records are of one person: what is told is that, and "
+        "called false here.",
+        partial(habits_of_sites, moved=0.0, repeated=4, told=False),
+        by_chance=True,
+        scored=False,
     ),
     Scene(
         "a lifelong condition left out",

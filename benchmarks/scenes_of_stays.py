@@ -49,3 +49,55 @@ def vanishing(rng: Generator, missed: float, by_mistake: float = 0.0, persons: i
     condition = Lifelong(condition="the condition", nodes=CHRONIC)
     told = [Fact(frozenset({CHRONIC}))] if missed > 0.4 else []
     return Drawn(release, told, Policy(day="day", lifelong=(condition,)))
+
+
+SITES = 4
+RATES = {"children": (40.0, 25.0, 20.0, 15.0), "sites": (0.4, 0.3, 0.2, 0.1)}
+"""Mean use of the four leaves of a parent, in parts, and the size of the four sites."""
+
+
+def habits_of_sites(
+    rng: Generator,
+    moved: float,
+    records: int = 10000,
+    repeated: int = 1,
+    apart: bool = False,
+    told: bool = True,
+) -> Drawn:
+    """Records of four sites below 60 parents in a long tail; one site writes a label as another.
+
+    Args:
+        rng: Where chance comes from.
+        moved: Share of the first label of the most frequent parent that the second site writes as
+            the second label of it.
+        records: How many there are.
+        repeated: Records of a person, all of one site; labels come back on four in five of them.
+        apart: Whether the sites see the parents at rates of their own.
+        told: Whether the persons are told as groups.
+    """
+    hierarchy = tree(1, 60, 4)
+    parents = [node for node in hierarchy.nodes if node.count(".") == 1]
+    order = rng.permutation(len(parents))
+    use = 1 / (np.arange(len(parents)) + 5.0)
+    seen = [use * rng.lognormal(0, 0.5, len(parents)) if apart else use for _ in range(SITES)]
+    at = [one / one.sum() for one in seen]
+    mix = rng.dirichlet(RATES["children"], len(parents))
+    site = rng.choice(SITES, records // repeated, p=RATES["sites"])
+    drawn, first = list[list[str]](), parents[order[0]]
+    for place in site.tolist():
+        own: list[str] = []
+        for _ in range(repeated):
+            own = [label for label in own if rng.random() < 0.8] if own else []
+            for parent in rng.choice(len(parents), 1 + rng.poisson(2), p=at[place]).tolist():
+                child = int(rng.choice(4, p=mix[parent]))
+                if parent == 0 and place == 1 and child == 0 and rng.random() < moved:
+                    child = 1
+                own.append(f"{parents[order[parent]]}.l{child}")
+            drawn.append(sorted(set(own)))
+    person = np.repeat(np.arange(len(site)), repeated)
+    columns = {"site": [f"site {one}" for one in site[person].tolist()]}
+    if told:
+        columns["group"] = [f"p{one}" for one in person.tolist()]
+    fact = Fact(frozenset({f"{first}.l0", f"{first}.l1", "site 1", first}))
+    release = dataset(hierarchy, drawn, strata=("site",), **columns)
+    return Drawn(release, [fact] if moved else [], Policy(coding_columns=("site",)))

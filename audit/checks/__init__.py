@@ -34,7 +34,7 @@ from audit.checks.rules import (
     waiver_unused,
     wrong_table,
 )
-from audit.checks.rules.habits import chronic_gap
+from audit.checks.rules.habits import chronic_gap, sibling_shift
 
 CHECKS: tuple[Check, ...] = (
     unknown_code.CHECK,
@@ -52,6 +52,7 @@ CHECKS: tuple[Check, ...] = (
     record_cap.CHECK,
     split_leak.CHECK,
     group_confined.CHECK,
+    sibling_shift.CHECK,
     residual_overuse.CHECK,
     cross_branch.CHECK,
     unspecific_beside_specific.CHECK,

@@ -27,6 +27,7 @@ from audit.data.json_lines import (
     objects_on,
 )
 from audit.data.sources import Source
+from audit.policy.policy import KEYS_OF_COLUMNS
 
 _LISTS = (pl.List, pl.Array)
 _OPTIONS = {"instance": "--id", "label": "--label", "labels": "--label"}
@@ -162,7 +163,7 @@ def present(frame: pl.DataFrame, name: str) -> str | None:
 def column_for(role: str, wanted: str, names: Sequence[str], source: Source) -> str:
     """The column named for a role, ignoring case; raises SchemaError if it does not exist."""
     if role.startswith(STRATUM):
-        hint = "--strata, and strata, drift, day, code_dates and person of the policy, name columns"
+        hint = f"--strata, and {KEYS_OF_COLUMNS} of the policy, name columns"
         return name_among(names, wanted, source, hint)
     hint = f"name another with {_OPTIONS[role]}" if role in _OPTIONS else ""
     return name_among(names, wanted, source, hint)

@@ -39,6 +39,9 @@ from audit.policy.statements import (
 MIN_CELL_OF_PERSONS = 11
 """The smallest count about persons that the CMS cell-size rule lets be published."""
 
+KEYS_OF_COLUMNS = "strata, drift, coding_columns, day, code_dates and person"
+"""Keys of a policy that name columns of the instances."""
+
 _Rule = TypeVar("_Rule", Companion, PersonRule)
 _Named = TypeVar("_Named", Subgraph, BehaviourQuery)
 
@@ -79,6 +82,8 @@ class Policy(Frozen):
         strata: Further columns of the instances, such as newborn or adult, site, period, coder.
         drift: Columns of the instances, such as period or site, over which the use of nodes is
             compared.
+        coding_columns: Columns of who coded the instances, such as site, coder or year, never of
+            whom they are about: over them the use of siblings is compared.
         branch_rules: The first rule that matches decides; a pair of branches without one is not
             judged.
         confusion_threshold: Score from which a node takes part in confusion, joint and rate of a
@@ -165,6 +170,7 @@ class Policy(Frozen):
     residual_words: tuple[str, ...] = Field(default=(), strict=False)
     strata: tuple[str, ...] = Field(default=(), strict=False)
     drift: tuple[str, ...] = Field(default=(), strict=False)
+    coding_columns: tuple[str, ...] = Field(default=(), strict=False)
     branch_rules: tuple[BranchRule, ...] = Field(default=(), strict=False)
     confusion_threshold: Threshold = Threshold(
         value=1e-5, reason="Below it a score is noise of the model's arithmetic, not a confusion."
@@ -263,16 +269,19 @@ class Policy(Frozen):
     def columns(self) -> tuple[str, ...]:
         """Columns of the instances that the policy names, each once.
 
-        Those of `strata` and `drift`, the days, and the sex and age of the person.
+        Those of `strata` and `drift`, of who coded, the days, and the sex and age of the person.
         """
         of_person = self.person.columns if self.person else ()
-        return tuple(dict.fromkeys((*self.strata, *self.drift, *self._days, *of_person)))
+        divided = (*self.strata, *self.drift, *self.coding_columns)
+        return tuple(dict.fromkeys((*divided, *self._days, *of_person)))
 
     @property
     def columns_of_values(self) -> frozenset[str]:
         """Columns of days and ages, which are used only as such and never as strata."""
         ages = (self.person.age,) if self.person else ()
-        return frozenset((*self._days, *ages)).difference(self.strata, self.drift)
+        return frozenset((*self._days, *ages)).difference(
+            self.strata, self.drift, self.coding_columns
+        )
 
     @property
     def _days(self) -> tuple[str, ...]:

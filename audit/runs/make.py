@@ -30,7 +30,7 @@ from audit.data.sources import Source
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.measure.labels_alone import FLAT
-from audit.policy.policy import Policy
+from audit.policy.policy import KEYS_OF_COLUMNS, Policy
 from audit.policy.reading import policy_for
 from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES
@@ -334,8 +334,7 @@ def _refuse_what_counts_lack(
         "--keep-instances": keep_instances,
         "--aggregation, or aggregation of the policy": policy
         and policy.aggregation != "descendants",
-        "--strata, or strata, drift, day, code_dates or person of the policy": policy
-        and policy.columns,
+        f"--strata, or {KEYS_OF_COLUMNS} of the policy": policy and policy.columns,
     }
     given = [option for option, value in options.items() if value]
     if given:

@@ -11,7 +11,7 @@ from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.people import refuse_unread_people
 from audit.measure.validity import days_of
-from audit.policy.policy import Policy
+from audit.policy.policy import KEYS_OF_COLUMNS, Policy
 
 
 def refuse_other_placing(policy: Policy, hierarchy: Hierarchy) -> None:
@@ -46,7 +46,7 @@ def refuse_columns(policy: Policy, data: LabelDataset | PairCount, today: date) 
         raise PolicyError(
             "a policy that names no column is required where data are only counted",
             found=f"{first_cases(policy.columns)}",
-            hint="leave strata, drift, day, code_dates and person out, or audit in memory",
+            hint=f"leave {KEYS_OF_COLUMNS} out, or audit the data in memory",
         )
 
 
@@ -54,12 +54,12 @@ def _refuse_strata_of_single_instances(policy: Policy, dataset: LabelDataset) ->
     instances = dataset.instances
     apart = [
         f"{column!r} has {instances[column].n_unique():,} values on {len(instances):,} instances"
-        for column in policy.strata
+        for column in (*policy.strata, *policy.coding_columns)
         if 1 < len(instances) <= instances[column].n_unique()
     ]
     if apart:
         raise PolicyError(
-            "a column of strata must have values that instances share",
+            "a column of strata or of who codes must have values that instances share",
             found=first_cases(apart),
             hint="name a column such as site, period or newborn; an id makes every instance a "
             "stratum of its own",

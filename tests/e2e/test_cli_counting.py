@@ -34,6 +34,7 @@ NEED_INSTANCES = {
     "principal_position",
     "split_leak",
     "group_confined",
+    "sibling_shift",
     "unspecific_beside_specific",
     "sibling_exclusive",
     "excludes1",
@@ -452,7 +453,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "instances": (("--memory", "1GB", "--keep-instances"), "Found: --keep-instances\n"),
     "strata": (
         ("--memory", "1GB", "--policy", "policy.toml"),
-        "strata, drift, day, code_dates or person",
+        "day, code_dates and person",
     ),
     "a ratchet": (("--memory", "1GB", "--policy", "ratchet.toml"), "needs an earlier run"),
     "an unknown node": (

@@ -16,6 +16,7 @@ from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels
 from audit.data.records import STRATUM, pick, present
 from audit.data.sources import File, Folder, Source
 from audit.data.unnamed_columns import candidates, together, unnamed_columns
+from audit.policy.policy import KEYS_OF_COLUMNS
 
 KEYS = ("hadm_id", "subject_id")
 """Keys by which the other tables are joined to the tables of codes, the narrower key first."""
@@ -86,7 +87,7 @@ def _place_of(name: str, tables: Sequence[Source], keys: Sequence[str]) -> tuple
         f"a column named {name!r} is required",
         found=f"none in {searched}",
         where=next(iter(folders_of(tables)), tables[0]),
-        hint="strata, drift, day, code_dates and person of the policy name columns of the tables "
+        hint=f"{KEYS_OF_COLUMNS} of the policy name columns of the tables "
         "of codes, of ADMISSIONS or of PATIENTS",
     )
 

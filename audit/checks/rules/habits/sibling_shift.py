@@ -1,0 +1,394 @@
+"""sibling_shift: one site or coder uses a node where others use its sibling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import gammaincc
+
+from audit.base.dag import FloatArray, IntArray, row
+from audit.checks.check import Check, Limit, Outcome, first_unmet
+from audit.checks.shared.carriers import carrying
+from audit.disclosure import Quantity, count, derived
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.intervals import newcombe
+from audit.measure.measure import Measurements
+from audit.results.findings import Finding, finding_id
+
+_NAME = "sibling_shift"
+LEAST_UNITS = 30
+"""Least number of instances below a parent, each once a child, for it to be tested."""
+LEAST_EXCHANGE = 0.05
+"""Least share of what lies below a parent that must be exchanged to be reported."""
+AS_FREQUENT = 1.2
+"""Ratio of two frequencies of a parent, up to which it counts as equally frequent."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column of who codes: its values, and the place of each instance's among them, or -1."""
+
+    name: str
+    values: Sequence[str]
+    value_of: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """What lies below a parent: each instance once for each child that it carries.
+
+    Args:
+        column: The column.
+        parent: The parent.
+        children: Its children in use, ascending.
+        child: Place of each unit's child among them, shape (n_units,).
+        value: Value of each unit's instance, shape (n_units,).
+        group: Group of each unit's instance, shape (n_units,).
+    """
+
+    column: _Column
+    parent: int
+    children: IntArray
+    child: IntArray
+    value: IntArray
+    group: IntArray
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """Units of each child and value, shape (n_children, n_values)."""
+        shape = len(self.children), len(self.column.values)
+        cells = np.bincount(self.child * shape[1] + self.value, minlength=shape[0] * shape[1])
+        return cells.reshape(shape).astype(np.float64)
+
+    @property
+    def rises(self) -> FloatArray:
+        """Share of each child in a value, less that in all others, shape (n_children, n_values)."""
+        inside, every = self.counts, self.counts.sum(axis=1, keepdims=True)
+        there, elsewhere = inside.sum(axis=0), every.sum() - inside.sum(axis=0)
+        both = (there > 0) & (elsewhere > 0)
+        there, elsewhere = np.where(both, there, 1), np.where(both, elsewhere, 1)
+        return np.where(both, inside / there - (every - inside) / elsewhere, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """A parent whose children are used differently by one value of a column.
+
+    Args:
+        table: The parent's table.
+        value: The value with the largest exchange.
+        more: The child that it uses more; place among the children.
+        less: The one that it uses less.
+        effect: Design effect of groups, at least 1.
+        p_value: P value of the table.
+    """
+
+    table: _Table
+    value: int
+    more: int
+    less: int
+    effect: float
+    p_value: float
+
+    @property
+    def exchange(self) -> float:
+        """The smaller of rise and fall."""
+        rises = self.table.rises[:, self.value]
+        return float(min(rises[self.more], -rises[self.less]))
+
+    @property
+    def nodes(self) -> tuple[int, int]:
+        """The child that is used more, then the one that is used less."""
+        more, less = self.table.children[[self.more, self.less]].tolist()
+        return more, less
+
+
+def run(measured: Measurements) -> Outcome:
+    """Report parents one of whose children takes the place of another in a value of a column.
+
+    Every parent with two or more children in use is tested in each column of `coding_columns`;
+    where groups are there, by their design effect. One above more than half of the leaves is none:
+    what lies below it differs by whom a site sees.
+    """
+    columns = [found for name in measured.policy.coding_columns if (found := _read(measured, name))]
+    shifts = [shift for column in columns for shift in _shifts(measured, column)]
+    q_values = benjamini_hochberg(np.array([one.p_value for one in shifts]), len(shifts))
+    rate = measured.policy.false_discovery_rate.value
+    told = [
+        (shift, q)
+        for shift, q in zip(shifts, q_values.tolist(), strict=True)
+        if q <= rate and shift.exchange >= LEAST_EXCHANGE
+    ]
+    return Outcome(
+        denominator=len(shifts),
+        denominator_unit="parents with children to choose from, in each column of who codes",
+        findings=tuple(_finding(measured, *one, told, len(shifts)) for one in told),
+        not_applicable=first_unmet(
+            (
+                measured.policy.coding_columns,
+                "the policy names no column of who codes, such as site, coder or year: "
+                "coding_columns",
+            ),
+            (columns, "no column of who codes has two values"),
+            (shifts, f"no parent has {LEAST_UNITS} instances below two children and in two values"),
+        ),
+    )
+
+
+def _read(measured: Measurements, name: str) -> _Column | None:
+    """The column; None without two values."""
+    found = measured.loaded.dataset.instances[name]
+    values = found.drop_nulls().unique().sort()
+    place = np.searchsorted(values.to_numpy(), found.fill_null("").to_numpy())
+    value_of = np.where(found.is_null().to_numpy(), -1, place).astype(np.int64)
+    return _Column(name, values.to_list(), value_of) if len(values) > 1 else None
+
+
+def _shifts(measured: Measurements, column: _Column) -> Iterator[Shift]:
+    """Every parent that is tested."""
+    used = measured.support > 0
+    for parent in np.flatnonzero(used & ~measured.hierarchy.uninformative).tolist():
+        children = row(measured.hierarchy.child_matrix, parent)
+        children = children[used[children]]
+        if len(children) > 1 and measured.support[parent] * len(children) >= LEAST_UNITS:
+            table = _table(measured, column, parent, children)
+            if shift := shift_of(table, grouped=measured.loaded.group_of is not None):
+                yield shift
+
+
+def _table(measured: Measurements, column: _Column, parent: int, children: IntArray) -> _Table:
+    each = [row(measured.loaded.carriers, child) for child in children.tolist()]
+    child = np.repeat(np.arange(len(children)), [len(one) for one in each])
+    instance = np.concatenate(each)
+    known = column.value_of[instance] >= 0
+    instance, child = instance[known], child[known]
+    group = instance if measured.loaded.group_of is None else measured.loaded.group_of[instance]
+    return _Table(column, parent, children, child, column.value_of[instance], group)
+
+
+def shift_of(table: _Table, *, grouped: bool) -> Shift | None:
+    """The largest exchange of a table, tested; None where the table is not tested.
+
+    Of the values the one is named whose exchange is largest for its size.
+    """
+    counts = table.counts
+    kept = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    if counts.sum() < LEAST_UNITS or min(kept.shape) < 2:
+        return None
+    effect = design_effect(table) if grouped else 1.0
+    there = counts.sum(axis=0)
+    size = np.sqrt(there * (there.sum() - there))
+    rises = table.rises
+    value = int(np.argmax(np.minimum(rises.max(axis=0), -rises.min(axis=0)) * size))
+    more, less = int(np.argmax(rises[:, value])), int(np.argmin(rises[:, value]))
+    return Shift(table, value, more, less, effect, independence_p_value(kept, effect))
+
+
+def independence_p_value(counts: FloatArray, effect: float) -> float:
+    """P value of a table's chi-square under its margins, by a gamma tail of the same moments.
+
+    Haldane's mean and variance of chi-square given the margins hold in tables of small cells too.
+
+    Args:
+        counts: A table without empty rows or columns, at least two of each, of more than three.
+        effect: Design effect, at least 1.
+    """
+    total, rows, columns = counts.sum(), counts.sum(axis=1), counts.sum(axis=0)
+    expected = np.outer(rows, columns) / total
+    chi_square = float(((counts - expected) ** 2 / expected).sum())
+    (v1, s1), (v2, s2) = (_spread(margin, total) for margin in (rows, columns))
+    mean = total * (len(rows) - 1) * (len(columns) - 1) / (total - 1)
+    variance = 2 * total / (total - 3) * (v1 - s1) * (v2 - s2) + total**2 / (total - 1) * s1 * s2
+    if variance <= 0:
+        return 1.0
+    return float(gammaincc(mean**2 / variance, chi_square / effect * mean / variance))
+
+
+def _spread(margin: FloatArray, total: float) -> tuple[float, float]:
+    k = len(margin)
+    v = (total - k) * (k - 1) / (total - 1)
+    return v, (total * float((1 / margin).sum()) - k**2) / (total - 2)
+
+
+def design_effect(table: _Table) -> float:
+    """Mean over the cells of squared sums over groups, by squares over units; at least 1.
+
+    The residual of a unit in a cell is ``(1[child] - share)(1[value] - share)``. Sums over groups
+    are expanded into products of counts, so that time grows with the units and the cells.
+    """
+    counts, total = table.counts, len(table.child)
+    shape = counts.shape
+    group = np.unique(table.group, return_inverse=True)[1]
+    a, b = counts.sum(axis=1) / total, counts.sum(axis=0) / total
+    n = np.bincount(group).astype(np.float64)
+    of_child, of_value = (
+        csr_array((np.ones(total), (group, place)), shape=(len(n), size))
+        for place, size in zip((table.child, table.value), shape, strict=True)
+    )
+    cell = table.child * shape[1] + table.value
+    cells, number = np.unique(group * (shape[0] * shape[1]) + cell, return_counts=True)
+    of_group, at = np.divmod(cells, shape[0] * shape[1])
+    child, value = np.divmod(at, shape[1])
+
+    def summed(weight: FloatArray) -> FloatArray:
+        return np.bincount(at, number * weight, shape[0] * shape[1]).reshape(shape)
+
+    both = summed(number.astype(np.float64))
+    with_value = summed(_at(of_value, of_group, value))
+    with_child = summed(_at(of_child, of_group, child))
+    p, q = a[:, None], b[None, :]
+    squares = (
+        both
+        + p**2 * _squares(of_value)[None, :]
+        + q**2 * _squares(of_child)[:, None]
+        + p**2 * q**2 * float((n**2).sum())
+        - 2 * p * with_value
+        - 2 * q * with_child
+        + 2 * p * q * (summed(n[of_group]) + (of_child.T @ of_value).toarray())
+        - 2 * p**2 * q * (of_value.T @ n)[None, :]
+        - 2 * p * q**2 * (of_child.T @ n)[:, None]
+    )
+    rows, columns = counts.sum(axis=1)[:, None], counts.sum(axis=0)[None, :]
+    alone = (
+        counts * (1 - p) ** 2 * (1 - q) ** 2
+        + (rows - counts) * (1 - p) ** 2 * q**2
+        + (columns - counts) * p**2 * (1 - q) ** 2
+        + (total - rows - columns + counts) * p**2 * q**2
+    )
+    some = alone > 0
+    return max(1.0, float((squares[some] / alone[some]).mean()) if some.any() else 1.0)
+
+
+def _at(counts: csr_array, group: IntArray, place: IntArray) -> FloatArray:
+    return np.asarray(counts[group, place], np.float64).ravel()
+
+
+def _squares(counts: csr_array) -> FloatArray:
+    return np.asarray(counts.power(2).sum(axis=0), np.float64).ravel()
+
+
+def _finding(
+    measured: Measurements,
+    shift: Shift,
+    q_value: float,
+    told: Sequence[tuple[Shift, float]],
+    family: int,
+) -> Finding:
+    hierarchy, table = measured.hierarchy, shift.table
+    more, less = (hierarchy.describe(node) for node in shift.nodes)
+    column, value = table.column.name, table.column.values[shift.value]
+    evidence = _evidence(measured, shift)
+    sources = ("instances", "of", "elsewhere", "of_elsewhere")
+    others = (*sources, "less_instances", "less_elsewhere")
+    frequency = _frequency(measured, shift)
+    beside = (
+        "; the parent is as frequent there (ratio {frequency})"
+        if 1 / AS_FREQUENT < frequency < AS_FREQUENT
+        else "; besides, the parent is {frequency} times as frequent there"
+    )
+    alone = "" if measured.loaded.group_of is not None else " Counted as if no person came twice."
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=tuple(hierarchy.nodes[node] for node in shift.nodes),
+        statement=f"With the {column} {value!r}, {more} stands where others have {less}: "
+        "{instances} of {of} instances below "
+        f"{hierarchy.describe(table.parent)} ({{share}}), elsewhere {{elsewhere_share}}"
+        f"[; {{points_share}} are exchanged][{beside}].{alone}",
+        evidence={
+            **evidence,
+            "points_share": derived(shift.exchange, *others),
+            "frequency": derived(frequency, *sources),
+            "p_value": derived(shift.p_value, *others),
+            "q_value": derived(q_value, *others),
+            "family": Quantity(family),
+        },
+        curator=f"Compare records of this {column} with others: where the same is coded in two "
+        "ways, write one rule. Where other patients are seen there, waive the finding.",
+        data_user=f"Do not compare the two nodes across values of {column}; their parent can be.",
+        touched=len(_carrying(measured, column, value, hierarchy.nodes[shift.nodes[0]])),
+        strength=shift.exchange,
+        key=(column, value, hierarchy.nodes[table.parent]),
+        folded_into=_above(measured, shift, told),
+    )
+
+
+def _evidence(measured: Measurements, shift: Shift) -> dict[str, Quantity]:
+    """Instances with either child in the value and elsewhere, and the rise with its interval."""
+    counts, support = shift.table.counts, measured.support
+    inside, every = counts[:, shift.value], counts.sum(axis=1)
+    of, of_elsewhere = int(inside.sum()), int((every - inside).sum())
+    (k, elsewhere), (less, less_elsewhere) = (
+        (int(inside[child]), int(every[child] - inside[child]))
+        for child in (shift.more, shift.less)
+    )
+    share, share_elsewhere = k / of, elsewhere / of_elsewhere
+    sizes = of / shift.effect, of_elsewhere / shift.effect
+    low, high = newcombe(share, sizes[0], share_elsewhere, sizes[1])
+    more, fewer = (int(support[node]) for node in shift.nodes)
+    sources = ("instances", "of", "elsewhere", "of_elsewhere")
+    return {
+        "instances": count(k, of, more),
+        "of": count(of, of + of_elsewhere),
+        "share": derived(share, "instances", "of"),
+        "elsewhere": count(elsewhere, of_elsewhere, more),
+        "of_elsewhere": count(of_elsewhere, of + of_elsewhere),
+        "elsewhere_share": derived(share_elsewhere, "elsewhere", "of_elsewhere"),
+        "difference": derived(share - share_elsewhere, *sources),
+        "difference_low": derived(low, *sources),
+        "difference_high": derived(high, *sources),
+        "less_instances": count(less, of, fewer),
+        "less_elsewhere": count(less_elsewhere, of_elsewhere, fewer),
+    }
+
+
+def _frequency(measured: Measurements, shift: Shift) -> float:
+    """Share of the value's instances that carry the parent, over that of all others."""
+    column = shift.table.column.value_of
+    carried = column[row(measured.loaded.carriers, shift.table.parent)]
+    (here, there), (at, at_others) = (
+        (int((values == shift.value).sum()), int(((values >= 0) & (values != shift.value)).sum()))
+        for values in (carried, column)
+    )
+    return here / at * at_others / there
+
+
+def _above(
+    measured: Measurements, shift: Shift, told: Sequence[tuple[Shift, float]]
+) -> tuple[str, ...]:
+    """Findings of a child that is exchanged, at or above this parent, in the same value."""
+    own = shift.table
+    names, value = measured.hierarchy.nodes, own.column.values[shift.value]
+    return tuple(
+        finding_id(_NAME, own.column.name, value, names[other.table.parent])
+        for other, _ in told
+        if other.table.column is own.column
+        and other.value == shift.value
+        and any(own.parent in row(measured.hierarchy.below, node) for node in other.nodes)
+    )
+
+
+def _carrying(measured: Measurements, column: str, value: str, node: str) -> IntArray:
+    inside, _ = measured.loaded.dataset.having(column, value)
+    those = carrying(measured, node)
+    return those[inside[those]]
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The value's instances with the child that it uses more, ascending."""
+    column, value, _ = finding.key
+    return _carrying(measured, column, value, finding.nodes[0])
+
+
+CHECK = Check(
+    _NAME,
+    "Does one site or coder use a node where others use its sibling?",
+    run,
+    limits=(Limit("q_value", "<=", "false_discovery_rate"),),
+    needs="instances",
+    cases=cases,
+)

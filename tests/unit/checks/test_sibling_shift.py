@@ -1,0 +1,177 @@
+"""sibling_shift: exact moments, the design effect in plain Python, and exchanges by hand."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.special import gammaincc
+
+from audit.base.errors import PolicyError
+from audit.checks.rules.habits.sibling_shift import (
+    CHECK,
+    _Column,
+    _Table,
+    design_effect,
+    independence_p_value,
+)
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
+from audit.results.findings import CheckResult
+from fixtures.examples import examples
+from fixtures.labelled import labelled, tree
+
+BODY = tree("a b c < p", "a1 a2 < a", "p q < body", "o1 o2 o3 o4 o5 < other", "body other < top")
+POLICY = Policy(coding_columns=("site",))
+
+
+def table_of(units: list[tuple[int, int, int]]) -> _Table:
+    child, value, group = np.array(units, np.int64).T
+    values = [str(n) for n in range(int(value.max()) + 1)]
+    column = _Column("site", values, np.zeros(0, np.int64))
+    return _Table(column, 0, np.arange(int(child.max()) + 1), child, value, group)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 5)), min_size=1, max_size=25
+    )
+)
+def test_the_design_effect_is_that_of_plain_python(units: list[tuple[int, int, int]]) -> None:
+    n, ratios = len(units), []
+    for c in range(max(child for child, _, _ in units) + 1):
+        for v in range(max(value for _, value, _ in units) + 1):
+            p, q = sum(u[0] == c for u in units) / n, sum(u[1] == v for u in units) / n
+            sums, squares = defaultdict(float), 0.0
+            for child, value, group in units:
+                residual = ((child == c) - p) * ((value == v) - q)
+                sums[group] += residual
+                squares += residual**2
+            if squares > 1e-12:
+                ratios.append(sum(one**2 for one in sums.values()) / squares)
+
+    expected = max(1.0, sum(ratios) / len(ratios)) if ratios else 1.0
+    assert design_effect(table_of(units)) == pytest.approx(expected)
+
+
+@examples(15)
+@given(st.lists(st.integers(0, 2), min_size=5, max_size=7), st.data())
+def test_the_moments_are_those_of_every_order(child: list[int], data: st.DataObject) -> None:
+    size = len(child)
+    value = data.draw(st.lists(st.integers(0, 1), min_size=size, max_size=size))
+    assume(len(set(child)) > 1 and len(set(value)) > 1)
+
+    def chi_square(values: tuple[int, ...]) -> float:
+        joint = Counter(zip(child, values, strict=True))
+        expected = {
+            (c, v): child.count(c) * value.count(v) / size for c in set(child) for v in set(value)
+        }
+        return sum((joint[cell] - e) ** 2 / e for cell, e in expected.items())
+
+    every = [chi_square(order) for order in permutations(value)]
+    mean, variance = float(np.mean(every)), float(np.var(every))
+    assume(variance > 1e-9)
+    counts = np.array(
+        [[sum(a == c and b == v for a, b in zip(child, value, strict=True)) for v in set(value)]
+         for c in sorted(set(child))], np.float64
+    )  # fmt: skip
+
+    seen = chi_square(tuple(value))
+    assert independence_p_value(counts, 1.0) == pytest.approx(
+        float(gammaincc(mean**2 / variance, seen * mean / variance))
+    )
+
+
+def release(there: dict[str, int], elsewhere: dict[str, int]) -> dict[str, list[str]]:
+    """Instances of site x and then of site y, so many of each label."""
+    return {
+        f"{site}{label}{n:03}": [label]
+        for site, counts in (("x", there), ("y", elsewhere))
+        for label, times in counts.items()
+        for n in range(times)
+    }
+
+
+def checked(
+    labels: dict[str, list[str]], *, groups: dict[str, str] | None = None, policy: Policy = POLICY
+) -> CheckResult:
+    sites = {"site": {name: name[0] for name in labels if name[0] in "xyz"}}
+    return CHECK.run(measure(labelled(BODY, labels, groups=groups, strata=sites), policy))
+
+
+EXCHANGED = release({"a": 20, "b": 60, "c": 20, "q": 100}, {"a": 60, "b": 20, "c": 20, "q": 100})
+
+
+def test_an_exchange_is_told_with_both_children_and_the_parent() -> None:
+    (finding,) = checked(EXCHANGED).findings
+    values = {name: quantity.value for name, quantity in finding.evidence.items()}
+
+    assert finding.key in (("site", "x", "p"), ("site", "y", "p"))
+    assert set(finding.nodes) == {"a", "b"}
+    assert (values["instances"], values["of"], values["elsewhere"]) == (60, 100, 20)
+    assert values["points_share"] == pytest.approx(0.4)
+    assert values["frequency"] == pytest.approx(1.0)
+    assert "as frequent there" in finding.statement
+    assert "no person came twice" in finding.statement
+
+
+def test_a_parent_that_is_more_frequent_too_is_told_so() -> None:
+    labels = release({"a": 20, "b": 60, "q": 20}, {"a": 60, "b": 20, "q": 180})
+
+    (finding,) = (found for found in checked(labels).findings if found.key[2] == "p")
+    assert "times as frequent" in finding.statement
+    assert finding.evidence["frequency"].value in (pytest.approx(2.6), pytest.approx(1 / 2.6))
+
+
+def test_what_lies_below_a_child_that_is_exchanged_is_folded() -> None:
+    labels = release({"a1": 10, "a2": 60, "b": 60}, {"a1": 90, "a2": 60, "b": 10})
+    found = {finding.key[2]: finding for finding in checked(labels).findings}
+
+    assert found["p"].folded_into == ()
+    assert found["a"].folded_into == (found["p"].id,)
+
+
+def test_stays_of_one_person_do_not_add_up() -> None:
+    each = {name: f"{name[:2]}{int(name[-3:]) // 20}" for name in EXCHANGED}
+    two = {name: f"{name[:2]}{int(name[-3:]) // 2}" for name in EXCHANGED}
+    (alone,), (grouped,) = checked(EXCHANGED).findings, checked(EXCHANGED, groups=two).findings
+
+    assert checked(EXCHANGED, groups=each).findings == ()
+    assert grouped.evidence["q_value"].value > alone.evidence["q_value"].value  # type: ignore[operator]
+    assert "no person came twice" not in grouped.statement
+
+
+def test_small_exchanges_and_equal_habits_are_not_told() -> None:
+    many = release({"a": 4000, "b": 4000}, {"a": 4300, "b": 3700})
+    equal = release({"a": 40, "b": 20}, {"a": 400, "b": 200})
+
+    assert checked(many).findings == checked(equal).findings == ()
+    assert checked(many).denominator == 1
+
+
+def test_instances_without_a_value_count_nowhere() -> None:
+    without = {f"u{n}": ["a"] for n in range(50)}
+
+    (finding,) = checked(EXCHANGED | without).findings
+    assert finding.evidence["of"].value == 100
+
+
+def test_without_a_column_two_values_or_a_choice_it_says_so() -> None:
+    one = {name: own for name, own in EXCHANGED.items() if name[0] == "x"}
+    few = release({"a": 10, "b": 4}, {"a": 10, "b": 5})
+
+    assert "coding_columns" in checked(EXCHANGED, policy=Policy()).not_applicable
+    assert "two values" in checked(one).not_applicable
+    assert "30 instances" in checked(few).not_applicable
+
+
+def test_a_column_in_which_every_instance_has_its_own_value_is_refused() -> None:
+    from audit import run_audit
+
+    ids = {"site": {name: name for name in EXCHANGED}}
+    with pytest.raises(PolicyError, match="that instances share"):
+        run_audit(labelled(BODY, EXCHANGED, strata=ids), POLICY)
