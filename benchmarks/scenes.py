@@ -24,7 +24,7 @@ from benchmarks.scenes_of_codes import (
     whole_numbers,
 )
 from benchmarks.scenes_of_depths import cut, habits, mixed
-from benchmarks.scenes_of_stays import habits_of_sites, vanishing
+from benchmarks.scenes_of_stays import copied, habits_of_sites, vanishing
 from benchmarks.scenes_of_trees import (
     all_at,
     asked_for,
@@ -267,6 +267,49 @@ SCENES = (
         "unspecific_beside_specific",
         "The others alone.",
         partial(beside_specific, both=0),
+    ),
+    Scene(
+        "records under other ids",
+        "copied_records",
+        "Of 6,000 independent records one in a hundred stands again.",
+        partial(copied, copies=60),
+        by_chance=True,
+    ),
+    Scene(
+        "independent records, null",
+        "copied_records",
+        "The same without copies.",
+        partial(copied, copies=0),
+        by_chance=True,
+    ),
+    Scene(
+        "usual sets of labels, null",
+        "copied_records",
+        "A third of the records have six usual labels, each on nine in ten, and hardly more.",
+        partial(copied, copies=0, usual=0.33),
+        by_chance=True,
+    ),
+    Scene(
+        "few labels and one length, null",
+        "copied_records",
+        "Each record has five of 20 labels.",
+        partial(copied, copies=0, fixed=True),
+        by_chance=True,
+    ),
+    Scene(
+        "records under other ids beside usual sets",
+        "copied_records",
+        "Usual sets on a third of the records, and one record in fifty stands again.",
+        partial(copied, copies=120, usual=0.33),
+        by_chance=True,
+    ),
+    Scene(
+        "templates that nobody edits",
+        "copied_records",
+        "300 further records are one of four forms. They are told, and called false here.",
+        partial(copied, copies=0, templates=300),
+        by_chance=True,
+        scored=False,
     ),
     Scene(
         "a site writes a label as its sibling",

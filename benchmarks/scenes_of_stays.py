@@ -101,3 +101,37 @@ def habits_of_sites(
     fact = Fact(frozenset({f"{first}.l0", f"{first}.l1", "site 1", first}))
     release = dataset(hierarchy, drawn, strata=("site",), **columns)
     return Drawn(release, [fact] if moved else [], Policy(coding_columns=("site",)))
+
+
+def copied(
+    rng: Generator,
+    copies: int,
+    usual: float = 0.0,
+    fixed: bool = False,
+    templates: int = 0,
+    records: int = 6000,
+) -> Drawn:
+    """Records of a long tail of 600 labels, some of them again under other ids.
+
+    Args:
+        rng: Where chance comes from.
+        copies: How many stand again.
+        usual: Share of the records that begin with six usual labels, each ticked on nine in ten.
+        fixed: Whether each record has five of 20 labels.
+        templates: How many are one of four templates that nobody edits.
+        records: How many there are before.
+    """
+    hierarchy = tree(6, 5, 20)
+    leaves = [node for node in hierarchy.nodes if node.count(".") == 2]
+    drawn = zipf(rng, leaves[:20] if fixed else leaves, records, 5.0 if fixed else 8.0)
+    if fixed:
+        drawn = [rng.choice(leaves[:20], 5, replace=False).tolist() for _ in drawn]
+    for own in drawn[: int(usual * records)]:
+        ticked = [label for label in leaves[-6:] if rng.random() < 0.9]
+        own[:] = dict.fromkeys([*ticked, *own[: rng.poisson(0.5)]])
+    forms = [sorted(rng.choice(leaves, 7, replace=False)) for _ in range(4)]
+    drawn += [forms[int(rng.integers(4))] for _ in range(templates)]
+    long = [own for own in drawn if len(own) >= 5]
+    again = [long[i] for i in rng.choice(len(long), copies, replace=False)]
+    told = [Fact(frozenset({"sets"}))] if copies else []
+    return Drawn(dataset(hierarchy, [*drawn, *again]), told)

@@ -34,7 +34,7 @@ from audit.checks.rules import (
     waiver_unused,
     wrong_table,
 )
-from audit.checks.rules.habits import chronic_gap, sibling_shift
+from audit.checks.rules.habits import chronic_gap, copied_records, sibling_shift
 
 CHECKS: tuple[Check, ...] = (
     unknown_code.CHECK,
@@ -48,6 +48,7 @@ CHECKS: tuple[Check, ...] = (
     duplicate_label.CHECK,
     empty_instance.CHECK,
     duplicate_instance.CHECK,
+    copied_records.CHECK,
     principal_position.CHECK,
     record_cap.CHECK,
     split_leak.CHECK,

@@ -31,6 +31,7 @@ AUDIT = str(Path(sys.executable).with_name("audit"))
 LABELS = ("dog", "cow", "bird", "tool", "pet", "animal", "unicorn", " cow ", None)
 NEED_INSTANCES = {
     "duplicate_instance",
+    "copied_records",
     "principal_position",
     "split_leak",
     "group_confined",
