@@ -141,23 +141,30 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
         elif absent := _absent(name, rows):
             touched = sum(rows[value] for value in absent)
             told += _told(name, absent, (touched, every), within, source)
-    told += _few_ids(source, chosen.id) if chosen.id else []
+    if chosen.id is not None:
+        told += few_ids(chosen.id, source.first_values(chosen.id), _ids_of(source, chosen.id))
     return replace(chosen, rules=rules, readings=tuple(told))
 
 
-def _few_ids(source: Source, instance: str) -> list[Reading]:
+def few_ids(
+    instance: str, first: Sequence[str | None], every: Iterable[pl.Series]
+) -> tuple[Reading, ...]:
     """What is told of a column of ids that has hardly any values; the first cells tell of most."""
-    first = source.first_values(instance)
     if not is_coarse(len({*first}), len(first)):
-        return []
-    values, every = set[str](), 0
-    for frame in source.frames([instance], _AT_ONCE):
-        values.update(pick(frame, source, instance=instance)["instance"].drop_nulls())
-        every += len(frame)
-    if not is_coarse(len(values), every):
-        return []
+        return ()
+    values, rows = set[str](), 0
+    for some in every:
+        values.update(some.drop_nulls())
+        rows += len(some)
+    if not is_coarse(len(values), rows):
+        return ()
     said = f"{instance!r} is the id, so that all rows are {len(values)} instances"
-    return [Reading(said, "it is named or called so", every, "--id COLUMN")]
+    return (Reading(said, "it is named or called so", rows, "--id COLUMN"),)
+
+
+def _ids_of(source: Source, instance: str) -> Iterator[pl.Series]:
+    frames = source.frames([instance], _AT_ONCE)
+    return (pick(frame, source, instance=instance)["instance"] for frame in frames)
 
 
 def _plain(name: str) -> str:

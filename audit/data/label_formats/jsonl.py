@@ -32,7 +32,7 @@ from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, exp
 from audit.data.label_formats import long, tables
 from audit.data.records import ID_NAMES, UnclearColumnsError, column_for, id_of_rows, pick
 from audit.data.sources import Frame, Source
-from audit.data.unnamed_columns import MOST_VALUES, unnamed_columns
+from audit.data.unnamed_columns import MOST_VALUES, few_ids, unnamed_columns
 
 LINES_LOOKED_AT = 1_000
 """Number of JSON lines from which the keys of the id and the labels are detected in batches."""
@@ -115,6 +115,9 @@ def _chosen(
     instance, readings = id_of_rows(names, columns.id, beside, source, values)
     rows = sum(1 for _ in every()) if told else 0
     told = tuple(replace(one, rows=rows) for one in told)
+    if instance is not None:
+        first = [str(line.get(instance)) for _, line in lines[:LINES_LOOKED_AT]]
+        readings += few_ids(instance, first, values(instance))
     return Chosen(instance, (labels,), frames_in_batches, readings=(*told, *readings))
 
 

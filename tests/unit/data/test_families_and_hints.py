@@ -268,5 +268,9 @@ def test_an_id_with_hardly_any_values_is_told(tmp_path: Path) -> None:
         ROWS,
     )
     assert told in count_pairs(path, "icd9cm", instance="rater", label="dx", sort=True).readings
+    lists = {"rater": of("a", "b"), "scan": STAYS, "labels": [[code] for code in codes(0)]}
+    pl.DataFrame(lists).write_ndjson(tmp_path / "a.jsonl")
+    assert told in audit.load_labels(tmp_path / "a.jsonl", "icd9cm", id="rater").readings
+    assert told in count_pairs(tmp_path / "a.jsonl", "icd9cm", instance="rater", sort=True).readings
     other = audit.load_labels(path, "icd9cm", id="scan", label="dx")
     assert told.option not in [said.option for said in other.readings]

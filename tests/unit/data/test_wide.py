@@ -148,3 +148,12 @@ def test_a_table_half_of_whose_values_are_flags_is_of_another_shape(tmp_path: Pa
 def test_ids_that_are_fractions_are_refused() -> None:
     with pytest.raises(SchemaError, match="the ids in 'id' must be text or whole numbers"):
         read_labels(pl.DataFrame({"id": [1.0, 2.5], "a": [1, 0]}), Columns())
+
+
+def test_a_column_without_a_name_is_named_as_messages_call_it(tmp_path: Path) -> None:
+    path = tmp_path / "w.csv"
+    path.write_text('"",pid,401.9,428.0\n5,a,0,0\n6,b,1,0\n')
+    with pytest.raises(SchemaError, match="the column '' must hold 0, 1"):
+        read_labels(path, Columns(id="pid"))
+    for columns in (Columns(id="pid", group=""), Columns(id="", group="pid")):
+        assert read_labels(path, columns).rows["label"].to_list() == ["401.9"]
