@@ -75,11 +75,12 @@ def regrouped(source: Source, chosen: Chosen, folder: Path, *, memory: int, at_o
         at_once: Number of rows read at a time.
 
     Raises:
-        InputError: If rules mark some rows.
+        InputError: If rules mark some rows, or code sets are stated of some columns.
         OutputError: If the disk is full.
     """
-    if chosen.rules != EVERY:
-        raise InputError("every row must count where sort=True", found=str(chosen.rules))
+    if chosen.rules != EVERY or chosen.tables:
+        found = "code sets of some columns" if chosen.tables else str(chosen.rules)
+        raise InputError("every row must count alike where sort=True", found=found)
     parts = min(max(math.ceil(source.size * EXPANSION / memory), 1), MOST_PARTS)
     files = [folder / f"part-{number:03d}.parquet" for number in range(parts)]
     together = folder / "together.parquet"
@@ -166,7 +167,7 @@ def count_pairs(
     settings = CountSettings(known, policy, memory, added_to)
     at_once = _rows_at_once(batch, memory)
     kept = _Kept(Path(checkpoint), resume) if checkpoint else None
-    columns = Columns(instance, label, nodes=KnownNodes(known), rules=rules)
+    columns = Columns(instance, label, nodes=KnownNodes(known), rules=rules, codes=known.codes)
     chosen = chosen_of(source, columns, format)
     if not sort:
         return _count(_Reading(source, chosen, at_once), settings, kept, progress)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from audit.data.label_format import Chosen
-from audit.data.mapping import KEYS, label_counts
+from audit.data.label_format import BEHIND, STATED, Chosen, table_by
+from audit.data.mapping import KEYS, REASONS, label_counts
 from audit.data.records import is_blank, pick
 from audit.data.sources import Source
 
@@ -70,16 +70,28 @@ def labels_of(frame: pl.DataFrame, source: Source, first: int = 0) -> pl.DataFra
     picked = pick(frame, source, **dict(zip(names, frame.columns, strict=False)))
     picked = picked.with_columns(row=pl.int_range(first, first + pl.len()))
     if not listed:
-        return picked.with_columns(counted=pl.lit(True))
+        return _apart(picked.with_columns(counted=pl.lit(True)), frame)
     some = pl.col("labels").list.len().fill_null(0) > 0
     counted = some | pl.col("instance").is_null()
     filled = picked.with_columns(labels=pl.when(some).then("labels"), counted=counted)
-    return filled.explode("labels").rename({"labels": "label"})
+    return _apart(filled.explode("labels").rename({"labels": "label"}), frame)
+
+
+def _apart(rows: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the code sets that their labels stand behind, if they do, as ``table``."""
+    if frame.columns[1] != STATED:
+        return rows
+    parts = pl.col("label").str.split_exact(BEHIND, 1).struct
+    stated, label = parts.field("field_0"), parts.field("field_1").str.strip_chars()
+    mark = pl.col("table") if "table" in rows.columns else pl.lit(None, pl.String)
+    own = table_by(mark, pl.when(stated != "").then(stated))
+    table = pl.when(mark.is_in(REASONS)).then(mark).otherwise(own)
+    return rows.with_columns(label=pl.when(label != "").then(label), table=table)
 
 
 def counts_of(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
     """The `label_counts` of the ``labels`` of a frame; each different label is made tidy once."""
-    if _is_listed(frame):
+    if _is_listed(frame) or frame.columns[1] == STATED:
         return label_counts(labels_of(frame, source))
     labels_of(frame.clear(), source)
     table = pl.nth(2) if frame.width > 2 else pl.lit(None, pl.String)

@@ -27,6 +27,7 @@ from audit.data.label_formats import (
     wide,
 )
 from audit.data.label_formats.several import is_pattern
+from audit.data.label_formats.tables import stated_tables
 from audit.data.prediction_format import PredictionFormat, RawPredictions, with_names
 from audit.data.prediction_formats import (
     scores_arrays,
@@ -102,14 +103,7 @@ def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
     chosen = format_of(source, format, columns)
     if not chosen.of_folders:
         source.require_parts()
-    if set(columns.codes) - {"*"} and chosen.name not in _OF_COLUMNS:
-        raise InputError(
-            f"a format of columns, {' or '.join(_OF_COLUMNS)}, is required where codes of some are "
-            "stated",
-            found=chosen.name,
-            where=source,
-            hint="state them for all labels: --codes procedures",
-        )
+    _refuse_codes_of_columns(columns, chosen, source)
     with whole_characters(source):
         raw = chosen.read(source, columns)
     numbered, codes = raw.numbered or source.numbered, columns.codes
@@ -120,6 +114,17 @@ def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
     read = {label for label in labels if not label.isdecimal()}
     own = {names for names in source.class_names.values() if read <= {*names}}
     return replace(raw, classes=own.pop()) if len(own) == 1 else raw
+
+
+def _refuse_codes_of_columns(columns: Columns, chosen: LabelFormat, source: Source) -> None:
+    if set(columns.codes) - {"*"} and chosen.name not in _OF_COLUMNS:
+        raise InputError(
+            f"a format of columns, {' or '.join(_OF_COLUMNS)}, is required where codes of some are "
+            "stated",
+            found=chosen.name,
+            where=source,
+            hint="state them for all labels: --codes procedures",
+        )
 
 
 def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Chosen:
@@ -136,8 +141,12 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
 
     def choose(every: Columns) -> Chosen:
         known = _giving(source, every.label, format)
+        _refuse_codes_of_columns(every, known, source)
         chosen = (known.choose or long.choose)(source, every, source)
-        return with_rules(source, chosen, every)
+        chosen = with_rules(source, chosen, every)
+        some = set(every.codes) - {"*"}
+        tables = stated_tables(chosen, every.codes, source) if some else ()
+        return replace(chosen, tables=tables)
 
     chosen, told = _with_found(source, columns, choose, groups=False)
     return replace(chosen, readings=(*told, *chosen.readings))

@@ -128,6 +128,10 @@ class RawLabels:
     codes: Mapping[str, str | None] = field(default_factory=dict)
 
 
+STATED, BEHIND = "labels_behind_their_sets", "\x1f"
+"""Name of a column of labels that each stand behind a code set, and the sign between the two."""
+
+
 @dataclass(frozen=True)
 class Chosen:
     """Where the ids and labels of a source are, so that its rows are read whole or in batches.
@@ -143,6 +147,8 @@ class Chosen:
         sign: What joins them; None: a cell holds one.
         readings: What columns and cells were taken to mean.
         rules: Which rows count; frames have a third column of their marks where these mark some.
+        tables: The code set that is stated of each of ``labels``; empty: of none. Where some are,
+            frames have `STATED` for a second column.
     """
 
     id: str | None
@@ -153,6 +159,7 @@ class Chosen:
     sign: str | None = None
     readings: tuple[Reading, ...] = ()
     rules: RowRules = EVERY
+    tables: tuple[str | None, ...] = ()
 
 
 Choose: TypeAlias = Callable[[Source, Columns, Source], Chosen]
@@ -281,13 +288,15 @@ def _rows(rows: pl.DataFrame, rules: RowRules, source: Source) -> pl.DataFrame:
     if rules == EVERY:
         return found
     mark, table = pl.lit(rules.marks(rows, source)), pl.col("table")
-    reason = mark.is_in(REASONS)
+    reason = pl.when(mark.is_in(REASONS)).then(mark)
+    return found.with_columns(refused=pl.coalesce("refused", reason), table=table_by(mark, table))
+
+
+def table_by(mark: pl.Expr, table: pl.Expr) -> pl.Expr:
+    """The table of rows that have a mark of their rules, and the stated table of their column."""
     tenth = (mark == VERSIONS["10"]) & table.is_not_null()
-    own = pl.coalesce(table, pl.when(~reason).then(mark))
-    return found.with_columns(
-        refused=pl.coalesce("refused", pl.when(reason).then(mark)),
-        table=pl.when(tenth).then(table + "-10").otherwise(own),
-    )
+    own = pl.coalesce(table, pl.when(~mark.is_in(REASONS)).then(mark))
+    return pl.when(tenth).then(table + "-10").otherwise(own)
 
 
 def _instances(mentions: pl.DataFrame, source: Source) -> pl.DataFrame:

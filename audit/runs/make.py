@@ -330,7 +330,8 @@ def _refuse_what_counts_lack(
         "--split": settings.split,
         "--predictions": settings.predictions,
         "--classes": settings.classes,
-        "--codes of some columns": any("=" in one for one in settings.codes),
+        "--codes of some columns": settings.counting == "spark"
+        and any("=" in one for one in settings.codes),
         "--keep-instances": keep_instances,
         "--aggregation, or aggregation of the policy": policy
         and policy.aggregation != "descendants",

@@ -15,8 +15,12 @@ import pytest
 import audit
 from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
+from audit.data.code_sets import with_codes
 from audit.data.dataset import LabelDataset
 from audit.data.label_format import Columns
+from audit.data.row_rules import EVERY, RowRules
+from audit.hierarchies.hierarchy import Hierarchy
+from fixtures.coded import icd9cm
 
 TREE = {
     **dict.fromkeys(("401.9", "250.00", "428.0", "V58.67"), "disease"),
@@ -166,6 +170,50 @@ def test_every_way_of_storing_and_counting_gives_the_same_rows(
     wanted = ways["polars in memory"]
     assert wanted[0] == layout.rows
     assert {way: rows for way, rows in ways.items() if rows != wanted} == {}
+
+
+UNDOTTED = {"DX1": ["4019", "", "3605", "0389"] * 3, "PR1": ["3605", "4019", " ", "3961"] * 3}
+CODED: dict[str, tuple[Mapping[str, list[Any]], str, list[str]]] = {
+    "several": ({**IDS, **UNDOTTED}, "DX1,PR1", ["DX*=diagnoses", "PR*=procedures"]),
+    "some": (
+        {**IDS, **UNDOTTED, "DX1": ["401.9", "", "428.0", "V58.67"] * 3},
+        "DX1,PR1",
+        ["PR*=procedures"],
+    ),
+    "long": ({**STAYS, "code": UNDOTTED["PR1"]}, "code", ["co*=procedures"]),
+    "lists": ({**IDS, "code": [["3605", "4019"], [], ["3961"]] * 4}, "code", ["c*=procedures"]),
+    "joined": ({**IDS, "code": ["3605;3961", "4019", "3961"] * 4}, "code", ["c*=procedures"]),
+}
+"""Columns whose code sets are stated: the table, the labels, what is stated."""
+RULED = RowRules(where=("id!=s3",), version_column="version")
+
+
+def coded(name: str, rules: RowRules, path: Path) -> tuple[LabelDataset, Hierarchy]:
+    """The table in memory, which is written to the path, and the hierarchy with what is stated."""
+    columns, label, stated = CODED[name]
+    frame = pl.DataFrame({**columns, "version": ["9", "9", "10"] * 4})
+    frame.write_parquet(path)
+    told: dict[str, Any] = {
+        "where": rules.where,
+        "version_column": rules.version_column,
+        "codes": stated,
+    }
+    known = with_codes(icd9cm(), stated)
+    return audit.load_labels(path, "icd9cm", id="id", label=label, **told), known
+
+
+@pytest.mark.parametrize("name", CODED)
+@pytest.mark.parametrize("rules", [EVERY, RULED], ids=["every row", "some rows"])
+def test_code_sets_of_columns_are_those_in_memory(
+    name: str, rules: RowRules, tmp_path: Path
+) -> None:
+    loaded, known = coded(name, rules, path := tmp_path / "rows.parquet")
+    count = count_pairs(
+        path, known, instance="id", label=CODED[name][1], rules=rules, memory=2**26, batch=10_000
+    )
+    assert found(count) == found(loaded)
+    places = ["label", "table", "node", "rows"]
+    assert count.mappings.select(places).equals(loaded.mappings.select(places))
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.data.label_format import (
+    BEHIND,
+    STATED,
     Choose,
     Chosen,
     Columns,
@@ -66,7 +68,8 @@ def _read(choose: Choose, source: Source, columns: Columns) -> RawLabels:
     instance = ROW if chosen.id is None else chosen.id
     frame = numbered_rows(frame) if chosen.id is None else frame
     mentions = pick(frame, source, instance=instance, **columns.beside)
-    tables = stated_tables(chosen, columns.codes, source)
+    stated = stated_tables(chosen, columns.codes, source)
+    tables = [pl.lit(table, pl.String).alias("table") for table in stated]
     if chosen.each:
         labels = tidy(frame.select(chosen.labels), source)
         listed = mentions.with_columns(labels=pl.Series(labels.select(pl.concat_list(pl.all()))))
@@ -93,18 +96,31 @@ def frames(source: Source, chosen: Chosen, at_once: int, start: int) -> Iterator
     for frame in source.frames([*names], at_once, start):
         ids = _numbers(start).alias(ROW) if chosen.id is None else pl.col(chosen.id)
         marks = chosen.rules.marked(frame, source, chosen.rules.roles)
-        yield frame.select(ids, _labels(chosen).alias(chosen.labels[0]), *marks)
+        name = STATED if chosen.tables else chosen.labels[0]
+        listed = chosen.joined or frame.schema[chosen.labels[0]].is_nested()
+        yield frame.select(ids, _labels(chosen, listed=listed).alias(name), *marks)
         start += frame.height
 
 
-def _labels(chosen: Chosen) -> pl.Expr:
+def _labels(chosen: Chosen, *, listed: bool = True) -> pl.Expr:
     """The labels of each row, as a list where there may be several, without those left blank."""
     if chosen.each:
         cells = [pl.col(name).cast(pl.String) for name in chosen.labels]
-        filled = [pl.when(cell.str.strip_chars() != "").then(cell) for cell in cells]
+        filled: list[pl.Expr] = [pl.when(cell.str.strip_chars() != "").then(cell) for cell in cells]
+        if chosen.tables:
+            filled = list(map(_behind, chosen.tables, filled))
         return pl.concat_list(filled).list.drop_nulls()
     label = pl.col(chosen.labels[0])
-    return parts(label, chosen.sign or "\0").list.drop_nulls() if chosen.joined else label
+    if chosen.joined:
+        label = parts(label, chosen.sign or "\0").list.drop_nulls()
+    if not chosen.tables:
+        return label
+    inside = _behind(chosen.tables[0], pl.element())
+    return label.list.eval(inside) if listed else _behind(chosen.tables[0], label)
+
+
+def _behind(table: str | None, label: pl.Expr) -> pl.Expr:
+    return pl.lit((table or "") + BEHIND) + label.cast(pl.String)
 
 
 def numbered_rows(frame: pl.DataFrame) -> pl.DataFrame:
@@ -116,7 +132,9 @@ def _numbers(start: int) -> pl.Expr:
     return pl.int_range(start, start + pl.len(), dtype=pl.Int64).cast(pl.String)
 
 
-def stated_tables(chosen: Chosen, codes: Mapping[str, str | None], source: Source) -> list[pl.Expr]:
+def stated_tables(
+    chosen: Chosen, codes: Mapping[str, str | None], source: Source
+) -> tuple[str | None, ...]:
     """The code set that is stated for each column of labels, by the first pattern that it fits."""
     for pattern in codes:
         if not fitting(pattern, chosen.labels):
@@ -126,7 +144,7 @@ def stated_tables(chosen: Chosen, codes: Mapping[str, str | None], source: Sourc
                 where=source,
             )
     fits = (next((one for one in codes if fitting(one, [name])), "") for name in chosen.labels)
-    return [pl.lit(codes.get(one), pl.String).alias("table") for one in fits]
+    return tuple(codes.get(one) for one in fits)
 
 
 def _with_positions(
