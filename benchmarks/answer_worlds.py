@@ -237,6 +237,15 @@ def _stars(
             made.exchange(other, hub, int(made.rng.integers(least, 3 * least)), forth)
 
 
+def _rings(made: Mistakes) -> None:
+    """Each label of a ring is missed for the next, so that it is given as often as missed."""
+    _by_chance(made)
+    for _ in range(24):
+        ring, mean = made.others(8), made.rng.integers(12, 30)
+        for label, answer in zip(ring, [*ring[1:], ring[0]], strict=True):
+            made.exchange(label, answer, int(made.rng.poisson(mean)), 1.0)
+
+
 def _stars_of_parents(made: Mistakes) -> None:
     """Parents are exchanged with labels elsewhere, and given for those below them."""
     _by_chance(made)
@@ -281,10 +290,14 @@ _LAWS = (
     World("labels that are alike", "Twelve pairs are exchanged beside, either way.", _alike),
     World("labels like several others", "Six labels are exchanged with seven others each, either "
           "way.", _stars),
-    World("several labels", "The same, three exchanges an instance on average.", _stars,
+    World("one way in rings", "Each of eight labels is missed for the next one, the last for the "
+          "first: 24 such rings.", _rings),
+    World("rings on several labels", "The same, three exchanges an instance on average.", _rings,
           several=3.0),
-    World("mistakes copied in groups", "The same; a patient's mistake stands on up to 20 stays.",
-          _stars, groups=_copied),
+    World("several labels", "Labels like several others, three exchanges an instance on "
+          "average.", _stars, several=3.0),
+    World("mistakes copied in groups", "The same on one label; a patient's mistake stands on "
+          "up to 20 stays.", _stars, groups=_copied),
     World("habits of sites", "Each of 60 sites gives a label of its own, or misses it, on half of "
           "its mistakes.", _alike, groups=_by_site),
 )  # fmt: skip

@@ -78,10 +78,10 @@ ABOUT = """# What a model answers in place of what
 
 Some of these lines were chosen by a tool, some were not. For each line on two labels say whether
 they are hard to tell apart, or used for the same thing: `yes`, `partly` or `no`. For each line on
-an answer say whether a modeller would be right to be told that the model falls back on it in place
-of these labels: `yes` where its shares of their misses are well above that of all misses, whether
-or not they are alike; `no` where they are not, or where the labels are answered rightly so. And
-why, in a sentence. One line a number: name and number, verdict and reason, separated by tabs.
+an answer say whether a modeller would be right to be told to look at why it is given in place of
+these labels: `yes` where its shares of their misses are well above that of all misses, whether or
+not they are alike; `no` where they are not. And why, in a sentence. One line a number: name and
+number, verdict and reason, separated by tabs.
 """
 
 

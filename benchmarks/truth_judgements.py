@@ -182,6 +182,27 @@ JUDGEMENTS: dict[str, tuple[str, str]] = {
     "cross_branch:GO%3A0003674:GO%3A0008150": (_NO, _ASPECTS),
     "cross_branch:GO%3A0005575:GO%3A0008150": (_NO, _ASPECTS),
     "cross_branch:GO%3A0003674:GO%3A0005575": (_NO, _ASPECTS),
+    "model_confuses:%2Fm%2F04rlf:answer": (
+        _PARTLY,
+        "Seven times as often as missed. A jingle or a ding may well be music, and its label be "
+        "missing: the sentence names both, and the labels cannot say which.",
+    ),
+    "model_confuses:%2Fm%2F07yv9:answer": (
+        _YES, "Engines that rev, whirs and wind are answered with a vehicle: broad noise, "
+        "and it may be one.",
+    ),
+    "model_confuses:%2Fm%2F015lz1:answer": (
+        _PARTLY, "Songs and rock are sung: the label may be missing rather than the answer wrong.",
+    ),
+    "model_confuses:%2Fm%2F0838f:answer": (
+        _YES, "In place of filling, gushing and small rooms: water is likely in these.",
+    ),
+    "model_confuses:%2Fm%2F0342h:answer": (
+        _YES, "Plucked strings, ukuleles and zithers are answered with a guitar.",
+    ),
+    "model_confuses:%2Fm%2F0fx80y:answer": (
+        _YES, "A pizzicato is plucked: the wider answer stands in place of what is played.",
+    ),
     "model_confuses:%2Fm%2F09x0r:answer": (
         _PARTLY,
         "It is answered seven times as often as missed. In many of the clips somebody speaks, and "

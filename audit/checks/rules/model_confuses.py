@@ -121,9 +121,9 @@ def _leaning(measured: Measurements, leaning: Leaning, pairs: Sequence[Finding])
             **{name: _given_instead(pair, node) for name, pair in most.items()},
             "q_value": derived(answer["q_value"], "falsely_given", "given_missed"),
         },
-        curator="Look at 20 of these instances (`audit cases`): where the answer is right on 15 or "
-        "more (95% interval from 53%), the labels leave it out; where on 5 or fewer (up to 47%), "
-        "the model gives it too readily.",
+        curator="Look at 20 of these instances (`audit cases --sample 20`): where the answer is "
+        "right on 15 or more (95% interval from 53%), the labels leave it out; where on 5 or fewer "
+        "(up to 47%), the model gives it too readily.",
         data_user="Ask a second model or annotator, if there is one, whether it agrees. Until you "
         "know which it is, take neither this answer nor its absence among the labels for certain.",
         touched=falsely,
