@@ -75,6 +75,7 @@ class UnclearFormatError(FormatError):
     """No format knows the columns of a table."""
 
 
+_ARRAYS = (NPY_MAGIC, ZIP_MAGIC)
 _OF_COLUMNS = ("long", "several", "joined")
 
 
@@ -268,7 +269,7 @@ def format_of(source: Source, name: str | None, columns: Columns) -> LabelFormat
     hint = f"--format names one:{_listed(matching or FORMATS)}"
     if others and not matching:
         hint = "give one of these; a folder is read as one table if all its files are of one format"
-    elif not (found or name) and source.head.startswith((NPY_MAGIC, ZIP_MAGIC)):
+    elif isinstance(source, File) and not (found or name) and source.head.startswith(_ARRAYS):
         hint = npy.HINT
     error = _none_or_several("dataset", found, source, name, hint)
     table = isinstance(source, (File, Frame)) and len(source.schema) > 1

@@ -222,7 +222,7 @@ class _Table:
         alone = {name: self.share(name) for name in self.names if not self._grouped(name)}
         sure = {name: s for name, s in alone.items() if not _PREDICTED.search(_plain(name))}
         best = next(iter(self.families), None) or max(sure, key=lambda one: sure[one], default=None)
-        if best is None or self.share(best) < LEAST_SHARE:
+        if best is None or self.share(best) < LEAST_SHARE or self._lacks_zeros(best):
             return None
         share = self.share(best)
         near = [name for name in sure if name != best and sure[name] > self._far(name) * share]
@@ -230,6 +230,10 @@ class _Table:
 
     def _far(self, name: str) -> float:
         return _FAR_NUMBERS if all(map(str.isdecimal, filter(None, self.values[name]))) else _FAR
+
+    def _lacks_zeros(self, label: str) -> bool:
+        cells = [cell for name in self.members(label) for cell in self.values[name]]
+        return self.source.nodes is not None and self.source.nodes.lack_zeros(cells)
 
     def _grouped(self, name: str) -> bool:
         return any(name in members for members in self.families.values())

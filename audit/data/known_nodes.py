@@ -58,6 +58,11 @@ class KnownNodes:
         heading = coded and not self._hierarchy.assignable[self._hierarchy.index(node)]
         return _HEADING if heading else 1.0
 
+    def lack_zeros(self, cells: Iterable[str]) -> bool:
+        """Whether cells that are no nodes are some behind a zero, so that others may be wrong."""
+        others = (cell.strip() for cell in cells if cell.strip() and not self.weight(cell))
+        return self._hierarchy.coding is None and any(self.weight(f"0{one}") for one in others)
+
     def means(self, text: str) -> bool:
         """Whether a text is a node, or the title of one, perhaps behind those above it."""
         return self.weight(text) > 0 or title_key(text) in self._titles

@@ -274,3 +274,18 @@ def test_an_id_with_hardly_any_values_is_told(tmp_path: Path) -> None:
     assert told in count_pairs(tmp_path / "a.jsonl", "icd9cm", instance="rater", sort=True).readings
     other = audit.load_labels(path, "icd9cm", id="scan", label="dx")
     assert told.option not in [said.option for said in other.readings]
+
+
+def test_codes_that_lost_zeros_beside_a_file_are_asked_in_a_workbook_too(tmp_path: Path) -> None:
+    tree = {"07070": "liver", "7070": "skin", "0389": "blood", "4019": "blood"}
+    table = pl.DataFrame({"case_no": STAYS, "icd9": of("7070", "389", "4019", "4019")})
+    with pytest.raises(InputError, match="--id case_no --label icd9"):
+        audit.load_labels(table, tree)
+    pytest.importorskip("fastexcel")
+    pytest.importorskip("xlsxwriter")
+    table.write_excel(tmp_path / "a.xlsx")
+    with pytest.raises(InputError, match="--id case_no --label icd9"):
+        audit.load_labels(tmp_path / "a.xlsx", tree)
+    sound = table.with_columns(icd9=pl.col("icd9").replace("389", "0389"))
+    sound.write_excel(tmp_path / "a.xlsx")
+    assert taken(audit.load_labels(tmp_path / "a.xlsx", tree))["--id"] == "case_no"
