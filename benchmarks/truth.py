@@ -17,13 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import answer_truth, pair_truth
+from benchmarks import answer_truth, pair_truth, probe_truth
 from benchmarks.answer_worlds import WORLDS as ANSWER_WORLDS
 from benchmarks.pair_guards import GUARDS, Guarded
 from benchmarks.pair_power import power_chart
 from benchmarks.pair_scores import Outcome
 from benchmarks.pair_truth import table
 from benchmarks.pair_worlds import WORLDS as PAIR_WORLDS
+from benchmarks.probe_truth import Probed
 from benchmarks.scene_guards import SCENE_GUARDS, GuardedScene
 from benchmarks.scenes import SCENES
 from benchmarks.shares import Share
@@ -48,6 +49,7 @@ def main() -> None:
     parser.add_argument("--guards", type=int, default=GUARDED, help="releases for each guard")
     parser.add_argument("--scenes", type=int, default=SCENE_RELEASES, help="of each scene")
     parser.add_argument("--answers", type=int, default=answer_truth.RELEASES, help="of each world")
+    parser.add_argument("--probes", type=int, default=probe_truth.RELEASES, help="of each world")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args()
@@ -67,16 +69,19 @@ def main() -> None:
     else:
         names = [one.name for one in PAIR_WORLDS]
         pairs = pair_truth.measured(names, options.pairs, options.processes)
-    options.out.write_text(page(measured, pairs, Path(folder)), "utf-8")
+    probed = probe_truth.measured(options.probes, options.processes)
+    options.out.write_text(page(measured, pairs, probed, Path(folder)), "utf-8")
     (options.out.parent / CHART).write_text(power_chart(pairs), "utf-8")
     missed = [*pair_truth.missed_goals(pairs), *measured.missed_goals()]
+    missed += probe_truth.missed_goals(probed)
     print("\n".join(f"missed: {goal}" for goal in missed) or "all goals are met")
     sys.exit(int(bool(missed)))
 
 
-def page(measured: Measured, pairs: Sequence[Outcome], folder: Path) -> str:
+def page(measured: Measured, pairs: Sequence[Outcome], probed: Probed, folder: Path) -> str:
     """The page, from what was measured and the public data in a folder."""
-    return "\n".join((*synthetic(measured, pairs), *_real(folder))).rstrip() + "\n"
+    lines = (*synthetic(measured, pairs), *_probes(probed), *_real(folder))
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def synthetic(measured: Measured, pairs: Sequence[Outcome]) -> Iterator[str]:
@@ -319,6 +324,17 @@ def _scenes(measured: Measured) -> Iterator[str]:
     head = ("scene", "check", "what it is", "releases", "facts told", "false findings",
             "releases with one")  # fmt: skip
     yield table(head, rows)
+
+
+def _probes(probed: Probed) -> Iterator[str]:
+    yield "## Concepts and evidence\n"
+    yield _text(
+        "Representations with concepts that are there (a best discriminant is right in .92) and "
+        "concepts that are not, of 12 to 128 instances, by numbers of instances and features, with "
+        "groups, and on real features; and explained texts, where one branch has longer or shorter "
+        "texts or evidence, or is ignored by the model."
+    )
+    yield from probe_truth.tables(probed)
 
 
 def _scene_guards(guards: Sequence[GuardedScene]) -> Iterator[str]:

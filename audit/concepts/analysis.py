@@ -60,10 +60,11 @@ SHARED: Mapping[str, SharedTable] = {
     ),
     "nodes": columns(
         "node title depth parent siblings sibling family state best_layer folded_into",
-        "readable readable_low readable_high absent_p absent_q separable separable_low "
+        "readable readable_low readable_high absent_p absent_q made_up cut_down needed tellable "
+        "pair_made_up separable separable_low "
         "separable_high entangled_p entangled_q probed predicted unused unused_low "
         "unused_high unused_p unused_q best_separable",
-        "instances sibling_instances taken_for_sibling sibling_taken_for_it",
+        "instances groups sibling_instances taken_for_sibling sibling_taken_for_it",
     ),
 }
 """What is shared of every table, by its name; `measurements` says what the columns are."""
@@ -136,6 +137,7 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             layer=settings.layer,
             baseline=None if self.baseline is None else _with_nodes(self.baseline, node_of),
             answers=answers,
+            groups=_groups(placed, dataset),
             seeds=settings.seeds,
             seed=seed,
             progress=progress,
@@ -214,6 +216,13 @@ def _refuse_other_predictions(placed: Representations, hierarchy: Hierarchy) -> 
             f" {first_cases(labels)}",
             hint="write the labels of the classes in place of their numbers or other names",
         )
+
+
+def _groups(placed: Representations, dataset: LabelDataset) -> pl.Series | None:
+    """The group of each instance, null where there is none; None where no instance has one."""
+    known = dataset.instances.select(id="instance", group="group")
+    groups = placed.instances.select("id").join(known, on="id", how="left", maintain_order="left")
+    return None if groups["group"].is_null().all() else groups["group"].cast(pl.String)
 
 
 def _answers_of_run(measured: Measurements, placed: Representations) -> pl.Series | None:

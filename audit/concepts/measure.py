@@ -12,7 +12,15 @@ from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError, first_cases
 from audit.base.packages import require_package
 from audit.base.progress import Progress, silent
-from audit.concepts import ablation, classes, further_ablation, nodes, splits, verdicts
+from audit.concepts import (
+    ablation,
+    classes,
+    further_ablation,
+    node_controls,
+    nodes,
+    splits,
+    verdicts,
+)
 from audit.concepts.answers import Answers, pool_answers
 from audit.concepts.classes import Described, describe, folds, slices
 from audit.concepts.controls import baseline_of, control_rows
@@ -53,6 +61,7 @@ def measure_concepts(
     layer: str | None = None,
     baseline: Representations | None = None,
     answers: pl.Series | None = None,
+    groups: pl.Series | None = None,
     seeds: int = SEEDS,
     seed: int = 0,
     progress: Progress = silent,
@@ -69,6 +78,8 @@ def measure_concepts(
         answers: The labels that a model gives each instance, lists in the order of instances, null
             where none are known. Nodes are compared with them where the representations come with
             neither predictions nor a head.
+        groups: The group of each instance, such as the patient, null for one without; nodes are
+            measured with whole groups in one half. None without any.
         seeds: Number of resampled splits.
         seed: Seed of the first split.
         progress: Progress callback.
@@ -97,7 +108,7 @@ def measure_concepts(
         by_node = pl.DataFrame(schema=NODES)
         if hierarchy is not None:
             progress("comparing nodes")
-            by_node = _nodes(given, None if known is None else known[0], hierarchy)
+            by_node = _nodes(given, None if known is None else known[0], groups, hierarchy)
     return _measurements(given, found, None if known is None else known[1], by_node)
 
 
@@ -234,7 +245,9 @@ def _judged_instances(given: _Given, found: _Found) -> IntArray:
     return np.bincount(of_class, minlength=len(given.described.class_codes)).astype(np.int64)
 
 
-def _nodes(given: _Given, answers: pl.Series | None, hierarchy: Hierarchy) -> pl.DataFrame:
+def _nodes(
+    given: _Given, answers: pl.Series | None, groups: pl.Series | None, hierarchy: Hierarchy
+) -> pl.DataFrame:
     instances = given.representations.instances
     placed = instances["labels"].list.eval(pl.element().is_in(hierarchy.nodes)).list.any()
     if not placed.any():
@@ -245,17 +258,19 @@ def _nodes(given: _Given, answers: pl.Series | None, hierarchy: Hierarchy) -> pl
         )
     ids = instances["id"].to_list()
     rows = chosen_instances(ids, placed.fill_null(False).to_numpy(), given.seeds[0])
+    of_rows = None if groups is None else groups[rows].to_list()
     below = instances_below(
         hierarchy,
         instances["labels"][rows].to_list(),
         None if answers is None else answers[rows].to_list(),
         LEAST_INSTANCES,
+        of_rows,
     )
     layers = {
         name: layer[rows].astype(np.float64) for name, layer in given.representations.layers.items()
     }
     names = [ids[row] for row in rows.tolist()]
-    return node_frame(below, layers, given.tested, names, given.seeds)
+    return node_frame(below, layers, given.tested, names, given.seeds, of_rows)
 
 
 def _parameters(seeds: range) -> dict[str, float]:
@@ -267,6 +282,8 @@ def _parameters(seeds: range) -> dict[str, float]:
         "margin": verdicts.MARGIN,
         "equivalence_level": verdicts.EQUIVALENCE_LEVEL,
         "rate": nodes.RATE,
+        "draws": node_controls.DRAWS,
+        "enough": node_controls.ENOUGH,
         "most_rows": splits.MOST_ROWS,
         "most_ambiguous": classes.MOST_AMBIGUOUS,
         "iterations": further_ablation.ITERATIONS,

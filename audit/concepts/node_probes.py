@@ -1,133 +1,182 @@
-"""How well a layer separates the instances below a node from others, and from its siblings'."""
+"""How well a layer orders the instances below nodes against others, and against their siblings'."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, UIntArray
+from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.concepts.half import Half, Units
 from audit.concepts.nodes_below import Below, dense
-from audit.concepts.splits import scaling_of
+from audit.concepts.placements import OUT, Area, area, place
 
-BLOCK = 512
+BLOCK = 128
 """Nodes whose scores are computed at a time."""
+CLOSEST = 10
+"""Siblings that the hardest one is sought among: those whose scores lie closest."""
+
+Pair = tuple[int, int]
+
+
+def node_areas(
+    z: FloatArray, below: Below, halves: Sequence[Half], units: Units
+) -> list[Area | None]:
+    """Areas of the tested nodes against all others, by the covariance of the features.
+
+    Args:
+        z: Representations, shape (n, features).
+        below: The nodes.
+        halves: Halves of the features; each judges the other one.
+        units: What instances belong to.
+    """
+    areas: list[Area | None] = []
+    for start in range(0, len(below.tested), BLOCK):
+        nodes = below.tested[start : start + BLOCK]
+        side = dense(below.member, slice(None), nodes).astype(np.int64)
+
+        def scores(place: int, side: IntArray = side) -> FloatArray:
+            half = halves[place]
+            return np.asarray(z[half.judged] @ half.solve(half.apart(z, side)).T)
+
+        placed = place([half.judged for half in halves], scores, side)
+        areas += [area(placed[:, one], side[:, one], units.of_row) for one in range(len(nodes))]
+    return areas
 
 
 @dataclass(frozen=True, eq=False)
-class NodeAccuracies:
-    """How often a layer separates nodes, means over splits.
+class Siblings:
+    """Discriminants between siblings, by the covariance of what nodes leave unexplained.
 
     Args:
-        own: Share of the instances below each tested node that are distinguished from all others.
-        rest: Share of all others that are distinguished from those below it.
-        pairs: Per parent, the share of the instances of its i-th child, and not of its j-th, whose
-            score of the i-th is the higher, shape (children, children).
+        halves: Halves of the residuals.
+        directions: Per half the direction of each tested node, shape (nodes, features).
         best: Per parent, the child of the highest score, shape (instances below it, splits).
+        closest: Per tested child of a parent, and parent, the siblings whose scores lie closest.
     """
 
-    own: FloatArray
-    rest: FloatArray
-    pairs: Mapping[int, FloatArray]
+    halves: Sequence[Half]
+    directions: Sequence[FloatArray]
     best: Mapping[int, IntArray]
+    closest: Mapping[Pair, IntArray]
 
 
-def fit_node_probes(layer: FloatArray, below: Below, keys: Sequence[UIntArray]) -> NodeAccuracies:
-    """Fit discriminants on one half of the instances, judge the other, and the other way round.
-
-    Against all others: the least-squares direction. Between siblings: linear discriminant
-    analysis, with the covariance of what the tested nodes leave unexplained of the features.
+def fit_siblings(z: FloatArray, below: Below, units: Units, halves: int | None = None) -> Siblings:
+    """Fit the discriminants on every half, or on the first ones.
 
     Args:
-        layer: Representations, shape (instances, features).
+        z: Representations, shape (n, features).
         below: The nodes.
-        keys: Per split a number for each instance, which decides its half.
+        units: The units and their halves.
+        halves: How many halves; all if None.
     """
-    z = scaling_of(layer)(layer)
+    member = dense(below.member, slice(None), below.tested)
     rows_of = {parent: below.rows_below(parent) for parent in below.families}
-    right = np.zeros((2, len(below.tested)))
-    wins = {parent: np.zeros((len(c), len(c))) for parent, c in below.families.items()}
-    best = {parent: np.zeros((len(rows), len(keys)), np.int64) for parent, rows in rows_of.items()}
-    for split, key in enumerate(keys):
-        half = np.argsort(np.argsort(key)) % 2 == 0
-        for fitted in (half, ~half):
-            right += _right_of_rest(z, below, fitted)
-            factor = _solver(_unexplained(z[fitted], below.member[fitted][:, below.tested]))
-            for parent, rows in rows_of.items():
-                judged = rows[~fitted[rows]]
-                score = _scores(z, below, factor, rows[fitted[rows]], judged, parent)
-                best[parent][~fitted[rows], split] = score.argmax(axis=1)
-                wins[parent] += _wins(score, dense(below.member, judged, below.families[parent]))
-    support = np.asarray(below.member[:, below.tested].sum(axis=0)).reshape(-1)
-    pairs = {
-        parent: counts / np.maximum(instances_of_one(below, rows_of[parent], parent) * len(keys), 1)
-        for parent, counts in wins.items()
+    fitted_on = units.fitted[:halves]
+    best = {parent: np.zeros((len(rows), len(fitted_on) // 2), np.int64)
+            for parent, rows in rows_of.items()}  # fmt: skip
+    apart = {parent: np.zeros((len(c), len(c))) for parent, c in below.families.items()}
+    fits, directions = [], []
+    for number, fitted in enumerate(fitted_on):
+        fits.append(Half.of(z, fitted, unexplained(z, member, fitted)))
+        directions.append(fits[-1].solve(np.nan_to_num(fits[-1].apart(z, member))))
+        for parent, rows in rows_of.items():
+            at = np.searchsorted(below.tested, below.families[parent])
+            judged = rows[~fitted[rows]]
+            scores = _class_scores(z, member[:, at], fits[-1], rows[fitted[rows]], judged)
+            best[parent][~fitted[rows], number // 2] = scores.argmax(axis=1)
+            apart[parent] += _separations(z[judged] @ directions[-1][at].T, member[judged][:, at])
+    closest = {
+        (int(node), parent): children[np.argsort(apart[parent][place], kind="stable")[:CLOSEST]]
+        for parent, children in below.families.items()
+        for place, node in enumerate(children)
     }
-    shares = right / (np.array([support, len(z) - support]) * len(keys))
-    return NodeAccuracies(shares[0], shares[1], pairs, best)
+    return Siblings(fits, directions, best, closest)
 
 
-def instances_of_one(below: Below, rows: IntArray, parent: int) -> IntArray:
-    """Instances of each child that are not of each other one, shape (children, children)."""
-    own = dense(below.member, rows, below.families[parent]).astype(np.int64)
-    return np.asarray(own.T @ (1 - own))
-
-
-def _wins(score: FloatArray, member: BoolArray) -> FloatArray:
-    """Instances of each child, and not of each other one, whose score of it is the higher."""
-    wins = np.zeros((score.shape[1], score.shape[1]))
-    for child in range(score.shape[1]):
-        own = member[:, child]
-        above = score[own, child][:, None] > score[own]
-        wins[child] = (above & ~member[own]).sum(axis=0)
-    return wins
-
-
-def _solver(centred: FloatArray) -> Any:
-    """The factor of a covariance, drawn toward a sphere by features / (features + rows)."""
-    rows, features = centred.shape
-    covariance = centred.T @ centred / max(rows, 1)
-    toward = features / (features + rows)
-    size = float(np.trace(covariance)) / features or 1.0
-    return cho_factor((1 - toward) * covariance + toward * size * np.eye(features))
-
-
-def _right_of_rest(z: FloatArray, below: Below, fitted: BoolArray) -> FloatArray:
-    """Right answers outside of ``fitted``, for instances below each tested node, and all others."""
-    member = below.member[:, below.tested].astype(np.float64)
-    own, judged = member[fitted], member[~fitted]
-    there = np.asarray(own.sum(axis=0)).reshape(-1)
-    total, sums = z[fitted].sum(axis=0), np.asarray(own.T @ z[fitted])
-    mean = sums / np.maximum(there, 1)[:, None]
-    rest = (total - sums) / np.maximum(own.shape[0] - there, 1)[:, None]
-    factor = _solver(z[fitted] - z[fitted].mean(axis=0))
-    right = np.zeros((2, len(there)))
-    for start in range(0, len(there), BLOCK):
-        part = slice(start, start + BLOCK)
-        direction = cho_solve(factor, (mean - rest)[part].T)
-        middle = ((mean + rest)[part] / 2 * direction.T).sum(axis=1)
-        above = z[~fitted] @ direction > middle
-        here = judged[:, part].toarray() > 0
-        right[0, part] = (above & here).sum(axis=0)
-        right[1, part] = (~above & ~here).sum(axis=0)
-    return right
-
-
-def _scores(
-    z: FloatArray, below: Below, factor: Any, fitted: IntArray, judged: IntArray, parent: int
+def _class_scores(
+    z: FloatArray, member: BoolArray, half: Half, fitted: IntArray, judged: IntArray
 ) -> FloatArray:
-    """Scores of the children of a parent, shape (judged, children)."""
-    own = dense(below.member, fitted, below.families[parent]).astype(np.float64)
+    """Scores of linear discriminant analysis between the children, shape (judged, children)."""
+    own = member[fitted].astype(np.float64)
     mean = (own.T @ z[fitted]) / np.maximum(own.sum(axis=0), 1)[:, None]
-    direction = cho_solve(factor, mean.T)
-    return np.asarray(z[judged] @ direction - (mean.T * direction).sum(axis=0) / 2)
+    direction = half.solve(mean)
+    return np.asarray(z[judged] @ direction.T - (mean * direction).sum(axis=1) / 2)
 
 
-def _unexplained(z: FloatArray, member: Sparse) -> FloatArray:
-    """What nodes leave of centred features: residuals of a regression on them."""
-    centred, marks = z - z.mean(axis=0), member.astype(np.float64)
-    gram = (marks.T @ marks).toarray() + 1e-6 * len(z) * np.eye(marks.shape[1])
-    return np.asarray(centred - marks @ np.linalg.solve(gram, marks.T @ centred))
+def _separations(scores: FloatArray, member: BoolArray) -> FloatArray:
+    """How far apart two children's instances are by the difference of their scores.
+
+    In standard deviations, shape (children, children); infinite for a child and itself, 0 where
+    there is nothing to tell it from.
+    """
+    own = member.astype(np.float64)
+    n = np.maximum(own.sum(axis=0), 1)[:, None]
+    mean, squares = own.T @ scores / n, own.T @ scores**2 / n
+    cross = (own * scores).T @ scores / n
+    gap = np.diag(mean)[:, None] - mean
+    spread = np.diag(squares)[:, None] - 2 * cross + squares - gap**2
+    spread = np.maximum(spread, 0)
+    apart = (gap + gap.T) / np.sqrt(np.maximum(spread + spread.T, 1e-300))
+    there = own.any(axis=0)
+    apart = np.where(np.logical_and.outer(there, there), np.clip(apart, -1e6, 1e6), 0.0)
+    np.fill_diagonal(apart, np.inf)
+    return apart
+
+
+def pair_areas(
+    z: FloatArray, below: Below, fit: Siblings, units: Units, pairs: Sequence[Pair], parent: int
+) -> dict[Pair, Area]:
+    """Areas of children against siblings, of the instances of just one of the two.
+
+    Args:
+        z: Representations, shape (n, features).
+        below: The nodes.
+        fit: The discriminants.
+        units: What instances belong to.
+        pairs: Pairs of a child and a sibling; those without two units on each side are left out.
+        parent: Their parent.
+    """
+    rows = below.rows_below(parent)
+    nodes = sorted({node for pair in pairs for node in pair})
+    member, at = dense(below.member, rows, nodes), np.searchsorted(below.tested, nodes)
+    ends = np.searchsorted(nodes, np.array(pairs, np.int64).reshape(-1, 2))
+    place_of = np.full(below.member.shape[0], -1)
+    place_of[rows] = np.arange(len(rows))
+    judged = [place_of[np.intersect1d(half.judged, rows)] for half in fit.halves]
+    found: dict[Pair, Area] = {}
+    for start in range(0, len(pairs), BLOCK):
+        i, j = ends[start : start + BLOCK].T
+        side = sides_of(member[:, i], member[:, j])
+
+        def scores(half: int, i: IntArray = i, j: IntArray = j) -> FloatArray:
+            of_nodes = z[rows[judged[half]]] @ fit.directions[half][at].T
+            return np.asarray(of_nodes[:, i] - of_nodes[:, j])
+
+        placed = place(judged, scores, side)
+        for column, pair in enumerate(pairs[start : start + BLOCK]):
+            one = area(placed[:, column], side[:, column], units.of_row[rows])
+            if one is not None:
+                found[pair] = one
+    return found
+
+
+def sides_of(own: BoolArray, other: BoolArray) -> IntArray:
+    """1 for instances of the first alone, 0 of the second alone, `OUT` for all others."""
+    return np.where(own == other, OUT, own.astype(np.int64))
+
+
+def unexplained(z: FloatArray, member: BoolArray, fitted: BoolArray | None = None) -> FloatArray:
+    """What nodes leave of the features of all instances: residuals of a regression on them.
+
+    Args:
+        z: Representations, shape (n, features).
+        member: Whether an instance is below each node, shape (n, nodes).
+        fitted: The instances that the regression is fitted on; all if None.
+    """
+    rows = slice(None) if fitted is None else fitted
+    marks, own = member.astype(np.float64), z[rows]
+    mean, of_fit = own.mean(axis=0), marks[rows]
+    gram = of_fit.T @ of_fit + 1e-6 * len(own) * np.eye(marks.shape[1])
+    return np.asarray(z - mean - marks @ np.linalg.solve(gram, of_fit.T @ (own - mean)))

@@ -51,6 +51,7 @@ def instances_below(
     labels: Sequence[Sequence[str]],
     answers: Sequence[Sequence[str] | None] | None,
     least: int,
+    groups: Sequence[str | None] | None = None,
 ) -> Below:
     """Find the nodes that can be tested.
 
@@ -59,11 +60,16 @@ def instances_below(
         labels: The labels of each instance, of which at least one is a node.
         answers: The labels that a model gives each instance, None where its answer is not known;
             None without a model.
-        least: Instances below a node, and elsewhere, from which it is tested.
+        least: Instances below a node, and elsewhere, from which it is tested; where there are
+            groups, as many of these too.
+        groups: The group of each instance, None for one without; None without any.
     """
     member = _member(hierarchy, labels)
     support = np.asarray(member.sum(axis=0)).reshape(-1)
-    tested = np.flatnonzero((support >= least) & (len(labels) - support >= least))
+    enough = np.minimum(support, len(labels) - support) >= least
+    if groups is not None:
+        enough &= _groups_on_both_sides(member, groups) >= least
+    tested = np.flatnonzero(enough)
     families = {
         parent: children
         for parent in range(len(hierarchy))
@@ -73,6 +79,19 @@ def instances_below(
     answered = np.array([one is not None for one in given], np.bool_)
     predicted = _member(hierarchy, [one or () for one in given]) if answered.any() else None
     return Below(hierarchy, member, predicted, answered, tested, families)
+
+
+def _groups_on_both_sides(member: Sparse, groups: Sequence[str | None]) -> IntArray:
+    """The fewer of the groups below each node, and of those elsewhere; no group counts as one."""
+    named = [str(row) if one is None else f"\0{one}" for row, one in enumerate(groups)]
+    _, group = np.unique(named, return_inverse=True)
+    size = np.bincount(group)
+    there = csr_array((np.ones(len(group), np.int64), (group, np.arange(len(group)))))
+    own = csr_array(there @ member)
+    below = np.bincount(own.indices, minlength=member.shape[1])
+    whole = own.data == np.repeat(size, np.diff(own.indptr))
+    elsewhere = len(size) - np.bincount(own.indices[whole], minlength=member.shape[1])
+    return np.minimum(below, elsewhere)
 
 
 def _member(hierarchy: Hierarchy, labels: Sequence[Sequence[str]]) -> Sparse:

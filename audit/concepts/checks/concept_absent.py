@@ -1,4 +1,4 @@
-"""concept_absent: nodes whose instances the tested layer does not separate from others."""
+"""concept_absent: nodes that a linear probe does not read, where it reads others of their size."""
 
 from __future__ import annotations
 
@@ -13,11 +13,27 @@ from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 _NAME = "concept_absent"
+_HARDLY = 0.6
+"""Area up to which an order is hardly better than chance in words."""
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report nodes whose linear probe is right on less than the limit of instances, for sure."""
+    """Report nodes that the probe orders below the limit, for sure, where a control is read."""
     return outcome(measured, findings_in_state(measured, "absent", "absent_q", _finding))
+
+
+def _hardly(area: float) -> str:
+    better = "hardly better than chance" if area < _HARDLY else "not much better than chance"
+    return f"{better} (area under the curve {{readable}}, chance 0.5; {{instances}} instances)"
+
+
+def _control(row: Mapping[str, Any], parameters: Mapping[str, float]) -> str:
+    """What the probe does read in as many instances."""
+    if row["made_up"] >= parameters["enough"]:
+        return (
+            "a made-up concept of accuracy 0.9 in as many instances in {made_up} of {draws} tries"
+        )
+    return "other labels, cut down to as many instances, in {cut_down} of {draws} tries"
 
 
 def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
@@ -26,15 +42,17 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         check=_NAME,
         severity="warning",
         nodes=(row["node"],),
-        statement=f"The layer {tested.layer} hardly separates instances below "
-        f"{described(measured, row['node'])} from others: a linear probe has a balanced "
-        "accuracy of {readable}, where guessing has 0.5, with {instances} instances "
-        "below the node.",
+        statement=f"On the layer {tested.layer}, a linear probe orders instances below "
+        f"{described(measured, row['node'])} against others {_hardly(row['readable'])}, where it "
+        f"reads {_control(row, tested.parameters)}.",
         evidence={
             "instances": coarse(row["instances"], tested.ledger["read"]),
             "readable": rounded(row["readable"]),
             "readable_low": rounded(row["readable_low"]),
             "readable_high": rounded(row["readable_high"]),
+            "made_up": Quantity(row["made_up"]),
+            **({} if row["cut_down"] is None else {"cut_down": Quantity(row["cut_down"])}),
+            "draws": Quantity(int(tested.parameters["draws"])),
             "limit": Quantity(tested.parameters["limit"]),
             "q_value": Quantity(float(f"{row['absent_q']:.0e}")),
             "family": Quantity(row["family"]),
@@ -52,7 +70,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
 
 CHECK = Check(
     _NAME,
-    "Are there nodes whose concept the representation lacks?",
+    "Are there nodes that a linear probe does not read, where it reads others of their size?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=ConceptMeasurements,

@@ -61,9 +61,10 @@ def _finding(measured: Measurements, row: Mapping[str, Any], exchanged: list[Pai
         severity="warning",
         nodes=(row["node"], row["sibling"]),
         statement=f"The layer {tested.layer} hardly separates {described(measured, row['node'])} "
-        f"from its sibling {described(measured, row['sibling'])}: between the two, a "
-        "linear probe has a balanced accuracy of {separable}, where guessing has "
-        f"0.5.{_of_layers(measured, row)}{_of_answers(tested.answers_from, row)}"
+        f"from its sibling {described(measured, row['sibling'])}: a linear probe orders their "
+        "instances with an area under the curve of {separable}, where guessing has 0.5 and a "
+        "made-up concept of accuracy 0.9 in as many of them is read in {made_up} of {draws} tries."
+        f"{_of_layers(measured, row)}{_of_answers(tested.answers_from, row)}"
         f"{_of_exchanges(measured, row, exchanged)}",
         evidence=_evidence(measured, row, exchanged),
         curator="Look at instances of both: if people cannot distinguish them by the model's "
@@ -91,6 +92,8 @@ def _evidence(
     return {
         **evidence,
         **{name: rounded(row[name]) for name in accuracies},
+        "made_up": Quantity(row["pair_made_up"]),
+        "draws": Quantity(int(tested.parameters["draws"])),
         "limit": Quantity(tested.parameters["limit"]),
         "q_value": Quantity(float(f"{row['entangled_q']:.0e}")),
         "family": Quantity(row["family"]),

@@ -14,7 +14,7 @@ from audit.concepts.measurements import ConceptMeasurements
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
-UNIT = "nodes with ten instances below them, and ten elsewhere"
+UNIT = "nodes with ten instances below them, and ten elsewhere; ten groups where there are groups"
 
 
 def rows_in_state(measured: Measurements, state: str, q_value: str) -> pl.DataFrame:
@@ -43,8 +43,17 @@ def findings_in_state(
 def outcome(measured: Measurements, findings: tuple[Finding, ...], lacking: str = "") -> Outcome:
     """The outcome of a check on nodes; not applicable where no node could be tested."""
     tested = measured.of(ConceptMeasurements).nodes
-    reason = lacking if len(tested) else "no node has ten instances, and ten elsewhere"
-    return Outcome(len(tested), UNIT, findings, not_applicable=reason)
+    reason = lacking if len(tested) else "no node has ten instances (and groups), and ten elsewhere"
+    counts = [int((tested["state"] == state).sum()) for state in ("no_power", "too_few")]
+    texts = [f"; {words.format(n)}" for words, n in zip(_BESIDE, counts, strict=True) if n]
+    return Outcome(len(tested), UNIT + "".join(texts), findings, not_applicable=reason)
+
+
+_BESIDE = (
+    "there is no power here for {}, of which no control is read",
+    "{} are too few to call them absent if they were",
+)
+"""What nodes are that can be neither found nor said to be read."""
 
 
 def described(measured: Measurements, node: str) -> str:

@@ -59,10 +59,11 @@ OF_STATE: Mapping[str, Drawn] = {
     "absent": Drawn(
         "readable",
         "",
-        "Nodes that the layer lacks",
+        "Nodes that the probe does not read",
         "the node against all other instances",
         "",
-        "A linear probe hardly separates the instances below these nodes from all others.",
+        "A linear probe orders the instances below these nodes against others hardly better than "
+        "chance, where it reads made-up concepts, or other labels cut down, in as many instances.",
     ),
     "entangled": Drawn(
         "separable",
@@ -70,9 +71,9 @@ OF_STATE: Mapping[str, Drawn] = {
         "Nodes that the layer holds only together with a sibling",
         "the node against the sibling named after it",
         "the same at the layer that separates them best",
-        "A linear probe separates the instances below these nodes from all others, but hardly "
-        "from those of one sibling: the one that is hardest to separate. Where two nodes are each "
-        "other’s hardest sibling, the two are drawn once.",
+        "A linear probe orders the instances below these nodes against all others, but hardly "
+        "against those of one sibling: the one that is hardest to separate. Where two nodes are "
+        "each other’s hardest sibling, the two are drawn once.",
     ),
     "unused": Drawn(
         "probed",
@@ -186,9 +187,8 @@ def _figure_of(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
         drawing=draw(spec),
         alt=f"Dot plot of {counted(len(drawn), 'node')}: "
         f"{first_of([_sentence(row, how) for row in drawn])}.",
-        caption=f"{how.caption} Balanced accuracies: the mean of the shares of both sides that are "
-        "classified correctly, so that 0.5 is chance. At the right, the instances below the node."
-        + more_in_table(len(known) - DRAWN, "node"),
+        caption=f"{how.caption} {_scale(how)}, so that 0.5 is chance. At the "
+        "right, the instances below the node." + more_in_table(len(known) - DRAWN, "node"),
         key=(
             Key(
                 "observed",
@@ -201,6 +201,12 @@ def _figure_of(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
         ),
         table=_numbers(state, how, known[:LISTED]),
     )
+
+
+def _scale(how: Drawn) -> str:
+    if how.field == "probed":
+        return "Balanced accuracies: the mean of the shares of both sides that are told rightly"
+    return "Areas under the curve: how often an instance of the node has the higher score"
 
 
 def _line(place: int, row: Row, how: Drawn) -> dict[str, Any]:
@@ -233,7 +239,7 @@ def _numbers(state: str, how: Drawn, rows: Rows) -> Table:
     q_value = f"{'entangled' if state == 'weakest' else state}_q"
     return table(
         f"concept-{state}-numbers",
-        f"{how.title}: balanced accuracies",
+        how.title,
         rows,
         node_column("Node"),
         *OWN[state],
@@ -263,6 +269,18 @@ def _sibling(row: Row) -> str | None:
     return f"{row['sibling']} ({number(row['sibling_instances'])})"
 
 
+def _controls(row: Row) -> str | None:
+    """What controls say of a node that is neither read nor found absent."""
+    if row["state"] == "too_few" and row["tellable"] is not None:
+        return f"of nothing, {row['tellable']} of 10 are told to be below the limit"
+    if row["state"] != "no_power" or (row["made_up"] is None and row["pair_made_up"] is None):
+        return None
+    if row["made_up"] is None:
+        return f"of made-up siblings, {row['pair_made_up']} of 10 are read"
+    needed = "cannot be told" if row["needed"] is None else f"about {number(row['needed'])}"
+    return f"of made-up concepts, {row['made_up']} of 10 are read; needed: {needed}"
+
+
 def _best_layer(row: Row) -> str | None:
     if row["best_layer"] is None:
         return None
@@ -271,10 +289,15 @@ def _best_layer(row: Row) -> str | None:
 
 SIBLING = texts("Sibling (its instances)", _sibling)
 OWN: Mapping[str, tuple[Spec, ...]] = {
-    "absent": (_ends("Against all others", "readable"),),
+    "absent": (
+        _ends("Against all others", "readable"),
+        numbers("Made-up concepts read, of 10", "made_up"),
+        numbers("Other nodes read, of 10", "cut_down", absent=UNDEFINED),
+    ),
     "entangled": (
         SIBLING,
         _ends("Against it", "separable"),
+        numbers("Made-up concepts read, of 10", "pair_made_up"),
         decimals("Against all others", "readable"),
         texts("Best layer", _best_layer),
         numbers("Answered as the sibling", "taken_for_sibling", absent=UNDEFINED),
@@ -321,13 +344,14 @@ def _table(rows: Rows) -> Table:
     left_out = f"; {counted(further, 'further node')} in result.json" if further else ""
     return table(
         "concept-nodes",
-        f"Every node that was tested, by balanced accuracies{left_out}",
+        f"Every node that was tested, by areas under the curve{left_out}",
         listed,
         node_column("Node"),
         texts("State", lambda row: _state(row["state"])),
         _ends("Against all others", "readable"),
         _ends("Against the nearest sibling", "separable"),
         texts("Sibling", _sibling),
+        texts("Controls", _controls),
         differences("Probe less predictions", "unused"),
         numbers("Instances", "instances"),
     )

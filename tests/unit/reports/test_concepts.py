@@ -233,7 +233,7 @@ def test_where_nothing_was_found_the_weakest_nodes_are_drawn(shared: dict[str, A
     assert figure.table.rows[0][0].id == weakest["node"]
 
 
-@given(st.permutations(range(7)))
+@given(st.permutations(range(8)))
 def test_the_order_of_nodes_is_that_of_what_they_show(order: list[int]) -> None:
     rows = concept_results.measured()["concepts"]["nodes"]
     names = [row["node"] for row in ordered([rows[place] for place in order])]
@@ -347,7 +347,7 @@ def test_a_finding_draws_its_accuracies() -> None:
     assert "policy" not in plot.alt
     lines = dict(evidence_lines(evidence))
     assert lines["limit"] == "0.75"
-    assert lines["balanced accuracy against the sibling"] == "0.58 (0.52 to 0.64)"
+    assert lines["area under the curve against the sibling"] == "0.58 (0.52 to 0.64)"
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9), st.integers(0, 9))

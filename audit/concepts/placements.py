@@ -1,0 +1,118 @@
+"""How well scores order the instances of a node against others: placements, and the area they make.
+
+The placement of an instance is the share of the other side that lies on its right side; the mean
+over a side is the area under the curve, the variance over instances tells how sure it is (DeLong,
+DeLong and Clarke-Pearson 1988). No score is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.concepts.verdicts import LIMIT
+
+REACH = 1.96
+"""Half of a 95 % interval in standard errors."""
+OUT = -1
+"""In place of 0 and 1 where an instance is of neither side."""
+
+
+def placements(score: FloatArray, inside: BoolArray) -> FloatArray:
+    """Of inside ones the share of others with a lower score, of others that of inside ones above.
+
+    Args:
+        score: Shape (n,); equal scores count as half.
+        inside: Shape (n,), at least one true and one false.
+    """
+    order = np.argsort(score)
+    ordered, own = score[order], inside[order]
+    below = np.cumsum(own)
+    n = int(below[-1])
+    lower = (np.arange(1, len(score) + 1) - below).astype(np.float64)
+    above = (n - below).astype(np.float64)
+    if (ordered[1:] == ordered[:-1]).any():
+        first = np.searchsorted(ordered, ordered, "left")
+        last = np.searchsorted(ordered, ordered, "right") - 1
+        lower = (np.where(first > 0, lower[first - 1], 0) + lower[last]) / 2
+        above = n - (np.where(first > 0, below[first - 1], 0) + below[last]) / 2
+    placed = np.empty(len(score))
+    placed[order] = np.where(own, lower / (len(score) - n), above / n)
+    return placed
+
+
+def place(
+    judged: Sequence[IntArray], scores: Callable[[int], FloatArray], side: IntArray
+) -> FloatArray:
+    """Mean placements over halves, shape (n, columns); NaN where no half judged an instance.
+
+    Args:
+        judged: The instances that each half judges.
+        scores: Their scores by a half, given by its place, shape (judged, columns); NaN in a
+            column that could not be fitted.
+        side: 1 inside, 0 elsewhere, `OUT` for neither, shape (n, columns).
+    """
+    sums, times = np.zeros(side.shape, order="F"), np.zeros(side.shape, order="F")
+    side = np.asfortranarray(side)
+    for half, rows in enumerate(judged):
+        of_half = np.asfortranarray(scores(half))
+        for column in range(side.shape[1]):
+            own = side[rows, column]
+            there = own != OUT
+            inside = own[there] == 1
+            if inside.all() or not inside.any() or np.isnan(of_half[0, column]):
+                continue  # nothing is judged, or nothing was fitted: this half does not count
+            sums[rows[there], column] += placements(of_half[there, column], inside)
+            times[rows[there], column] += 1
+    return np.asarray(np.divide(sums, times, out=np.full(side.shape, np.nan), where=times > 0))
+
+
+@dataclass(frozen=True)
+class Area:
+    """An area under the curve: the share of pairs of an inside and another instance in order.
+
+    Args:
+        value: The mean placement of the inside ones.
+        low: Lower end of the 95 % interval.
+        high: Upper end.
+        p_at_limit: P value of its being `LIMIT` or more.
+    """
+
+    value: float
+    low: float
+    high: float
+    p_at_limit: float
+
+
+def area(placed: FloatArray, side: IntArray, unit: IntArray) -> Area | None:
+    """The area that placements make; None without two units on each side.
+
+    Residuals are summed in a unit before they are squared. The variance of a side is at least that
+    of one misplaced instance among its own, and of the inside ones at least the binomial's over
+    their number.
+
+    Args:
+        placed: Shape (n,), NaN where an instance was not judged.
+        side: 1 inside, 0 elsewhere, `OUT` for neither, shape (n,).
+        unit: The number of each instance's group, or its own.
+    """
+    sides = [np.flatnonzero((side == one) & ~np.isnan(placed)) for one in (1, 0)]
+    units = [len(np.unique(unit[rows])) for rows in sides]
+    if min(units) < 2:
+        return None
+    value = float(placed[sides[0]].mean())
+    pulls = np.zeros((2, int(unit.max()) + 1))
+    for pull, rows, n in zip(pulls, sides, units, strict=True):
+        left = (placed[rows] - placed[rows].mean()) / len(rows)
+        pull[:] = np.bincount(unit[rows], left, len(pull)) * np.sqrt(n / (n - 1))
+    least = [(n + 2.0) ** -2 for n in units]
+    least[0] = max(least[0], value * (1 - value) / (units[0] + 2))
+    floors = [one / n for one, n in zip(least, units, strict=True)]
+    own = [max(float(pull @ pull), floor) for pull, floor in zip(pulls, floors, strict=True)]
+    error = float(np.sqrt(max(sum(own) + 2 * float(pulls[0] @ pulls[1]), sum(floors))))
+    low, high = max(value - REACH * error, 0.0), min(value + REACH * error, 1.0)
+    return Area(value, low, high, float(ndtr((value - LIMIT) / error)))
