@@ -167,7 +167,17 @@ TITLES = pl.DataFrame({"id": [*"123"], "parent": ["", "1", "1"],
                        "title": ["All", "A dog", "An oak"]})  # fmt: skip
 PLACES = "l1,l2\na,x\na,other\nb,other\n"
 
+FOUND = {"key": ABCD, "thing": CLASSES, "other": [*"dcab"]}
+PERSONS = {"visit_id": [*"abcd"] * 9, "patient_id": [*"1122"] * 9, "ward": [*"xxyz"] * 9,
+           "thing": CLASSES * 9}  # fmt: skip
+
 TOLD = [
+    Told("data.found_columns._told", "holds the labels", "--label COLUMN",
+         of_labels({**FOUND, "title": [*"wxyz"]}), {"label": "title"}),
+    Told("data.found_columns._told", "is the id", "--id COLUMN",
+         of_labels(FOUND), {"id": "other"}),
+    Told("data.found_columns._told", "is the group", "--group COLUMN",
+         of_labels(PERSONS), {"group": "ward"}),
     Told("data.records.id_of_rows", "numbered", "--id COLUMN",
          of_labels({"site": [*"aabb"], "labels": CELLS["label"]}), {"id": "site"}),
     Told("data.unnamed_columns._few_ids", "2 instances", "--id COLUMN",
