@@ -180,7 +180,7 @@ TOLD = [
          of_labels(PERSONS), {"group": "ward"}),
     Told("data.records.id_of_rows", "numbered", "--id COLUMN",
          of_labels({"site": [*"aabb"], "labels": CELLS["label"]}), {"id": "site"}),
-    Told("data.unnamed_columns._few_ids", "2 instances", "--id COLUMN",
+    Told("data.unnamed_columns.few_ids", "2 instances", "--id COLUMN",
          of_labels(FEW, id="rater"), {"id": "scan"}),
     Told("data.unnamed_columns.with_rules", "version", "--code-version VALUE",
          of_labels(VERSION, "icd9cm"), {"code_version": "9"}),
