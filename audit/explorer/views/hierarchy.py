@@ -20,6 +20,7 @@ from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages
 from audit.results.findings import OF_MODEL
+from reports.chapters.model import exchanges
 from reports.charts.icicle import icicle, icicle_drawing
 from reports.words import metric_words
 from reports.words.words import words
@@ -202,6 +203,7 @@ def model(site: Site, request: Request) -> Response:
     else:
         sheet = other_runs.metrics(site, request, site.beside, wanted)
     found = [f for f in site.run.findings if f["check"] in OF_MODEL]
+    overview = site.run.shared["overview"]
     return site.page(
         request,
         "model",
@@ -210,7 +212,8 @@ def model(site: Site, request: Request) -> Response:
         names={name: words(name) for name in names},
         asked=asked,
         findings=[one for one in found if not one["folded"] and not one["waiver"]][:10],
-        behaviours=site.run.shared["overview"]["behaviours"] or (),
+        exchanges=exchanges(overview),
+        behaviours=overview["behaviours"] or (),
     )
 
 

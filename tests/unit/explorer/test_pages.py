@@ -57,6 +57,24 @@ def test_pages_are_whole_and_say_that_they_are_not_for_sharing(visitor: Visitor,
     assert not re.findall(r'(?:src|href)="(?!/|#)', answer.text)
 
 
+def test_the_page_of_the_model_lists_what_is_exchanged_most(tmp_path: Path) -> None:
+    leaves = ("a", "b", "c", "d", "e")
+    pairs = [
+        (label, answer) for label in leaves for answer in ("a", "a", "a", "a", "a", label, "e")
+    ]
+    dataset = labelled(
+        tree(f"{' '.join(leaves)} < root"), {f"i{n}": [label] for n, (label, _) in enumerate(pairs)}
+    )
+    model = predicted(dataset, {f"i{n}": {answer: 1.0} for n, (_, answer) in enumerate(pairs)})
+    run = write_run(run_audit(dataset, predictions=model), tmp_path / "run")
+    with entered(run) as visitor:
+        page = visitor.get("/model").text
+
+    assert 'id="exchanged-pairs"' in page
+    assert 'id="answers-numbers"' in page
+    assert "as frequent as the labels’ mistakes let expect" in page
+
+
 def test_51_rows_at_25_a_page_are_25_25_and_1(visitor: Visitor) -> None:
     address: str | None = "/node?id=wide"
     pages = []
