@@ -20,9 +20,10 @@ import audit.measure.reported_pairs
 from audit.base.dag import FloatArray, IntArray
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Meets, Scan
+from audit.engine.pairs.sums import UNIT
 from audit.engine.statistics import fdr
 from audit.engine.statistics.expectation import PRIOR, Expectation, LabelPairs, expectation
-from audit.engine.statistics.grouped import GroupTest
+from audit.engine.statistics.grouped import Alike, Scales
 from benchmarks.pair_scores import Outcome, outcome
 
 Switch = Callable[[], AbstractContextManager[object]]
@@ -119,12 +120,16 @@ def _all_joint(pairs: pl.DataFrame) -> FloatArray:
 def _what_one_label_explains() -> Iterator[None]:
     with ExitStack() as both:
         both.enter_context(patch.object(audit.measure.reported_pairs, "ENTAILED_SHARE", np.inf))
-        both.enter_context(patch.object(audit.measure.reported_pairs, "observed_of", _all_joint))
+        both.enter_context(patch.object(audit.measure.reported_pairs, "instances_of", _all_joint))
         yield
 
 
-def _no_effect(self: GroupTest, *of_pair: object) -> float:
+def _no_effect(self: Scales, *of_pair: object) -> float:
     return 1.0
+
+
+def _of_one(self: Alike) -> IntArray:
+    return np.full(len(self.group), UNIT)
 
 
 class _FirstThreshold:
@@ -195,8 +200,14 @@ GUARDS = (
     Guard(
         "design effect of groups",
         "copied records, null",
-        "every record counts as one of its own",
-        partial(patch.object, GroupTest, "_design_effect", _no_effect),
+        "records are weighed, and what groups vary is not divided by",
+        partial(patch.object, Scales, "_design_effect", _no_effect),
+    ),
+    Guard(
+        "weights of groups",
+        "copied stays",
+        "every record weighs one, and the design effect is divided by",
+        partial(patch.object, Alike, "weight", property(_of_one)),
     ),
     Guard(
         "Benjamini-Hochberg again",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from benchmarks.pair_codes import ROOT, Codes
 from benchmarks.pair_records import (
@@ -740,6 +741,82 @@ def _copied(rng: np.random.Generator) -> Draft:
     of_stay = np.repeat(np.arange(1_500), stays)
     has = once.has[of_stay] & (rng.random((len(of_stay), 120), np.float32) < 0.93)
     return Draft(codes, once.chance[of_stay], has, columns={"group": of_stay})
+
+
+def _repeating(
+    rng: np.random.Generator,
+    stays: NDArray[np.int64],
+    copied: float,
+    pairs: int,
+    ratio: float = 3.0,
+    shares: tuple[float, float] = (0.02, 0.055),
+    habits: float = 0.0,
+) -> Draft:
+    """Stays of patients, each label of the stay before carried on with a chance.
+
+    Both labels of a planted pair are carried on together, so that later stays hold the ratio too.
+    """
+    codes, of_stay = Codes(rng), np.repeat(np.arange(len(stays)), stays)
+    groups, ends = codes.groups(5, 4), []
+    for k in range(pairs):
+        own = rng.uniform(*shares, 2)
+        ends.append([codes.family(groups[2 * k + i], float(s), 0.5, 5) for i, s in enumerate(own)])
+    codes.crowd(groups[2 * pairs :], 100, 4.0)
+    habit = np.exp(rng.normal(0, habits, (len(stays), len(codes.labels))))
+    habit /= (habit * stays[:, None]).sum(axis=0) / len(of_stay)
+    draft = independent(codes, len(of_stay), shape=4.0, factor=habit[of_stay])
+    for a, b in ends:
+        plant(draft, a, b, ratio, ("added", "syndrome")[rng.integers(2)])
+    with_first = np.arange(len(codes.labels))
+    for a, b in ends:
+        with_first[b] = a
+    again = (rng.random(draft.has.shape, np.float32) < copied)[:, with_first]
+    place = np.arange(len(of_stay)) - np.repeat(np.cumsum(stays) - stays, stays)
+    for number in range(1, int(stays.max())):
+        later = np.flatnonzero(place == number)
+        draft.has[later] = np.where(again[later], draft.has[later - 1], draft.has[later])
+    draft.columns["group"] = of_stay
+    return draft
+
+
+def _pareto(rng: np.random.Generator, patients: int) -> NDArray[np.int64]:
+    return np.minimum(rng.pareto(1.5, patients) + 1, 300).astype(np.int64)
+
+
+_COPIED: dict[str, tuple[str, Callable[[np.random.Generator], NDArray[np.int64]], float]] = {
+    "copied stays": ("three stays on average", lambda rng: rng.geometric(1 / 3, 6_000), 0.85),
+    "copied stays, a hospital's": ("most with one stay", lambda rng: rng.zipf(3, 8_000), 0.85),
+    "copied stays, up to 300": ("few with up to 300", lambda rng: _pareto(rng, 6_000), 0.85),
+    "stays that share a third": ("three stays on average", lambda rng: rng.geometric(1 / 3, 6_000),
+                                 0.3),
+}  # fmt: skip
+
+
+def _of_copied(name: str) -> None:
+    sizes, draw_stays, copied = _COPIED[name]
+    about = f"Patients, {sizes}; a label of a stay is on the next with a chance of {copied:g}"
+
+    @_world(name, f"{about}; 8 pairs at a ratio of 3.", scored=False)
+    def _(rng: np.random.Generator) -> Draft:
+        return _repeating(rng, draw_stays(rng), copied, 8)
+
+    @_world(f"{name}, null", f"{about}.", null=True)
+    def _(rng: np.random.Generator) -> Draft:
+        return _repeating(rng, draw_stays(rng), copied, 0)
+
+
+for _name in _COPIED:
+    _of_copied(_name)
+
+
+@_world("large groups", "100 groups of about 150 records each; 8 pairs at a ratio of 2.")
+def _large_groups(rng: np.random.Generator) -> Draft:
+    return _repeating(rng, rng.poisson(150, 100), 0.0, 8, 2.0, (0.03, 0.08))
+
+
+@_world("large groups with habits, null", "100 groups of 150, each with habits.", null=True)
+def _large_habits(rng: np.random.Generator) -> Draft:
+    return _repeating(rng, rng.poisson(150, 100), 0.0, 0, habits=0.5)
 
 
 def _frequent(rng: np.random.Generator, planted: bool) -> Draft:

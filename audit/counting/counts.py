@@ -41,7 +41,7 @@ class PairRecords:
     """The counts of records from which pairs are judged.
 
     Args:
-        strata: Margins of the records with at least two most specific labels.
+        strata: Margins of the records with at least two most specific labels, each counted once.
         entailed: From `audit.engine.pairs.entailed.count_entailed`, of all records.
         alone: Number of records with a single most specific label, by label, shape (n_nodes,).
         grouped: The records of ``strata`` with their groups; None if there are no groups.
@@ -51,6 +51,11 @@ class PairRecords:
     entailed: Sums
     alone: IntArray
     grouped: Grouped | None = None
+
+    @property
+    def weighed(self) -> Strata:
+        """The same margins by weight, which is one for each record where there are no groups."""
+        return self.strata if self.grouped is None else self.grouped.strata
 
 
 class Counts(Protocol):

@@ -21,15 +21,23 @@ from audit.data.dataset import LabelDataset
 from audit.data.mapping import REASONS, Ledger
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.margins import (
+    Strata,
     count_margins,
     counted_branches,
     length_cuts,
     length_histogram,
+    lighter,
     most_specific,
     strata_from,
     strata_of,
 )
-from audit.engine.pairs.pair_counts import count_pairs, support
+from audit.engine.pairs.pair_counts import (
+    PairCounts,
+    count_pairs,
+    joint_weights,
+    support,
+    without,
+)
 from audit.engine.pairs.propagation import LabelsBelow, aggregate, labels_below
 from audit.engine.pairs.record_counts import (
     Kind,
@@ -42,8 +50,8 @@ from audit.engine.pairs.record_counts import (
     count_refused,
     count_uninformative,
 )
-from audit.engine.pairs.sums import NOTHING, Sums
-from audit.engine.statistics.grouped import Grouped
+from audit.engine.pairs.sums import NOTHING, UNIT, Sums, weighed_sums
+from audit.engine.statistics.grouped import Alike, Grouped, alike
 from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
@@ -136,6 +144,17 @@ class Instances:
         return numbers.to_numpy().astype(np.int64) - 1
 
     @cached_property
+    def specific(self) -> Sparse:
+        """Most specific labels, shape (n_instances, n_nodes)."""
+        above = csr_array(self.dataset.direct @ self.hierarchy.strict_closure)
+        return most_specific(self.dataset.direct, above)
+
+    @cached_property
+    def alike(self) -> Alike | None:
+        """How much instances of a group resemble each other; None if no group has several."""
+        return None if self.group_of is None else alike(self.specific, self.group_of)
+
+    @cached_property
     def support(self) -> IntArray:
         """Number of instances carrying each node, shape (n_nodes,)."""
         return support(self.aggregated)
@@ -157,9 +176,7 @@ class Instances:
 
     def parted_by(self, columns: tuple[str, ...]) -> PairRecords:
         """The counts of records from which pairs are judged, with given columns as strata."""
-        dataset, hierarchy = self.dataset, self.hierarchy
-        above = csr_array(dataset.direct @ hierarchy.strict_closure)
-        specific = most_specific(dataset.direct, above)
+        dataset, hierarchy, specific = self.dataset, self.hierarchy, self.specific
         lengths = np.diff(specific.indptr).astype(np.int64)
         categories = [
             found[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
@@ -172,33 +189,63 @@ class Instances:
         branches = counted_branches(hierarchy.first_branch, hierarchy.leaf)
         margins = count_margins(specific, self.aggregated, stratum, branches)
         size = np.bincount(stratum[stratum >= 0]).astype(np.int64)
+        strata = strata_from(cuts, size, margins, len(hierarchy))
         return PairRecords(
-            strata=strata_from(cuts, size, margins, len(hierarchy)),
+            strata=strata,
             entailed=count_entailed(specific, hierarchy.closure),
             alone=support(specific[np.flatnonzero(lengths == 1)]),
-            grouped=self._grouped(stratum),
+            grouped=self._grouped(strata, stratum),
         )
 
-    def _grouped(self, stratum: IntArray) -> Grouped | None:
+    def _by_weight(self, strata: Strata, stratum: IntArray, weight: IntArray) -> Strata:
+        """The margins of the instances that take part, by weight."""
+        hierarchy, some = self.hierarchy, np.flatnonzero((stratum >= 0) & (weight < UNIT))
+        of, less, n = stratum[some], UNIT - weight[some], len(strata.size)
+        branches = counted_branches(hierarchy.first_branch, hierarchy.leaf)
+        margins = count_margins(self.specific[some], self.aggregated[some], of, branches, less)
+        size = weighed_sums(of, less, n)
+        return lighter(strata, strata_from(strata.cuts, size, margins, len(hierarchy), UNIT))
+
+    def _grouped(self, strata: Strata, stratum: IntArray) -> Grouped | None:
         """The instances that take part with their groups; None without groups."""
-        if self.group_of is None:
+        if self.alike is None:
             return None
         part = np.flatnonzero(stratum >= 0)
-        number = np.unique(self.group_of[part], return_inverse=True)[1]
-        carriers = csc_array(self.aggregated[part])
-        return Grouped(carriers, stratum[part], number, self.hierarchy.below)
+        part = part[np.argsort(self.alike.group[part], kind="stable")]
+        return Grouped(
+            carriers=csc_array(self.aggregated[part]),
+            stratum=stratum[part],
+            group=self.alike.group[part],
+            weight=self.alike.weight[part] / UNIT,
+            below=self.hierarchy.below,
+            strata=self._by_weight(strata, stratum, self.alike.weight),
+            alike=self.alike,
+        )
 
     def pairs_of(self, records: PairRecords, progress: Progress) -> PairsInMemory:
-        """Count every pair with a joint instance.
+        """Count every pair with a joint instance; with groups also ``observed``, by weight.
 
         Time and memory grow with the sum over instances of (nodes per instance)^2.
         """
         hierarchy, counts = self.hierarchy, count_pairs(self._confused, progress)
         give_back_freed_memory()
         lines = in_line(hierarchy.closure)
-        own = joint_entailed(counts, records.entailed, lines, len(hierarchy))
+        own = {"joint_entailed": joint_entailed(counts, records.entailed, lines, len(hierarchy))}
+        if self.alike is not None:
+            own["observed"] = self._weighed(counts, records.entailed, self.alike.weight) / UNIT
         table = pair_table(hierarchy, counts, self.support)
-        return PairsInMemory.of(table.with_columns(joint_entailed=pl.Series(own)))
+        return PairsInMemory.of(table.with_columns(**own))
+
+    def _weighed(self, counts: PairCounts, entailed: Sums, weight: IntArray) -> IntArray:
+        """Weights of the instances with both nodes of each pair and no label below both."""
+        some = np.flatnonzero(weight < UNIT)
+        less = UNIT - weight[some]
+        both = without(counts, UNIT, joint_weights(self.aggregated[some], less))
+        keys = counts.a * len(self.hierarchy) + counts.b
+        both[np.searchsorted(keys, entailed.keys)] -= UNIT * entailed.joint
+        through_one = count_entailed(self.specific[some], self.hierarchy.closure, less)
+        both[np.searchsorted(keys, through_one.keys)] += through_one.joint
+        return both
 
 
 @dataclass(frozen=True, eq=False)

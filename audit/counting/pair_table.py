@@ -21,12 +21,14 @@ from audit.hierarchies.relations import RELATIONS, relate
 
 JUDGED = schema(
     (
-        "expected_length ratio p_value q_value explained shrunk_ratio ratio_low ratio_high",
+        "observed expected_length ratio p_value q_value explained effective shrunk_ratio "
+        "ratio_low ratio_high",
         pl.Float64,
     ),
-    ("found_rank", pl.Int64),
+    ("groups found_rank", pl.Int64),
 )
-"""Columns with the judgement of a pair; null if it was not judged."""
+"""Columns with the judgement of a pair; null if it was not judged. ``observed`` and ``effective``,
+by weight, and ``groups`` are null without groups."""
 
 
 def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
@@ -89,9 +91,10 @@ def described(pairs: pl.LazyFrame, instances: int) -> pl.LazyFrame:
 def observed_ratio() -> pl.Expr:
     """Column ``ratio``: joint instances without a label below both nodes, over those expected.
 
-    Of ``joint, joint_entailed, expected_length``; null where nothing is expected.
+    Of ``joint, joint_entailed, observed, expected_length``; null where nothing is expected.
     """
-    expected, observed = pl.col("expected_length"), pl.col("joint") - pl.col("joint_entailed")
+    expected, instances = pl.col("expected_length"), pl.col("joint") - pl.col("joint_entailed")
+    observed = pl.coalesce("observed", instances)
     return pl.when(expected > 0).then(observed / expected).alias("ratio")
 
 

@@ -213,7 +213,8 @@ class Measurements:
         """
         if columns not in self._vanished:
             records = self.loaded.parted_by((*self.policy.strata, *columns))
-            table = self.pairs.select("a", "b", "joint", "joint_entailed").collect()
+            weighed = ["observed"] * (records.grouped is not None)
+            table = self.pairs.select("a", "b", "joint", "joint_entailed", *weighed).collect()
             _, then = judge_pairs(self.hierarchy, records, [(0, table)], self.policy)
             self._vanished[columns] = self._without(then.found)
         return self._vanished[columns]

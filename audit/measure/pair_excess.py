@@ -15,6 +15,7 @@ from audit.base.schemas import schema
 from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Meets, Rules, Scan, Surprising
+from audit.engine.statistics.association import poisson_p_value
 from audit.engine.statistics.expectation import (
     Expectation,
     LabelPairs,
@@ -23,7 +24,7 @@ from audit.engine.statistics.expectation import (
     pairs_found,
 )
 from audit.engine.statistics.fdr import threshold
-from audit.engine.statistics.grouped import GroupTest
+from audit.engine.statistics.grouped import Alike, Scales
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.reported_pairs import (
     Candidates,
@@ -109,6 +110,7 @@ class Excess:
             association that expects them in `audit.measure.rule_book.associations`.
         branches: The map of branches, columns `audit.measure.pair_excess.BRANCHES`.
         why_not: Why no pair could be tested; empty if some could.
+        alike: How much records of a group resemble each other; None without groups.
     """
 
     family: int
@@ -120,6 +122,7 @@ class Excess:
     as_expected: tuple[int, ...]
     branches: pl.DataFrame
     why_not: str = ""
+    alike: Alike | None = None
 
 
 def judge_pairs(
@@ -146,16 +149,16 @@ def judge_pairs(
         can occur more often than expected.
     """
     progress("judging pairs")
-    strata, least = records.strata, policy.least_joint.value
+    strata, weighed, least = records.strata, records.weighed, policy.least_joint.value
     known = family(strata, records.entailed, records.alone, hierarchy.closure, least)
-    labels = label_pairs(strata, hierarchy.first_branch)
+    labels = label_pairs(weighed, hierarchy.first_branch)
     rules = Rules(0.0, least, policy.excess_ratio.value)
-    least_expected = expectation(strata, hierarchy.first_branch, replace(labels, found=np.inf))
+    least_expected = expectation(weighed, hierarchy.first_branch, replace(labels, found=np.inf))
     chosen = _candidates(blocks, known, least_expected, rules, progress)
     progress("scanning pairs")
     rate = policy.false_discovery_rate.value
     judged = _Rounds(hierarchy, records, known, chosen, rules, rate).settled(labels)
-    finds = judged.finds[that_matter(judged.finds, strata, rules)]
+    finds = judged.finds[that_matter(judged.finds, records, rules)]
     known_pairs = associations(hierarchy, policy)
     in_use = strata.labelled.sum(axis=0) > 0
     association = first_association(hierarchy, known_pairs, in_use, *finds.ends)
@@ -169,11 +172,12 @@ def judge_pairs(
         cuts=tuple(strata.cuts.tolist()),
         threshold=judged.threshold,
         found=reported_pairs(
-            reported, hierarchy, known, judged.excesses.p_value[lines], verdicts.q_value[lines]
+            reported, hierarchy, known, judged.excesses[lines], verdicts.q_value[lines]
         ),
         as_expected=tuple(int((association == i).sum()) for i in range(len(known_pairs))),
         branches=branch_map(reported, labels, hierarchy.first_branch),
         why_not=_why_not(strata, known),
+        alike=records.grouped and records.grouped.alike,
     )
 
 
@@ -236,9 +240,9 @@ class _Rounds:
 
     def settled(self, labels: LabelPairs) -> _Judged:
         """What the last round says; ``labels`` are those of the first, without finds."""
-        strata, hierarchy = self.records.strata, self.hierarchy
+        strata, hierarchy = self.records.weighed, self.hierarchy
         facet = labels.facets.of(hierarchy.first_branch)
-        meets = Meets(hierarchy.closure, strata.support)
+        meets = Meets(hierarchy.closure, self.records.strata.support)
         known = np.empty(0, np.int64)
         for _ in range(MOST_ROUNDS):
             judged = self._judged(labels, meets)
@@ -252,11 +256,8 @@ class _Rounds:
         return judged
 
     def _judged(self, labels: LabelPairs, meets: Meets) -> _Judged:
-        strata, grouped = self.records.strata, self.records.grouped
-        expected = expectation(strata, self.hierarchy.first_branch, labels)
-        more = self.candidates.judged(expected, self.rules)
-        if grouped is not None:
-            more = _between_groups(more, GroupTest(grouped, expected), self.known, self.rate)
+        expected = expectation(self.records.weighed, self.hierarchy.first_branch, labels)
+        more = self._scaled(self.candidates.judged(expected, self.rules), expected)
         rules = replace(self.rules, threshold=threshold(more.p_value, self.known.size, self.rate))
         chosen = np.flatnonzero(more.p_value <= rules.threshold)
         scan = Scan(self._surprising(more[chosen]), meets, expected.joint, rules)
@@ -264,19 +265,30 @@ class _Rounds:
         finds = Finds(scan, found, np.arange(len(found.pair)))
         return _Judged(expected, more, rules.threshold, chosen, finds)
 
+    def _scaled(self, more: Excesses, expected: Expectation) -> Excesses:
+        """Excesses with their scale, and their p value by it, where any scale could let them pass.
+
+        No scale makes more of a pair than its records, so that the others are judged by these.
+        """
+        if self.records.grouped is None:
+            return replace(more, scale=np.ones(len(more.lines)))
+        passing = np.flatnonzero(
+            more.p_value <= threshold(more.p_value, self.known.size, self.rate)
+        )
+        own = more[passing]
+        scales = Scales(self.records.grouped, expected)
+        scale, p_value, groups = more.scale, more.p_value, more.groups
+        scale[passing], groups[passing] = scales.of(own.a, own.b, own.expected)
+        effective = own.observed / scale[passing]
+        few = effective < self.rules.least_joint
+        judged = poisson_p_value(effective, own.expected / scale[passing])
+        p_value[passing] = np.where(few, 1.0, judged)
+        return more
+
     def _surprising(self, pairs: Excesses) -> Surprising:
         above = np.diff(self.hierarchy.closure.indptr)
         ancestors = above[pairs.a] + above[pairs.b]
-        return Surprising(pairs.a, pairs.b, pairs.observed, pairs.expected, ancestors)
-
-
-def _between_groups(more: Excesses, test: GroupTest, known: Family, rate: float) -> Excesses:
-    """Excesses with the larger p value, with groups or without, where they pass without."""
-    passing = np.flatnonzero(more.p_value <= threshold(more.p_value, known.size, rate))
-    p_value = more.p_value.copy()
-    among_groups = test.p_values(more.a[passing], more.b[passing])
-    p_value[passing] = np.maximum(p_value[passing], among_groups)
-    return replace(more, p_value=p_value)
+        return Surprising(pairs.a, pairs.b, pairs.observed, pairs.expected, ancestors, pairs.scale)
 
 
 def _verdicts(known: Family, judged: _Judged, reported: Finds) -> Verdicts:

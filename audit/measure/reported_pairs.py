@@ -12,7 +12,8 @@ import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.base.schemas import schema
-from audit.counting.pair_table import observed_ratio
+from audit.counting.counts import PairRecords
+from audit.counting.pair_table import JUDGED, observed_ratio
 from audit.engine.pairs.entailed import entailed_by, in_line, places_of
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Found, Rules, Scan
@@ -89,19 +90,21 @@ class Candidates:
         lines: Line of each pair in the pair table, ascending, shape (n_pairs,).
         a: First nodes, same shape.
         b: Second nodes.
-        observed: Joint records without a label below both.
+        instances: Joint records without a label below both.
+        observed: What these weigh; their number without groups.
     """
 
     lines: IntArray
     a: IntArray
     b: IntArray
+    instances: FloatArray
     observed: FloatArray
 
     @classmethod
     def joined(cls, parts: list[Candidates]) -> Candidates:
         """Concatenate the candidates of several blocks, in order."""
         kinds: dict[str, type[np.generic]] = dict.fromkeys(("lines", "a", "b"), np.int64)
-        kinds["observed"] = np.float64
+        kinds |= dict.fromkeys(("instances", "observed"), np.float64)
         columns = (
             np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
             for name, kind in kinds.items()
@@ -109,12 +112,17 @@ class Candidates:
         return cls(*columns)
 
     def judged(self, expected: Expectation, rules: Rules) -> Excesses:
-        """The candidates with what is expected of them; p = 1 where that is no excess."""
+        """The candidates with what is expected of them; p = 1 where that is no excess.
+
+        With groups p is the least that any scale can give: that of all instances as they are.
+        """
         joint = expected.joint(self.a, self.b)
         more = np.flatnonzero(self.observed >= rules.factor * joint)
-        p_value = np.ones(len(joint))
-        p_value[more] = poisson_p_value(self.observed[more], joint[more])
-        return Excesses(self.lines, self.a, self.b, self.observed, joint, p_value)
+        p_value, instances = np.ones(len(joint)), self.instances[more]
+        p_value[more] = poisson_p_value(instances, joint[more] * (instances / self.observed[more]))
+        own = (getattr(self, field.name) for field in fields(Candidates))
+        scale, groups = np.full(len(joint), np.nan), np.zeros(len(joint), np.int64)
+        return Excesses(*own, joint, p_value, scale, groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,12 +130,21 @@ class Excesses(Candidates):
     """Tested pairs that may have more joint records than expected; all others have p = 1.
 
     Args:
-        expected: Joint records expected from record length, shape (n_pairs,).
+        expected: Joint records expected from record length, by weight, shape (n_pairs,).
         p_value: One-sided, for excess.
+        scale: What one effective record counts in observed and expected; NaN if not measured.
+        groups: Number of groups that carry the pair; 0 if not measured.
     """
 
     expected: FloatArray
     p_value: FloatArray
+    scale: FloatArray
+    groups: IntArray
+
+    @property
+    def effective(self) -> FloatArray:
+        """What is observed, in effective records, shape (n_pairs,); NaN if not measured."""
+        return self.observed / self.scale
 
     def __getitem__(self, chosen: IntArray) -> Excesses:
         return Excesses(*(getattr(self, field.name)[chosen] for field in fields(self)))
@@ -139,7 +156,7 @@ def candidates(
     """The pairs in a block of the pair table that can be in excess.
 
     Args:
-        pairs: ``a, b, joint, joint_entailed``.
+        pairs: ``a, b, joint, joint_entailed``, and ``observed`` where there are groups.
         start: Number of its first line.
         known: The family of tested pairs.
         least: An expectation that none of those to judge by falls below.
@@ -147,11 +164,12 @@ def candidates(
     """
     a, b = ends_of(pairs)
     places = known.members(a, b)
-    a, b, observed = a[places], b[places], observed_of(pairs)[places]
-    many = np.flatnonzero(observed >= rules.least_joint)
-    a, b, observed, places = a[many], b[many], observed[many], places[many]
+    instances = instances_of(pairs)
+    places = places[instances[places] >= rules.least_joint]
+    observed = pairs["observed"].to_numpy() if "observed" in pairs.columns else instances
+    a, b, instances, observed = a[places], b[places], instances[places], observed[places]
     more = np.flatnonzero(observed >= rules.factor * least.joint(a, b))
-    return Candidates(start + places[more], a[more], b[more], observed[more])
+    return Candidates(start + places[more], a[more], b[more], instances[more], observed[more])
 
 
 def ends_of(pairs: pl.DataFrame) -> tuple[IntArray, IntArray]:
@@ -160,7 +178,7 @@ def ends_of(pairs: pl.DataFrame) -> tuple[IntArray, IntArray]:
     return a, b
 
 
-def observed_of(pairs: pl.DataFrame) -> FloatArray:
+def instances_of(pairs: pl.DataFrame) -> FloatArray:
     """Joint records of each line, without those that have a label below both nodes."""
     return (pairs["joint"] - pairs["joint_entailed"]).to_numpy().astype(np.float64)
 
@@ -196,22 +214,28 @@ class Verdicts:
         ``p_value`` and ``q_value`` are given for all.
         """
         told = np.flatnonzero(~np.isnan(self.explained))
-        ratios = np.full((3, len(self.explained)), np.nan)
-        ratios[:, told] = shrunk_ratio(self.excesses.observed[told], self.explained[told])
+        ratios, more = np.full((3, len(self.explained)), np.nan), self.excesses
+        effective, explained = more.effective[told], self.explained[told] / more.scale[told]
+        ratios[:, told] = shrunk_ratio(effective, explained)
         columns = {
-            "p_value": self.excesses.p_value,
+            "p_value": more.p_value,
             "q_value": self.q_value,
             "explained": self.explained,
             **dict(zip(("shrunk_ratio", "ratio_low", "ratio_high"), ratios, strict=True)),
         }
-        rank = pl.Series("found_rank", self.found_rank).replace(0, None)
-        return pl.DataFrame(columns, nan_to_null=True).with_columns(rank)
+        counted = {"found_rank": self.found_rank}
+        if more.groups.any():
+            columns["effective"] = more.effective
+            counted["groups"] = more.groups
+        whole = (pl.Series(name, numbers).replace(0, None) for name, numbers in counted.items())
+        return pl.DataFrame(columns, nan_to_null=True).with_columns(*whole)
 
     def marked(self, pairs: pl.DataFrame, start: int) -> pl.DataFrame:
         """Add to a block of the pair table, from line ``start``, the columns `judged` needs.
 
-        These are ``expected_length``, null for a pair outside the family, and ``excess``, its
-        position among the excesses, null if it is not one.
+        These are ``observed`` and ``expected_length``, null for a pair outside the family, and
+        ``excess``, its position among the excesses, null if it is not one. Without groups
+        ``observed`` is null everywhere: it is the number of instances.
         """
         a, b = ends_of(pairs)
         places = self.known.members(a, b)
@@ -220,8 +244,13 @@ class Verdicts:
         first, last = np.searchsorted(self.excesses.lines, (start, start + len(pairs)))
         none = pl.repeat(None, len(pairs), dtype=pl.UInt32, eager=True)
         numbers = pl.Series(np.arange(first, last, dtype=np.uint32))
+        length = pl.Series("expected_length", expected, nan_to_null=True)
+        observed = pl.lit(None, pl.Float64)
+        if "observed" in pairs.columns:
+            observed = pl.when(length.is_not_null()).then(pl.col("observed"))
         return pairs.with_columns(
-            pl.Series("expected_length", expected, nan_to_null=True),
+            observed.alias("observed"),
+            length,
             none.scatter(self.excesses.lines[first:last] - start, numbers).alias("excess"),
         )
 
@@ -235,7 +264,8 @@ class Verdicts:
         }
         one = pl.when(pl.col("expected_length").is_not_null()).then(1.0)
         chances = [pl.coalesce(told.pop(name), one).alias(name) for name in ("p_value", "q_value")]
-        return marked.with_columns(observed_ratio(), *chances, **told).drop("excess")
+        null = {name: pl.lit(None, JUDGED[name]) for name in ("effective", "groups")}
+        return marked.with_columns(observed_ratio(), *chances, **(null | told)).drop("excess")
 
 
 FREQUENT = 0.5
@@ -248,9 +278,10 @@ FEWEST_CHILDREN = 3
 """Least number of pairs between children of one parent for them to become one finding."""
 
 FOUND = schema(
-    ("rank a b observed", pl.Int64),
+    ("rank a b instances groups", pl.Int64),
     (
-        "expected_length explained shrunk_ratio ratio_low ratio_high p_value q_value strength",
+        "observed effective expected_length explained shrunk_ratio ratio_low ratio_high p_value "
+        "q_value strength",
         pl.Float64,
     ),
     ("parent", pl.Int64),
@@ -293,7 +324,7 @@ class Finds:
 
     @property
     def observed(self) -> FloatArray:
-        """Joint records without a label below both nodes, shape (n_finds,)."""
+        """What joint records without a label below both nodes weigh, shape (n_finds,)."""
         return self.scan.pairs.observed[self.places]
 
     @property
@@ -307,23 +338,25 @@ class Finds:
         return self.found.delta[self.numbers]
 
 
-def that_matter(finds: Finds, strata: Strata, rules: Rules) -> IntArray:
+def that_matter(finds: Finds, records: PairRecords, rules: Rules) -> IntArray:
     """Positions of the finds with a large excess, shape (n_large,).
 
     The excess is measured by the ratio or, for very frequent nodes, by the odds ratio pooled over
     all strata.
     """
-    first, second = (strata.support[end].astype(np.float64) for end in finds.ends)
-    observed, n = finds.observed, strata.records
+    strata, weighed = records.strata, records.weighed
+    most = np.maximum(*(strata.support[end] for end in finds.ends))
+    first, second = (weighed.support[end] / weighed.unit for end in finds.ends)
+    observed, n = finds.observed, weighed.records / weighed.unit
     large = observed >= rules.excess_ratio * finds.explained
-    frequent = np.maximum(first, second) > FREQUENT * n
+    frequent = most > FREQUENT * strata.records
     neither = n - first - second + observed
     odds = observed * neither >= ODDS_RATIO * (first - observed) * (second - observed)
     return np.flatnonzero(large | (frequent & odds))
 
 
 def reported_pairs(
-    finds: Finds, hierarchy: Hierarchy, family: Family, p_value: FloatArray, q_value: FloatArray
+    finds: Finds, hierarchy: Hierarchy, family: Family, own: Excesses, q_value: FloatArray
 ) -> pl.DataFrame:
     """The table of the reported pairs, columns `FOUND`.
 
@@ -331,23 +364,26 @@ def reported_pairs(
         finds: The reported pairs.
         hierarchy: The hierarchy.
         family: The family of tested pairs.
-        p_value: p value of each pair, shape (n_finds,).
+        own: The reported pairs among the excesses.
         q_value: q value of each pair, shape (n_finds,).
     """
     a, b = finds.ends
-    shrunk, low, high = shrunk_ratio(finds.observed, finds.explained)
+    shrunk, low, high = shrunk_ratio(own.effective, finds.explained / own.scale)
     return pl.DataFrame(
         {
             "rank": np.arange(1, len(finds) + 1),
             "a": a,
             "b": b,
-            "observed": finds.observed.astype(np.int64),
+            "instances": own.instances.astype(np.int64),
+            "groups": own.groups,
+            "observed": finds.observed,
+            "effective": own.effective,
             "expected_length": finds.scan.pairs.expected[finds.places],
             "explained": finds.explained,
             "shrunk_ratio": shrunk,
             "ratio_low": low,
             "ratio_high": high,
-            "p_value": p_value,
+            "p_value": own.p_value,
             "q_value": q_value,
             "strength": finds.found.strength[finds.numbers],
             "parent": _parents(hierarchy, family, list(zip(a.tolist(), b.tolist(), strict=True))),

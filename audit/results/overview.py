@@ -13,6 +13,7 @@ import polars as pl
 from audit.disclosure import (
     Cell,
     carried,
+    is_small,
     labelled_below,
     least,
     only_residual_below,
@@ -266,21 +267,28 @@ def _strong_pairs(
         pair = _pair(row, counts, run.size)
         if isinstance(pair["instances"], int):
             ends = {f"title_{end}": run.titles[row[end]] for end in ("a", "b")}
-            yield {**pair, **ends, **_judged(row, pair, explained)}
+            few = is_small(row["groups"] or 0, run.min_cell)
+            yield {**pair, **ends, **_judged(row, pair, explained, few_groups=few)}
 
 
-_JUDGED = ("explained", "shrunk_ratio", "ratio_low", "ratio_high")
+_JUDGED = ("explained", "observed", "effective", "shrunk_ratio", "ratio_low", "ratio_high")
 
 
 def _judged(
-    row: Mapping[str, Any], pair: Mapping[str, Any], explained: Set[Pair] | None
+    row: Mapping[str, Any],
+    pair: Mapping[str, Any],
+    explained: Set[Pair] | None,
+    *,
+    few_groups: bool,
 ) -> dict[str, float | None]:
     """A pair beside what is expected of it; null where that is withheld.
 
     Where one label can carry both nodes, the ratio would tell how many instances have no other:
-    a count that stands nowhere else. What other finds explain of it tells their counts.
+    a count that stands nowhere else. What other finds explain of it tells their counts. What the
+    instances of few groups weigh tells how many groups they are in.
     """
     hidden = pair["expected"] is None or (row["joint_entailed"] and explained is not None)
+    hidden = hidden or few_groups
     alone = row["explained"] == row["expected_length"]
     open_ = not hidden and (alone or explained is None or (row["a"], row["b"]) in explained)
     return {

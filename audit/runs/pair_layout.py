@@ -18,7 +18,7 @@ from audit.base.disk import PassingFolder
 from audit.base.progress import Progress, silent
 from audit.hierarchies.relations import RELATIONS
 
-KEPT = ("relation", "joint", "joint_entailed", "expected_length")
+KEPT = ("relation", "joint", "joint_entailed", "observed", "expected_length")
 """Columns of a pair that its twin keeps; the others that partners show follow from them."""
 _ENDS = {"b": pl.UInt32, "a": pl.UInt32}
 ROWS_AT_ONCE = 1_000_000

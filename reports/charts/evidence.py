@@ -192,7 +192,11 @@ def _counted(evidence: Evidence) -> Iterator[Line]:
     if "expected_length" in evidence:
         most = [evidence[name] for name in ("support_a", "support_b", "of")]
         total = min((n for n in most if isinstance(n, int)), default=None)
-        yield _count("observed", evidence["instances"], total)
+        weighed = evidence.get("observed")
+        if weighed is None:
+            yield _count("observed", evidence["instances"], total)
+        else:
+            yield _count("observed, weighed by groups", weighed, None)
         yield from _expected("expected from length", evidence["expected_length"])
         if evidence["explained"] != evidence["expected_length"]:
             yield from _expected("expected with other pairs found", evidence["explained"])

@@ -283,6 +283,10 @@ def pairs_figure(rows: Rows) -> Figure | None:
     first = rows[0]
     unknown = first["explained"] is None
     across = sum(row["relation"] == "cross_branch" for row in rows)
+    weighed = (
+        "Both are weighed: several instances of a group that resemble each other count less than "
+        "as many of several groups. "
+    ) * any(row["observed"] is not None for row in rows)
     return Figure(
         id="pairs",
         title="The strongest pairs",
@@ -295,7 +299,9 @@ def pairs_figure(rows: Rows) -> Figure | None:
         caption="The pairs that stand out most: those across branches first, then those within "
         "one, each group from the strongest evidence down. A dot shows the instances that carry "
         "both nodes; the ring beside it, how many the length of the records and the other pairs "
-        "found would explain. At the right, how many times as many that is, drawn toward 1 where "
+        "found would explain. "
+        + weighed
+        + "At the right, how many times as many that is, drawn toward 1 where "
         "counts are small, with its 95% interval, which the bar shows in instances. Where one "
         "label can carry both nodes, only instances with two labels are compared. A pair without "
         "a ring has its expectation withheld.",
@@ -322,16 +328,22 @@ def pairs_figure(rows: Rows) -> Figure | None:
 
 
 def _observed(row: Mapping[str, Any]) -> float:
-    """Instances that the expectation is of: those with two labels, as the ratio shows."""
+    """Instances that the expectation is of: those with two labels, as the ratio shows.
+
+    With groups, what they weigh.
+    """
     if row["shrunk_ratio"] is None:
         return size(row["instances"])
+    if row["observed"] is not None:
+        return float(row["observed"])
     return float(round(row["shrunk_ratio"] * (row["explained"] + 0.5) - 0.5))
 
 
 def _pair_drawn(row: Mapping[str, Any]) -> dict[str, Any]:
     known = None not in (row["explained"], row["ratio_low"], row["ratio_high"])
+    each = 1.0 if row["observed"] is None else row["observed"] / row["effective"]
     low, high = (
-        max(0.0, row[bound] * (row["explained"] + 0.5) - 0.5) if known else None
+        max(0.0, row[bound] * (row["explained"] + 0.5 * each) - 0.5 * each) if known else None
         for bound in ("ratio_low", "ratio_high")
     )
     return {

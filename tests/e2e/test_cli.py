@@ -203,9 +203,10 @@ def test_tables_have_the_columns_of_the_formats(toy_files: Files, out: Path) -> 
     assert dict(schemas["pairs"]) == {
         "a": text, "b": text, "support_a": whole, "support_b": whole, "joint": whole,
         "joint_entailed": whole, "rate": real, "confusion": real, "expected": real, "lift": real,
-        "expected_length": real, "ratio": real, "p_value": real, "q_value": real,
-        "explained": real, "shrunk_ratio": real, "ratio_low": real, "ratio_high": real,
-        "found_rank": whole, "relation": text, "lca": text,
+        "observed": real, "expected_length": real, "ratio": real, "p_value": real,
+        "q_value": real, "explained": real, "effective": real, "shrunk_ratio": real,
+        "ratio_low": real, "ratio_high": real, "groups": whole, "found_rank": whole,
+        "relation": text, "lca": text,
     }  # fmt: skip
     assert list(schemas["pairs"])[-3:] == ["found_rank", "relation", "lca"]
     assert dict(schemas["branch_pairs"]) == {

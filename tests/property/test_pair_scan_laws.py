@@ -74,13 +74,18 @@ def compared(release: Planted, limits: oracle.Limits) -> tuple[oracle.Scanned, M
         if own is None:
             assert [row[name] for name in JUDGED] == [None] * len(JUDGED)
             continue
-        assert row["joint"] - row["joint_entailed"] == own.observed
+        assert row["joint"] - row["joint_entailed"] == own.records
+        grouped = measured.excess.alike is not None
+        assert row["observed"] == (close(own.observed) if grouped else None)
         assert row["expected_length"] == close(own.expected)
         assert row["ratio"] == (close(own.observed / own.expected) if own.expected else None)
         if decided:
             assert row["p_value"] == close(own.p_value)
             assert row["q_value"] == close(own.q_value)
             assert row["explained"] == close(own.explained)
+            scaled = grouped and own.scale is not None
+            assert row["groups"] == (own.groups if scaled else None)
+            assert row["effective"] == (close(own.observed / own.scale) if scaled else None)
     if decided:
         ids, told = measured.hierarchy.nodes, measured.excess.found
         assert found(measured) == wanted.reported

@@ -11,6 +11,7 @@ from audit.checks.shared.carriers import carrying_both, labelled_below_both
 from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.checks.shared.label_pairs import LabelPairs, label_pairs_below
 from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
+from audit.engine.statistics.grouped import Alike
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, Part
 
@@ -21,6 +22,8 @@ CHILDREN = "children"
 """Last part of the key of a finding on most pairs of children of a parent."""
 MOST_NAMED = 3
 """Largest number of earlier finds named in a sentence as explaining part of a pair."""
+FEWEST_GROUPS = 50
+"""Fewest groups of several instances for it to be told how much these are alike."""
 
 
 def run(measured: Measurements) -> Outcome:
@@ -29,9 +32,26 @@ def run(measured: Measurements) -> Outcome:
     return Outcome(
         denominator=excess.family,
         denominator_unit=_UNIT
-        + f"; {left_out} found but left out, since they are known" * (left_out > 0),
+        + f"; {left_out} found but left out, since they are known" * (left_out > 0)
+        + _weighing(measured),
         findings=with_damage_named(measured, _findings(measured)),
         not_applicable=excess.why_not,
+    )
+
+
+def _alike(measured: Measurements) -> Alike | None:
+    """How much instances of a group are alike, unless few groups have several."""
+    found = measured.excess.alike
+    return found if found is not None and found.several >= FEWEST_GROUPS else None
+
+
+def _weighing(measured: Measurements) -> str:
+    found = _alike(measured)
+    if found is None:
+        return ""
+    return (
+        f"; two instances of a group share {found.share:.0%} of what they have beyond chance, and "
+        f"{found.records:,} instances weigh as {found.weighs:,.0f}"
     )
 
 
@@ -69,8 +89,8 @@ def _finding(
         "is; a known pair can be listed in the policy as expected.",
         data_user="Do not read the two nodes as independent evidence: a model can predict one "
         "from the other.",
-        touched=row["observed"],
-        strength=row["strength"] / row["observed"],
+        touched=row["instances"],
+        strength=row["strength"] / row["instances"],
         parts=tuple(_child_part(measured, child) for child in children)
         or _parts(measured, row, below),
         key=(parent, CHILDREN) if children else (),
@@ -90,57 +110,91 @@ def _neighbouring_pairs(
 
 def _statement(measured: Measurements, row: Mapping[str, Any], children: int) -> str:
     hierarchy = measured.hierarchy
-    a, b = hierarchy.describe(row["a"]), hierarchy.describe(row["b"])
-    expected = "where {expected_length} are expected from the length of the records"
-    if row["explained_by"]:
-        others = ", ".join(
-            " with ".join(hierarchy.describe(node) for node in pair)
-            for pair in row["explained_by"][:MOST_NAMED]
-        )
-        expected += f"][, and {{explained}} once the excess of {others} is taken into account"
-    sentence = (
-        f"{{instances}} of {{of}} instances {{instances|carries|carry}} both {a} and {b}[, "
-        f"{expected}][: {{ratio}} times "
-        "as many by a cautious estimate]."
+    both = " and ".join(hierarchy.describe(row[end]) for end in ("a", "b"))
+    others = ", ".join(
+        " with ".join(hierarchy.describe(node) for node in pair)
+        for pair in row["explained_by"][:MOST_NAMED]
     )
+    if measured.excess.alike is None:
+        expected = "where {expected_length} are expected from the length of the records"
+        if others:
+            expected += f"][, and {{explained}} once the excess of {others} is taken into account"
+        sentence = (
+            f"{{instances}} of {{of}} instances {{instances|carries|carry}} both {both}[, "
+            f"{expected}][: {{ratio}} times as many by a cautious estimate]."
+        )
+    else:
+        expected = f"the length of the records{others and f' and the excess of {others}'}"
+        sentence = (
+            "{instances} of {of} instances, in {groups} {groups|group|groups}, "
+            f"{{instances|carries|carry}} both {both}[: {{ratio}} times what {expected} "
+            f"{'lead' if others else 'leads'} one to expect, by a cautious "
+            f"estimate]{_several_weigh(measured)}."
+        )
     if not children:
         return sentence
     parent = hierarchy.describe(row["parent"])
     return f"Most children of {parent} occur together: {{pairs}} pairs of them. {sentence}"
 
 
+def _several_weigh(measured: Measurements) -> str:
+    """What several instances of a group weigh, where enough groups have several."""
+    found = _alike(measured)
+    if found is None or not found.share:
+        return ""
+    most = f"{1 / found.share:.1f}".removesuffix(".0")
+    return f", several instances of a group weighing as one{f' to {most}' * (most != '1')}"
+
+
 def _evidence(measured: Measurements, row: Mapping[str, Any]) -> dict[str, Quantity]:
     n, excess = measured.n_instances, measured.excess
     support_a, support_b = (int(measured.support[row[end]]) for end in ("a", "b"))
+    sources = (*_MARGINS, *("groups",) * (excess.alike is not None))
     return {
-        "instances": count(row["observed"], n, support_a, support_b),
+        "instances": count(row["instances"], n, support_a, support_b),
         "of": Quantity(n),
         "support_a": count(support_a, n),
         "support_b": count(support_b, n),
-        "expected_length": derived(row["expected_length"], *_MARGINS),
-        "explained": derived(row["explained"], *_MARGINS, BESIDE),
-        "ratio": derived(row["shrunk_ratio"], *_MARGINS, BESIDE),
-        **{name: derived(row[name], *_MARGINS, BESIDE) for name in ("ratio_low", "ratio_high")},
-        **{name: derived(row[name], *_MARGINS) for name in ("p_value", "q_value")},
-        "rank": Quantity(row["rank"], "derived", sources=(*_MARGINS, BESIDE)),
+        **_by_group(measured, row, *sources),
+        "expected_length": derived(row["expected_length"], *sources),
+        "explained": derived(row["explained"], *sources, BESIDE),
+        "ratio": derived(row["shrunk_ratio"], *sources, BESIDE),
+        **{name: derived(row[name], *sources, BESIDE) for name in ("ratio_low", "ratio_high")},
+        **{name: derived(row[name], *sources) for name in ("p_value", "q_value")},
+        "rank": Quantity(row["rank"], "derived", sources=(*sources, BESIDE)),
         "pairs_judged": Quantity(excess.family),
+    }
+
+
+def _by_group(measured: Measurements, row: Mapping[str, Any], *sources: str) -> dict[str, Quantity]:
+    """In how many groups the instances are, and what they weigh; nothing without groups."""
+    alike = measured.excess.alike
+    if alike is None:
+        return {}
+    return {
+        "groups": count(row["groups"], len(alike.size)),
+        "observed": derived(row["observed"], *sources),
+        "effective": derived(row["effective"], *sources),
     }
 
 
 def _child_part(measured: Measurements, row: Mapping[str, Any]) -> Part:
     names, n = measured.hierarchy.nodes, measured.n_instances
     margins = [int(measured.support[row[end]]) for end in ("a", "b")]
+    groups = _by_group(measured, row, "instances", "groups")
+    sources = ("instances", *("groups",) * bool(groups), BESIDE)
     evidence = {
-        "instances": count(row["observed"], n, *margins),
-        "explained": derived(row["explained"], "instances", BESIDE),
-        "ratio": derived(row["shrunk_ratio"], "instances", BESIDE),
+        "instances": count(row["instances"], n, *margins),
+        **groups,
+        "explained": derived(row["explained"], *sources),
+        "ratio": derived(row["shrunk_ratio"], *sources),
     }
     return Part((names[row["a"]], names[row["b"]]), evidence)
 
 
 def _parts(measured: Measurements, row: Mapping[str, Any], below: LabelPairs) -> tuple[Part, ...]:
     """The label pairs that carry a pair, those on most of its records first."""
-    names, observed = measured.hierarchy.nodes, row["observed"]
+    names, observed = measured.hierarchy.nodes, row["instances"]
     return tuple(
         Part(
             (names[a], names[b]),

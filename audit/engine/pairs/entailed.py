@@ -12,14 +12,14 @@ from scipy.sparse import csr_array
 from audit.base.dag import IntArray, Sparse
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.rows import row_numbers, stored
-from audit.engine.pairs.sums import Sums, counts_only
+from audit.engine.pairs.sums import Sums, counts_only, weighed_sums
 
 PAIRS_AT_ONCE = 4_000_000
 """Pairs above labels that are listed at a time."""
 
 
-def count_entailed(specific: Sparse, closure: Sparse) -> Sums:
-    """Count the records with a label below both nodes of a pair.
+def count_entailed(specific: Sparse, closure: Sparse, weight: IntArray | None = None) -> Sums:
+    """Count the records with a label below both nodes of a pair, or add up their weights.
 
     Only pairs of which neither node is above the other are counted; where one is above the other
     every joint record has such a label. Only nodes that share a descendant have any: none on a
@@ -28,6 +28,8 @@ def count_entailed(specific: Sparse, closure: Sparse) -> Sums:
     Args:
         specific: Most specific labels, 0/1, shape (n_records, n_nodes), canonical CSR.
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+        weight: Weight of each record, shape (n_records,), as `weighed_sums` takes it; None: each
+            counts once.
 
     Returns:
         Counts by key ``a * n_nodes + b``, a before b.
@@ -45,10 +47,14 @@ def count_entailed(specific: Sparse, closure: Sparse) -> Sums:
         (np.ones(len(pair), np.int64), (place, pair)), shape=(len(labels), len(pairs))
     )
     own = csr_array(specific[:, labels])
-    counts = np.zeros(len(pairs), np.int64)
+    counts, done = np.zeros(len(pairs), np.int64), 0
     for some in _blocks(own, np.diff(above.indptr)):
-        met = csr_array(some @ above)
-        counts += np.bincount(met.indices, minlength=len(pairs))
+        met, done = csr_array(some @ above), done + some.shape[0]
+        if weight is None:
+            counts += np.bincount(met.indices, minlength=len(pairs))
+        else:
+            each = np.repeat(weight[done - some.shape[0] : done], np.diff(met.indptr))
+            counts += weighed_sums(met.indices, each, len(pairs))
     return counts_only(pairs, counts)[counts > 0]
 
 

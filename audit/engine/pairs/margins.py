@@ -15,9 +15,16 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.pairs.rows import row_numbers
-from audit.engine.pairs.sums import Sums, added_up, counts_by_place, counts_only, summed
+from audit.engine.pairs.sums import (
+    Sums,
+    added_up,
+    counts_by_place,
+    counts_only,
+    summed,
+    weighed_sums,
+)
 
 LEAST_LABELS = 2
 """Least number of most specific labels of a record that takes part in the judgement of pairs."""
@@ -170,7 +177,11 @@ def counted_branches(first_branch: IntArray, leaf: BoolArray) -> IntArray:
 
 
 def count_margins(
-    specific: Sparse, carried: Sparse, part: IntArray, branch_of: IntArray
+    specific: Sparse,
+    carried: Sparse,
+    part: IntArray,
+    branch_of: IntArray,
+    weight: IntArray | None = None,
 ) -> dict[Margin, Sums]:
     """Count the margins of some records; margins of different records can be added up.
 
@@ -181,23 +192,28 @@ def count_margins(
             with a negative number are left out.
         branch_of: The branch of each node, shape (n_nodes,); negative where labels between branches
             are not counted.
+        weight: Weight of each record, shape (n_records,), as `weighed_sums` takes it: sums of
+            weights take the place of counts. None: each record counts once.
 
     Time grows with the stored values.
     """
     n_nodes = specific.shape[1]
     return {
-        "carried": _by_part(carried, part),
-        "labelled": _by_part(specific, part),
-        "between": _between(specific, part, branch_of, n_nodes),
+        "carried": _by_part(carried, part, weight),
+        "labelled": _by_part(specific, part, weight),
+        "between": _between(specific, part, branch_of, n_nodes, weight),
     }
 
 
-def _by_part(matrix: Sparse, part: IntArray) -> Sums:
+def _by_part(matrix: Sparse, part: IntArray, weight: IntArray | None) -> Sums:
     """Stored values by ``part * n_nodes + node``; rows left out are counted behind, and dropped."""
     n_nodes, behind = matrix.shape[1], int(part.max(initial=-1)) + 1
     keys = np.repeat(np.where(part < 0, behind, part) * n_nodes, np.diff(matrix.indptr))
     keys += matrix.indices
-    sums = tallied(keys)
+    if weight is None:
+        sums = tallied(keys)
+    else:
+        sums = counts_by_place(weighed_sums(keys, np.repeat(weight, np.diff(matrix.indptr))))
     return sums[: np.searchsorted(sums.keys, behind * n_nodes)]
 
 
@@ -211,7 +227,9 @@ def tallied(keys: IntArray) -> Sums:
     return counts_only(there.astype(np.int64), counts)
 
 
-def _between(specific: Sparse, part: IntArray, branch_of: IntArray, n_nodes: int) -> Sums:
+def _between(
+    specific: Sparse, part: IntArray, branch_of: IntArray, n_nodes: int, weight: IntArray | None
+) -> Sums:
     branches = np.unique(branch_of[branch_of >= 0])
     column = np.searchsorted(branches, branch_of[specific.indices])
     counted = branch_of[specific.indices] >= 0
@@ -220,12 +238,17 @@ def _between(specific: Sparse, part: IntArray, branch_of: IntArray, n_nodes: int
     shape = (specific.shape[0], len(branches))
     labels = csr_array((ones, (rows, column[counted])), shape=shape)
     labels.sum_duplicates()
+    weighed = labels
+    if weight is not None:
+        own = labels.data * np.repeat(weight, np.diff(labels.indptr))
+        weighed = csr_array((own, labels.indices, labels.indptr), shape=labels.shape)
     found = []
     for number in np.unique(part[part >= 0]).tolist():
-        own = labels[np.flatnonzero(part == number)]
-        met = csr_array(own.T @ own).tocoo()
+        records = np.flatnonzero(part == number)
+        own, each = labels[records], weighed[records]
+        met = csr_array(own.T @ each).tocoo()
         same = met.row == met.col
-        alone = np.bincount(own.indices, own.data, minlength=len(branches)).astype(np.int64)
+        alone = np.asarray(each.sum(axis=0), np.int64)
         counts = met.data - np.where(same, alone[met.row], 0)
         kept = (met.row <= met.col) & (counts > 0)
         first, second = branches[met.row[kept]], branches[met.col[kept]]
@@ -245,6 +268,7 @@ class Strata:
         carried: Records of each stratum that carry each node, shape (n_strata, n_nodes).
         labelled: Records of each stratum with each node as a most specific label, same shape.
         between: Ordered pairs of labels between branches, by stratum, keyed as in `Margin`.
+        unit: What a record that weighs one counts in these.
     """
 
     cuts: IntArray
@@ -252,20 +276,46 @@ class Strata:
     carried: IntArray
     labelled: IntArray
     between: Sums
+    unit: int = 1
 
     @property
     def records(self) -> int:
-        """Number of records that take part."""
+        """Number of records that take part, in units."""
         return int(self.size.sum())
 
     @property
+    def weight(self) -> FloatArray:
+        """What the records of each stratum weigh, shape (n_strata,)."""
+        return np.asarray(self.size / self.unit, np.float64)
+
+    @property
     def support(self) -> IntArray:
-        """Number of records that take part and carry each node, shape (n_nodes,)."""
+        """Number of records that take part and carry each node, in units, shape (n_nodes,)."""
         return np.asarray(self.carried.sum(axis=0), np.int64)
 
 
+def lighter(strata: Strata, lost: Strata) -> Strata:
+    """Strata of whole records as those by weight, less what some records lack of a whole one.
+
+    Args:
+        strata: The records, each counted once.
+        lost: Of some of the records what they lack, in units.
+    """
+    whole, less, unit = strata.between, lost.between, lost.unit
+    keys = np.concatenate([whole.keys, less.keys])
+    joint = np.concatenate([whole.joint * unit, -less.joint])
+    return Strata(
+        strata.cuts,
+        strata.size * unit - lost.size,
+        strata.carried * unit - lost.carried,
+        strata.labelled * unit - lost.labelled,
+        added_up(keys, joint, np.zeros(len(keys))),
+        unit,
+    )
+
+
 def strata_from(
-    cuts: IntArray, size: IntArray, margins: Mapping[Margin, Sums], n_nodes: int
+    cuts: IntArray, size: IntArray, margins: Mapping[Margin, Sums], n_nodes: int, unit: int = 1
 ) -> Strata:
     """Build strata from margins that were counted by stratum.
 
@@ -274,11 +324,12 @@ def strata_from(
         size: Records of each stratum, shape (n_strata,).
         margins: From `count_margins`, the parts being strata.
         n_nodes: Number of nodes.
+        unit: What a record that weighs one counts in them.
     """
     carried, labelled = np.zeros((2, len(size), n_nodes), np.int64)
     carried.flat[margins["carried"].keys] = margins["carried"].joint
     labelled.flat[margins["labelled"].keys] = margins["labelled"].joint
-    return Strata(cuts, size, carried, labelled, margins["between"])
+    return Strata(cuts, size, carried, labelled, margins["between"], unit)
 
 
 def with_parts(sums: Sums, part_of: IntArray, per_part: int) -> Sums:

@@ -83,6 +83,7 @@ class Surprising:
         observed: Number of records that carry both, without those with a label below both.
         expected: Expected number of such records.
         ancestors: Number of ancestors of the two nodes together.
+        scale: What one effective record counts in observed and expected; 1 without groups.
     """
 
     a: IntArray
@@ -90,6 +91,7 @@ class Surprising:
     observed: FloatArray
     expected: FloatArray
     ancestors: IntArray
+    scale: FloatArray
 
     def __len__(self) -> int:
         return len(self.a)
@@ -173,7 +175,7 @@ class Scan:
 
     def run(self) -> Found:
         """Run the scan. Each find takes time that grows with the surprising pairs related to it."""
-        strength = strength_of(self.pairs.observed, self.explained)
+        strength = strength_of(self.pairs.observed, self.explained) / self.pairs.scale
         heap = [(-g, place, 0) for place, g in enumerate(strength.tolist())]
         heapify(heap)
         found: list[tuple[int, float, float, float]] = []
@@ -188,6 +190,7 @@ class Scan:
             self.waiting[[place, named]] = False
             changed = self._explain(named, delta)
             left = strength_of(self.pairs.observed[changed], self.explained[changed])
+            left = left / self.pairs.scale[changed]
             self._version[changed] += 1
             versions = self._version[changed].tolist()
             for again in zip((-left).tolist(), changed.tolist(), versions, strict=True):
@@ -218,8 +221,8 @@ class Scan:
         places = self._below(taken)
         places = places[self.waiting[places]]
         places = places[pairs.observed[places] >= NEARLY_ALL * pairs.observed[taken]]
-        left = pairs.observed[taken] - pairs.observed[places]
-        unexplained = self.explained[taken] - self.explained[places]
+        left = (pairs.observed[taken] - pairs.observed[places]) / pairs.scale[taken]
+        unexplained = (self.explained[taken] - self.explained[places]) / pairs.scale[taken]
         p_value = poisson_p_value(left, np.maximum(unexplained, 0.0))
         excess = (left >= rules.least_joint) & (left >= rules.excess_ratio * unexplained)
         places = places[~(excess & (p_value <= rules.threshold))]
@@ -281,7 +284,10 @@ class Scan:
         self.explained[changed] += self._added[changed]
         self._added[changed] = 0.0
         changed = changed[self.waiting[changed]]
-        still = self.rules.surprises(pairs.observed[changed], self.explained[changed])
+        scale = pairs.scale[changed]
+        still = self.rules.surprises(
+            pairs.observed[changed] / scale, self.explained[changed] / scale
+        )
         self.waiting[changed[~still]] = False
         return np.asarray(changed[still])
 

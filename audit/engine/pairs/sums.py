@@ -88,6 +88,24 @@ def listed(keys: IntArray, bits: FloatArray) -> Sums:
     return Sums(keys[starts], joint, np.add.reduceat(bits[order], starts))
 
 
+UNIT = 1 << 32
+"""Units of weight that a record alone in its group weighs. Weights are whole numbers of units, so
+that their sums are exact in any order.
+"""
+
+
+def weighed_sums(keys: IntArray, weight: IntArray, least: int = 0) -> IntArray:
+    """Sum of the weights of each key from 0 on, exact; at least ``least`` of them.
+
+    Args:
+        keys: Not negative, in any order, shape (n,).
+        weight: From 0 to `UNIT`, shape (n,).
+    """
+    halves = (np.bincount(keys, half, least) for half in (weight >> 16, weight & 0xFFFF))
+    high, low = (half.astype(np.int64) for half in halves)
+    return np.asarray((high << 16) + low)
+
+
 class Tail(Protocol):
     """A store for the sums of pairs of rare nodes."""
 

@@ -29,7 +29,7 @@ class Expectation:
     """Expected joint records of pairs of nodes, from record length and labels between branches.
 
     Args:
-        size: Number of records of each stratum, shape (n_strata,).
+        size: Number of records of each stratum, or what they weigh, shape (n_strata,).
         share: Share of them that carry each node, shape (n_strata, n_nodes).
         facet: Facet of each node, shape (n_nodes,).
         factor: Factor of each stratum and pair of facets, shape (n_strata, n_facets, n_facets):
@@ -195,7 +195,7 @@ def label_pairs(strata: Strata, branch_of: IntArray) -> LabelPairs:
         squares[stratum] = np.bincount(at[inside], own * own, minlength=facets.count)
     drawn = sums[:, :, None] * sums[:, None, :]
     drawn[:, np.arange(facets.count), np.arange(facets.count)] -= squares
-    drawn *= strata.size[:, None, None]
+    drawn *= strata.weight[:, None, None]
     free = (share * (1 - share)).sum(axis=1)
     competing = np.ones(k)
     np.divide(1.0, free, out=competing, where=free > 0)
@@ -222,10 +222,10 @@ def pairs_found(
     """
     first, second, delta = finds
     n = int(facet.max(initial=-1)) + 1
-    found = np.zeros((len(strata.size), n, n))
+    found = np.zeros((len(strata.weight), n, n))
     share, inside = _shares(strata.labelled, strata.size), np.flatnonzero(facet >= 0)
     below_first, below_second = below[first], below[second]
-    for own, size, shares in zip(found, strata.size, share, strict=True):
+    for own, size, shares in zip(found, strata.weight, share, strict=True):
         labels = csr_array((shares[inside], (inside, facet[inside])), shape=(len(facet), n))
         ahead = csr_array(below_first @ labels)
         ahead.data *= np.repeat(delta, np.diff(ahead.indptr))
@@ -245,7 +245,7 @@ def expectation(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> Expec
     facet = pairs.facets.of(branch_of)
     facet[facet < 0] = pairs.facets.count
     share = _shares(strata.carried, strata.size)
-    return Expectation(strata.size.astype(np.float64), share, facet, pairs.factor)
+    return Expectation(strata.weight, share, facet, pairs.factor)
 
 
 def _shares(counts: IntArray, size: IntArray) -> FloatArray:
@@ -260,7 +260,7 @@ def _observed(strata: Strata, facets: Facets) -> FloatArray:
     a, b = facets.of_branch[first], facets.of_branch[second]
     kept = (a >= 0) & (b >= 0)
     stratum, a, b = stratum[kept], a[kept], b[kept]
-    counts, apart = strata.between.joint[kept].astype(np.float64), first[kept] != second[kept]
+    counts, apart = strata.between.joint[kept] / strata.unit, first[kept] != second[kept]
     np.add.at(observed, (stratum, a, b), counts)
     np.add.at(observed, (stratum[apart], b[apart], a[apart]), counts[apart])
     return observed

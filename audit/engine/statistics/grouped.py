@@ -1,4 +1,5 @@
-"""Test of the excess of a pair, adjusted for its variance between groups."""
+"""Records that repeat in groups, such as the stays of a patient: what each weighs, and what a pair
+of nodes that several of a group carry is worth."""
 
 from __future__ import annotations
 
@@ -6,131 +7,252 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
 
-from audit.base.dag import FloatArray, IntArray, Sparse, row
-from audit.engine.statistics.association import poisson_p_value
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.engine.pairs.margins import Strata
+from audit.engine.pairs.sums import UNIT
 from audit.engine.statistics.expectation import Expectation
 
-AT_ONCE = 10_000
-"""Largest length up to which a dot product is not divided among threads."""
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """How much records of one group resemble each other, and what each weighs because of it.
+
+    Args:
+        group: Group of each record, numbered in the order of their first records, (n_records,).
+        size: Number of records with labels of each group, shape (n_groups,).
+        labelled: Whether each record has labels, shape (n_records,).
+        share: Share of the labels of a record that another record of its group has too, beyond
+            chance, from 0 to 1.
+    """
+
+    group: IntArray
+    size: IntArray
+    labelled: BoolArray
+    share: float
+
+    @cached_property
+    def weight(self) -> IntArray:
+        """What each record weighs, in units of 1 / `UNIT`, at least one; shape (n_records,).
+
+        ``1 / (1 + (n - 1) share)`` in a group of n: the group weighs at most ``1 / share``.
+        """
+        others = np.maximum(self.size[self.group] - 1, 0)
+        return np.maximum(np.rint(UNIT / (1 + others * self.share)).astype(np.int64), 1)
+
+    @property
+    def part_of_group(self) -> IntArray:
+        """One over the records with labels of each record's group, in units of 1 / `UNIT`."""
+        return np.rint(UNIT / np.maximum(self.size[self.group], 1)).astype(np.int64)
+
+    @property
+    def records(self) -> int:
+        """Number of records with labels."""
+        return int(self.labelled.sum())
+
+    @property
+    def weighs(self) -> float:
+        """What the records with labels weigh together."""
+        return int(self.weight[self.labelled].sum()) / UNIT
+
+    @property
+    def several(self) -> int:
+        """Number of groups of at least two records with labels."""
+        return int((self.size > 1).sum())
+
+
+def alike(specific: Sparse, group: IntArray) -> Alike:
+    """Measure how much records of one group resemble each other.
+
+    With n records in group g, S of which have label l, B = the sum of S over groups of at least two
+    records, and pi the share of all records with the label, the share is ``(sum of S (S - 1) / (n -
+    1) - sum of pi B) / sum of (1 - pi) B``, cut to 0 and 1; 0 where it is over nothing. Records
+    without labels are left out.
+
+    Args:
+        specific: Most specific labels, 0/1, shape (n_records, n_nodes), canonical CSR.
+        group: Group of each record, as any numbers, shape (n_records,).
+    """
+    _, first, number = np.unique(group, return_index=True, return_inverse=True)
+    number = np.argsort(np.argsort(first))[number]
+    labelled = np.diff(specific.indptr) > 0
+    size = np.bincount(number[labelled], minlength=len(first)).astype(np.int64)
+    some = np.flatnonzero(labelled & (size[number] > 1))
+    ones = np.ones(len(some), np.int64)
+    by_group = csr_array((ones, (number[some], np.arange(len(some)))), shape=(len(size), len(some)))
+    counts = csr_array(by_group @ specific[some])
+    others = np.repeat(size, np.diff(counts.indptr)) - 1
+    again = np.bincount(others, counts.data * (counts.data - 1), minlength=1)
+    beside = np.asarray(counts.sum(axis=0), np.float64)
+    share = np.bincount(specific.indices, minlength=specific.shape[1]) / max(labelled.sum(), 1)
+    free = float(((1 - share) * beside).sum())
+    alike = float((again[1:] / np.arange(1, len(again))).sum() - (share * beside).sum())
+    return Alike(number, size, labelled, min(max(alike / free, 0.0), 1.0) if free > 0 else 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """Records that take part, with their strata and their groups, such as patients.
+    """Records that take part, in the order of their groups.
 
     Args:
         carriers: A value stored where a record carries a node, shape (n_records, n_nodes).
         stratum: Stratum of each record, shape (n_records,).
-        group: Group of each record, numbered from 0, shape (n_records,).
+        group: Group of each record, ascending, shape (n_records,).
+        weight: Weight of each record, shape (n_records,).
         below: 1 where the column's node is at or below the row's, shape (n_nodes, n_nodes).
+        strata: The margins of the records, by weight.
+        alike: How much the records of a group resemble each other.
     """
 
     carriers: csc_array
     stratum: IntArray
     group: IntArray
+    weight: FloatArray
     below: Sparse
+    strata: Strata
+    alike: Alike
 
     @cached_property
-    def by_group(self) -> FloatArray:
-        """Number of records of each group in each stratum, shape (n_groups, n_strata)."""
-        groups, strata = (int(of.max(initial=-1)) + 1 for of in (self.group, self.stratum))
-        counts = np.bincount(self.group * strata + self.stratum, minlength=groups * strata)
-        return counts.reshape(groups, strata).astype(np.float64)
+    def repeated(self) -> Grouped:
+        """Those of the records whose groups have several of them."""
+        counts = np.bincount(self.group, minlength=len(self.alike.size))
+        some = np.flatnonzero(counts[self.group] > 1)
+        own = (values[some] for values in (self.stratum, self.group, self.weight))
+        carriers = csc_array(csr_array(self.carriers)[some])
+        return Grouped(carriers, *own, self.below, self.strata, self.alike)
+
+    @cached_property
+    def of_groups(self) -> FloatArray:
+        """Weight of each group, by its number, shape (n_groups,)."""
+        return np.bincount(self.group, self.weight, minlength=len(self.alike.size))
 
     def carrying(self, node: int) -> IntArray:
         """Indices of the records that carry a node, ascending."""
         ends = self.carriers.indptr[node], self.carriers.indptr[node + 1]
-        return self.carriers.indices[slice(*ends)].astype(np.int64)
+        return np.asarray(self.carriers.indices[slice(*ends)])
 
     def below_both(self, a: int, b: int) -> IntArray:
         """Nodes at or below both nodes, ascending."""
         return np.intersect1d(row(self.below, a), row(self.below, b), assume_unique=True)
 
 
-class GroupTest:
-    """Poisson test of an excess, with observed and expected divided by a design effect.
+class Scales:
+    """What one effective record of a pair is on the scale of weights.
 
-    The residual of a record is ``both - pi_a y - pi_b x + constant``, where x and y are whether it
-    carries the two nodes, ``both`` is whether it carries them and has no label below both, pi are
-    the nodes' shares in its stratum, and the constant makes the residuals of a stratum sum to
-    observed minus expected. The design effect is the sum of squares of the residuals' sums by group
-    over the sum of squares of the residuals of records, at least 1; observed and expected are both
-    divided by it (Rao and Scott 1992). If the records of a group do not resemble each other it is
-    1; if one group holds all of an excess it is about as large as the excess.
+    The residual of a record is ``both - pi_a y - pi_b x + k``, where x and y are whether it carries
+    the two nodes, ``both`` is whether it carries them and has no label below both, pi are the
+    nodes' shares in its stratum, and k makes the weighted residuals of all records sum to observed
+    minus expected. The design effect is the sum of squares of the residuals' weighted sums by group
+    over the sum of squares of single weighted residuals, at least 1; the scale is this times the
+    squared over the plain weights of the records with both. Observed and expected are divided by it
+    (Rao and Scott 1992).
 
     Args:
         grouped: The records.
-        expected: The expectation of pairs.
+        expected: The expectation of pairs, by weight.
     """
 
     def __init__(self, grouped: Grouped, expected: Expectation) -> None:
         self.grouped, self.expected = grouped, expected
-        self.products = grouped.by_group.T @ grouped.by_group
         self._marked = np.zeros(len(grouped.group), np.bool_)
+        self._at = -1
+        several = grouped.repeated
+        self._residual = np.zeros(len(several.group))
+        self._squares = float((several.of_groups**2).sum()), float((several.weight**2).sum())
+        kept = np.isin(grouped.group, several.group)
+        self._place = np.where(kept, np.cumsum(kept) - 1, -1)
+        self._by_stratum: dict[int, FloatArray] = {}
 
-    def p_values(self, a: IntArray, b: IntArray) -> FloatArray:
-        """P values of pairs, shape (n_pairs,).
+    def of(self, a: IntArray, b: IntArray, expected: FloatArray) -> tuple[FloatArray, IntArray]:
+        """The scale of each pair, and the number of groups that carry it, shape (n_pairs,) each.
 
-        Time grows with the supports of their nodes, and with the number of groups.
+        Pairs are in the order of their first nodes. Time grows with the supports of the nodes.
         """
-        by_stratum = np.array(list(self.expected.terms(a, b))).T
-        pairs = zip(a.tolist(), b.tolist(), np.ascontiguousarray(by_stratum), strict=True)
-        return np.array([self._p_value(*pair) for pair in pairs], np.float64)
+        pairs = zip(a.tolist(), b.tolist(), expected.tolist(), strict=True)
+        found = [self._scale(*pair) for pair in pairs]
+        return np.array([scale for scale, _ in found]), np.array([n for _, n in found], np.int64)
 
-    def _p_value(self, a: int, b: int, by_stratum: FloatArray) -> float:
-        first, second = self.grouped.carrying(a), self.grouped.carrying(b)
-        joint = self._common(first, second)
-        alone = [self.grouped.carrying(node) for node in self.grouped.below_both(a, b).tolist()]
-        through_one = self._common(np.concatenate([joint[:0], *alone]), joint)
-        both = np.setdiff1d(joint, through_one, assume_unique=True) if len(through_one) else joint
-        effect = self._design_effect((a, b), (first, second, joint, both), by_stratum)
-        counts = np.array([[len(both)], [by_stratum.sum()]], np.float64) / effect
-        return float(poisson_p_value(*counts)[0])
+    def _scale(self, a: int, b: int, expected: float) -> tuple[float, int]:
+        grouped = self.grouped
+        joint = self._with_both(a, b)
+        alone = [grouped.carrying(node) for node in grouped.below_both(a, b).tolist()]
+        both = np.setdiff1d(joint, np.concatenate(alone), assume_unique=True) if alone else joint
+        if not len(both):
+            return 1.0, 0
+        weight = grouped.weight[both]
+        squared = float((weight**2).sum()) / float(weight.sum())
+        groups = 1 + int(np.count_nonzero(np.diff(grouped.group[both])))
+        return self._design_effect((a, b), joint, both, expected) * squared, groups
 
-    def _common(self, some: IntArray, others: IntArray) -> IntArray:
-        """Those of others that are among some, in their order."""
-        self._marked[some] = True
-        common = others[self._marked[others]]
-        self._marked[some] = False
-        return common
+    def _with_both(self, a: int, b: int) -> IntArray:
+        """Records with both nodes, ascending; those of the first stay marked for the next pair."""
+        if a != self._at:
+            self._marked[:] = False
+            self._marked[self.grouped.carrying(a)] = True
+            self._at = a
+        second = self.grouped.carrying(b)
+        return second[self._marked[second]]
+
+    def _squared(self, records: IntArray) -> FloatArray:
+        """Squared weights of some records, by stratum."""
+        grouped = self.grouped
+        squares = grouped.weight[records] ** 2
+        return np.bincount(grouped.stratum[records], squares, len(self.expected.size))
+
+    def _squared_of(self, node: int) -> FloatArray:
+        """The same of the records with a node; of all records for -1."""
+        if node not in self._by_stratum:
+            every = np.arange(len(self.grouped.group))
+            some = every if node < 0 else self.grouped.carrying(node)
+            self._by_stratum[node] = self._squared(some)
+        return self._by_stratum[node]
 
     def _design_effect(
-        self, pair: tuple[int, int], carrying: tuple[IntArray, ...], by_stratum: FloatArray
+        self, pair: tuple[int, int], joint: IntArray, both: IntArray, expected: float
     ) -> float:
-        """Squared residuals by group over those by record.
+        """Squared residuals by group over those by record, at least 1.
 
         Args:
             pair: The two nodes.
-            carrying: Records with the first, with the second, with both, and with both and no label
-                below both.
-            by_stratum: Records expected, shape (n_strata,).
+            joint: Records with both.
+            both: Those of them without a label below both.
+            expected: Weight expected of these.
         """
-        grouped, n = self.grouped, np.maximum(self.expected.size, 1)
+        size = self.expected.size
         p, q = (self.expected.share[:, node] for node in pair)
-        constant = (2 * n * p * q - by_stratum) / n
-        strata = [np.bincount(grouped.stratum[some], minlength=len(n)) for some in carrying]
-        first, second, joint, both = strata
-        alone = (
-            n @ constant**2
-            + (
-                first * (q**2 - 2 * q * constant)
-                + second * (p**2 - 2 * p * constant)
-                + joint * (2 * p * q)
-                + both * (1 - 2 * (p + q) + 2 * constant)
-            ).sum()
-        )
-        added = ((carrying[0], -q), (carrying[1], -p), (carrying[3], np.ones(len(n))))
-        sums = np.zeros(len(grouped.by_group))
-        for some, value in added:
-            sums += np.bincount(grouped.group[some], value[grouped.stratum[some]], len(sums))
-        of_groups = np.bincount(grouped.stratum, sums[grouped.group], len(n))
-        together = constant @ self.products @ constant + 2 * of_groups @ constant + _squares(sums)
-        return max(float(together / alone), 1.0) if alone > 0 else 1.0
+        k = (2 * float((size * p * q).sum()) - expected) / float(size.sum())
+        first, second = (self._squared_of(node) for node in pair)
+        alone = self._squared_of(-1) * k**2 + first * (q**2 - 2 * q * k)
+        alone += second * (p**2 - 2 * p * k) + self._squared(joint) * (2 * p * q)
+        alone += self._squared(both) * (1 - 2 * (p + q) + 2 * k)
+        single = float(alone.sum())
+        place = self._place[both]
+        more = self._together(pair, (p, q, k), place[place >= 0])
+        return max(1.0 + more / single, 1.0) if single > 0 else 1.0
 
-
-def _squares(values: FloatArray) -> float:
-    """Sum of squares, of the same bytes on any number of cores."""
-    parts = (values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE))
-    return float(sum(part @ part for part in parts))
+    def _together(
+        self, pair: tuple[int, int], terms: tuple[FloatArray, FloatArray, float], both: IntArray
+    ) -> float:
+        """Squared sums by group less the sums of squares, over groups of several records."""
+        several, residual, (p, q, k) = self.grouped.repeated, self._residual, terms
+        if not len(residual):
+            return 0.0
+        first, second = (several.carrying(node) for node in pair)
+        residual[first] -= q[several.stratum[first]]
+        residual[second] -= p[several.stratum[second]]
+        residual[both] += 1.0
+        either = np.sort(np.concatenate([first, second]), kind="stable")
+        either = either[np.flatnonzero(np.diff(either, prepend=-1))]
+        weight, group = several.weight[either], several.group[either]
+        own = weight * (residual[either] + k)
+        residual[either] = 0.0
+        starts = np.flatnonzero(np.diff(group, prepend=-1))
+        of_group = several.of_groups[group[starts]]
+        rest = of_group - np.add.reduceat(weight, starts) if len(starts) else of_group
+        sums = np.add.reduceat(own, starts) if len(starts) else of_group
+        of_groups, of_records = self._squares
+        together = float(((sums + k * rest) ** 2).sum())
+        together += k**2 * max(of_groups - float((of_group**2).sum()), 0.0)
+        alone = float((own**2).sum()) + k**2 * max(of_records - float((weight**2).sum()), 0.0)
+        return together - alone

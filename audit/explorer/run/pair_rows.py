@@ -23,8 +23,8 @@ from audit.runs.pair_layout import KEPT, ends_of, twin_of
 SHOWN = ("joint", "expected", "lift", "expected_length", "ratio")
 """Numbers of a pair that its partners are shown with."""
 _READ_OF_PAIR = (
-    *("joint", "joint_entailed", "confusion", "expected_length", "ratio", "explained"),
-    *("shrunk_ratio", "ratio_low", "ratio_high", "q_value"),
+    *("joint", "joint_entailed", "confusion", "observed", "expected_length", "ratio"),
+    *("explained", "groups", "effective", "shrunk_ratio", "ratio_low", "ratio_high", "q_value"),
 )
 OF_PAIR = ("support_a", "support_b", "expected", "lift", *_READ_OF_PAIR)
 """Numbers that a pair is shown with alone."""
@@ -230,7 +230,12 @@ class _MostFrequent:
         return pl.concat([none, *self._found]).filter(pl.col("joint") >= self.least)
 
 
-_OF_CARRIERS = {"joint": pl.Int64, "joint_entailed": pl.Int64, "expected_length": pl.Float64}
+_OF_CARRIERS = {
+    "joint": pl.Int64,
+    "joint_entailed": pl.Int64,
+    "observed": pl.Float64,
+    "expected_length": pl.Float64,
+}
 
 
 MOST_CARRIERS = 50
@@ -256,8 +261,9 @@ class PairView:
         relation: How they are related.
         lca: Row ``node, title`` of their lowest common ancestor.
         data: What the table of pairs says of both: ``support_a, support_b, joint,
-            joint_entailed, confusion, expected, lift, expected_length, ratio, ratio_low,
-            ratio_high, explained, shrunk_ratio, q_value``; None if no instance carries both.
+            joint_entailed, confusion, expected, lift, observed, expected_length, ratio, explained,
+            groups, effective, shrunk_ratio, ratio_low, ratio_high, q_value``; None if no instance
+            carries both.
         model: The same of the predictions; None without predictions, or if there is none.
         drawn: Rows ``node, title, parents``: both nodes and what lies between them and their
             lowest common ancestor, parents among these alone.

@@ -51,9 +51,10 @@ def test_pairs_have_the_columns_of_the_data_s_pairs_and_co_predicted(
     assert list(schema.items()) == [
         ("a", text), ("b", text), ("support_a", whole), ("support_b", whole), ("joint", whole),
         ("joint_entailed", whole), ("rate", real), ("confusion", real), ("expected", real),
-        ("lift", real), ("expected_length", real), ("ratio", real), ("p_value", real),
-        ("q_value", real), ("explained", real), ("shrunk_ratio", real), ("ratio_low", real),
-        ("ratio_high", real), ("found_rank", whole),
+        ("lift", real), ("observed", real), ("expected_length", real), ("ratio", real),
+        ("p_value", real), ("q_value", real), ("explained", real), ("effective", real),
+        ("shrunk_ratio", real), ("ratio_low", real), ("ratio_high", real), ("groups", whole),
+        ("found_rank", whole),
         ("relation", text), ("lca", text), ("co_predicted", whole),
         ("confusion_low", real), ("confusion_high", real),
     ]  # fmt: skip

@@ -235,6 +235,50 @@ def test_one_patient_s_ninety_stays_are_no_evidence(rng: np.random.Generator) ->
     assert told(CHECK.run(measured(rows, groups=groups))) == []
 
 
+def twice(rng: np.random.Generator) -> tuple[Rows, Rows, dict[str, str]]:
+    """A release with a planted pair, each record of it twice, and the two as a group."""
+    rows = planted(rng, independent(rng), 90, ["A11"], ["B11"])
+    copies = {f"{name}-{copy}": own for name, own in rows.items() for copy in "12"}
+    return rows, copies, {name: name[:-2] for name in copies}
+
+
+def test_each_record_copied_within_a_group_changes_no_number(rng: np.random.Generator) -> None:
+    rows, copies, groups = twice(rng)
+    once = measured(rows).excess.found.row(0, named=True)
+    copied = measured(copies, groups=groups).excess.found.row(0, named=True)
+
+    assert copied["instances"] == 2 * once["instances"] == 2 * copied["groups"]
+    same = ("observed", "effective", "expected_length", "shrunk_ratio", "ratio_low", "strength")
+    assert [copied[name] for name in same] == pytest.approx([once[name] for name in same])
+    assert copied["p_value"] == pytest.approx(once["p_value"], rel=1e-6)
+
+
+def test_with_groups_a_sentence_tells_instances_and_groups_and_no_weights(
+    rng: np.random.Generator,
+) -> None:
+    _, copies, groups = twice(rng)
+    found = CHECK.run(measured(copies, groups=groups))
+    (finding,) = found.findings
+    both = finding.touched
+    statement = shared_finding(finding, 1, {})["statement"]
+
+    assert found.denominator_unit.endswith(
+        "two instances of a group share 100% of what they have beyond chance, and 4,000 instances "
+        "weigh as 2,000"
+    )
+    assert statement.startswith(
+        f"{both} of 4,000 instances, in {both // 2} groups, carry both A11 and B11: "
+    )
+    assert statement.endswith(
+        "times what the length of the records leads one to expect, by a cautious estimate, several "
+        "instances of a group weighing as one."
+    )
+    few = shared_finding(finding, both // 2 + 1, {})
+    derived = ("observed", "effective", "expected_length", "explained", "ratio", "p_value")
+    assert (few["evidence"]["instances"], few["evidence"]["groups"]) == (both, f"<{both // 2 + 1}")
+    assert all(few["evidence"][name] is None for name in derived)
+
+
 def test_it_does_not_apply_at_one_label_an_instance() -> None:
     found = checked(repeated([(50, ["A11"]), (50, ["B11"])]))
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Found, Meets, Rules, Scan, Surprising
 from audit.engine.pairs.sums import counts_only
@@ -47,12 +48,14 @@ def matters(records: int, first: int, second: int, both: float, explained: float
     nothing = counts_only(np.empty(0, np.int64), np.empty(0, np.int64))
     strata = Strata(np.empty(0, np.int64), np.array([records]), carried, carried, nothing)
     one, two = np.array([0]), np.array([1])
-    pairs = Surprising(one, two, np.array([float(both)]), np.array([explained]), np.array([2]))
+    numbers = ([float(both)], [explained], [2], [1.0])
+    pairs = Surprising(one, two, *map(np.array, numbers))
     meets = Meets(TWO_BRANCHES.closure, strata.support)
     scan = Scan(pairs, meets, lambda a, b: np.full(len(a), explained), RULES)
     number = np.array([1.0])
     found = Found(np.array([0]), number, np.array([explained]), number)
-    return len(that_matter(Finds(scan, found, np.array([0])), strata, RULES)) == 1
+    own = PairRecords(strata, nothing, np.zeros(3, np.int64))
+    return len(that_matter(Finds(scan, found, np.array([0])), own, RULES)) == 1
 
 
 NINE = range(9)

@@ -112,7 +112,22 @@ PAIR = {
     "a": "x", "b": "y", "title_a": None, "title_b": "Why", "relation": "cross_branch",
     "instances": 50, "share": 0.05, "expected": 10.0, "lift": 5.0, "expected_length": 9.9,
     "explained": 12.0, "shrunk_ratio": 40.5 / 12.5, "ratio_low": 2.4, "ratio_high": 4.3,
+    "observed": None, "effective": None,
 }  # fmt: skip
+
+
+def test_with_groups_a_pair_is_drawn_by_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(charts, "pairs_spec", lambda rows: drawn.extend(rows) or {})
+    monkeypatch.setattr(figures, "draw", lambda specification: Drawing(1, 1, ""))
+    figure = pairs_figure([PAIR | {"observed": 36.0, "effective": 18.0}])
+    assert figure is not None
+    assert "weighed" in figure.caption
+    (first,) = drawn
+
+    assert (first["observed"], first["expected"]) == (36.0, 12.0)
+    low = 2 * (2.4 * (12.0 / 2 + 0.5) - 0.5)  # an effective instance weighs two
+    assert first["low"] == pytest.approx(low)
 
 
 def test_a_pair_is_drawn_beside_all_that_explains_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -382,10 +382,10 @@ def test_tables_have_the_columns_that_formats_promises(
 
     whole = dict.fromkeys(("support_a", "support_b", "joint", "joint_entailed"), pl.Int64())
     against_chance = ("rate", "confusion", "expected", "lift")
-    judged = ("expected_length", "ratio", "p_value", "q_value")
-    explained = ("explained", "shrunk_ratio", "ratio_low", "ratio_high")
+    judged = ("observed", "expected_length", "ratio", "p_value", "q_value")
+    explained = ("explained", "effective", "shrunk_ratio", "ratio_low", "ratio_high")
     real = dict.fromkeys((*against_chance, *judged, *explained), pl.Float64())
-    real["found_rank"] = pl.Int64()
+    real |= dict.fromkeys(("groups", "found_rank"), pl.Int64())
     text = dict.fromkeys(("relation", "lca"), pl.String())
     assert list(pairs.items()) == [
         ("a", pl.String()),

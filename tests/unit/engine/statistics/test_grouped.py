@@ -1,98 +1,144 @@
-"""The design effect of groups, record by record, and what it does to p values."""
+"""What records weigh beside others of their group, and how pairs are judged by these weights."""
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csc_array
-from scipy.special import gammainc
+from scipy.sparse import csr_array
 
-from audit.engine.statistics.expectation import Expectation
-from audit.engine.statistics.grouped import Grouped, GroupTest
-from audit.hierarchies.hierarchy import Hierarchy
-from fixtures.toy import toy
+from audit.counting.pair_table import JUDGED, described
+from audit.engine.pairs.pair_counts import joint_weights
+from audit.engine.pairs.sums import UNIT, weighed_sums
+from audit.measure.measure import Measurements, measure
+from audit.policy.policy import Policy
+from fixtures import brute_force_scan as oracle
+from fixtures.examples import examples
+from fixtures.planted_pairs import Planted, planted
 
-A, B = "dog", "cow"
-
-
-def _release(
-    hierarchy: Hierarchy, carried: np.ndarray, stratum: np.ndarray, group: np.ndarray
-) -> tuple[Grouped, Expectation]:
-    size = np.bincount(stratum).astype(float)
-    share = np.array([carried[stratum == s].mean(axis=0) for s in range(len(size))])
-    facet, factor = np.zeros(len(hierarchy), np.int64), np.ones((len(size), 1, 1))
-    grouped = Grouped(csc_array(carried.astype(np.int64)), stratum, group, hierarchy.below)
-    return grouped, Expectation(size, share, facet, factor)
+weights = st.lists(st.tuples(st.integers(0, 6), st.integers(0, UNIT)), max_size=40)
 
 
-def _records(hierarchy: Hierarchy, seed: int, n: int, groups: int) -> tuple[np.ndarray, ...]:
+def measured(release: Planted) -> Measurements:
+    return measure(release.dataset(), Policy())
+
+
+def table(found: Measurements) -> pl.DataFrame:
+    return described(found.pairs, found.n_instances).collect()
+
+
+def grouped(seed: int, groups: Mapping[str, str] | None = None) -> Planted:
+    release = planted(seed, tree=seed % 2 == 0, grouped=True)
+    return release if groups is None else replace(release, groups=groups)
+
+
+@given(weights, st.randoms(use_true_random=False))
+def test_weights_add_up_exactly_in_any_order(rows: list[tuple[int, int]], random: Random) -> None:
+    for some in (rows, random.sample(rows, len(rows))):
+        keys, weight = np.array(some, np.int64).reshape(-1, 2).T
+        assert weighed_sums(keys, weight, 7).tolist() == [
+            sum(own for key, own in rows if key == wanted) for wanted in range(7)
+        ]
+
+
+@given(st.integers(0, 2**16))
+def test_weights_of_pairs_are_those_of_the_records_with_both(seed: int) -> None:
     random = np.random.default_rng(seed)
-    carried = np.zeros((n, len(hierarchy)), bool)
-    for node in (A, B):
-        carried[:, hierarchy.index(node)] = random.random(n) < 0.4
-    stratum = np.concatenate([[0, 1], random.integers(0, 2, n - 2)])
-    return carried, stratum, np.unique(random.integers(0, groups, n), return_inverse=True)[1]
+    carried = random.random((12, 9)) < 0.4
+    weight = random.integers(0, UNIT, 12)
+    found = joint_weights(csr_array(carried.astype(np.int64)), weight)
+    wanted = np.einsum("i,ia,ib->ab", weight, carried, carried)
+    assert np.array_equal(found.toarray(), np.triu(wanted, 1))
+    assert found.has_canonical_format
 
 
-@given(st.integers(0, 2**16), st.integers(8, 40), st.integers(1, 30))
-def test_the_design_effect_is_that_of_residuals_record_by_record(
-    seed: int, n: int, groups: int
-) -> None:
-    hierarchy = toy()
-    carried, stratum, group = _records(hierarchy, seed, n, groups)
-    grouped, expected = _release(hierarchy, carried, stratum, group)
-    a, b = hierarchy.index(A), hierarchy.index(B)
-
-    found = GroupTest(grouped, expected).p_values(np.array([a]), np.array([b]))[0]
-
-    by_group, alone, total, joint = defaultdict(float), 0.0, 0.0, 0
-    for record in range(n):
-        s = stratum[record]
-        n_s, p, q = expected.size[s], expected.share[s, a], expected.share[s, b]
-        x, y = carried[record, a], carried[record, b]
-        e_s = n_s * p * q * max(0.0, 1 - (1 - 1.0) * (1 - p) * (1 - q))
-        residual = (x and y) - p * y - q * x + (2 * n_s * p * q - e_s) / n_s
-        by_group[group[record]] += residual
-        alone += residual**2
-        joint += int(x and y)
-    total = sum(
-        n_s * expected.share[s, a] * expected.share[s, b] for s, n_s in enumerate(expected.size)
-    )
-    together = math.fsum(value**2 for value in by_group.values())
-    effect = max(together / alone, 1.0) if alone > 1e-12 else 1.0
-    wanted = gammainc(joint / effect, total / effect) if joint and total else 1.0
-    assert found == pytest.approx(wanted, rel=1e-6)
+@given(st.integers(0, 2**16))
+@examples(30)
+def test_instances_weigh_what_the_likeness_of_their_groups_leaves(seed: int) -> None:
+    release = grouped(seed)
+    plain = oracle.Release(release.parents, release.labels, release.groups)
+    found = measured(release).excess.alike
+    if found is None:
+        assert all(len(own) == 1 for own in plain.members.values()) or not plain.all_specific
+        return
+    instances = sorted(release.labels)
+    assert found.share == pytest.approx(plain.alike, abs=1e-12)
+    labelled = [name for name in instances if release.labels[name]]
+    assert found.weighs == pytest.approx(sum(map(plain.weight, labelled)), rel=1e-9)
+    own = dict(zip(instances, (found.weight / UNIT).tolist(), strict=True))
+    assert [own[name] for name in labelled] == pytest.approx([*map(plain.weight, labelled)])
+    assert found.several == sum(len(members) > 1 for members in plain.members.values())
 
 
-def test_groups_of_one_record_change_nothing() -> None:
-    hierarchy = toy()
-    carried, stratum, _ = _records(hierarchy, 3, 60, 5)
-    grouped, expected = _release(hierarchy, carried, stratum, np.arange(60))
-    a, b = np.array([hierarchy.index(A)]), np.array([hierarchy.index(B)])
+@given(st.integers(0, 2**16), st.randoms(use_true_random=False))
+@examples(20)
+def test_other_names_of_groups_change_no_bit(seed: int, random: Random) -> None:
+    release = grouped(seed)
+    names = sorted(set((release.groups or {}).values()))
+    other = dict(zip(names, random.sample(names, len(names)), strict=True))
+    renamed = {record: other[group] for record, group in (release.groups or {}).items()}
+    assert table(measured(grouped(seed, renamed))).equals(table(measured(release)))
 
-    joint = float((carried[:, a[0]] & carried[:, b[0]]).sum())
-    wanted = gammainc(joint, expected.joint(a, b)[0])
-    assert GroupTest(grouped, expected).p_values(a, b)[0] == pytest.approx(wanted)
+
+@pytest.mark.parametrize("groups", ["each its own", "none"])
+def test_groups_of_one_are_judged_as_without_groups(groups: str) -> None:
+    release = grouped(7)
+    own = {name: name for name in release.labels} if groups == "each its own" else {}
+    found = measured(replace(release, groups=own))
+    assert table(found).equals(table(measured(replace(release, groups=None))))
+    assert table(found)["observed"].null_count() == len(table(found))
 
 
-def test_an_excess_that_one_group_holds_alone_is_no_surprise() -> None:
-    hierarchy = toy()
-    carried = np.zeros((400, len(hierarchy)), bool)
-    a, b = hierarchy.index(A), hierarchy.index(B)
-    carried[:20, [a, b]] = True
-    carried[100:140, a] = carried[200:240, b] = True
-    stratum = np.zeros(400, np.int64)
-    one = np.where(np.arange(400) < 20, 0, np.arange(400))
-    ends = np.array([a]), np.array([b])
+def test_instances_of_a_group_that_share_nothing_weigh_one_each() -> None:
+    labels = {f"i{n:03}": frozenset({f"a{1 + n % 6}", f"b{1 + n % 6}"}) for n in range(120)}
+    edges = {(f"{x}{y}", x) for x in "ab" for y in range(1, 7)} | {("a", "r"), ("b", "r")}
+    release = Planted(frozenset(edges), labels)
+    apart = replace(release, groups={f"i{n:03}": f"g{n // 6}" for n in range(120)})
+    found, plain = table(measured(apart)), table(measured(release))
+    assert measured(apart).excess.alike.share == 0  # type: ignore[union-attr]
+    judged = found.drop_nulls("expected_length")
+    assert judged["observed"].to_list() == judged["joint"].to_list()
+    same = ("joint", "expected_length", "ratio")
+    assert found.select(same).equals(plain.select(same))
+    assert set(JUDGED) <= set(found.columns)
 
-    apart = GroupTest(*_release(hierarchy, carried, stratum, np.arange(400))).p_values(*ends)[0]
-    together = GroupTest(
-        *_release(hierarchy, carried, stratum, np.unique(one, return_inverse=True)[1])
-    ).p_values(*ends)[0]
-    assert apart < 0.01
-    assert together > 0.05
+
+def stays(own: int, groups: Mapping[str, str]) -> Measurements:
+    """A pair that so many of 400 records carry, beside others with one of the two."""
+    edges = {(f"{x}{y}", x) for x in "ab" for y in range(1, 9)} | {("a", "r"), ("b", "r")}
+    random = Random(3)
+    labels = {
+        f"i{n:03}": frozenset(
+            {"a1", "b1"}
+            if n < own
+            else {f"{random.choice('ab')}{random.randint(2, 8)}" for _ in range(3)}
+        )
+        for n in range(400)
+    }
+    return measured(Planted(frozenset(edges), labels, groups))
+
+
+def test_a_pair_that_one_person_holds_alone_is_none_and_that_of_many_persons_is() -> None:
+    one = {f"i{n:03}": "p" if n < 30 else f"q{n}" for n in range(400)}
+    two = {f"i{n:03}": f"p{n // 2}" for n in range(400)}
+    pairs = [stays(30, groups).excess.found.select("a", "b").rows() for groups in (one, two)]
+    assert pairs[0] == []
+    assert len(pairs[1]) == 1
+    found = stays(30, two).excess.found.row(0, named=True)
+    assert (found["instances"], found["groups"]) == (30, 15)
+    assert found["groups"] <= found["observed"] <= found["instances"]
+    assert found["effective"] <= found["instances"]
+
+
+@pytest.mark.parametrize("persons", [1, 2])
+def test_one_group_of_all_and_hundreds_of_stays_of_one_person_find_nothing(persons: int) -> None:
+    groups = {f"i{n:03}": f"p{n % persons if n < 300 else 0}" for n in range(400)}
+    found = stays(60, groups).excess
+    assert found.alike is not None
+    assert found.found.is_empty()
