@@ -162,6 +162,13 @@ def _entry(check: str, recount: Recount, ends: tuple[str, ...], tables: Mapping[
                 f"{expected:.2f} are expected from the length of the records: "
                 f"{(joint + 0.5) / (expected + 0.5):.2f} times as many by a cautious estimate."
             )
+            if recount.release.groups:
+                counts, times, *weight = recount.by_groups(*ends)
+                several = "".join(f", several instances of a group {own}" for own in weight)
+                statement = (
+                    f"{counts}, carry both {names[0]} and {names[1]}: {times} of the records leads "
+                    f"one to expect, by a cautious estimate{several}."
+                )
         case "model_habit":
             cases = recount.answered[ends[0]] & recount.answered[ends[1]]
             k, labelled = len(cases), recount.both(*ends)

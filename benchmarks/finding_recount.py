@@ -118,6 +118,16 @@ class Recount:
         own = pair_scan.Release(parents, labels, release.groups or None)
         return pair_scan.scan(own).release
 
+    def by_groups(self, a: str, b: str) -> Iterable[str]:
+        """What is told of two nodes where records are in groups."""
+        own, each = self.scanned, self.scanned.scale(a, b)
+        both = own.meeting(a, b)
+        k, expected = own.weigh(both) / each, own.expected(a, b) / each
+        yield f"{_of(len(both), self.n)} instances, in {len(set(map(own.group, both))):,} groups"
+        yield f"{(k + 0.5) / (expected + 0.5):.2f} times what the length"
+        if own.alike and sum(len(some) > 1 for some in own.members.values()) >= 50:
+            yield f"weighing as one to {1 / own.alike:.1f}".removesuffix(".0")
+
     @cached_property
     def exchanges(self) -> Exchanges:
         """How often labels are answered in place of each other."""
@@ -424,6 +434,9 @@ def _pair(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     else:
         ends = list(_named(finding))[-2:]
     joint, expected = recount.joint(*ends), recount.scanned.expected(*ends)
+    if recount.release.groups:
+        yield from recount.by_groups(*ends)
+        return
     yield f"{_of(joint, recount.n)} instances carry both"
     yield f"where {expected:.2f} are expected"
     yield f"{(joint + 0.5) / (expected + 0.5):.2f} times as many"

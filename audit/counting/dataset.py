@@ -31,13 +31,7 @@ from audit.engine.pairs.margins import (
     strata_from,
     strata_of,
 )
-from audit.engine.pairs.pair_counts import (
-    PairCounts,
-    count_pairs,
-    joint_weights,
-    support,
-    without,
-)
+from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
 from audit.engine.pairs.propagation import LabelsBelow, aggregate, labels_below
 from audit.engine.pairs.record_counts import (
     Kind,
@@ -51,7 +45,7 @@ from audit.engine.pairs.record_counts import (
     count_uninformative,
 )
 from audit.engine.pairs.sums import NOTHING, UNIT, Sums, weighed_sums
-from audit.engine.statistics.grouped import Alike, Grouped, alike
+from audit.engine.statistics.grouped import Alike, Grouped, alike, joint_weights, without
 from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
@@ -230,11 +224,14 @@ class Instances:
         hierarchy, counts = self.hierarchy, count_pairs(self._confused, progress)
         give_back_freed_memory()
         lines = in_line(hierarchy.closure)
-        own = {"joint_entailed": joint_entailed(counts, records.entailed, lines, len(hierarchy))}
+        own = joint_entailed(counts, records.entailed, lines, len(hierarchy))
+        table = pair_table(hierarchy, counts, self.support).with_columns(
+            joint_entailed=pl.Series(own)
+        )
         if self.alike is not None:
-            own["observed"] = self._weighed(counts, records.entailed, self.alike.weight) / UNIT
-        table = pair_table(hierarchy, counts, self.support)
-        return PairsInMemory.of(table.with_columns(**own))
+            observed = self._weighed(counts, records.entailed, self.alike.weight) / UNIT
+            table = table.with_columns(observed=pl.Series(observed))
+        return PairsInMemory.of(table)
 
     def _weighed(self, counts: PairCounts, entailed: Sums, weight: IntArray) -> IntArray:
         """Weights of the instances with both nodes of each pair and no label below both."""

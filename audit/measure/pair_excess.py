@@ -14,7 +14,7 @@ from audit.base.progress import Progress, silent
 from audit.base.schemas import schema
 from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
-from audit.engine.pairs.scan import Meets, Rules, Scan, Surprising
+from audit.engine.pairs.scan import Finds, Meets, Rules, Scan, Surprising
 from audit.engine.statistics.association import poisson_p_value
 from audit.engine.statistics.expectation import (
     Expectation,
@@ -30,7 +30,6 @@ from audit.measure.reported_pairs import (
     Candidates,
     Excesses,
     Family,
-    Finds,
     Verdicts,
     candidates,
     family,
@@ -177,7 +176,7 @@ def judge_pairs(
         as_expected=tuple(int((association == i).sum()) for i in range(len(known_pairs))),
         branches=branch_map(reported, labels, hierarchy.first_branch),
         why_not=_why_not(strata, known),
-        alike=records.grouped and records.grouped.alike,
+        alike=None if records.grouped is None else records.grouped.alike,
     )
 
 

@@ -16,7 +16,7 @@ from audit.counting.counts import PairRecords
 from audit.counting.pair_table import JUDGED, observed_ratio
 from audit.engine.pairs.entailed import entailed_by, in_line, places_of
 from audit.engine.pairs.margins import Strata
-from audit.engine.pairs.scan import Found, Rules, Scan
+from audit.engine.pairs.scan import Finds, Rules
 from audit.engine.pairs.sums import Sums
 from audit.engine.statistics.association import poisson_p_value, shrunk_ratio
 from audit.engine.statistics.expectation import Expectation
@@ -120,9 +120,13 @@ class Candidates:
         more = np.flatnonzero(self.observed >= rules.factor * joint)
         p_value, instances = np.ones(len(joint)), self.instances[more]
         p_value[more] = poisson_p_value(instances, joint[more] * (instances / self.observed[more]))
-        own = (getattr(self, field.name) for field in fields(Candidates))
-        scale, groups = np.full(len(joint), np.nan), np.zeros(len(joint), np.int64)
-        return Excesses(*own, joint, p_value, scale, groups)
+        return Excesses(
+            **{field.name: getattr(self, field.name) for field in fields(Candidates)},
+            expected=joint,
+            p_value=p_value,
+            scale=np.full(len(joint), np.nan),
+            groups=np.zeros(len(joint), np.int64),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,52 +294,6 @@ FOUND = schema(
 """Columns of the reported pairs: rank, nodes (by index, in node order) and numbers of each; the
 parent that the finding names instead, null if it names the pair; and the earlier finds that
 explain part of it, the one that explains most first."""
-
-
-@dataclass(frozen=True, eq=False)
-class Finds:
-    """A selection of the pairs that a scan found, the strongest first.
-
-    Args:
-        scan: The scan.
-        found: All pairs that the scan found.
-        numbers: Positions of the selected ones, ascending, shape (n_finds,).
-    """
-
-    scan: Scan
-    found: Found
-    numbers: IntArray
-
-    def __getitem__(self, chosen: IntArray) -> Finds:
-        return Finds(self.scan, self.found, self.numbers[chosen])
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    @property
-    def places(self) -> IntArray:
-        """Positions among the surprising pairs, shape (n_finds,)."""
-        return self.found.pair[self.numbers]
-
-    @property
-    def ends(self) -> tuple[IntArray, IntArray]:
-        """First and second nodes, shape (n_finds,) each."""
-        return self.scan.pairs.a[self.places], self.scan.pairs.b[self.places]
-
-    @property
-    def observed(self) -> FloatArray:
-        """What joint records without a label below both nodes weigh, shape (n_finds,)."""
-        return self.scan.pairs.observed[self.places]
-
-    @property
-    def explained(self) -> FloatArray:
-        """Joint records expected from record length and earlier finds, shape (n_finds,)."""
-        return self.found.explained[self.numbers]
-
-    @property
-    def delta(self) -> FloatArray:
-        """Excess over the expectation from record length, shape (n_finds,)."""
-        return self.found.delta[self.numbers]
 
 
 def that_matter(finds: Finds, records: PairRecords, rules: Rules) -> IntArray:

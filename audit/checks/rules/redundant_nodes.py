@@ -72,9 +72,13 @@ def run(measured: Measurements) -> Outcome:
 def _pairs(measured: Measurements) -> Together:
     """Pairs of frequent nodes that meet at least as often as a reported pair must.
 
-    The table of pairs is read once, a part of it at a time.
+    The table of pairs is read once, a part of it at a time. What is expected by weight, where there
+    are groups, is brought back to instances.
     """
     joint, a, b = (pl.col(name) for name in ("joint", "support_a", "support_b"))
+    length, observed = pl.col("expected_length"), pl.col("observed")
+    each = (joint - pl.col("joint_entailed")) / observed
+    length = pl.when(observed > 0).then(length * each).otherwise(length)
     rarer, least = pl.min_horizontal(a, b), measured.policy.redundant_jaccard.value
     met = measured.pairs.filter(
         (pl.col("relation") != "ancestor")
@@ -84,7 +88,7 @@ def _pairs(measured: Measurements) -> Together:
         pl.col("a", "b").to_physical().cast(pl.Int64),
         pl.col("joint", "support_a", "support_b").cast(pl.Float64),
         instances=pl.lit(float(measured.labelled)),
-        by_length=(pl.col("expected_length") * measured.labelled / (a * b)).fill_null(1.0),
+        by_length=(length * measured.labelled / (a * b)).fill_null(1.0),
     )
     table = met.collect(engine="streaming").sort("a", "b")
     return Together(**{name: table[name].to_numpy() for name in table.columns})

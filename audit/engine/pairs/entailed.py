@@ -54,7 +54,7 @@ def count_entailed(specific: Sparse, closure: Sparse, weight: IntArray | None = 
             counts += np.bincount(met.indices, minlength=len(pairs))
         else:
             each = np.repeat(weight[done - some.shape[0] : done], np.diff(met.indptr))
-            counts += weighed_sums(met.indices, each, len(pairs))
+            counts += weighed_sums(met.indices.astype(np.int64), each, len(pairs))
     return counts_only(pairs, counts)[counts > 0]
 
 

@@ -240,8 +240,8 @@ def _between(
     labels.sum_duplicates()
     weighed = labels
     if weight is not None:
-        own = labels.data * np.repeat(weight, np.diff(labels.indptr))
-        weighed = csr_array((own, labels.indices, labels.indptr), shape=labels.shape)
+        data = labels.data * np.repeat(weight, np.diff(labels.indptr))
+        weighed = csr_array((data, labels.indices, labels.indptr), shape=labels.shape)
     found = []
     for number in np.unique(part[part >= 0]).tolist():
         records = np.flatnonzero(part == number)

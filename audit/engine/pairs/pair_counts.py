@@ -71,35 +71,6 @@ def increments(carried: Sparse) -> int:
     return int((per_instance * (per_instance - 1)).sum()) // 2
 
 
-def joint_weights(carried: Sparse, weight: IntArray) -> Sparse:
-    """Sum of the weights of the instances that carry both nodes of each pair.
-
-    Args:
-        carried: A stored value where an instance carries a node, shape (n_instances, n_nodes),
-            canonical CSR.
-        weight: Weight of each instance, shape (n_instances,).
-
-    Returns:
-        Strict upper triangle of shape (n_nodes, n_nodes), int64, canonical CSR.
-    """
-    n_nodes, used = carried.shape[1], np.flatnonzero(support(carried))
-    compact = csr_array(carried[:, used])
-    by_node = csr_array(_with_data(compact, np.ones(compact.nnz, np.int64)).T)
-    weighed = csc_array(_with_data(compact, np.repeat(weight, np.diff(compact.indptr))))
-    starts, seconds, sums = np.zeros(n_nodes + 1, np.int64), [used[:0]], [weight[:0]]
-    for start in range(0, len(used), NODES_PER_BLOCK):
-        some = csr_array(weighed[:, start : start + NODES_PER_BLOCK])
-        block = csc_array(by_node[start:] @ some)  # by first node, the second ones ascending
-        first = np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
-        upper = block.indices > first
-        counts = np.bincount(first[upper], minlength=block.shape[1])
-        starts[used[start : start + NODES_PER_BLOCK] + 1] = counts
-        seconds.append(used[block.indices[upper] + start])
-        sums.append(block.data[upper])
-    data, columns = np.concatenate(sums), np.concatenate(seconds)
-    return csr_array((data, columns, np.cumsum(starts)), shape=(n_nodes, n_nodes))
-
-
 class _Growing:
     """An array of parts that come one by one; memory holds each value once, also at the end.
 
@@ -223,19 +194,6 @@ def merged(first: PairCounts, second: PairCounts, n_nodes: int) -> PairCounts:
 def support(aggregated: Sparse) -> IntArray:
     """Number of instances carrying each node, int64, shape (n_nodes,)."""
     return np.bincount(aggregated.indices, minlength=aggregated.shape[1]).astype(np.int64)
-
-
-def without(counts: PairCounts, unit: int, less: Sparse) -> IntArray:
-    """``unit`` times the joint counts of pairs, less a part of each, shape (n_pairs,).
-
-    Args:
-        counts: All pairs of nodes that some instance carries together.
-        unit: What an instance counts.
-        less: A part of what some pairs count, smaller than that; shape (n_nodes, n_nodes),
-            canonical CSR.
-    """
-    starts = np.searchsorted(counts.a, np.arange(less.shape[0] + 1))
-    return np.asarray((csr_array((counts.joint * unit, counts.b, starts), less.shape) - less).data)
 
 
 def count_pairs(aggregated: Sparse, progress: Progress = silent) -> PairCounts:

@@ -292,6 +292,52 @@ class Scan:
         return np.asarray(changed[still])
 
 
+@dataclass(frozen=True, eq=False)
+class Finds:
+    """A selection of the pairs that a scan found, the strongest first.
+
+    Args:
+        scan: The scan.
+        found: All pairs that the scan found.
+        numbers: Positions of the selected ones, ascending, shape (n_finds,).
+    """
+
+    scan: Scan
+    found: Found
+    numbers: IntArray
+
+    def __getitem__(self, chosen: IntArray) -> Finds:
+        return Finds(self.scan, self.found, self.numbers[chosen])
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def places(self) -> IntArray:
+        """Positions among the surprising pairs, shape (n_finds,)."""
+        return self.found.pair[self.numbers]
+
+    @property
+    def ends(self) -> tuple[IntArray, IntArray]:
+        """First and second nodes, shape (n_finds,) each."""
+        return self.scan.pairs.a[self.places], self.scan.pairs.b[self.places]
+
+    @property
+    def observed(self) -> FloatArray:
+        """What joint records without a label below both nodes weigh, shape (n_finds,)."""
+        return self.scan.pairs.observed[self.places]
+
+    @property
+    def explained(self) -> FloatArray:
+        """Joint records expected from record length and earlier finds, shape (n_finds,)."""
+        return self.found.explained[self.numbers]
+
+    @property
+    def delta(self) -> FloatArray:
+        """Excess over the expectation from record length, shape (n_finds,)."""
+        return self.found.delta[self.numbers]
+
+
 class _Places:
     """The places of pairs by one of their ends."""
 

@@ -3,7 +3,7 @@ of nodes that several of a group carry is worth."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,8 +11,54 @@ from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.pairs.margins import Strata
+from audit.engine.pairs.pair_counts import NODES_PER_BLOCK, PairCounts, support
 from audit.engine.pairs.sums import UNIT
 from audit.engine.statistics.expectation import Expectation
+
+
+def joint_weights(carried: Sparse, weight: IntArray) -> Sparse:
+    """Sum of the weights of the instances that carry both nodes of each pair.
+
+    Args:
+        carried: A stored value where an instance carries a node, shape (n_instances, n_nodes),
+            canonical CSR.
+        weight: Weight of each instance, shape (n_instances,).
+
+    Returns:
+        Strict upper triangle of shape (n_nodes, n_nodes), int64, canonical CSR.
+    """
+    n_nodes, used = carried.shape[1], np.flatnonzero(support(carried))
+    compact = csr_array(carried[:, used])
+    each, places = np.repeat(weight, np.diff(compact.indptr)), (compact.indices, compact.indptr)
+    ones, rows = (
+        csr_array((data, *places), shape=compact.shape) for data in (np.ones_like(each), each)
+    )
+    by_node, weighed = csr_array(ones.T), csc_array(rows)
+    starts, seconds, sums = np.zeros(n_nodes + 1, np.int64), [used[:0]], [weight[:0]]
+    for start in range(0, len(used), NODES_PER_BLOCK):
+        some = csr_array(weighed[:, start : start + NODES_PER_BLOCK])
+        block = csc_array(by_node[start:] @ some)  # by first node, the second ones ascending
+        first = np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
+        upper = block.indices > first
+        counts = np.bincount(first[upper], minlength=block.shape[1])
+        starts[used[start : start + NODES_PER_BLOCK] + 1] = counts
+        seconds.append(used[block.indices[upper] + start])
+        sums.append(block.data[upper])
+    data, columns = np.concatenate(sums), np.concatenate(seconds)
+    return csr_array((data, columns, np.cumsum(starts)), shape=(n_nodes, n_nodes))
+
+
+def without(counts: PairCounts, unit: int, less: Sparse) -> IntArray:
+    """``unit`` times the joint counts of pairs, less a part of each, shape (n_pairs,).
+
+    Args:
+        counts: All pairs of nodes that some instance carries together.
+        unit: What an instance counts.
+        less: A part of what some pairs count, smaller than that; shape (n_nodes, n_nodes),
+            canonical CSR.
+    """
+    starts = np.searchsorted(counts.a, np.arange(less.shape[0] + 1))
+    return np.asarray((csr_array((counts.joint * unit, counts.b, starts), less.shape) - less).data)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +164,18 @@ class Grouped:
         """Those of the records whose groups have several of them."""
         counts = np.bincount(self.group, minlength=len(self.alike.size))
         some = np.flatnonzero(counts[self.group] > 1)
-        own = (values[some] for values in (self.stratum, self.group, self.weight))
-        carriers = csc_array(csr_array(self.carriers)[some])
-        return Grouped(carriers, *own, self.below, self.strata, self.alike)
+        return replace(
+            self,
+            carriers=csc_array(csr_array(self.carriers)[some]),
+            stratum=self.stratum[some],
+            group=self.group[some],
+            weight=self.weight[some],
+        )
 
     @cached_property
     def of_groups(self) -> FloatArray:
         """Weight of each group, by its number, shape (n_groups,)."""
-        return np.bincount(self.group, self.weight, minlength=len(self.alike.size))
+        return np.bincount(self.group, self.weight, len(self.alike.size)).astype(np.float64)
 
     def carrying(self, node: int) -> IntArray:
         """Indices of the records that carry a node, ascending."""
@@ -198,7 +248,8 @@ class Scales:
         """Squared weights of some records, by stratum."""
         grouped = self.grouped
         squares = grouped.weight[records] ** 2
-        return np.bincount(grouped.stratum[records], squares, len(self.expected.size))
+        sums = np.bincount(grouped.stratum[records], squares, len(self.expected.size))
+        return sums.astype(np.float64)
 
     def _squared_of(self, node: int) -> FloatArray:
         """The same of the records with a node; of all records for -1."""

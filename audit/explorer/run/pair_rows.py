@@ -230,12 +230,9 @@ class _MostFrequent:
         return pl.concat([none, *self._found]).filter(pl.col("joint") >= self.least)
 
 
-_OF_CARRIERS = {
-    "joint": pl.Int64,
-    "joint_entailed": pl.Int64,
-    "observed": pl.Float64,
-    "expected_length": pl.Float64,
-}
+_OF_CARRIERS = dict.fromkeys(("joint", "joint_entailed"), pl.Int64) | dict.fromkeys(
+    ("observed", "expected_length"), pl.Float64
+)
 
 
 MOST_CARRIERS = 50

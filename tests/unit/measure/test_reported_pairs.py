@@ -10,10 +10,10 @@ import pytest
 
 from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
-from audit.engine.pairs.scan import Found, Meets, Rules, Scan, Surprising
+from audit.engine.pairs.scan import Finds, Found, Meets, Rules, Scan, Surprising
 from audit.engine.pairs.sums import counts_only
 from audit.measure.measure import measure
-from audit.measure.reported_pairs import Finds, that_matter
+from audit.measure.reported_pairs import that_matter
 from audit.policy.policy import Policy
 from fixtures.labelled import labelled, repeated, tree
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from audit.counting.pair_table import JUDGED, described
-from audit.engine.pairs.pair_counts import joint_weights
 from audit.engine.pairs.sums import UNIT, weighed_sums
+from audit.engine.statistics.grouped import joint_weights
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from fixtures import brute_force_scan as oracle
