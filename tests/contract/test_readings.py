@@ -317,7 +317,7 @@ def test_the_option_of_what_is_stated_gives_the_other_reading(told: Told, tmp_pa
     assert stated not in remaining
 
 
-@pytest.mark.parametrize(("place", "read", "options"), ASKED, ids=lambda one: str(one)[:60])
+@pytest.mark.parametrize(("place", "read", "options"), ASKED, ids=[place for place, *_ in ASKED])
 def test_the_options_of_what_is_asked_give_its_readings(
     place: str, read: Read, options: list[tuple[str, dict[str, Any]]], tmp_path: Path
 ) -> None:
