@@ -23,7 +23,7 @@ from benchmarks.scenes_of_codes import (
     plain,
     whole_numbers,
 )
-from benchmarks.scenes_of_depths import cut, habits, mixed
+from benchmarks.scenes_of_depths import cut, habits, mixed, sites
 from benchmarks.scenes_of_stays import copied, habits_of_sites, vanishing
 from benchmarks.scenes_of_trees import (
     all_at,
@@ -267,6 +267,37 @@ SCENES = (
         "unspecific_beside_specific",
         "The others alone.",
         partial(beside_specific, both=0),
+    ),
+    Scene(
+        "a site that cuts labels",
+        "depth_shift",
+        "2,000 records of four sites; one with three in ten of them cuts nine in ten labels of two "
+        "of four branches to their parents.",
+        partial(sites, share=0.9),
+        by_chance=True,
+    ),
+    Scene(
+        "a site that gives more labels",
+        "depth_shift",
+        "The same site gives up to two labels more a record, and cuts none.",
+        partial(sites, longer=2),
+        by_chance=True,
+    ),
+    Scene(
+        "sites of a flat branch, null",
+        "depth_shift",
+        "One site in four has half of its records in a branch with a level less, the others a "
+        "tenth; none cuts labels.",
+        partial(sites, flat=(0.1, 0.5, 0.1, 0.1)),
+        by_chance=True,
+    ),
+    Scene(
+        "persons of one site with habits, null",
+        "depth_shift",
+        "100 persons of 20 records each, each of one site; each has branches for labels or leaves, "
+        "by the toss of a coin.",
+        partial(sites, persons=100),
+        by_chance=True,
     ),
     Scene(
         "records under other ids",

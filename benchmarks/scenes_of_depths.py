@@ -97,3 +97,38 @@ def _mean_depth(records: Records) -> float:
     """By the names: a branch has one letter, a leaf of a deep branch a dot."""
     depths = [1 + (len(label) > 1) + ("." in label) for record in records for label in record]
     return sum(depths) / len(depths)
+
+
+def sites(
+    rng: Generator,
+    share: float = 0.0,
+    flat: Sequence[float] = (0.1, 0.1, 0.1, 0.1),
+    longer: int = 0,
+    persons: int = 0,
+) -> Drawn:
+    """2,000 records of four sites, of which the second may cut labels or give more of them.
+
+    Args:
+        rng: Where chance comes from.
+        share: Share of the labels of two of the four deep branches that it cuts to their parents.
+        flat: Share of each site's records that are of the flat branch.
+        longer: Labels that it adds to a record, at most.
+        persons: How many persons there are, each of one site, whose labels are all leaves or all
+            branches by the toss of a coin; none: every record is of another.
+    """
+    who = [n % persons if persons else n for n in range(2000)]
+    habit = (rng.random(max(who) + 1) < 0.5).tolist()
+    site = rng.choice(4, max(who) + 1, p=(0.4, 0.3, 0.2, 0.1))[who].tolist()
+    records = list[list[str]]()
+    for person, place in zip(who, site, strict=True):
+        own = _flat(rng) if rng.random() < flat[place] else _record(rng, share * (place == 1))
+        for _ in range(longer * (place == 1)):
+            own = sorted({*own, *_record(rng, 0.0)[:1]})
+        records.append(sorted({label[0] for label in own}) if persons and habit[person] else own)
+    told = {"depth": share > 0.5, "length": longer > 0}
+    columns = {"group": [f"p{one}" for one in who]} if persons else {}
+    release = dataset(
+        _hierarchy(), records, ("site",), site=[f"site {one}" for one in site], **columns
+    )
+    facts = [Fact(frozenset({"site 1", what})) for what, planted in told.items() if planted]
+    return Drawn(release, facts, Policy(coding_columns=("site",)))

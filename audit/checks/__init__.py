@@ -34,7 +34,7 @@ from audit.checks.rules import (
     waiver_unused,
     wrong_table,
 )
-from audit.checks.rules.habits import chronic_gap, copied_records, sibling_shift
+from audit.checks.rules.habits import chronic_gap, copied_records, depth_shift, sibling_shift
 
 CHECKS: tuple[Check, ...] = (
     unknown_code.CHECK,
@@ -51,6 +51,7 @@ CHECKS: tuple[Check, ...] = (
     copied_records.CHECK,
     principal_position.CHECK,
     record_cap.CHECK,
+    depth_shift.CHECK,
     split_leak.CHECK,
     group_confined.CHECK,
     sibling_shift.CHECK,

@@ -48,12 +48,11 @@ NAMES = (
     "contradiction", "cycle", "transitivity", "redundant_edge", "catch_all",
     "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code", "mixed_versions",
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
-    "copied_records",
-    "principal_position", "record_cap", "split_leak", "group_confined", "sibling_shift",
-    "residual_overuse", "cross_branch", "unspecific_beside_specific", "sibling_exclusive",
-    "excludes1", "missing_companion", "sex_age_conflict", "chronic_gap", "unexpected_pair",
-    "missing_stratum", "redundant_nodes", "model_confuses", "model_habit", "waiver_expired",
-    "waiver_unused",
+    "copied_records", "principal_position", "record_cap", "depth_shift", "split_leak",
+    "group_confined", "sibling_shift", "residual_overuse", "cross_branch",
+    "unspecific_beside_specific", "sibling_exclusive", "excludes1", "missing_companion",
+    "sex_age_conflict", "chronic_gap", "unexpected_pair", "missing_stratum", "redundant_nodes",
+    "model_confuses", "model_habit", "waiver_expired", "waiver_unused",
 )  # fmt: skip
 """Every check there will be, in report order."""
 BUSY = tree(

@@ -33,6 +33,7 @@ NEED_INSTANCES = {
     "duplicate_instance",
     "copied_records",
     "principal_position",
+    "depth_shift",
     "split_leak",
     "group_confined",
     "sibling_shift",

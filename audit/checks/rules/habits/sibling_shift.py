@@ -12,7 +12,7 @@ from scipy.special import gammaincc
 
 from audit.base.dag import FloatArray, IntArray, row
 from audit.checks.check import Check, Limit, Outcome, first_unmet
-from audit.checks.shared.carriers import carrying
+from audit.checks.shared.carriers import carrying, values_in
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
@@ -114,7 +114,8 @@ def run(measured: Measurements) -> Outcome:
     where groups are there, by their design effect. One above more than half of the leaves is none:
     what lies below it differs by whom a site sees.
     """
-    columns = [found for name in measured.policy.coding_columns if (found := _read(measured, name))]
+    read = [_Column(one, *values_in(measured, one)) for one in measured.policy.coding_columns]
+    columns = [column for column in read if len(column.values) > 1]
     shifts = [shift for column in columns for shift in _shifts(measured, column)]
     q_values = benjamini_hochberg(np.array([one.p_value for one in shifts]), len(shifts))
     rate = measured.policy.false_discovery_rate.value
@@ -137,15 +138,6 @@ def run(measured: Measurements) -> Outcome:
             (shifts, f"no parent has {LEAST_UNITS} instances below two children and in two values"),
         ),
     )
-
-
-def _read(measured: Measurements, name: str) -> _Column | None:
-    """The column; None without two values."""
-    found = measured.loaded.dataset.instances[name]
-    values = found.drop_nulls().unique().sort()
-    place = np.searchsorted(values.to_numpy(), found.fill_null("").to_numpy())
-    value_of = np.where(found.is_null().to_numpy(), -1, place).astype(np.int64)
-    return _Column(name, values.to_list(), value_of) if len(values) > 1 else None
 
 
 def _shifts(measured: Measurements, column: _Column) -> Iterator[Shift]:
