@@ -195,7 +195,7 @@ def _means(
     there[half.fitted] = True
     own = csr_array((inside & there[:, None]).T.astype(np.float64))
     sums = np.asarray(own @ z)
-    count = np.asarray(own.sum(axis=1)).reshape(-1, 1)
+    count = np.count_nonzero(inside[half.fitted], axis=0)[:, None]
     n = len(half.fitted)
     with np.errstate(divide="ignore", invalid="ignore"):
         return sums / count, (half.mean * n - sums) / (n - count), count[:, 0] / n
