@@ -97,7 +97,10 @@ WORLDS = (
         Drawn(evidence_there=(8, 11), text=(24, 30)),
     ),
     World("longer texts in one branch", Drawn(text_there=(24, 45))),
-    World("texts of wholly other length", Drawn(text_there=(70, 90))),
+    World(
+        "texts and evidence of wholly other length",
+        Drawn(at_one=True, text_there=(70, 90), evidence=(1, 3), evidence_there=(8, 11)),
+    ),
     World("graded marks, longer in one branch", Drawn(graded=True, evidence_there=LONG)),
     World(
         "one token looked at, longer in one branch",
@@ -141,16 +144,9 @@ GUARDS: tuple[tuple[str, str, str, str, object], ...] = (
     (
         "equal lengths",
         "all examples share one bin",
-        "longer evidence in one branch",
+        "one token looked at, longer in one branch",
         "bin_of",
         lambda sizes: np.zeros((len(sizes), 1)),
-    ),
-    (
-        "texts of other length",
-        "any lengths are compared",
-        "texts of wholly other length",
-        "LONGER",
-        float("inf"),
     ),
 )
 """Guards of `evidence_by_node`: name, what takes its place, a world where it has most to do, and

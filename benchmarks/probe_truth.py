@@ -129,9 +129,10 @@ def tables(probed: Probed) -> Iterator[str]:
         (name, instead, world, *(_told(side) for side in probed.unguarded[name]))
         for name, instead, world, _, _ in evidence_worlds.GUARDS
     ]
-    counted = [str(_candidates(side)) for side in probed.blind]
+    found = [_called([one for one in side if not one.present]) for side in probed.blind]
+    counted = [f"absent ones found: {share.k} of {share.n}" for share in found]
     rows.append(("whole groups", BLIND, probed.blind[0][0].world, *counted))
-    yield table(("guard", "instead", "world", "false with it", "without it"), rows)
+    yield table(("guard", "instead", "world", "releases told with it", "without it"), rows)
 
 
 def _concepts(name: str, nodes: Sequence[Judged]) -> tuple[str, ...]:

@@ -116,9 +116,7 @@ def made_up(
     every = np.ones(len(z), np.bool_)
     for start in range(0, len(sizes), AT_ONCE):
         some = sizes[start : start + AT_ONCE]
-        drawn = [_drawn(z, units, every, size, seed, moved=moved) for size in some]
-        inside = np.column_stack([one for one, _ in drawn])
-        shift = np.concatenate([one for _, one in drawn])
+        inside, shift = _drawn(z, units, every, some, seed, moved=moved)
 
         def scores(place: int, inside: BoolArray = inside, shift: FloatArray = shift) -> FloatArray:
             half = halves[place]
@@ -153,7 +151,7 @@ def dealt_anew(
     """
     among = np.zeros(len(residuals), np.bool_)
     among[rows] = True
-    inside, shift = _drawn(residuals, units, among, size, seed, moved=True)
+    inside, shift = _drawn(residuals, units, among, [size], seed, moved=True)
     of_pair, own_rows = inside[rows], residuals[rows]
     place_of = np.cumsum(among) - 1
     judged = [place_of[half.judged[among[half.judged]]] for half in halves]
@@ -174,16 +172,25 @@ def dealt_anew(
 
 
 def _drawn(
-    z: FloatArray, units: Units, among: BoolArray, size: int, seed: int, *, moved: bool
+    z: FloatArray,
+    units: Units,
+    among: BoolArray,
+    sizes: Sequence[int],
+    seed: int,
+    *,
+    moved: bool,
 ) -> tuple[BoolArray, FloatArray]:
-    """The instances of each draw, shape (n, draws), and its shift, shape (draws, features)."""
-    rng = np.random.default_rng((seed, size))
-    inside = np.column_stack([units.drawn(size, among, rng) for _ in range(DRAWS)])
-    if not moved:
-        return inside, np.zeros((DRAWS, z.shape[1]))
-    mixed = np.empty((DRAWS, len(z)))
-    mixed[:, units.rows] = rng.normal(size=mixed.shape)
-    return inside, LENGTH * (mixed @ z) / math.sqrt(z.size)
+    """The instances of the draws of each size, (n, draws), and their shifts, (draws, features)."""
+    inside, mixed = [], np.empty((DRAWS * len(sizes), len(z)))
+    for number, size in enumerate(sizes):
+        rng = np.random.default_rng((seed, size))
+        inside += [units.drawn(size, among, rng) for _ in range(DRAWS)]
+        if moved:
+            mixed[DRAWS * number :][:DRAWS, units.rows] = rng.normal(size=(DRAWS, len(z)))
+    shift = (
+        LENGTH * (mixed @ z) / math.sqrt(z.size) if moved else np.zeros((len(inside), z.shape[1]))
+    )
+    return np.column_stack(inside), shift
 
 
 def _means(

@@ -101,7 +101,7 @@ def area(placed: FloatArray, side: IntArray, unit: IntArray) -> Area | None:
         unit: The number of each instance's group, or its own.
     """
     sides = [np.flatnonzero((side == one) & ~np.isnan(placed)) for one in (1, 0)]
-    units = [len(np.unique(unit[rows])) for rows in sides]
+    units = [np.count_nonzero(np.bincount(unit[rows])) for rows in sides]
     if min(units) < 2:
         return None
     value = float(placed[sides[0]].mean())

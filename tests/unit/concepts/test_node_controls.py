@@ -68,7 +68,7 @@ def test_what_is_left_out_of_a_half_is_as_if_it_had_never_been_there() -> None:
 def test_a_shift_is_as_long_as_it_should_be_with_more_features_than_instances_too() -> None:
     z = np.random.default_rng(5).normal(size=(60, 200))
     shifts = [
-        node_controls._drawn(z, units(60), np.ones(60, np.bool_), 12, seed, moved=True)[1]
+        node_controls._drawn(z, units(60), np.ones(60, np.bool_), [12], seed, moved=True)[1]
         for seed in range(40)
     ]
     squares = (np.concatenate(shifts) ** 2).sum(axis=1)

@@ -122,9 +122,10 @@ def test_other_lengths_ask_for_both_measures_and_what_cannot_be_compared_is_not(
     assert found.how == how
     assert found.is_low == (how == WITHIN)
     assert np.isnan(found.p_value) == (how == APART)
-    if how == BOTH:
-        assert found.p_value == found.p.max()
-        assert compared(_examples(values - 0.5 * inside[:, None] * [0, 1], sizes), inside).is_low  # type: ignore[union-attr]
+    both_low = compared(_examples(values - 0.5 * inside[:, None] * [0, 1], sizes), inside)
+    assert both_low is not None
+    assert both_low.is_low == (how != APART)
+    assert how != BOTH or found.p_value == found.p.max()
 
 
 def _examples(values: np.ndarray, sizes: np.ndarray) -> Examples:
