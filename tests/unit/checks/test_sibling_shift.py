@@ -46,7 +46,7 @@ def test_the_design_effect_is_that_of_plain_python(units: list[tuple[int, int, i
     for c in range(max(child for child, _, _ in units) + 1):
         for v in range(max(value for _, value, _ in units) + 1):
             p, q = sum(u[0] == c for u in units) / n, sum(u[1] == v for u in units) / n
-            sums, squares = defaultdict(float), 0.0
+            sums, squares = defaultdict[int, float](float), 0.0
             for child, value, group in units:
                 residual = ((child == c) - p) * ((value == v) - q)
                 sums[group] += residual

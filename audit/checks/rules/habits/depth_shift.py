@@ -93,7 +93,8 @@ class _Compared:
         if len(self.names) == 2:
             return [1]
         sizes = np.bincount(self.values.value + 1, minlength=len(self.names) + 1)[1:]
-        return np.lexsort((np.arange(len(sizes)), -sizes))[:MOST_VALUES].tolist()
+        order: list[int] = np.lexsort((np.arange(len(sizes)), -sizes)).tolist()
+        return order[:MOST_VALUES]
 
     def differences(self, asked: Iterable[int], told: Sequence[int] = ()) -> dict[int, Difference]:
         """Values against all others but those that were told."""
@@ -116,7 +117,7 @@ def difference_of(values: Values, among: BoolArray, value: int) -> Difference | 
     """
     y, here = values.number[among], values.value[among] == value
     bins, groups = values.bin[among], values.group[among]
-    sides = [np.count_nonzero(np.bincount(groups[side])) for side in (here, ~here)]
+    sides = [int(np.count_nonzero(np.bincount(groups[side]))) for side in (here, ~here)]
     if min(sides) < LEAST_UNITS:
         return None
     x = _centred(here.astype(np.float64), bins)

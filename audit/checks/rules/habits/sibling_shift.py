@@ -227,7 +227,8 @@ def design_effect(table: _Table) -> float:
     child, value = np.divmod(at, shape[1])
 
     def summed(weight: FloatArray) -> FloatArray:
-        return np.bincount(at, number * weight, shape[0] * shape[1]).reshape(shape)
+        sums = np.bincount(at, number * weight, shape[0] * shape[1])
+        return sums.astype(np.float64).reshape(shape)
 
     both = summed(number.astype(np.float64))
     with_value = summed(_at(of_value, of_group, value))
@@ -241,8 +242,8 @@ def design_effect(table: _Table) -> float:
         - 2 * p * with_value
         - 2 * q * with_child
         + 2 * p * q * (summed(n[of_group]) + (of_child.T @ of_value).toarray())
-        - 2 * p**2 * q * (of_value.T @ n)[None, :]
-        - 2 * p * q**2 * (of_child.T @ n)[:, None]
+        - 2 * p**2 * q * np.asarray(of_value.T @ n)[None, :]
+        - 2 * p * q**2 * np.asarray(of_child.T @ n)[:, None]
     )
     rows, columns = counts.sum(axis=1)[:, None], counts.sum(axis=0)[None, :]
     alone = (
