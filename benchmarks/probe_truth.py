@@ -114,7 +114,7 @@ def tables(probed: Probed) -> Iterator[str]:
     """What was found, as lines of Markdown."""
     yield table(
         ("what", "goal", "k/n (share; 95 % interval)"),
-        [(what, goal, share.brief()) for what, goal, share, _ in probed.goals],
+        [(what, goal, str(share)) for what, goal, share, _ in probed.goals],
     )
     yield table(
         ("world of concepts", "there", "called absent", "no power", "called absent if candidates "

@@ -19,6 +19,7 @@ import numpy as np
 
 from benchmarks import answer_truth, pair_truth, probe_truth
 from benchmarks.answer_worlds import WORLDS as ANSWER_WORLDS
+from benchmarks.evidence_worlds import WORLDS as EVIDENCE_WORLDS
 from benchmarks.pair_guards import GUARDS, Guarded
 from benchmarks.pair_power import power_chart
 from benchmarks.pair_scores import Outcome
@@ -332,7 +333,8 @@ def _probes(probed: Probed) -> Iterator[str]:
         "Representations with concepts that are there (a best discriminant is right in .92) and "
         "concepts that are not, of 12 to 128 instances, by numbers of instances and features, with "
         "groups, and on real features; and explained texts, where one branch has longer or shorter "
-        "texts or evidence, or is ignored by the model."
+        "texts or evidence, or is ignored by the model. `python -m benchmarks.probe_truth "
+        f"--releases {len(probed.evidence) // len(EVIDENCE_WORLDS)}` makes these tables alone."
     )
     yield from probe_truth.tables(probed)
 
