@@ -205,7 +205,7 @@ GUARDS = (
     ),
     Guard(
         "weights of groups",
-        "copied stays",
+        "copied stays, up to 300",
         "every record weighs one, and the design effect is divided by",
         partial(patch.object, Alike, "weight", property(_of_one)),
     ),
