@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.statements import ANY_CHECK, Waiver
@@ -106,7 +107,10 @@ class Check:
         elif self.reads is not None and not measured.has(self.reads):
             lacking = "what it reads was not measured"
         else:
-            return _result(self, self.rule(measured))
+            found = self.rule(measured)
+            return _result(
+                self, replace(found, findings=with_damage_named(measured, found.findings))
+            )
         return _result(self, Outcome(0, "instances", not_applicable=lacking))
 
 

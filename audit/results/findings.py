@@ -85,12 +85,14 @@ class Finding:
         data_user: Advice for users of the data.
         touched: Number of instances concerned.
         strength: Strength of the evidence per instance: findings of one severity are ordered by
-            ``touched * strength``, the largest first.
+            ``touched * strength``, the largest first, those that are ``doubted`` last.
         parts: Breakdown of the finding, the largest part first.
         key: Distinguishes it from other findings of the check; empty if its nodes do.
         folded_into: Ids of the findings of the check that explain it; empty if none does.
         judgement: The policy's judgement.
         beside: Other pairs of nodes whose counts some of its numbers depend on.
+        doubted: Whether another finding says that what it counts may be something else; it stands
+            below all findings of its severity that are not.
     """
 
     check: str
@@ -107,6 +109,7 @@ class Finding:
     folded_into: tuple[str, ...] = ()
     judgement: Judgement = Judgement()
     beside: tuple[tuple[str, str], ...] = ()
+    doubted: bool = False
 
     @property
     def judged_severity(self) -> Severity:
@@ -209,13 +212,15 @@ def worst_first(found: Iterable[tuple[str, int, _Found]]) -> list[_Found]:
     return [one for _, _, one in ranked]
 
 
-Place: TypeAlias = tuple[bool, int, float, str]
-"""Sort key of a finding: whether it does not count, its severity, its weight, and its id."""
+Place: TypeAlias = tuple[bool, int, bool, float, str]
+"""Sort key of a finding: whether it does not count, its severity, whether it is doubted, its
+weight, and its id."""
 
 
 def _place(finding: Finding, weight: float) -> Place:
     severity = finding.counts_as or finding.judged_severity
-    return finding.counts_as is None, SEVERITIES.index(severity), -weight, finding.id
+    place = SEVERITIES.index(severity)
+    return finding.counts_as is None, place, finding.doubted, -weight, finding.id
 
 
 def shown_place(finding: Finding, evidence: Mapping[str, Shown]) -> Place:

@@ -217,7 +217,16 @@ def _read_checks(
 
 
 def _read_finding(row: dict[str, Any]) -> Finding:
-    texts = ("check", "severity", "statement", "curator", "data_user", "touched", "strength")
+    texts = (
+        "check",
+        "severity",
+        "statement",
+        "curator",
+        "data_user",
+        "touched",
+        "strength",
+        "doubted",
+    )
     parts = json.loads(row["parts"])
     return Finding(
         **{name: row[name] for name in texts},

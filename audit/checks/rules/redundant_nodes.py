@@ -11,7 +11,6 @@ import polars as pl
 from audit.base.dag import IntArray, row
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
-from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs.redundancy import (
     ALWAYS,
@@ -59,12 +58,9 @@ def run(measured: Measurements) -> Outcome:
         denominator=family - left_out,
         denominator_unit=_UNIT
         + (f"; {left_out} left out that a rule requires or the policy expects" * (left_out > 0)),
-        findings=with_damage_named(
-            measured,
-            (
-                *_redundant(measured, pairs[found.as_one]),
-                *_contained_nodes(measured, pairs[found.beside]),
-            ),
+        findings=(
+            *_redundant(measured, pairs[found.as_one]),
+            *_contained_nodes(measured, pairs[found.beside]),
         ),
     )
 

@@ -8,7 +8,6 @@ from typing import Any
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import carrying_both, labelled_below_both
-from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.checks.shared.label_pairs import LabelPairs, label_pairs_below
 from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.engine.statistics.grouped import Alike
@@ -34,7 +33,7 @@ def run(measured: Measurements) -> Outcome:
         denominator_unit=_UNIT
         + f"; {left_out} found but left out, since they are known" * (left_out > 0)
         + _weighing(measured),
-        findings=with_damage_named(measured, _findings(measured)),
+        findings=_findings(measured),
         not_applicable=excess.why_not,
     )
 

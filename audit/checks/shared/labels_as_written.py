@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import polars as pl
@@ -204,8 +204,9 @@ def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
 
     A code is valid if it is assignable and is in the hierarchy not only because of a label or a
     model class, or if a dictionary lists it. A label that is valid as written gets no other
-    reading. If the table is unknown, codes are taken from the code sets that have valid labels in
-    the release.
+    reading but in ``otherwise``: every valid code that a label may be, as it stands or with zeros
+    restored, and that is not its node. If the table is unknown, codes are taken from the code sets
+    that have valid labels in the release.
 
     The frame is cached for the lifetime of the measurements, since several checks use it.
 
@@ -237,6 +238,10 @@ def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
         [] if valid else sorted(codes & _elsewhere(integrity, row.text, row.table))
         for row, valid in zip(rows, own, strict=True)
     ]
+    otherwise = [
+        sorted(codes & _anyhow(integrity, row, shown) - {node})
+        for row, node in zip(rows, nodes, strict=True)
+    ]
     sets = [_code_set(integrity, node, found) for node, found in zip(nodes, zeros, strict=True)]
     never = integrity.never_a_code or (lambda _: False)
     headings = [
@@ -250,6 +255,7 @@ def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
         pl.Series("codes", [sorted(found) for found in own], _CODES),
         pl.Series("with_zeros", zeros, _CODES),
         pl.Series("elsewhere", elsewhere, _CODES),
+        pl.Series("otherwise", otherwise, _CODES),
         pl.coalesce("table", pl.Series(sets, dtype=pl.String)).alias("code_set"),
         several_sets=pl.col("table").is_null()
         & pl.Series(
@@ -357,6 +363,16 @@ def _with_zeros(integrity: Integrity, row: _Row, shown: set[str]) -> set[str]:
     codes = {code for form in forms for code in integrity.readings(form, row.table)}
     known = integrity.zero_tables if row.table else shown
     return {code for code in codes if integrity.table_of(code) in known}
+
+
+def _anyhow(integrity: Integrity, row: _Row, shown: set[str]) -> set[str]:
+    """The same and the codes as it stands; in a column with dots, wherever its own dot was."""
+    written = [row]
+    if row.dotted and not row.table:
+        whole = row.label.replace(".", "")
+        written += [replace(row, label=label, dotted=False) for label in (row.label, whole)]
+    restored = {code for one in written for code in _with_zeros(integrity, one, shown)}
+    return restored.union(integrity.readings(row.text, row.table))
 
 
 def _code_set(integrity: Integrity, node: str | None, zeros: Sequence[str]) -> str | None:

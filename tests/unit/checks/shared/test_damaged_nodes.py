@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+import random
+from itertools import pairwise
+
 import pytest
 
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.rules import redundant_nodes, unexpected_pair
 from audit.checks.shared.damaged_nodes import MOSTLY, damaged_nodes
+from audit.disclosure import Quantity
 from audit.measure.measure import Measurements
-from fixtures.coded import measured
+from audit.results.findings import CheckResult, Finding, Part
+from fixtures.coded import Tables, measured
 
 PAIRS = (redundant_nodes.CHECK, unexpected_pair.CHECK)
 
@@ -25,16 +29,15 @@ def release(damaged: int, sound: int = 0) -> Measurements:
     return measured({"procedures": rows})
 
 
-def damaged_ids(asked: Measurements) -> set[str]:
-    return {asked.hierarchy.nodes[node] for node in np.flatnonzero(damaged_nodes(asked))}
+REMARK = "since zeros were lost: read the findings of lost_zero first."
 
 
 def test_a_node_is_damaged_with_its_ancestors_as_long_as_most_rows_below_are() -> None:
     assert MOSTLY == 0.5
-    assert damaged_ids(release(40)) == {"40", "40-41"}
-    assert damaged_ids(release(40, sound=39)) == {"40", "40-41"}
-    assert damaged_ids(release(40, sound=40)) == set()
-    assert damaged_ids(release(0)) == set()
+    assert damaged_nodes(release(40)) == {"40", "40-41"}
+    assert damaged_nodes(release(40, sound=39)) == {"40", "40-41"}
+    assert damaged_nodes(release(40, sound=40)) == frozenset()
+    assert damaged_nodes(release(0)) == frozenset()
 
 
 @pytest.mark.parametrize("check", PAIRS, ids=lambda check: check.name)
@@ -46,15 +49,8 @@ def test_findings_that_name_a_damaged_node_say_so_and_rank_below(check: Check) -
 
     assert named
     assert others
-    assert all(
-        "lost zeros: read the findings of lost_zero first." in finding.statement
-        for finding in named
-    )
-    assert not any("lost_zero" in finding.statement for finding in others)
-    weight_named, weight_others = (
-        [finding.touched * finding.strength for finding in some] for some in (named, others)
-    )
-    assert max(weight_named) < min(weight_others)
+    assert all(REMARK in finding.statement and finding.doubted for finding in named)
+    assert not any("lost_zero" in f.statement or f.doubted for f in others)
 
 
 @pytest.mark.parametrize("check", PAIRS, ids=lambda check: check.name)
@@ -63,3 +59,72 @@ def test_without_damage_findings_stay_as_they_are(check: Check) -> None:
 
     assert found
     assert not any("lost_zero" in finding.statement for finding in found)
+
+
+SOUND = {f"s{n:03}": ["4280", "4019", "2724"] for n in range(60)}
+
+
+@pytest.mark.parametrize(
+    ("label", "node", "lost"),
+    [("412", "412", "0412"), ("389", "389", "0389"), ("4111", "411.1", "04111")],
+)
+def test_where_zeros_are_lost_what_a_lost_one_would_be_is_damaged_codes_and_headings(
+    label: str, node: str, lost: str
+) -> None:
+    may_be_lost = {f"m{n}": [label] for n in range(9)}
+    sound = {"diagnoses": SOUND | may_be_lost}
+    damaged = {"diagnoses": SOUND | may_be_lost | {f"d{n}": ["42"] for n in range(9)}}
+    kept = {"diagnoses": damaged["diagnoses"] | {"k": ["0389"]}}
+
+    assert node in damaged_nodes(measured(damaged)), lost
+    assert not any(node in damaged_nodes(measured(one)) for one in (sound, kept))
+    assert "401.9" not in damaged_nodes(measured(damaged))
+
+
+def test_any_check_says_which_nodes_are_damaged_and_ranks_what_is_mostly_of_them_below() -> None:
+    def finding(key: str, nodes: tuple[str, ...], *parts: tuple[str, int]) -> Finding:
+        lines = tuple(Part((node,), {"instances": Quantity(n)}) for node, n in parts)
+        return Finding("made_up", "note", nodes, key, {}, "", "", parts=lines, key=(key,))
+
+    found = (
+        finding("a", ("40",)),
+        finding("b", ("00-99",), ("40", 6), ("36.06", 5)),
+        finding("c", ("00-99",), ("40", 5), ("36.06", 6)),
+        finding("d", ("40", "36.06"), ("40", 5), ("36.06", 6)),
+        finding("e", ("40", "36.06"), ("40", 6), ("36.06", 5)),
+        finding("f", ("36.06",)),
+    )
+    check = Check("made_up", "Is it?", lambda _: Outcome(9, "nodes", found))
+    result: CheckResult = check.run(release(40))
+
+    assert [f.key[0] for f in result.findings if REMARK in f.statement] == ["a", "b", "d", "e"]
+    assert [f.key[0] for f in result.in_order()] == ["c", "d", "f", "a", "b", "e"]
+    assert all("'40' may" in f.statement for f in result.findings if REMARK in f.statement)
+
+
+def planted(known: bool) -> tuple[Measurements, set[str]]:
+    """Procedures that lost zeros, each always beside a diagnosis, and what they are read as."""
+    rng, pairs = random.Random(3), {"12": "V653", "13": "2702", "23": "7459", "412": "4919"}
+    rows: dict[str, dict[str, list[str]]] = {"diagnoses": {}, "procedures": {}}
+    for n in range(900):
+        rows["diagnoses"][f"i{n}"] = rng.sample(["4019", "4280", "0389", "27651", "5849"], 3)
+        rows["procedures"][f"i{n}"] = rng.sample(["9904", "9671", "3893", "8856"], 2)
+    for procedure, diagnosis in pairs.items():
+        for n in rng.sample(range(900), 40):
+            rows["procedures"][f"i{n}"].append(procedure)
+            rows["diagnoses"][f"i{n}"].append(diagnosis)
+    rows["procedures"]["i0"] += ["40", "66"] * 9
+    together = {i: [*labels, *rows["procedures"][i]] for i, labels in rows["diagnoses"].items()}
+    tables: Tables = rows if known else {None: together}
+    return measured(tables), {*pairs, "012", "013", "023", "41.2"}
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known table", "one column"])
+def test_no_pair_of_procedures_that_lost_zeros_is_told_without_the_remark(known: bool) -> None:
+    asked, read_as = planted(known)
+    found = unexpected_pair.CHECK.run(asked).standing
+    built = [f for f in found[:20] if read_as.intersection(f.nodes)]
+
+    assert built
+    assert [f.statement for f in built if REMARK not in f.statement] == []
+    assert not any(later.doubted < one.doubted for one, later in pairwise(found))
