@@ -91,6 +91,10 @@ class Finding:
         folded_into: Ids of the findings of the check that explain it; empty if none does.
         judgement: The policy's judgement.
         beside: Other pairs of nodes whose counts some of its numbers depend on.
+        beyond: How many times its own limit the cautious end of its effect is, by `times_limit`: 1
+            just at the limit. The estimate where there is no interval; 1 where a check has no
+            limit. Orders findings of different checks; not in the shared view, as it may tell a
+            number that is withheld.
         doubted: Whether another finding says that what it counts may be something else; it stands
             below all findings of its severity that are not.
     """
@@ -109,6 +113,7 @@ class Finding:
     folded_into: tuple[str, ...] = ()
     judgement: Judgement = Judgement()
     beside: tuple[tuple[str, str], ...] = ()
+    beyond: float = 1.0
     doubted: bool = False
 
     @property
@@ -128,6 +133,21 @@ class Finding:
     def id(self) -> str:
         """Stable across releases: the check and its key or nodes, each part percent-encoded."""
         return finding_id(self.check, *(self.key or self.nodes))
+
+
+def times_limit(end: float, limit: float, *, below: bool = False) -> float:
+    """How far an effect is beyond its limit: 1 at the limit, and 1 more a further limit away.
+
+    Args:
+        end: The end of the effect's interval that is nearer to the limit; the estimate without one.
+        limit: The limit; distances from 0 are counted as they are.
+        below: Whether an effect is what stays below the limit.
+
+    >>> times_limit(0.75, 0.5), times_limit(0.1, 0.25, below=True), times_limit(-3, 1)
+    (1.5, 1.6, 0.0)
+    """
+    away = (limit - end if below else end - limit) / (abs(limit) or 1.0)
+    return max(1.0 + away, 0.0)
 
 
 def finding_id(check: str, *parts: str) -> str:

@@ -109,8 +109,8 @@ class Record:
         """All findings, folded ones included, unsuppressed, in report order: one row per finding.
 
         Columns ``check, id, severity, nodes, statement, touched, strength, evidence, parts,
-        curator, data_user, key, folded_into, judgement, beside, doubted``; ``evidence``, ``parts``
-        and ``judgement`` are JSON.
+        curator, data_user, key, folded_into, judgement, beside, beyond, doubted``; ``evidence``,
+        ``parts`` and ``judgement`` are JSON.
         """
         rows = [_finding_row(finding) for check in self.checks for finding in check.in_order()]
         return pl.DataFrame(rows, schema=_FINDINGS)
@@ -168,6 +168,7 @@ _FINDINGS = schema(
     ("key folded_into", pl.List(pl.String)),
     ("judgement", pl.String),
     ("beside", pl.List(pl.List(pl.String))),
+    ("beyond", pl.Float64),
     ("doubted", pl.Boolean),
 )
 

@@ -217,19 +217,11 @@ def _read_checks(
 
 
 def _read_finding(row: dict[str, Any]) -> Finding:
-    texts = (
-        "check",
-        "severity",
-        "statement",
-        "curator",
-        "data_user",
-        "touched",
-        "strength",
-        "doubted",
-    )
+    texts = ("check", "severity", "statement", "curator", "data_user")
+    numbers = ("touched", "strength", "beyond", "doubted")
     parts = json.loads(row["parts"])
     return Finding(
-        **{name: row[name] for name in texts},
+        **{name: row[name] for name in (*texts, *numbers)},
         nodes=tuple(row["nodes"]),
         evidence=_read_evidence(json.loads(row["evidence"])),
         parts=tuple(Part(tuple(one["nodes"]), _read_evidence(one["evidence"])) for one in parts),

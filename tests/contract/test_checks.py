@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -35,8 +36,11 @@ from audit.runs.analyses import ALL_CHECKS, ANALYSES
 from fixtures.coded import icd9cm
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
+from fixtures.entailment_results import audited_in_full
+from fixtures.explained_releases import explained_release, measured_release, thirty_nodes
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
+from fixtures.represented_releases import measured_with
 from fixtures.strategies import hierarchies, trees
 
 ROOT = Path(__file__).parents[2]
@@ -651,3 +655,43 @@ def test_what_needs_the_instances_says_so_on_counts_and_nothing_else_does(check:
         assert (result.name, result.title, result.denominator) == (check.name, check.title, 0)
         assert (result.status, result.findings) == ("not_applicable", ())
         assert "one by one" in result.not_applicable
+
+
+BY_A_BOUND = {
+    "residual_overuse", "redundant_nodes", "chronic_gap", "copied_records", "concept_absent",
+    "concept_entangled", "methods_disagree", "unfaithful", "evidence_ignored",
+}  # fmt: skip
+"""Checks that report where the end of an interval is beyond a limit."""
+WITHOUT_LIMIT = {
+    "empty_instance", "excludes1", "sibling_exclusive", "malformed_code", "duplicate_label",
+    "parent_and_child", "cross_branch", "unknown_code", "retired_code", "missing_companion",
+}  # fmt: skip
+
+
+def of_analyses() -> Iterator[Finding]:
+    explained, dataset = explained_release(
+        1, hierarchy=thirty_nodes(), ignored="b", instances=130, strength=2.0
+    )
+    runs = (
+        measured_with(absent="b1"),
+        measured_with(entangled=("a0", "a1")),
+        measured_release(explained, dataset),
+    )
+    for measured in runs:
+        for one in ALL_CHECKS:
+            if isinstance(one, Check) and one.reads and measured.has(one.reads):
+                yield from one.run(measured).findings
+    yield from (finding for result in audited_in_full(1).checks for finding in result.findings)
+
+
+def test_every_finding_says_how_many_times_its_limit_it_is() -> None:
+    every = [*found(), *of_analyses()]
+
+    assert all(math.isfinite(one.beyond) and one.beyond >= 0 for one in every)
+    of_bounds = [f for f in every if f.check in BY_A_BOUND and "difference" not in f.evidence]
+    assert [(f.id, f.beyond) for f in of_bounds if f.beyond < 1] == []
+    assert {f.check for f in of_bounds if f.beyond > 1} >= {
+        *("residual_overuse", "redundant_nodes", "chronic_gap", "copied_records"),
+        *("concept_absent", "concept_entangled", "evidence_ignored"),
+    }
+    assert {f.beyond for f in every if f.check in WITHOUT_LIMIT} == {1.0}

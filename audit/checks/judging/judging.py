@@ -18,6 +18,7 @@ from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
 from audit.checks.judging.limits import (
     Bound,
+    beyond_limits,
     bounds_of,
     findings_by_id,
     needs_counting,
@@ -295,6 +296,7 @@ def _check(
             replace(
                 finding,
                 evidence=with_limits(finding.evidence, bounds),
+                beyond=beyond_limits(finding, bounds),
                 judgement=replace(
                     _judgement(finding, policy, bounds, known, waivers),
                     severity=severity_of(finding, policy, min_cell),

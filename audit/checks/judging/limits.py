@@ -117,6 +117,16 @@ def with_limits(
     }
 
 
+def beyond_limits(finding: Finding, bounds: Iterable[Bound]) -> float:
+    """How many times the policy's limits the effect is, where the finding states its own."""
+    beyond = finding.beyond
+    for bound in bounds:
+        before = number(finding, bound.limit.shown_as)
+        if before and bound.value and bound.limit.evidence in finding.evidence:
+            beyond *= before / bound.value
+    return beyond
+
+
 def within(finding: Finding, bound: Bound) -> bool:
     """Whether a stricter limit excludes a finding."""
     value = number(finding, bound.limit.evidence)

@@ -16,7 +16,7 @@ from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
 _NAME = "group_confined"
 LEAST_UNITS = 10
@@ -182,6 +182,7 @@ def _finding(measured: Measurements, found: _Confined, q_value: float, family: i
         data_user=f"Do not use the node across values of {column.name}: a model may learn the "
         f"{column.name} from it.",
         touched=touched,
+        beyond=times_limit(low, there / of_parent),
         key=(column.name, hierarchy.nodes[found.node]),
     )
 

@@ -24,7 +24,7 @@ from audit.disclosure import Quantity, count
 from audit.engine.statistics.association import log_lift
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
 _NAME = "lost_zero"
 _COULD = LOST_ZERO | MAYBE_LOST_ZERO
@@ -215,6 +215,7 @@ def _none_left(
         curator=_CURATOR,
         data_user=_DATA_USER,
         touched=read,
+        beyond=times_limit(expected, measured.policy.leading_zero_rows.value),
         parts=parts,
         key=(table, _NONE_LEFT),
     )

@@ -12,7 +12,7 @@ from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
 from audit.disclosure import Quantity, count
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
 _NAME = "missing_stratum"
 LEAST_SHARE = 0.1
@@ -57,15 +57,15 @@ def _tried(measured: Measurements) -> list[tuple[str, ...]]:
 def _findings(measured: Measurements, tried: list[tuple[str, ...]]) -> Iterator[Finding]:
     """A finding for each column, and for all where more pairs vanish than within any one."""
     pairs, most = len(measured.excess.found), 0
+    least = max(LEAST_PAIRS, LEAST_SHARE * pairs)
     for columns in tried:
         vanished = len(measured.vanished_within(columns))
-        enough = vanished >= max(LEAST_PAIRS, LEAST_SHARE * pairs)
-        if enough and (len(columns) == 1 or vanished > most):
-            yield _finding(measured, columns)
+        if vanished >= least and (len(columns) == 1 or vanished > most):
+            yield _finding(measured, columns, times_limit(vanished, least))
         most = max(most, vanished)
 
 
-def _finding(measured: Measurements, columns: tuple[str, ...]) -> Finding:
+def _finding(measured: Measurements, columns: tuple[str, ...], beyond: float) -> Finding:
     hierarchy, vanished = measured.hierarchy, measured.vanished_within(columns)
     touched = len(_carrying(measured, columns))
     named = " and ".join(columns)
@@ -87,6 +87,7 @@ def _finding(measured: Measurements, columns: tuple[str, ...]) -> Finding:
         data_user=f"Do not read these pairs as associations: they follow from {named}.",
         touched=touched,
         strength=len(vanished) / len(measured.excess.found),
+        beyond=beyond,
         key=columns,
     )
 

@@ -21,9 +21,10 @@ from audit.checks.shared.exchanged_pairs import (
 )
 from audit.disclosure import Quantity, coarse, derived
 from audit.engine.scores.exchanges import mistakes
+from audit.engine.statistics.association import shrunk_ratio
 from audit.hierarchies.relations import RELATIONS
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part
+from audit.results.findings import Finding, Part, times_limit
 from audit.results.model_overview import exchange_evidence
 
 _NAME = "model_confuses"
@@ -128,6 +129,7 @@ def _leaning(measured: Measurements, leaning: Leaning, pairs: Sequence[Finding])
         "know which it is, take neither this answer nor its absence among the labels for certain.",
         touched=falsely,
         strength=sum(pair.touched * pair.strength for pair in pairs) / falsely,
+        beyond=times_limit(falsely / (falsely + answer["missed"]), FALSELY),
         parts=tuple(_leaning_part(node, pair) for pair in pairs[:TOP_PARTS]),
     )
 
@@ -157,6 +159,7 @@ def _leaning_part(answer: str, pair: Finding) -> Part:
 def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Finding:
     hierarchy = measured.hierarchy
     first, second = hierarchy.describe(row["a"]), hierarchy.describe(row["b"])
+    _, low, _ = shrunk_ratio(np.array(float(row["observed"])), np.array(row["expected"]))
     return Finding(
         check=_NAME,
         severity="note",
@@ -176,6 +179,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         "apart.",
         touched=row["observed"],
         strength=row["excess"] / row["observed"],
+        beyond=times_limit(float(low), 1.0),
     )
 
 

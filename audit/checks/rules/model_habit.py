@@ -17,7 +17,7 @@ from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import residual_share
-from audit.results.findings import Finding, Part, finding_id
+from audit.results.findings import Finding, Part, finding_id, times_limit
 
 _NAME = "model_habit"
 
@@ -100,6 +100,7 @@ def _residual_finding(
         "say.",
         data_user="Do not read a residual prediction as evidence against the specific nodes.",
         touched=len(only),
+        beyond=times_limit(low, policy.residual_share.value),
     )
 
 
@@ -186,6 +187,7 @@ def _stronger_finding(
         data_user="Do not read one of the two as evidence for the other.",
         touched=predicted,
         strength=float(pair.strength[0]) / predicted,
+        beyond=times_limit(predicted / labelled, measured.policy.habit_ratio.value),
         parts=parts,
         folded_into=(into,) if into else (),
     )

@@ -26,7 +26,7 @@ from audit.engine.statistics.two_rates import MeanLoss, mean_loss
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING
-from audit.results.findings import Finding, Part
+from audit.results.findings import Finding, Part, times_limit
 from audit.results.reference_changes import SHALLOWER
 
 _NAME = "not_specific"
@@ -256,6 +256,7 @@ def _finding(measured: Measurements, found: MeanLoss) -> Finding:
         data_user="Do not compare the specific nodes of the two releases: some of their labels "
         "may now be at the parents.",
         touched=measured.labelled,
+        beyond=times_limit(found.low, measured.policy.depth_loss.value),
         key=key,
     )
 

@@ -16,7 +16,7 @@ from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
 _NAME = "record_cap"
 LEAST_LENGTH = 3
@@ -194,6 +194,7 @@ def _finding(
         data_user="Do not read a missing label on these records as absent, above all one that "
         "would be written last.",
         touched=pile.at,
+        beyond=times_limit(low, LEAST_RATIO),
         key=(scope.column, scope.value, str(pile.length)) if scope.column else (str(pile.length),),
     )
 

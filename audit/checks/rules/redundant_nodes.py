@@ -26,7 +26,7 @@ from audit.engine.pairs.rows import stored
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
 _NAME = "redundant_nodes"
 _UNIT = "pairs of frequent nodes, neither above the other, with no node in use below both"
@@ -116,6 +116,7 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
             data_user=words.data_user,
             touched=joint,
             strength=float(low[place]),
+            beyond=times_limit(float(low[place]), measured.policy.redundant_jaccard.value),
             key=(*_ids(measured, a, b), "redundant"),
         )
 
@@ -188,6 +189,7 @@ def _contained_nodes(measured: Measurements, pairs: Together) -> Iterator[Findin
             data_user="Do not read the second as an observation in addition to the first.",
             touched=joint,
             strength=float(pairs.jaccard_low[place]),
+            beyond=times_limit(float(low[place]), ALWAYS),
             key=(*_ids(measured, rarer, other), "beside"),
         )
 

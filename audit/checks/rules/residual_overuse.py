@@ -19,7 +19,7 @@ from audit.measure.measure import Measurements
 from audit.measure.residual_differences import REFERENCE, difference_without, residual_differences
 from audit.measure.residual_use import Share, alone, residual_share
 from audit.policy.policy import Policy
-from audit.results.findings import CheckResult, Finding, Part, finding_id
+from audit.results.findings import CheckResult, Finding, Part, finding_id, times_limit
 
 
 def differing(measured: Measurements) -> tuple[Finding, ...]:
@@ -105,6 +105,7 @@ def _difference(measured: Measurements, row: dict[str, Any], into: tuple[str, ..
     here = "" if to_reference else f" where {row['column']} is {row['value']}"
     there = "in the reference" if to_reference else "elsewhere"
     n = count(row["n"], total)
+    nearest = max(row["low"], -row["high"], 0.0)
     return Finding(
         check=_NAME,
         severity="note",
@@ -130,6 +131,7 @@ def _difference(measured: Measurements, row: dict[str, Any], into: tuple[str, ..
         "instances are shown to differ.",
         data_user="Do not compare the specific nodes below this parent between the two.",
         touched=row["n"],
+        beyond=times_limit(nearest, measured.policy.residual_difference.value),
         key=_key(row),
         folded_into=into,
     )
@@ -324,6 +326,7 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
         data_user="Do not read the absence of the specific nodes as their absence in the "
         "instance; consider using the parent as the label.",
         touched=k,
+        beyond=times_limit(low, measured.policy.residual_share.value),
         parts=_parts(measured, parent, n),
         folded_into=tuple(finding_id(_NAME, measured.hierarchy.nodes[i]) for i in explained_by),
     )

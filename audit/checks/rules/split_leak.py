@@ -16,7 +16,7 @@ from audit.checks.shared.carriers import distinct
 from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs.pair_counts import support
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part
+from audit.results.findings import Finding, Part, times_limit
 
 NEVER = 1e-9
 """Probability of being unseen below which a label is ignored, as too many units carry it."""
@@ -279,6 +279,7 @@ def _unseen_finding(
         "never saw these labels in training.",
         data_user="Report results on these labels separately: no model can have learned them here.",
         touched=touched,
+        beyond=times_limit(len(unseen), LEAST_RATIO * expected),
         parts=parts,
         key=("unseen",),
     )

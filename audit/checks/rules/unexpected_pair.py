@@ -12,7 +12,7 @@ from audit.checks.shared.label_pairs import LabelPairs, label_pairs_below
 from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.engine.statistics.grouped import Alike
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part
+from audit.results.findings import Finding, Part, times_limit
 
 _NAME = "unexpected_pair"
 _UNIT = "pairs of nodes, neither above the other, frequent enough to be judged"
@@ -90,6 +90,7 @@ def _finding(
         "from the other.",
         touched=row["instances"],
         strength=row["strength"] / row["instances"],
+        beyond=times_limit(row["ratio_low"], measured.policy.excess_ratio.value),
         parts=tuple(_child_part(measured, child) for child in children)
         or _parts(measured, row, below),
         key=(parent, CHILDREN) if children else (),

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from audit.checks.check import Check, Limit, Outcome
-from audit.concepts.checks.node_states import cases, described, findings_in_state, outcome
+from audit.concepts.checks.node_states import (
+    above_chance,
+    cases,
+    described,
+    findings_in_state,
+    outcome,
+)
 from audit.concepts.measurements import ConceptMeasurements
 from audit.disclosure import Quantity, coarse, rounded
 from audit.measure.measure import Measurements
@@ -64,6 +70,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         "give it more instances, other inputs, or leave the node to people.",
         touched=row["instances"],
         strength=tested.parameters["limit"] - row["readable"],
+        beyond=above_chance(row["readable_high"], tested.parameters["limit"]),
         key=(row["node"],),
     )
 

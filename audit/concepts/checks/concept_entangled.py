@@ -9,7 +9,7 @@ import polars as pl
 
 from audit.checks.check import Check, Limit, Outcome
 from audit.checks.shared.exchanged_pairs import exchanged_pairs, why_no_exchange
-from audit.concepts.checks.node_states import cases, described, outcome, rows_in_state
+from audit.concepts.checks.node_states import above_chance, cases, described, outcome, rows_in_state
 from audit.concepts.measurements import ConceptMeasurements
 from audit.concepts.mistakes import MISTAKES
 from audit.concepts.representations import AnswersFrom
@@ -74,6 +74,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any], exchanged: list[Pai
         "train with examples that differ in nothing else.",
         touched=row["instances"],
         strength=tested.parameters["limit"] - row["separable"],
+        beyond=above_chance(row["separable_high"], tested.parameters["limit"]),
         key=(row["node"], row["sibling"]),
     )
 

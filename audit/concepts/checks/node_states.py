@@ -12,8 +12,10 @@ from audit.checks.check import Outcome
 from audit.checks.shared.carriers import carrying
 from audit.concepts.measurements import ConceptMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
+CHANCE = 0.5
+"""Area under the curve of an order by chance."""
 UNIT = "nodes with ten instances below them, and ten elsewhere; ten groups where there are groups"
 
 
@@ -54,6 +56,11 @@ _BESIDE = (
     "{} are too few to call them absent if they were",
 )
 """What nodes are that can be neither found nor said to be read."""
+
+
+def above_chance(high: float, limit: float) -> float:
+    """How far below its limit an area stays, both counted from that of chance, for ``beyond``."""
+    return times_limit(high - CHANCE, limit - CHANCE, below=True)
 
 
 def described(measured: Measurements, node: str) -> str:

@@ -13,7 +13,7 @@ from audit.disclosure import Quantity, coarse, count, derived
 from audit.entailment.checks.edges import QUOTED, arrows, cases_of, quoted
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
 _NAME = "annotator_outlier"
 
@@ -77,6 +77,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         data_user="Count agreement and labels without this annotator too.",
         touched=len(tuples),
         strength=-row["difference"],
+        beyond=times_limit(row["high"], row["others"], below=True),
         key=(row["annotator"],),
     )
 

@@ -14,7 +14,7 @@ from audit.entailment.checks.edges import cases_of, edges_of, quoted
 from audit.entailment.graph.concepts import EXCESS, LEAST_EDGES, SHARE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
 _NAME = "catch_all"
 
@@ -56,6 +56,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         "better than it is.",
         touched=tuples,
         strength=row["share"],
+        beyond=min(times_limit(row["share"], SHARE), times_limit(row["excess"], EXCESS)),
         key=(row["relation"], row["concept"]),
     )
 

@@ -12,11 +12,19 @@ from audit.base.dag import BoolArray, IntArray
 from audit.checks.check import Check, Limit, Outcome
 from audit.disclosure import Quantity, coarse, rounded
 from audit.explanations.branches import LEAST_INSTANCES
-from audit.explanations.evidence_by_node import APART, WITHIN, Examples, compared
+from audit.explanations.evidence_by_node import (
+    APART,
+    BOTH,
+    LEAST_CONCORDANCE,
+    LEAST_PEAK,
+    WITHIN,
+    Examples,
+    compared,
+)
 from audit.explanations.measure import ExplanationMeasurements
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part, finding_id
+from audit.results.findings import Finding, Part, finding_id, times_limit
 
 _NAME = "evidence_ignored"
 _UNIT = "nodes with ten explained instances below them, and ten elsewhere, by model"
@@ -128,10 +136,18 @@ def _finding(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
         data_user="Do not rely on the model here for texts that may lack such words.",
         touched=row["instances"],
         strength=-row["concordance_difference"],
+        beyond=_beyond(row),
         parts=_by_method(measured, row),
         key=(model, row["node"]),
         folded_into=tuple(finding_id(_NAME, model, one) for one in into),
     )
+
+
+def _beyond(row: Mapping[str, Any]) -> float:
+    """The least of both measures where both must be low, else the one that is lower."""
+    concordance = times_limit(-row["concordance_high"], LEAST_CONCORDANCE)
+    peak = times_limit(-row["peak_high"], LEAST_PEAK)
+    return min(concordance, peak) if row["compared"] == BOTH else max(concordance, peak)
 
 
 _SHOWN = (

@@ -14,7 +14,7 @@ from audit.explanations.agreement.agreement_values import HUMAN
 from audit.explanations.branches import LEAST_INSTANCES
 from audit.explanations.measure import ExplanationMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
 _NAME = "methods_disagree"
 MARGIN = 0.05
@@ -62,6 +62,7 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
         data_user="Do not show either by itself as the reason for an answer.",
         touched=row["n"],
         strength=max(0.0, MARGIN - row["above_chance"]),
+        beyond=times_limit(row["above_high"], MARGIN, below=True),
         key=(row["model"], row["first"], row["second"]),
     )
 

@@ -14,7 +14,7 @@ from audit.explanations.checks.methods_disagree import bounds_above
 from audit.explanations.faithful_rows import HIGHER
 from audit.explanations.measure import ExplanationMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
 _NAME = "unfaithful"
 MARGIN = 0.01
@@ -63,6 +63,7 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
         data_user="Do not read these scores as the model’s reasons.",
         touched=row["n"],
         strength=max(0.0, MARGIN - row["above_random"]),
+        beyond=times_limit(row["above_high"], MARGIN, below=True),
         key=(row["model"], row["method"]),
     )
 

@@ -16,7 +16,7 @@ from audit.engine.statistics.intervals import effective_n, grouped_wilson, p_abo
 from audit.measure.measure import Measurements
 from audit.measure.validity import days_of
 from audit.policy.statements import Lifelong
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
 _NAME = "chronic_gap"
 LEAST_PERSONS = 20
@@ -166,6 +166,7 @@ def _finding(
         "the person.",
         touched=missed,
         strength=missed / later,
+        beyond=times_limit(low, LEAST_MISSING),
         key=(condition.condition,),
     )
 

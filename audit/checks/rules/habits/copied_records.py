@@ -12,7 +12,7 @@ from audit.checks.rules.duplicate_instance import LEAST_LABELS
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
 _NAME = "copied_records"
 LEAST_COPIES = 5
@@ -127,6 +127,7 @@ def _finding(measured: Measurements, found: Copies, long: int) -> Finding:
         "template; remove copies, and say in the release notes what a template ticks.",
         data_user="Keep equal records in one split, and count them once.",
         touched=touched,
+        beyond=times_limit(found.low, LEAST_SHARE),
         key=("sets",),
     )
 

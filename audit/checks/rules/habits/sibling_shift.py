@@ -17,7 +17,7 @@ from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, finding_id
+from audit.results.findings import Finding, finding_id, times_limit
 
 _NAME = "sibling_shift"
 LEAST_UNITS = 30
@@ -305,6 +305,7 @@ def _finding(
         data_user=f"Do not compare the two nodes across values of {column}; their parent can be.",
         touched=len(_carrying(measured, column, value, hierarchy.nodes[shift.nodes[0]])),
         strength=shift.exchange,
+        beyond=times_limit(shift.exchange, LEAST_EXCHANGE),
         key=(column, value, hierarchy.nodes[table.parent]),
         folded_into=_above(measured, shift, told),
     )

@@ -315,6 +315,7 @@ def test_a_finding_within_a_stricter_limit_is_dropped() -> None:
 
     assert finding.nodes == ("lung",)
     assert finding.evidence["limit"] == Quantity(0.75)
+    assert finding.beyond == pytest.approx(float(finding.evidence["low"].value or 0) / 0.75)
     assert len(findings(result)) == len(findings(FOUND))
 
 
