@@ -101,7 +101,10 @@ class Check:
     cases: Callable[[Measurements, Finding], IntArray] | None = None
 
     def run(self, measured: Measurements) -> CheckResult:
-        """Apply the check; not applicable if what it needs was not given."""
+        """Apply the check; not applicable if what it needs was not given.
+
+        Findings that name nodes of codes that lost zeros say so.
+        """
         if self.needs == "instances" and measured.instances is None:
             lacking = "needs the instances one by one, which a count does not keep"
         elif self.reads is not None and not measured.has(self.reads):
