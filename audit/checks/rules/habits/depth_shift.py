@@ -19,7 +19,7 @@ from audit.engine.statistics.fdr import threshold
 from audit.engine.statistics.intervals import LEVEL
 from audit.engine.statistics.two_rates import LEAST_UNITS
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Finding, times_limit
 
 _NAME = "depth_shift"
 MOST_VALUES = 50
@@ -211,9 +211,12 @@ def _told(
 
 
 def _matters(measured: Measurements, what: _What, one: Difference) -> bool:
-    if what == "depth":
-        return abs(one.more) > measured.policy.depth_loss.value
-    return abs(one.more) >= math.log(LEAST_RATIO)
+    limit = _limit(measured, what)
+    return abs(one.more) > limit if what == "depth" else abs(one.more) >= limit
+
+
+def _limit(measured: Measurements, what: _What) -> float:
+    return measured.policy.depth_loss.value if what == "depth" else math.log(LEAST_RATIO)
 
 
 _SENTENCES = {
@@ -260,6 +263,7 @@ def _finding(
         data_user=f"Do not compare specific nodes, or counts of labels, across values of {column}.",
         touched=touched,
         strength=abs(found.more),
+        beyond=times_limit(low, _limit(measured, what)),
         key=(column, name, what),
     )
 
