@@ -73,6 +73,8 @@ class LabelDataset:
     """Names of class numbers, in their order, where the data themselves say them."""
     readings: tuple[Reading, ...] = ()
     """What columns, cells and labels were taken to mean."""
+    id: str | None = None
+    """What the column of the ids is called, where there is one."""
 
     @classmethod
     def from_rows(
@@ -300,6 +302,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         digest=raw.digest,
         numbered=raw.numbered,
         classes=raw.classes,
+        id=raw.id,
         readings=(*raw.readings, *of_versions, *readings),
         persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),
     )

@@ -13,36 +13,32 @@ import polars as pl
 from audit.base.errors import AuditError
 from audit.base.files import called
 from audit.base.readings import AskedError, Reading
+from audit.data.column_kinds import (
+    FINER,
+    NAMED,
+    OF_PERSON,
+    OF_STAY,
+    OTHER,
+    is_predicted,
+    kind_of,
+    names_labels,
+)
 from audit.data.known_nodes import LEAST_SHARE, hold_several
 from audit.data.label_format import Columns, RawLabels
-from audit.data.label_formats.several import code_sets_of, families_of, is_pattern, stating
+from audit.data.label_formats.jsonl import as_table
+from audit.data.label_formats.several import (
+    code_sets_of,
+    families,
+    families_of,
+    is_pattern,
+    stating,
+)
 from audit.data.label_formats.tables import values_of
-from audit.data.records import ID_NAMES, fitting, is_coarse, repeats
+from audit.data.records import fitting, is_coarse, lie_within, repeats
 from audit.data.sources import Frame, Source
 from audit.data.unnamed_columns import DAY
 
-_CAMEL = re.compile(r"(?<=[a-z])(?=I[dD]$|Key$|N(?:r|o)$)")
-_PREDICTED = re.compile(r"(^|_)pred|^(score|prob)")
-_STAY = re.compile(
-    r"stay|visit|admission|encounter|episode|hadm|claim|discharge|aufenthalt|"
-    r"(?:^|[^a-z])(?:enc|csn|clm|case|spell)(?:$|[^a-z]|id$)|^fall"
-)
-_PERSON = re.compile(
-    r"patient|subject|person|member|bene|participant|synpuf|customer|"
-    r"(?:^|[^a-z])(?:pat|pid|mrn|user)(?:$|[^a-z]|id$|no$)"
-)
-_ID = re.compile(
-    r"(?:^|[^a-z])(?:id|key|uuid|guid|pmid|doi|accession)(?:$|[^a-z])|(?:id|key|nr|nbr|nummer)$|"
-    r"[^a-z](?:no|num|number)$|^(?:record|instance|image|img|file|doc|sample|url|path)"
-)
-_ALONE = re.compile(r"[a-z]{3,12}")
-_ATTRIBUTE = re.compile(
-    r"type|source|date|time|status|class|kind|location|reason|title|seq|line|rank|prio|order|"
-    r"(?:^|[^a-z])(?:dt|amt|pmt|cd|code|ind|days?|age|sex|text)(?:$|[^a-z])|^(?:n|num|number|no)_"
-)
-_LABEL = re.compile(r"label|code|diag|dx|icd|class|term|concept|tag|categor")
 _DECIMAL = re.compile(r"-?\d*[.,]\d*[1-9]\d*")
-_USUAL, _OF_STAY, _FINER, _NAMED, _OF_PERSON, _OTHER = range(6)
 _TRIED = 12
 """Number of commands that are tried."""
 _WHOLE = 2**26
@@ -71,6 +67,7 @@ def clear_columns(
         tried: Reads a source by the columns named.
         groups: Whether the column of the group may be found too.
     """
+    source = source if source.size >= _WHOLE else as_table(source)
     if source.nodes is None or len(source.schema) < 2:
         return None
     found = _Table(_some_of(source), named)
@@ -100,6 +97,7 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
     Returns:
         A hint; empty where no nodes are known, or the source is not a table with two columns.
     """
+    source = source if source.size >= _WHOLE else as_table(source)
     if source.nodes is None or len(source.schema) < 2:
         return ""
     some = _Table(_some_of(source), named)
@@ -163,7 +161,7 @@ def _told(source: Source, named: Columns, columns: Columns, found: _Table) -> It
         why = "any other way to read them is less likely"
         yield Reading(f"{pattern!r} holds {sort}", why, rows, f"--codes '{pattern}=as-written'")
     if named.id is None:
-        why = "its name says so" if found.kind(id_) < _OTHER else "no other column can be one"
+        why = "its name says so" if kind_of(id_) < OTHER else "no other column can be one"
         why += ", and each row has another value" if found.differs(id_) else ""
         yield Reading(f"{id_!r} is the id of an instance", why, rows, "--id COLUMN")
     if group is not None and named.group is None:
@@ -198,15 +196,18 @@ class _Table:
 
     @cached_property
     def values(self) -> dict[str, list[str]]:
-        return {name: self.source.first_values(name) for name in self.source.schema}
+        schema = self.source.schema.items()
+        return {n: [] if of.is_nested() else self.source.first_values(n) for n, of in schema}
 
     def members(self, label: str) -> list[str]:
         found = self.families.get(label) or called(self.names, [label])
         return found or (fitting(label, self.names) if self.each(label) else [])
 
     def each(self, label: str) -> bool:
-        """Whether each row has labels in several columns, so that it is an instance."""
-        return label in self.families or is_pattern(label, self.names)
+        """Whether each row has labels in several columns, or a list, so that it is an instance."""
+        dtype = self.source.schema.get(label)
+        listed = dtype is not None and dtype.is_nested()
+        return listed or label in self.families or is_pattern(label, self.names)
 
     def rest(self, label: str) -> list[str]:
         grouped = {name for members in self.families.values() for name in members}
@@ -220,13 +221,22 @@ class _Table:
     def label(self) -> str | None:
         """The column, or the columns of all families, whose cells alone are nodes."""
         alone = {name: self.share(name) for name in self.names if not self._grouped(name)}
-        sure = {name: s for name, s in alone.items() if not _PREDICTED.search(_plain(name))}
+        sure = {name: s for name, s in alone.items() if not is_predicted(name)}
         best = next(iter(self.families), None) or max(sure, key=lambda one: sure[one], default=None)
         if best is None or self.share(best) < LEAST_SHARE or self._lacks_zeros(best):
+            return None
+        if self._is_torn(best):
             return None
         share = self.share(best)
         near = [name for name in sure if name != best and sure[name] > self._far(name) * share]
         return best if all(self._stands_in(one, best) for one in near) else None
+
+    def _is_torn(self, label: str) -> bool:
+        """Whether some columns of a family hold fewer nodes than those that are its labels."""
+        held = {*self.members(label)}
+        every = families(self.source.schema).values()
+        rest = {name for names in every if held & {*names} for name in names} - held
+        return any(self.source.share_of_nodes(name) for name in rest)
 
     def _far(self, name: str) -> float:
         return _FAR_NUMBERS if all(map(str.isdecimal, filter(None, self.values[name]))) else _FAR
@@ -254,34 +264,32 @@ class _Table:
         sets = code_sets_of(self.source, label.split(",")) if label in self.families else {}
         return sets if len(sets) > 1 and len({*sets.values()}) > 1 else {}
 
-    def kind(self, name: str) -> int:
-        """What a column is by its name: of the least number the likeliest to hold ids."""
-        low = _plain(name)
-        if called([name], ID_NAMES):
-            return _USUAL
-        if _ATTRIBUTE.search(low) or not (_ID.search(low) or _ALONE.fullmatch(low)):
-            return _OTHER
-        if _STAY.search(low):
-            return _OF_STAY
-        return _OF_PERSON if _PERSON.search(low) else _NAMED if _ID.search(low) else _OTHER
-
     def differs(self, name: str) -> bool:
         """Whether each of the first rows has another value."""
         return len({*self.values[name]}) == len(self.values[name])
 
     def _candidates(self, label: str) -> list[str]:
-        """Columns that can hold ids: filled, of several values, no days, decimals or titles."""
-        return [name for name in self.rest(label) if self._can_be_id(name, label)]
+        """Columns that can hold ids: filled, of several values, no days, decimals or titles.
+
+        One of texts of several words is none where there is another.
+        """
+        found = [name for name in self.rest(label) if self._can_be_id(name, label)]
+        return [name for name in found if not self._is_prose(name)] or found
+
+    def _is_prose(self, name: str) -> bool:
+        return 2 * sum(" " in one.strip() for one in self.values[name]) > len(self.values[name])
 
     def _can_be_id(self, name: str, label: str) -> bool:
         values, nodes = [value.strip() for value in self.values[name]], self.source.nodes
         filled = [value for value in values if value]
         few = is_coarse(len({*values}), len(values)) or len({*filled}) < min(2, len(values))
         days = all(re.match(DAY, one) for one in filled)
+        decimals = any(map(_DECIMAL.fullmatch, filled))
+        named = decimals and kind_of(name) < OTHER and self.differs(name)
         return (
             len(filled) >= (1 - _BLANK) * max(1, len(values))
-            and not (few or days or any(map(_DECIMAL.fullmatch, filled)))
-            and not (_PREDICTED.search(_plain(name)) or (nodes and nodes.means(name)))
+            and not (few or days or (decimals and not named))
+            and not (is_predicted(name) or (nodes and nodes.means(name)))
             and not self._says_label(name, label)
         )
 
@@ -289,7 +297,7 @@ class _Table:
         """Whether a column has one value for each label, as titles and numbers of codes have."""
         labels = self.values.get(label, [])
         repeated = 0 < len({*labels}) <= _DISTINCT * len(labels)
-        return repeated and self.kind(name) > _OF_STAY and _nested(labels, self.values[name])
+        return repeated and kind_of(name) > OF_STAY and lie_within(labels, self.values[name])
 
     def id_beside(self, label: str) -> str | None:
         """The only column that can be the id beside that of the labels.
@@ -299,43 +307,43 @@ class _Table:
         """
         found = self._candidates(label)
         unique = [name for name in found if self.differs(name)]
-        fine = (name for name in found if self.kind(name) < _OTHER or self._is_fine(name))
+        fine = (name for name in found if kind_of(name) < OTHER or self._is_fine(name))
         shared = [name for name in fine if name not in unique]
-        stays = [name for name in shared if self.kind(name) <= _OF_STAY]
+        stays = [name for name in shared if kind_of(name) <= OF_STAY]
         if self.each(label):
             return self._only([*unique, *stays], unique)
         if stays:
-            persons = self._of(_OF_PERSON, shared)
+            persons = self._of(OF_PERSON, shared)
             own = [one for one in stays if all(self._lies_in(one, other) for other in persons)]
             return self._only(stays, own)
         if hold_several(self.source.first_cells(label)) or not shared:
             return self._only(unique, unique)
-        if min(map(self.kind, unique), default=_OTHER) > _OF_STAY:
+        if min(map(kind_of, unique), default=OTHER) > OF_STAY:
             return self._finest(shared)
-        return None if min(map(self.kind, shared)) < _OTHER else self._only(unique, unique)
+        return None if min(map(kind_of, shared)) < OTHER else self._only(unique, unique)
 
     def _of(self, kind: int, names: Sequence[str]) -> list[str]:
-        return [name for name in names if self.kind(name) == kind]
+        return [name for name in names if kind_of(name) == kind]
 
     def _only(self, every: Sequence[str], own: Sequence[str]) -> str | None:
         """The only one of the likeliest kind of all, if it is one of its own.
 
         One whose name says nothing is the only one of all, and no other row has its value.
         """
-        best = self._of(min(map(self.kind, every), default=_OTHER), every)
+        best = self._of(min(map(kind_of, every), default=OTHER), every)
         sure = len(best) == 1 and best[0] in own and self._is_fine(best[0])
-        told = sure and (self.kind(best[0]) < _OTHER or self.differs(best[0]))
+        told = sure and (kind_of(best[0]) < OTHER or self.differs(best[0]))
         return best[0] if told else None
 
     def _is_fine(self, name: str) -> bool:
         return len(self.values[name]) <= _ROWS * len({*self.values[name]})
 
     def _lies_in(self, name: str, other: str) -> bool:
-        return _nested(self.values[name], self.values[other])
+        return lie_within(self.values[name], self.values[other])
 
     def _finest(self, shared: Sequence[str]) -> str | None:
         """The column named so whose values are most, if need be within those of persons."""
-        persons, named = self._of(_OF_PERSON, shared), self._of(_NAMED, shared)
+        persons, named = self._of(OF_PERSON, shared), self._of(NAMED, shared)
         if persons:
             named = [one for one in named if self._lies_in(one, persons[0])] or persons
         if len(named) != 1 or len(persons) > 1 or not self._is_fine(named[0]):
@@ -345,8 +353,9 @@ class _Table:
 
     def persons_of(self, label: str, id_: str) -> list[str]:
         """Columns of persons in whose values the ids lie, several in some."""
-        persons, ids = self._of(_OF_PERSON, self.rest(label)), self.source.first_values(id_)
-        within = [one for one in persons if one != id_ and _nested(ids, self.values[one])]
+        persons, ids = self._of(OF_PERSON, self.rest(label)), self.source.first_values(id_)
+        persons = [one for one in persons if one != id_ and not self._is_prose(one)]
+        within = [one for one in persons if lie_within(ids, self.values[one])]
         return [name for name in within if len({*self.values[name]}) < len({*ids})]
 
     def commands(self, groups: bool) -> Iterator[Columns]:
@@ -364,7 +373,7 @@ class _Table:
         yield from self.families
         shares = {name: self.share(name) for name in self.names if not self._grouped(name)}
         held = [name for name in shares if shares[name] >= LEAST_SHARE]
-        named = {name: bool(_LABEL.search(_plain(name))) for name in held}
+        named = {name: names_labels(name) for name in held}
         yield from sorted(held, key=lambda name: (-round(shares[name], 1), not named[name]))
 
     def _ids(self, label: str) -> list[str]:
@@ -377,23 +386,13 @@ class _Table:
         """
         values, found = self.values, self._candidates(label)
         several = self.each(label) or hold_several(self.source.first_cells(label))
-        person = next(iter(self._of(_OF_PERSON, found)), "")
+        person = next(iter(self._of(OF_PERSON, found)), "")
 
         def rank(name: str) -> tuple[int, int]:
-            kind = self.kind(name)
-            if kind > _OF_STAY and person not in ("", name):
-                kind = _FINER if self._lies_in(name, person) else kind
-            unsound = kind > _OF_STAY and self.differs(name) != several
-            return kind + 10 * unsound, -len({*values[name]}) if kind == _OTHER else 0
+            kind = kind_of(name)
+            if kind > OF_STAY and person not in ("", name):
+                kind = FINER if self._lies_in(name, person) else kind
+            unsound = kind > OF_STAY and self.differs(name) != several
+            return kind + 10 * unsound, -len({*values[name]}) if kind == OTHER else 0
 
         return sorted(found, key=rank)
-
-
-def _plain(name: str) -> str:
-    return _CAMEL.sub("_", name.strip()).lower()
-
-
-def _nested(inner: Sequence[str], outer: Sequence[str]) -> bool:
-    """Whether each value lies in one of another column that has not more, and repeats somewhere."""
-    pairs = {pair for pair in zip(inner, outer, strict=False) if pair[0].strip()}
-    return 0 < len(set(outer)) <= len({one for one, _ in pairs}) == len(pairs)

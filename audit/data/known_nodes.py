@@ -13,6 +13,7 @@ from audit.hierarchies.formats.names import whole
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.code_sets import HOLDING
 from audit.hierarchies.icd.column import column_readings
+from audit.hierarchies.label_words import Words
 from audit.hierarchies.titles import nodes_by_title, title_key
 
 SEPARATORS = (";", "|", ",", " ")
@@ -25,6 +26,7 @@ comma or a blank that joins them, with a digit in it."""
 LEAST_SHARE = 0.5
 """Share of the cells of a column that are nodes from which it is one of labels."""
 _MARKS = " '\"[]()"
+_WORDS = Words()
 _HEADING = 0.25
 """What a heading counts where codes are digits: numbers of other things are headings too often."""
 
@@ -84,9 +86,13 @@ class KnownNodes:
         return found[0].sets[0] if known else None
 
     def share(self, cells: Iterable[str]) -> float | None:
-        """Share of the cells that are nodes, or hold some joined by a sign; None of blank ones."""
-        weights = [max(map(self.weight, _parts(cell))) for cell in cells if cell.strip()]
+        """Share of the cells that are nodes, or hold some joined by a sign; None where all are
+        blank, or words for no code."""
+        weights = [max(map(self.weight, _parts(cell))) for cell in filter(self._is_filled, cells)]
         return sum(weights) / len(weights) if weights else None
+
+    def _is_filled(self, cell: str) -> bool:
+        return bool(cell.strip()) and (self.weight(cell) > 0 or not _WORDS.mean_nothing(cell))
 
 
 def _parts(cell: str) -> list[str]:
@@ -152,10 +158,15 @@ def sign_between(
 
 
 def _gain(sign: str, cells: Sequence[str], nodes: KnownNodes) -> float | None:
-    """By how many cells the parts are nodes more often than the whole; None where neither are."""
+    """By how many cells the parts are nodes more often than the whole; None where neither are.
+
+    Parts most of which are no nodes, as a code before its title, tell nothing.
+    """
     parts = whole = 0.0
-    for cell in (cell.strip() for cell in cells if sign in cell.strip()):
+    held = [cell.strip() for cell in cells if sign in cell.strip()]
+    for cell in held:
         inside = [part for part in map(str.strip, cell.split(sign)) if part]
         parts += sum(map(nodes.means, inside)) / max(len(inside), 1)
         whole += nodes.means(cell) or nodes.means(cell.replace(",", "."))
-    return parts - whole if parts or whole else None
+    most = 2 * parts > len(held) or (sign != " " and 2 * parts == len(held) > 0)
+    return parts - whole if most or whole else None

@@ -108,6 +108,7 @@ class RawLabels:
         named: Whether the names of classes that the caller gave are those of its numbers.
         classes: Names of class numbers in their order, where the data themselves say them.
         codes: What is stated, or was found, of the code sets of columns, as in `Columns`.
+        id: What the column of the ids is called, where there is one.
     """
 
     rows: pl.DataFrame
@@ -126,6 +127,7 @@ class RawLabels:
     named: bool = False
     classes: tuple[str, ...] = ()
     codes: Mapping[str, str | None] = field(default_factory=dict)
+    id: str | None = None
 
 
 STATED, BEHIND = "labels_behind_their_sets", "\x1f"

@@ -145,7 +145,7 @@ def load_predictions(
         classes: Names of the columns of a matrix, or of class numbers, in their order, or a file of
             them, one per line; None: those that the labels' data say, where there are such.
         format: Name of the format; None: detected from the file or the columns.
-        id: Column of the ids, where one is called so; it may be that of the labels.
+        id: Column of the ids, where one is called so; None: what that of the labels is called.
         transform: Function that turns the file's numbers into scores in [0, 1]; None: they are
             scores, or per cent if each row sums to 100.
         single_label: Whether each instance has one answer, the highest score, or any number; None:
@@ -167,7 +167,7 @@ def load_predictions(
         )
     given = classes_of(classes)
     names, nodes = given or dataset.classes or None, KnownNodes(dataset.hierarchy)
-    raw = read_predictions(data, names, format, nodes=nodes, id=id)
+    raw = read_predictions(data, names, format, nodes=nodes, id=id or dataset.id)
     refuse_unused(classes, None if raw.named else raw.classes, raw.name)
     return map_predictions(
         raw if given or not raw.named else _named_by_labels(raw, dataset.classes),

@@ -272,6 +272,12 @@ def repeats(values: Iterable[pl.Series]) -> bool:
     return bool(hashes.is_duplicated().any())
 
 
+def lie_within(inner: Sequence[str], outer: Sequence[str]) -> bool:
+    """Whether each value lies in one of another column that has not more, and repeats somewhere."""
+    pairs = {pair for pair in zip(inner, outer, strict=False) if pair[0].strip()}
+    return 0 < len(set(outer)) <= len({one for one, _ in pairs}) == len(pairs)
+
+
 def pick(frame: pl.DataFrame, source: Source, **columns: str | None) -> pl.DataFrame:
     """Select columns under new names (their roles), as tidy text; roles without one are left out.
 

@@ -142,8 +142,26 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
             touched = sum(rows[value] for value in absent)
             told += _told(name, absent, (touched, every), within, source)
     if chosen.id is not None:
+        _refuse_totals(source, chosen, columns)
         told += few_ids(chosen.id, source.first_values(chosen.id), _ids_of(source, chosen.id))
     return replace(chosen, rules=rules, readings=tuple(told))
+
+
+_TOTAL = re.compile(r"(grand|sub)?\W*(totals?|sum|summe|gesamt(summe)?|insgesamt|somme|suma)\W*")
+
+
+def _refuse_totals(source: Source, chosen: Chosen, columns: Columns) -> None:
+    """Ask whether the last row is a line of totals: its id says so, and it has no label."""
+    row, id_ = source.last_row, str(chosen.id)
+    named = any(one.partition("=")[0].strip(" !") == id_ for one in columns.rules.where)
+    value = (row.get(id_) or "").strip()
+    if named or any((row.get(name) or "").strip() for name in chosen.labels):
+        return
+    if _TOTAL.fullmatch(value.casefold()):
+        totals = Reading(f"{value!r} is a line of totals", "", 1, "take the last line away")
+        keep = f"--id {quote(id_)} --where {quote(f'{id_}=*')}"
+        kept = Reading("it is an instance without labels", "", 1, keep)
+        raise asked("what the last row says must be known", [totals, kept], source)
 
 
 def few_ids(

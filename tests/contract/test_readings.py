@@ -115,6 +115,10 @@ def of_positions(folder: Path, second: str = "next") -> Found:
     return of_labels(folder, "icd9cm")(folder)
 
 
+def of_totals(folder: Path, end: str = "Grand Total,\n", **options: Any) -> Found:
+    return of_labels(("t.csv", f"id,label\na,dog\nb,cat\n{end}"))(folder, **options)
+
+
 VERSIONS = pl.DataFrame({"id": [*"aab"], "label": ["I10", "V700", "4019"]})
 
 
@@ -283,6 +287,9 @@ ASKED: list[Asked] = [
      of_labels({**{k: FLAGGED[k] for k in ("id", "label")}, "negated": ["0", "1"] * 2}),
      [("--where 'negated!=1'", {"where": ["negated!=1"]}),
       ("--where 'negated=*'", {"where": ["negated=*"]})]),
+    ("data.unnamed_columns._refuse_totals", of_totals,
+     [("take the last line away", {"end": ""}),
+      ("--id id --where 'id=*'", {"id": "id", "where": ["id=*"]})]),
     ("data.code_sets._refuse_unclear", of_codes("4019"),
      [(f"--codes {one}", {"codes": one}) for one in ("diagnoses", "procedures")]),
     ("data.code_sets._refuse_unclear",

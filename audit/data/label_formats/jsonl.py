@@ -63,7 +63,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     name = tables.ROW if chosen.id is None else chosen.id
     few = _few_valued(lines, {key for key in others if key})
     table = pl.DataFrame([listed["instance"].alias(name), *few])
-    told = {"readings": chosen.readings, "numbered": chosen.id is None}
+    told = {"readings": chosen.readings, "numbered": chosen.id is None, "id": chosen.id}
     unnamed = unnamed_columns(table, name, (), source)
     return raw_labels(exploded(listed), listed, source, columns.rules, unnamed=unnamed, **told)
 
@@ -119,6 +119,23 @@ def _chosen(
         first = [str(line.get(instance)) for _, line in lines[:LINES_LOOKED_AT]]
         readings += few_ids(instance, first, values(instance))
     return Chosen(instance, (labels,), frames_in_batches, readings=(*told, *readings))
+
+
+def as_table(source: Source) -> Source:
+    """JSON lines as a table of their plain values and lists of text; another source as it is."""
+    if not (source.is_text and source.files and begins_object(source)):
+        return source
+    lines = list(objects(source))
+    within = nested(lines)
+    lists = {key for key in within if all(_is_list(line.get(key)) for _, line in lines)}
+    names = [key for key in keys_of(lines) if key in lists or key not in within]
+    schema = {key: pl.List(pl.String) if key in lists else pl.String() for key in names}
+    columns = {key: [line.get(key) for _, line in lines] for key in names}
+    return _known(Frame(pl.DataFrame(columns, schema=schema, strict=False)), source)
+
+
+def _is_list(value: object) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(one, str) for one in value))
 
 
 def _labels_key(

@@ -86,12 +86,21 @@ def _in_lists(source: Source) -> Iterator[Line]:
 
 
 _PAIR = {"label", "score"}
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, dict) and value.keys() >= _PAIR
+
+
 _TEXT = "sequence"
 """The key of the text that a pipeline was given, which is no id."""
 
 
 def _paired(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry whose lists of labels and of their scores are scores by label."""
+    """An entry with scores by label: in one list under any key, or in lists of both."""
+    for key, value in entry.items():
+        if isinstance(value, list) and value and all(map(_is_pair, value)):
+            return {name: one for name, one in entry.items() if name != key} | {"scores": value}
     labels, scores = entry.get("labels"), entry.get("scores")
     if not (isinstance(labels, list) and isinstance(scores, list) and len(labels) == len(scores)):
         return entry
@@ -134,9 +143,7 @@ def _id(line: dict[str, Any], key: str, where: str) -> str:
 
 def _scores(line: dict[str, Any], named: bool, where: str) -> Scores:
     scores = line.get("scores") if named else line
-    if isinstance(scores, list) and all(
-        isinstance(one, dict) and {*one} >= _PAIR for one in scores
-    ):
+    if isinstance(scores, list) and all(map(_is_pair, scores)):
         scores = {str(one.get("label")): one.get("score") for one in scores}
     if not isinstance(scores, dict):
         raise SchemaError(

@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.data.class_names import Classes
-from audit.data.known_nodes import KnownNodes, alphanumeric, hold_several
+from audit.data.known_nodes import LEAST_SHARE, KnownNodes, alphanumeric, hold_several
 from audit.data.label_format import Columns, LabelFormat
 from audit.data.label_formats import id_lines, long
 from audit.data.prediction_format import PredictionFormat, RawPredictions, predicted_sets
@@ -80,10 +80,17 @@ def roles_of(source: Source, names: Iterable[str]) -> TableRoles:
     rest = [name for name in names if name not in {*answers, *score, *true, source.known_id(names)}]
     before, classes = _classes(rest, source.nodes)
     if not answers and not classes:
-        answers, true = called_like(free, _LABELS), []
+        answers, true = called_like(free, _LABELS) or _of_nodes(source, rest), []
     taken = {*answers, *score, *true, *classes}
     others = tuple(name for name in names if name not in taken)
     return TableRoles(tuple(answers), tuple(score), tuple(true), classes, before, others)
+
+
+def _of_nodes(source: Source, names: Sequence[str]) -> list[str]:
+    """The only column whose cells are nodes, beside ids that are called as those of the labels."""
+    shares = {name: source.share_of_nodes(name) or 0.0 for name in names}
+    found = [name for name in names if shares[name] >= LEAST_SHARE]
+    return found if len(found) == 1 and source.known_id(source.schema) else []
 
 
 def _classes(names: Sequence[str], nodes: KnownNodes | None) -> tuple[str, dict[str, str]]:

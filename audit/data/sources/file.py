@@ -14,6 +14,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import (
+    SNIFFED_BYTES,
     files_in,
     first_bytes,
     is_gzip,
@@ -26,7 +27,7 @@ from audit.base.files import (
 )
 from audit.base.text_tables import Preamble
 from audit.data.class_names import ClassNames, class_names_in, with_class_names
-from audit.data.sources.source import HEAD, Line, Source, as_cells
+from audit.data.sources.source import HEAD, Line, Source, as_cells, cells
 
 
 class File(Source):
@@ -63,6 +64,16 @@ class File(Source):
         plain = {n: d for n, d in self.schema.items() if not (d.is_nested() or d == pl.Binary)}
         names = list(plain)
         return as_cells(next(self.frames(names, HEAD), pl.DataFrame(schema=names)).head(HEAD))
+
+    @cached_property
+    def last_row(self) -> dict[str, str | None]:
+        if not self.is_text or is_gzip(self.path):
+            return {}
+        with self.path.open("rb") as stream:
+            stream.seek(max(0, self.size - SNIFFED_BYTES))
+            lines = stream.read().decode("utf-8-sig", errors="replace").strip().split("\n")
+        (row,) = cells(lines[-1:], self.separator)
+        return dict(zip(self.schema, row, strict=False))
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         if only is None:

@@ -61,6 +61,11 @@ class Frame(Source):
     def head_rows(self) -> list[list[str]]:
         return as_cells(self.frame.head(HEAD))
 
+    @cached_property
+    def last_row(self) -> dict[str, str | None]:
+        names, *rows = as_cells(self.frame.tail(1))
+        return dict(zip(names, *rows, strict=True)) if rows else {}
+
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         return self.frame if only is None else self.frame.select(only)
 

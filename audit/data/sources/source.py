@@ -132,6 +132,11 @@ class Source:
         """The first rows of a table as text, the names of its columns before them."""
         return cells(self.head_lines, self.separator) if self.head_lines else []
 
+    @cached_property
+    def last_row(self) -> dict[str, str | None]:
+        """The last row of a table as text, where it is known without reading all of it."""
+        return {}
+
     def first_cells(self, column: str) -> list[str]:
         """The first cells of a column of text; none of another column."""
         return self.first_values(column) if self.schema.get(column) == pl.String() else []
@@ -145,8 +150,16 @@ class Source:
         return [row[place] for row in rows[1:] if len(row) == len(rows[0])]
 
     def share_of_nodes(self, column: str) -> float | None:
-        """Share of the first cells that are nodes; None if all are blank, or no nodes are known."""
-        return self.nodes.share(self.first_cells(column)) if self.nodes else None
+        """Share of the first cells, or entries of lists, that are nodes; None if all are blank, or
+        no nodes are known."""
+        if self.nodes is None:
+            return None
+        listed = self.schema.get(column) == pl.List(pl.String)
+        return self.nodes.share(self._entries(column) if listed else self.first_cells(column))
+
+    def _entries(self, column: str) -> list[str]:
+        first = next(self.frames([column], HEAD), pl.DataFrame({column: [[]]}))
+        return first[column].explode().drop_nulls().to_list()
 
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:

@@ -101,6 +101,51 @@ def test_a_column_of_other_cells_within_the_numbers_is_left_out(tmp_path: Path) 
     assert audit.load_labels(path, "icd9cm", label="DX1,DX2,DX3").ledger.rows_mapped == 3 * ROWS
 
 
+def test_words_for_no_code_are_blanks_of_a_family(tmp_path: Path) -> None:
+    dataset = audit.load_labels(
+        written({**IDS, **DX, "DX4": of(*["NA"] * 9, "486")}, tmp_path), "icd9cm"
+    )
+    assert dataset.ledger.rows_mapped == 3 * ROWS + ROWS // 10
+
+
+def test_a_family_some_columns_of_which_hold_fewer_nodes_is_asked_about(tmp_path: Path) -> None:
+    path = written({**IDS, **DX, "DX4": of("X", "Y", "486")}, tmp_path)
+    with pytest.raises(InputError, match="--id id --label 'DX1,DX2,DX3'"):
+        audit.load_labels(path, "icd9cm")
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_lists_of_nodes_are_labels_under_any_name(suffix: str, tmp_path: Path) -> None:
+    rows = {"gene": NUMBERS, "organism": of("x", "y z"), "terms": [[code] for code in codes(0)]}
+    frame, path = pl.DataFrame(rows), tmp_path / f"a.{suffix}"
+    frame.write_parquet(path) if suffix == "parquet" else frame.write_ndjson(path)
+    dataset = audit.load_labels(path, "icd9cm")
+    assert taken(dataset) == {"--id": "gene", "--label": "terms"}
+    assert (len(dataset), dataset.ledger.rows_mapped) == (ROWS, ROWS)
+
+
+def test_ids_and_answers_of_predictions_are_called_as_the_labels_are(tmp_path: Path) -> None:
+    labels = audit.load_labels(written({"CLAIM_NO": STAYS, "dx": codes(0)}, tmp_path), "icd9cm")
+    for column, extra in (("dx", {}), ("icd9_code", {"score": of("0.9", "0.8")})):
+        rows = {"CLAIM_NO": STAYS[::3], "batch": of("b1")[:20], column: codes(0)[::3]}
+        scores = pl.DataFrame({**rows, **{k: v[:20] for k, v in extra.items()}})
+        assert audit.load_predictions(scores, labels).instances == tuple(sorted({*STAYS}))
+
+
+def test_a_pipeline_says_scores_under_any_key(tmp_path: Path) -> None:
+    pairs = '[{"label": "4280", "score": 0.7}, {"label": "486", "score": 0.3}]'
+    path = tmp_path / "p.jsonl"
+    path.write_text("".join(f'{{"n": "{n}", "predictions": {pairs}}}\n' for n in NUMBERS))
+    labels = audit.load_labels(written({"n": NUMBERS, "dx": codes(0)}, tmp_path), "icd9cm")
+    assert audit.load_predictions(path, labels).scores.sum() == pytest.approx(ROWS)
+
+
+def test_a_title_behind_a_code_is_no_second_label(tmp_path: Path) -> None:
+    cells = [f"{code} a title of it" for code in codes(0)]
+    dataset = audit.load_labels(written({**IDS, "dx": cells}, tmp_path), "icd9cm")
+    assert dataset.ledger.rows_mapped == ROWS
+
+
 STAYS = [str(140000 + row // 3) for row in range(ROWS)]
 PERSONS = [str(1000 + row // 6) for row in range(ROWS)]
 NUMBERS = [str(5001 + row) for row in range(ROWS)]
@@ -128,6 +173,14 @@ LAYOUTS: dict[str, tuple[dict[str, list[str]], dict[str, str]]] = {
             "--label": "condition_source_value",
         },
     ),
+    "mails": (
+        {"post": IDS["id"], "subject": of("Re: a", "Re: b c"), "dx": codes(0)},
+        {"--id": "post", "--label": "dx"},
+    ),
+    "decimals": (
+        {"paper_id": [f"1206.{n}" for n in NUMBERS], "title": of("On a", "On b"), "dx": codes(0)},
+        {"--id": "paper_id", "--label": "dx"},
+    ),
     "claims": (
         {"member": PERSONS, "claim": STAYS, "amount": of("12.5", "7"), "dx": codes(0)},
         {"--id": "claim", "--group": "member", "--label": "dx"},
@@ -142,7 +195,8 @@ def test_clear_columns_are_taken_and_told(
     path = written(columns, tmp_path)
     dataset = audit.load_labels(path, "icd9cm")
     assert taken(dataset) == options
-    assert (len(dataset), dataset.ledger.rows_mapped) == (ROWS // 3, ROWS)
+    ids = len({*columns[options["--id"]]})
+    assert (len(dataset), dataset.ledger.rows_mapped) == (ids, ROWS)
     assert all(said.rows == ROWS for said in dataset.readings if said.option.endswith("COLUMN"))
     named = {option.strip("-"): column for option, column in options.items()}
     of_columns = audit.load_labels(path, "icd9cm", **named)

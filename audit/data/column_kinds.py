@@ -1,0 +1,57 @@
+"""What columns are by their names: ids of stays, of persons, of anything, attributes, labels."""
+
+from __future__ import annotations
+
+import re
+
+from audit.base.files import called
+from audit.data.records import ID_NAMES
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=I[dD]$|Key$|N(?:r|o)$)")
+_PREDICTED = re.compile(r"(^|_)pred|^(score|prob)")
+_STAY = re.compile(
+    r"stay|visit|admission|encounter|episode|hadm|claim|discharge|aufenthalt|"
+    r"(?:^|[^a-z])(?:enc|csn|clm|case|spell)(?:$|[^a-z]|id$)|^fall"
+)
+_PERSON = re.compile(
+    r"(?:^|[^a-z])(?:(?:patient(?:en)?|subject|person|member|participant|customer|user|pat)s?|mrn|"
+    r"pid|bene(?:ficiary)?|desynpuf)(?:$|[^a-z]|id$|no$|nr$|key$|nummer$)"
+)
+_ID = re.compile(
+    r"(?:^|[^a-z])(?:id|key|uuid|guid|pmid|doi|accession)(?:$|[^a-z])|(?:id|key|nr|nbr|nummer)$|"
+    r"[^a-z](?:no|num|number)$|^(?:record|instance|image|img|file|doc|sample|url|path)"
+)
+_ALONE = re.compile(r"[a-z]{3,12}")
+_ATTRIBUTE = re.compile(
+    r"type|source|date|time|status|class|kind|location|reason|title|seq|line|rank|prio|order|"
+    r"(?:^|[^a-z])(?:dt|amt|pmt|cd|code|ind|days?|age|sex|text)(?:$|[^a-z])|^(?:n|num|number|no)_"
+)
+_LABEL = re.compile(r"label|code|diag|dx|icd|class|term|concept|tag|categor")
+USUAL, OF_STAY, FINER, NAMED, OF_PERSON, OTHER = range(6)
+"""Kinds of columns, the likeliest to hold ids first; a finer one lies within those of persons."""
+
+
+def kind_of(name: str) -> int:
+    """What a column is by its name: of the least number the likeliest to hold ids."""
+    low = _plain(name)
+    if called([name], ID_NAMES):
+        return USUAL
+    if _ATTRIBUTE.search(low) or not (_ID.search(low) or _ALONE.fullmatch(low)):
+        return OTHER
+    if _STAY.search(low):
+        return OF_STAY
+    return OF_PERSON if _PERSON.search(low) else NAMED if _ID.search(low) else OTHER
+
+
+def is_predicted(name: str) -> bool:
+    """Whether a column is named as predictions and their scores are."""
+    return bool(_PREDICTED.search(_plain(name)))
+
+
+def names_labels(name: str) -> bool:
+    """Whether a column is named as labels often are."""
+    return bool(_LABEL.search(_plain(name)))
+
+
+def _plain(name: str) -> str:
+    return _CAMEL.sub("_", name.strip()).lower()
