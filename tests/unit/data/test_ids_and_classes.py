@@ -227,7 +227,9 @@ def test_cells_are_split_where_their_parts_are_nodes(
     count = count_pairs(path, hierarchy, label="mine")
     assert (count.ledger.rows_read, count.labels.readings) == (rows, dataset.readings)
     for told in dataset.readings:
-        assert told.option in ("--format long", "--codes as-written")
+        if told.option == "--codes as-written":
+            continue
+        assert told.option == "--format long"
         whole = audit.load_labels(path, hierarchy, label="mine", format="long")
         assert whole.ledger.rows_read == len(cells)
         counted = count_pairs(path, hierarchy, label="mine", format="long")
