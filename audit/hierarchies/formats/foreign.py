@@ -24,6 +24,8 @@ _FOREIGN = (
      f"Bio.Phylo reads it in Python: {_EDGES} clade"),
     ((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), r"PK\x03\x04", "a workbook or another archive",
      "save the sheet as CSV, or unpack the archive"),
+    ((), r"parent:\s*\S+\s+child:", "lines of 'parent: X child: Y', as of RCV1",
+     """awk 'BEGIN {print "child,parent"} $2 != "None" {print $4 "," $2}' FILE > h.csv"""),
     ((), r"[^\n,;\t]+\n([^\n,;\t]*\n)?[^\n,;\t]*( > |/|\|)", "one column of paths",
      "leave its header out and call the file .txt: each line is a path then"),
     ((), r"[^\n]+\n(\t+| {2,})[^\n]*\S", "an indented list",
