@@ -57,9 +57,8 @@ def scanned(
     """
     a, b = np.array(pairs, np.int64).reshape(-1, 2).T
     above = np.diff(hierarchy.closure.indptr)
-    surprising = Surprising(
-        a, b, np.array(observed, np.float64), expected[a, b], above[a] + above[b]
-    )
+    counted, scale = np.array(observed, np.float64), np.ones(len(a))
+    surprising = Surprising(a, b, counted, expected[a, b], above[a] + above[b], scale)
     meets = Meets(hierarchy.closure, np.ones(len(hierarchy), np.int64))
     return Scan(surprising, meets, lambda a, b: np.asarray(expected[a, b]), rules)
 
