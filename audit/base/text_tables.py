@@ -44,11 +44,13 @@ class Preamble:
         lines: Number of the first lines that are notes.
         header: The names of the columns as a line, if the notes say them; None: the next line.
         blanks: Whether blanks stand between separators and quotes.
+        titled: Whether what is taken off are titles, so that it is told.
     """
 
     lines: int = 0
     header: str | None = None
     blanks: bool = False
+    titled: bool = False
 
     @property
     def before(self) -> int:
@@ -128,10 +130,11 @@ def preamble_of(lines: Sequence[str]) -> Preamble:
     following = [line for line in lines[len(notes) :] if line.strip()][:_LOOKED_AT]
     if not following:
         return Preamble()
-    sign, blanks = separator_in(following[0]) or "|", _are_apart(following)
+    sign, blanks = separator_in(following[0 if mark else -1]) or "|", _are_apart(following)
     said = [line for line in notes if line.strip()]
     if not said:
-        return Preamble(blanks=blanks)
+        above = titles_above([row for line in lines[:_LOOKED_AT] for row in _fields([line], sign)])
+        return Preamble(above, blanks=blanks, titled=above > 0)
     rows = _fields(following, sign)
     names = [name.strip() for name in _fields([said[-1].lstrip(mark)], sign)[0]]
     names = [(names or [""])[0] or str(mark) * (len(said) == 1), *names[1:]]
@@ -144,6 +147,26 @@ def preamble_of(lines: Sequence[str]) -> Preamble:
     written = io.StringIO()
     csv.writer(written, delimiter=sign, lineterminator="").writerow(names)
     return Preamble(len(notes), written.getvalue(), blanks)
+
+
+def titles_above(rows: Sequence[Sequence[str | None]]) -> int:
+    """Number of rows above the first full one, if they fill at most half of its cells, as titles
+    do, and it names columns; 0 if there are none."""
+    filled = [sum(bool((cell or "").strip()) for cell in row) for row in rows]
+    width = max(map(len, rows), default=0)
+    first = next((place for place, n in enumerate(filled) if n == width > 2), 0)
+    names = [(cell or "").strip() for cell in rows[first]] if first else []
+    below = [[cell or "" for cell in row] for row in rows[first:] if len(row) == width]
+    named = 2 * len(below) > len(rows) - first and _may_name(names, names) and not _is_row(below)
+    return first if first and named and 2 * max(filled[:first]) <= width else 0
+
+
+def told_of_titles(above: int, rows: int) -> tuple[Reading, ...]:
+    """What is told of a table whose header stands below so many rows of titles."""
+    said = f"row {above + 1} names the columns; what stands above it is left out"
+    why = "it is the first one with a text in each column"
+    option = "write a name for each column into row 1"
+    return (Reading(said, why, rows, option),) if above else ()
 
 
 def separator_in(line: str) -> str | None:

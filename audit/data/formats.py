@@ -98,7 +98,7 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
     source = source_of(data)
     source.know(columns.nodes, named_classes=columns.classes is not None)
     raw, told = _with_found(source, columns, lambda every: _read(source, every, format))
-    return replace(raw, readings=(*told, *raw.readings))
+    return replace(raw, readings=(*source.readings, *told, *raw.readings))
 
 
 def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
@@ -151,7 +151,7 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
         return replace(chosen, tables=tables)
 
     chosen, told = _with_found(source, columns, choose, groups=False)
-    return replace(chosen, readings=(*told, *chosen.readings))
+    return replace(chosen, readings=(*source.readings, *told, *chosen.readings))
 
 
 def _giving(source: Source, label: str | None, format: str | None) -> LabelFormat:
@@ -225,7 +225,8 @@ def read_predictions(
             source.require_parts()
         with whole_characters(source):
             raw = matching[0].read(source, classes)
-        raw = replace(raw, numbered=raw.numbered or source.numbered)
+        told = (*source.readings, *raw.readings)
+        raw = replace(raw, numbered=raw.numbered or source.numbered, readings=told)
         return raw if raw.named else with_names(raw, classes)
     source.refuse_pickle()
     hint = f"--predictions-format names one:{_listed(matching or PREDICTION_FORMATS)}"

@@ -119,6 +119,11 @@ def of_totals(folder: Path, end: str = "Grand Total,\n", **options: Any) -> Foun
     return of_labels(("t.csv", f"id,label\na,dog\nb,cat\n{end}"))(folder, **options)
 
 
+def of_titles(folder: Path, first: str = "Report of 2024,,") -> Found:
+    text = f"{first}\nmade on Friday,,\n,,\nid,label,site\na,dog,x\nb,cat,y\nc,dog,x\n"
+    return of_labels(("t.csv", text))(folder)
+
+
 VERSIONS = pl.DataFrame({"id": [*"aab"], "label": ["I10", "V700", "4019"]})
 
 
@@ -182,6 +187,8 @@ TOLD = [
          of_labels(FOUND), {"id": "other"}),
     Told("data.found_columns._told", "is the group", "--group COLUMN",
          of_labels(PERSONS), {"group": "ward"}),
+    Told("base.text_tables.told_of_titles", "row 4", "write a name for each column into row 1",
+         of_titles, {"first": "id,label,site"}),
     Told("data.records.id_of_rows", "numbered", "--id COLUMN",
          of_labels({"site": [*"aabb"], "labels": CELLS["label"]}), {"id": "site"}),
     Told("data.unnamed_columns.few_ids", "2 instances", "--id COLUMN",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import SNIFFED_BYTES, called, first_bytes, polars_of, read_json
 from audit.base.packages import require_package
+from audit.base.text_tables import titles_above, told_of_titles
 from audit.data.class_names import ClassNames, class_names_of, with_class_names
 from audit.data.sources.source import HEAD, Source, as_cells
 
@@ -236,7 +237,9 @@ class Sheet(Frame):
     kind = "a sheet"
 
     def __init__(self, path: Path) -> None:
-        super().__init__(_sheet_of(path))
+        frame, titles = _sheet_of(path)
+        super().__init__(frame)
+        self.readings = told_of_titles(titles, titles)
         self.name = str(path)
         self.path = path
         self.files = (path,)
@@ -244,7 +247,8 @@ class Sheet(Frame):
         self.head = first_bytes(path)
 
 
-def _sheet_of(path: Path) -> pl.DataFrame:
+def _sheet_of(path: Path) -> tuple[pl.DataFrame, int]:
+    """The only sheet with rows, and the number of rows of titles above its header."""
     require_package("fastexcel", "to read a workbook")
     import fastexcel
 
@@ -260,7 +264,14 @@ def _sheet_of(path: Path) -> pl.DataFrame:
         ) from None
     filled = {name: sheet for name, sheet in sheets.items() if not sheet.is_empty()}
     if len(filled) == 1:
-        return next(iter(filled.values()))
+        (sheet,) = filled
+        rows = workbook.load_sheet(sheet, header_row=None, dtypes="string")
+        every = pl.DataFrame(rows).cast(pl.String)
+        above = titles_above(every.head(HEAD).rows())
+        if not above:
+            return filled[sheet], 0
+        names = [name.strip() for name in every.row(above)]
+        return every[above + 1 :].rename(dict(zip(every.columns, names, strict=True))), above
     raise InputError(
         "a workbook with one sheet of rows is required",
         found=f"{len(filled)}: {first_cases(filled)}" if filled else "none",

@@ -12,8 +12,8 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import SNIFFED_BYTES, called, refuse_pickle
-from audit.base.readings import AskedError
-from audit.base.text_tables import Preamble, is_header, preamble_of, separator_in
+from audit.base.readings import AskedError, Reading
+from audit.base.text_tables import Preamble, is_header, preamble_of, separator_in, told_of_titles
 from audit.data.class_names import ClassNames, with_class_names
 
 if TYPE_CHECKING:
@@ -49,6 +49,12 @@ class Source:
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """What is told of how the table stands in its file."""
+        titles = self.preamble.lines * self.preamble.titled if self.is_text else 0
+        return told_of_titles(titles, titles)
 
     def know(
         self, nodes: KnownNodes | None, *, named_classes: bool = False, id: str | None = None

@@ -317,3 +317,15 @@ def test_names_of_hierarchies_ignore_case_and_dashes() -> None:
 def test_joined_labels_of_a_frame() -> None:
     frame = pl.DataFrame({"id": ["1", "2"], "labels": ["401.9; 250.00", "038.9"]})
     assert audit.load_labels(frame, "icd9cm").ledger.rows_mapped == 3
+
+
+def test_titles_above_the_header_of_a_sheet_are_left_out_and_told(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    rows = [["Diagnoses, wards"], [], ["No", "dx 1", "dx 2"], ["s1", "I10", "E11.9"], ["s2", "I10"]]
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        sheet = book.add_worksheet()
+        for place, row in enumerate(rows):
+            sheet.write_row(place, 0, row)
+    dataset = audit.load_labels(tmp_path / "a.xlsx", "icd10cm", id="No", label="dx #")
+    assert (len(dataset), dataset.ledger.rows_mapped) == (2, 3)
+    assert dataset.readings[0].decision.startswith("row 3 names the columns")

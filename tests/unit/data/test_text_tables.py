@@ -12,6 +12,7 @@ import audit
 from audit.base.errors import AuditError, InputError, SchemaError
 from audit.base.files import read_table
 from audit.base.readings import AskedError
+from audit.base.text_tables import Preamble, preamble_of
 from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
 from audit.data.sources import source_of
@@ -126,3 +127,9 @@ def test_a_text_of_two_million_bytes_is_read_in_pieces(tmp_path: Path) -> None:
     read = pl.concat(source_of(path).frames(["term", "gene"], 10_000))
     assert read["term"].unique().to_list() == ["GO:1, GO:2"]
     assert read["gene"].to_list() == [row.split(",")[0] for row in rows]
+
+
+def test_lines_of_a_long_text_are_no_titles() -> None:
+    cell = '"seen, well, and sent, then, on, to, ward\nHome, with, her, son, on, Friday, next"'
+    rows = "".join(f"n{n},{cell},dog\n" for n in range(9))
+    assert preamble_of(f"id,text,label\n{rows}".split("\n")) == Preamble()
