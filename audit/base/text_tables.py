@@ -133,7 +133,8 @@ def preamble_of(lines: Sequence[str]) -> Preamble:
     sign, blanks = separator_in(following[0 if mark else -1]) or "|", _are_apart(following)
     said = [line for line in notes if line.strip()]
     if not said:
-        above = titles_above([row for line in lines[:_LOOKED_AT] for row in _fields([line], sign)])
+        several = [row for line in lines[:_LOOKED_AT] for row in _fields([line], sign)]
+        above = 0 if any("|" in line for line in following) else titles_above(several)
         return Preamble(above, blanks=blanks, titled=above > 0)
     rows = _fields(following, sign)
     names = [name.strip() for name in _fields([said[-1].lstrip(mark)], sign)[0]]

@@ -266,7 +266,7 @@ def format_of(source: Source, name: str | None, columns: Columns) -> LabelFormat
         column_for("label", label, names, source)
     if not (matching or name) and isinstance(source, File):
         _refuse_foreign(source)
-    if not matching and source.suffix == ".csv":
+    if not matching and source.suffix in _TEXTS:
         for part in source.parts:
             part.text()  # what is not UTF-8 is reported as that
     found = [known.name for known in matching] + others
@@ -282,12 +282,16 @@ def format_of(source: Source, name: str | None, columns: Columns) -> LabelFormat
     raise error
 
 
+_TEXTS = (".csv", ".tsv", ".txt", ".psv", ".tab")
 _FOREIGN = (
     (r"--|[^\n]*(CREATE TABLE|INSERT INTO)", "a dump of a database in SQL",
      "load it into the database, and export the table of labels: mysql --batch -e 'SELECT * FROM "
      "TABLE' DATABASE > table.tsv, or of PostgreSQL: \\copy TABLE TO 'table.csv' CSV HEADER"),
     (r"(\S+ \S+ 1\r?\n){2}", "qrels: a label, an id and 1 on each line",
      """awk 'BEGIN {print "id,label"} {print $2 "," $1}' FILE > table.csv"""),
+    (r"__label__\S+ ", "lines of fastText: labels, then a text",
+     r"""awk 'BEGIN {print "id,labels"} {l = ""; for (i = 1; i <= NF && $i ~ /^__label__/; i++) """
+     r"""l = l (i > 1 ? ";" : "") substr($i, 10); print NR "," l}' FILE > table.csv"""),
     (r'\s*\{.*"(file_name|image_id)"', "annotations of images, as COCO has them",
      """python3 -c "import json; d = json.load(open('FILE')); n = {c['id']: c['name'] for c in """
      """d['categories']}; f = {i['id']: set() for i in d['images']}; [f[a['image_id']].add(n["""

@@ -2,53 +2,30 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from shlex import quote
 
 import polars as pl
 
 from audit.base.errors import AuditError
-from audit.base.files import called
 from audit.base.readings import AskedError, Reading
-from audit.data.column_kinds import (
-    FINER,
-    NAMED,
-    OF_PERSON,
-    OF_STAY,
-    OTHER,
-    is_predicted,
-    kind_of,
-    names_labels,
-)
-from audit.data.known_nodes import LEAST_SHARE, hold_several
+from audit.data.column_kinds import OTHER, kind_of
+from audit.data.column_roles import TableColumns
+from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import Columns, RawLabels
 from audit.data.label_formats.jsonl import as_table
-from audit.data.label_formats.several import (
-    code_sets_of,
-    families,
-    families_of,
-    is_pattern,
-    stating,
-)
+from audit.data.label_formats.several import stating
 from audit.data.label_formats.tables import values_of
-from audit.data.records import fitting, is_coarse, lie_within, repeats
+from audit.data.records import repeats
 from audit.data.sources import Frame, Source
-from audit.data.unnamed_columns import DAY
 
-_DECIMAL = re.compile(r"-?\d*[.,]\d*[1-9]\d*")
 _TRIED = 12
 """Number of commands that are tried."""
 _WHOLE = 2**26
 """Number of bytes of a source that is tried as a whole; of a larger one the first rows are."""
-_FAR, _FAR_NUMBERS = 0.5, 0.75
-"""Share of nodes, of that of labels, below which other cells, or numbers, are something else."""
-_BLANK, _ROWS = 0.1, 50
-"""Largest share of blank ids, and number of rows of each on average if its name says little."""
-_NEARLY, _DISTINCT = 0.9, 0.8
-"""Share of nodes that is nearly all; largest one of different labels by which titles are found."""
+_NEARLY = 0.9
+"""Share of nodes that is nearly all."""
 
 Tried = Callable[[Source, Columns], RawLabels]
 
@@ -70,7 +47,7 @@ def clear_columns(
     source = source if source.size >= _WHOLE else as_table(source)
     if source.nodes is None or len(source.schema) < 2:
         return None
-    found = _Table(_some_of(source), named)
+    found = TableColumns(_some_of(source), named)
     label = found.label() if named.label is None else named.label
     id_ = None if label is None else named.id if named.id is not None else found.id_beside(label)
     if label is None or id_ is None:
@@ -100,7 +77,7 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
     source = source if source.size >= _WHOLE else as_table(source)
     if source.nodes is None or len(source.schema) < 2:
         return ""
-    some = _Table(_some_of(source), named)
+    some = TableColumns(_some_of(source), named)
     for columns in (one for _, one in zip(range(_TRIED), some.commands(groups), strict=False)):
         if _reads(some.source, columns, tried):
             return (
@@ -143,7 +120,9 @@ def _options(source: Source, columns: Columns) -> str:
     return " ".join(options.values())
 
 
-def _told(source: Source, named: Columns, columns: Columns, found: _Table) -> Iterator[Reading]:
+def _told(
+    source: Source, named: Columns, columns: Columns, found: TableColumns
+) -> Iterator[Reading]:
     """What is told of each column that the user did not name."""
     id_, label, group = columns.id or "", columns.label or "", columns.group
     rows = sum(map(len, values_of(source)(id_)))
@@ -162,237 +141,9 @@ def _told(source: Source, named: Columns, columns: Columns, found: _Table) -> It
         yield Reading(f"{pattern!r} holds {sort}", why, rows, f"--codes '{pattern}=as-written'")
     if named.id is None:
         why = "its name says so" if kind_of(id_) < OTHER else "no other column can be one"
+        why = "it is the index of a frame, which somebody wrote" if found.is_index(id_) else why
         why += ", and each row has another value" if found.differs(id_) else ""
         yield Reading(f"{id_!r} is the id of an instance", why, rows, "--id COLUMN")
     if group is not None and named.group is None:
         why = "each id lies within one of its values, and it is named as persons are"
         yield Reading(f"{group!r} is the group of instances", why, rows, "--group COLUMN")
-
-
-@dataclass(frozen=True)
-class _Table:
-    """The first cells of a table, and what the user names of it."""
-
-    source: Source
-    named: Columns
-
-    @cached_property
-    def names(self) -> list[str]:
-        """The columns that have no role yet."""
-        names = list(self.source.schema)
-        taken = called(names, [*self.named.beside.values(), *filter(None, [self.named.id])])
-        return [name for name in names if name not in taken]
-
-    @cached_property
-    def families(self) -> dict[str, list[str]]:
-        """The families of columns that hold labels, all of them first if they are several."""
-        shares = self.source.share_of_nodes
-        every = families_of(self.source).items()
-        known = {one: names for one, names in every if any(map(shares, names))}
-        if len(known) < 2:
-            return known
-        order = sorted(known, key=lambda one: self.names.index(known[one][0]))
-        return {",".join(order): [name for one in order for name in known[one]], **known}
-
-    @cached_property
-    def values(self) -> dict[str, list[str]]:
-        schema = self.source.schema.items()
-        return {n: [] if of.is_nested() else self.source.first_values(n) for n, of in schema}
-
-    def members(self, label: str) -> list[str]:
-        found = self.families.get(label) or called(self.names, [label])
-        return found or (fitting(label, self.names) if self.each(label) else [])
-
-    def each(self, label: str) -> bool:
-        """Whether each row has labels in several columns, or a list, so that it is an instance."""
-        dtype = self.source.schema.get(label)
-        listed = dtype is not None and dtype.is_nested()
-        return listed or label in self.families or is_pattern(label, self.names)
-
-    def rest(self, label: str) -> list[str]:
-        grouped = {name for members in self.families.values() for name in members}
-        return [name for name in self.names if name not in (*grouped, *self.members(label))]
-
-    def share(self, label: str) -> float:
-        shares = [self.source.share_of_nodes(name) for name in self.members(label)]
-        filled = [share for share in shares if share is not None]
-        return sum(filled) / len(filled) if filled else 0.0
-
-    def label(self) -> str | None:
-        """The column, or the columns of all families, whose cells alone are nodes."""
-        alone = {name: self.share(name) for name in self.names if not self._grouped(name)}
-        sure = {name: s for name, s in alone.items() if not is_predicted(name)}
-        best = next(iter(self.families), None) or max(sure, key=lambda one: sure[one], default=None)
-        if best is None or self.share(best) < LEAST_SHARE or self._lacks_zeros(best):
-            return None
-        if self._is_torn(best):
-            return None
-        share = self.share(best)
-        near = [name for name in sure if name != best and sure[name] > self._far(name) * share]
-        return best if all(self._stands_in(one, best) for one in near) else None
-
-    def _is_torn(self, label: str) -> bool:
-        """Whether some columns of a family hold fewer nodes than those that are its labels."""
-        held = {*self.members(label)}
-        every = families(self.source.schema).values()
-        rest = {name for names in every if held & {*names} for name in names} - held
-        return any(self.source.share_of_nodes(name) for name in rest)
-
-    def _far(self, name: str) -> float:
-        return _FAR_NUMBERS if all(map(str.isdecimal, filter(None, self.values[name]))) else _FAR
-
-    def _lacks_zeros(self, label: str) -> bool:
-        cells = [cell for name in self.members(label) for cell in self.values[name]]
-        return self.source.nodes is not None and self.source.nodes.lack_zeros(cells)
-
-    def _grouped(self, name: str) -> bool:
-        return any(name in members for members in self.families.values())
-
-    def within(self, label: str) -> list[str]:
-        """Columns of nodes that stand among the labels of a family."""
-        near = [name for name in self.rest(label) if self.share(name) >= LEAST_SHARE]
-        return [name for name in near if self._stands_in(name, label)]
-
-    def _stands_in(self, name: str, label: str) -> bool:
-        """Whether each cell of a column stands among those of a family in the same row too."""
-        own = [self.values[one] for one in self.members(label)]
-        rows = zip(self.values[name], zip(*own, strict=True), strict=True)
-        return len(own) > 1 and all(not cell.strip() or cell in beside for cell, beside in rows)
-
-    def codes_of(self, label: str) -> Mapping[str, str | None]:
-        """The code set of each of several families; empty where they do not differ."""
-        sets = code_sets_of(self.source, label.split(",")) if label in self.families else {}
-        return sets if len(sets) > 1 and len({*sets.values()}) > 1 else {}
-
-    def differs(self, name: str) -> bool:
-        """Whether each of the first rows has another value."""
-        return len({*self.values[name]}) == len(self.values[name])
-
-    def _candidates(self, label: str) -> list[str]:
-        """Columns that can hold ids: filled, of several values, no days, decimals or titles.
-
-        One of texts of several words is none where there is another.
-        """
-        found = [name for name in self.rest(label) if self._can_be_id(name, label)]
-        return [name for name in found if not self._is_prose(name)] or found
-
-    def _is_prose(self, name: str) -> bool:
-        return 2 * sum(" " in one.strip() for one in self.values[name]) > len(self.values[name])
-
-    def _can_be_id(self, name: str, label: str) -> bool:
-        values, nodes = [value.strip() for value in self.values[name]], self.source.nodes
-        filled = [value for value in values if value]
-        few = is_coarse(len({*values}), len(values)) or len({*filled}) < min(2, len(values))
-        days = all(re.match(DAY, one) for one in filled)
-        decimals = any(map(_DECIMAL.fullmatch, filled))
-        named = decimals and kind_of(name) < OTHER and self.differs(name)
-        return (
-            len(filled) >= (1 - _BLANK) * max(1, len(values))
-            and not (few or days or (decimals and not named))
-            and not (is_predicted(name) or (nodes and nodes.means(name)))
-            and not self._says_label(name, label)
-        )
-
-    def _says_label(self, name: str, label: str) -> bool:
-        """Whether a column has one value for each label, as titles and numbers of codes have."""
-        labels = self.values.get(label, [])
-        repeated = 0 < len({*labels}) <= _DISTINCT * len(labels)
-        return repeated and kind_of(name) > OF_STAY and lie_within(labels, self.values[name])
-
-    def id_beside(self, label: str) -> str | None:
-        """The only column that can be the id beside that of the labels.
-
-        Where each row is an instance it differs in each; else several rows share its values, unless
-        no other column can be one. A column of stays is none that persons share.
-        """
-        found = self._candidates(label)
-        unique = [name for name in found if self.differs(name)]
-        fine = (name for name in found if kind_of(name) < OTHER or self._is_fine(name))
-        shared = [name for name in fine if name not in unique]
-        stays = [name for name in shared if kind_of(name) <= OF_STAY]
-        if self.each(label):
-            return self._only([*unique, *stays], unique)
-        if stays:
-            persons = self._of(OF_PERSON, shared)
-            own = [one for one in stays if all(self._lies_in(one, other) for other in persons)]
-            return self._only(stays, own)
-        if hold_several(self.source.first_cells(label)) or not shared:
-            return self._only(unique, unique)
-        if min(map(kind_of, unique), default=OTHER) > OF_STAY:
-            return self._finest(shared)
-        return None if min(map(kind_of, shared)) < OTHER else self._only(unique, unique)
-
-    def _of(self, kind: int, names: Sequence[str]) -> list[str]:
-        return [name for name in names if kind_of(name) == kind]
-
-    def _only(self, every: Sequence[str], own: Sequence[str]) -> str | None:
-        """The only one of the likeliest kind of all, if it is one of its own.
-
-        One whose name says nothing is the only one of all, and no other row has its value.
-        """
-        best = self._of(min(map(kind_of, every), default=OTHER), every)
-        sure = len(best) == 1 and best[0] in own and self._is_fine(best[0])
-        told = sure and (kind_of(best[0]) < OTHER or self.differs(best[0]))
-        return best[0] if told else None
-
-    def _is_fine(self, name: str) -> bool:
-        return len(self.values[name]) <= _ROWS * len({*self.values[name]})
-
-    def _lies_in(self, name: str, other: str) -> bool:
-        return lie_within(self.values[name], self.values[other])
-
-    def _finest(self, shared: Sequence[str]) -> str | None:
-        """The column named so whose values are most, if need be within those of persons."""
-        persons, named = self._of(OF_PERSON, shared), self._of(NAMED, shared)
-        if persons:
-            named = [one for one in named if self._lies_in(one, persons[0])] or persons
-        if len(named) != 1 or len(persons) > 1 or not self._is_fine(named[0]):
-            return None
-        most = max(len({*self.values[name]}) for name in shared)
-        return named[0] if len({*self.values[named[0]]}) == most else None
-
-    def persons_of(self, label: str, id_: str) -> list[str]:
-        """Columns of persons in whose values the ids lie, several in some."""
-        persons, ids = self._of(OF_PERSON, self.rest(label)), self.source.first_values(id_)
-        persons = [one for one in persons if one != id_ and not self._is_prose(one)]
-        within = [one for one in persons if lie_within(ids, self.values[one])]
-        return [name for name in within if len({*self.values[name]}) < len({*ids})]
-
-    def commands(self, groups: bool) -> Iterator[Columns]:
-        """What may be named, the likeliest first."""
-        named = self.named
-        own = [named.label] if named.label is not None else list(self._labels())
-        for label in own:
-            for id_ in [named.id] if named.id is not None else self._ids(label):
-                group = next(iter(self.persons_of(label, id_)), None) if groups else None
-                for one in dict.fromkeys((named.group or group, named.group)):
-                    yield replace(named, id=id_, label=label, group=one)
-
-    def _labels(self) -> Iterator[str]:
-        """Patterns and columns most of whose cells are nodes."""
-        yield from self.families
-        shares = {name: self.share(name) for name in self.names if not self._grouped(name)}
-        held = [name for name in shares if shares[name] >= LEAST_SHARE]
-        named = {name: names_labels(name) for name in held}
-        yield from sorted(held, key=lambda name: (-round(shares[name], 1), not named[name]))
-
-    def _ids(self, label: str) -> list[str]:
-        """Columns that may hold the id, the likeliest first: finer than the patient, no row's
-        number.
-
-        Where labels stand one a row, a column with another value in each row numbers the rows;
-        where several stand in one row, one that repeats is no id unless its name says so. Of others
-        the finest is likeliest.
-        """
-        values, found = self.values, self._candidates(label)
-        several = self.each(label) or hold_several(self.source.first_cells(label))
-        person = next(iter(self._of(OF_PERSON, found)), "")
-
-        def rank(name: str) -> tuple[int, int]:
-            kind = kind_of(name)
-            if kind > OF_STAY and person not in ("", name):
-                kind = FINER if self._lies_in(name, person) else kind
-            unsound = kind > OF_STAY and self.differs(name) != several
-            return kind + 10 * unsound, -len({*values[name]}) if kind == OTHER else 0
-
-        return sorted(found, key=rank)

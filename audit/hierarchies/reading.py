@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import narwhals as nw
 
 from audit.base.errors import FormatError, InputError, first_cases
-from audit.base.files import first_bytes, refuse_pickle
+from audit.base.files import first_bytes, read_text, refuse_pickle
 from audit.base.settings import Dangling, Ids, Unlisted
 from audit.hierarchies.formats import (
     audioset,
@@ -213,6 +213,8 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
         return matching[0]
     if not matching and not name:
         refuse_foreign(path, head)
+        if columns:
+            read_text(path)  # what is not UTF-8 is reported as that
     table = f"a table with the columns {first_cases(columns)}" if columns else "none that matches"
     ways = (
         "name its columns by --hierarchy-child COL --hierarchy-parent COL, or each level by "
