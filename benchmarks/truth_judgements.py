@@ -253,6 +253,10 @@ JUDGEMENTS: dict[str, tuple[str, str]] = {
         _PARTLY,
         "Parts of the ribosome stand in it; a third of the genes with either have one alone.",
     ),
+    "copied_records:sets": (
+        _PARTLY,
+        "Genes alike in kind have the same terms of a slim: it is so, but nobody copied them.",
+    ),
 }  # fmt: skip
 """Verdict and reason."""
 
