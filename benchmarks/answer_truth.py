@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from unittest.mock import patch
@@ -22,6 +21,7 @@ from audit.engine.pairs.rows import chosen, row_numbers
 from audit.engine.scores.exchanges import Given, count_given
 from audit.engine.statistics.fdr import benjamini_hochberg
 from benchmarks.answer_worlds import WORLDS, Told, World, told
+from benchmarks.pair_guards import Guard
 from benchmarks.pair_truth import table
 from benchmarks.shares import Share
 
@@ -30,23 +30,6 @@ FALSE = 0.05
 """Share of the releases without a leaning in which chance may tell of one."""
 EITHER = 0.95
 """Share of the strong leanings that findings or the table of answers tell."""
-
-
-@dataclass(frozen=True)
-class AnswerGuard:
-    """A guard of the rule, and a world where it has most to do.
-
-    Args:
-        name: What it is called.
-        world: The world.
-        instead: What takes its place while it is off.
-        off: Switches it off.
-    """
-
-    name: str
-    world: str
-    instead: str
-    off: Callable[[], AbstractContextManager[object]]
 
 
 @dataclass(frozen=True)
@@ -90,25 +73,25 @@ def _whatever_is_related(own: Sparse, other: Sparse, _: Sparse) -> Sparse:
 
 _RULE, _SHARED = audit.checks.rules.model_confuses, audit.checks.shared.exchanged_pairs
 ANSWER_GUARDS = (
-    AnswerGuard("sign test over all exchanges", "few mistakes, null",
+    Guard("sign test over all exchanges", "few mistakes, null",
                 "three pairs that mostly give an answer are enough",
                 partial(patch.object, Given, "p_value", property(_always))),
-    AnswerGuard("Benjamini-Hochberg over answers", "few mistakes, null",
+    Guard("Benjamini-Hochberg over answers", "few mistakes, null",
                 "each answer is tested by itself",
                 partial(patch.object, _SHARED, "benjamini_hochberg", _each_answer_alone)),
-    AnswerGuard("groups", "mistakes copied in groups, null", "each instance is a group of its own",
+    Guard("groups", "mistakes copied in groups, null", "each instance is a group of its own",
                 partial(patch.object, _SHARED, "count_given", _each_row_alone)),
-    AnswerGuard("no label above or below", "answers above the label, null",
+    Guard("no label above or below", "answers above the label, null",
                 "every missed label beside an answer counts",
                 partial(patch.object, audit.engine.scores.exchanges, "_apart",
                         _whatever_is_related)),
-    AnswerGuard("given falsely in .6 of the exchanges", "hardly uneven", "any share above a half",
+    Guard("given falsely in .6 of the exchanges", "hardly uneven", "any share above a half",
                 partial(patch.object, _RULE, "FALSELY", 0.0)),
-    AnswerGuard("three labels", "in place of two labels", "one label is enough",
+    Guard("three labels", "in place of two labels", "one label is enough",
                 partial(patch.object, _RULE, "LEAST_PARTS", 1)),
-    AnswerGuard("no pair with over half", "one pair above all", "whatever one pair has of them",
+    Guard("no pair with over half", "one pair above all", "whatever one pair has of them",
                 partial(patch.object, _RULE, "ONE_PAIR", 1.0)),
-    AnswerGuard("three times as often, in the table", "hardly uneven", "more often",
+    Guard("three times as often, in the table", "hardly uneven", "more often",
                 partial(patch.object, _SHARED, "TIMES_MISSED", 1)),
 )  # fmt: skip
 """All guards, in the order of the rule."""
@@ -175,7 +158,7 @@ def _counted(some: Sequence[Told]) -> tuple[str, ...]:
     )
 
 
-def _guard_row(guard: AnswerGuard, every: Sequence[GuardedAnswers]) -> tuple[str, ...]:
+def _guard_row(guard: Guard, every: Sequence[GuardedAnswers]) -> tuple[str, ...]:
     own = [one for one in every if one.guard == guard.name]
     sides = [[one.on for one in own], [one.off for one in own]]
     return (

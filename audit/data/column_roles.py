@@ -85,8 +85,8 @@ class TableColumns:
 
     def rest(self, label: str) -> list[str]:
         """The columns beside those of labels and of all families."""
-        grouped = {name for members in self.families.values() for name in members}
-        return [name for name in self.names if name not in (*grouped, *self.members(label))]
+        own = self.members(label)
+        return [name for name in self.names if not (name in own or self._grouped(name))]
 
     def share(self, label: str) -> float:
         """The share of the cells of a column, or of a family's columns, that are nodes."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import truth
-from benchmarks.answer_truth import ANSWER_GUARDS, AnswerGuard
+from benchmarks.answer_truth import ANSWER_GUARDS
 from benchmarks.answer_worlds import WORLDS as ANSWER_WORLDS
 from benchmarks.answer_worlds import told
 from benchmarks.pair_guards import GUARDS, Guard
@@ -92,7 +92,7 @@ def test_answers_that_a_model_leans_to_are_told_and_no_others(name: str) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("guard", ANSWER_GUARDS, ids=lambda guard: guard.name)
-def test_each_guard_of_the_rule_on_answers_is_at_work(guard: AnswerGuard) -> None:
+def test_each_guard_of_the_rule_on_answers_is_at_work(guard: Guard) -> None:
     """In one of the first releases, as chance decides what it has to do."""
 
     def false(number: int) -> int:
