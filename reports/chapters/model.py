@@ -254,7 +254,8 @@ class Model:
     """Whether any metric lies between two cuts."""
     terms: Facts
     tables: tuple[Table, ...]
-    absent: Table | None
+    absent: str
+    """What cannot be measured, and why."""
     measured: tuple[Figure, ...]
     behaviours: Behaviours | None
     exchanges: Exchanges | None

@@ -68,15 +68,13 @@ def metric_tables(metrics: Sequence[Metric], beside: Sequence[Metric]) -> tuple[
     return tuple(table for table in tables if table is not None)
 
 
-def absent_metrics(metrics: Sequence[Metric]) -> Table | None:
-    """Table of metrics that cannot be computed, with reasons; None if there are none."""
-    return optional_table(
-        "metric-absent",
-        "Metrics that these predictions cannot give",
-        metrics,
-        _METRIC,
-        texts("Reason", "reason"),
-    )
+def absent_metrics(metrics: Sequence[Metric]) -> str:
+    """A sentence on the metrics that cannot be computed, by reason; empty without one."""
+    names: dict[str, list[str]] = {}
+    for metric in metrics:
+        names.setdefault(metric["reason"], []).append(title(metric["name"]).lower())
+    said = "; ".join(f"{listed(found)} ({reason})" for reason, found in names.items())
+    return f"These predictions cannot give {said}." if said else ""
 
 
 def captioned(caption: str, metrics: Sequence[Metric]) -> str:

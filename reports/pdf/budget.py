@@ -191,7 +191,7 @@ class Printed:
 def printed(report: Report, budget: Budget) -> Printed:
     """Reduce the report to a budget."""
     share = budget.numbers / max(1, len(report.all_figures))
-    kept = _within_budget(replace(report, blocks=()), budget, share)
+    kept = _within_budget(replace(report, blocks=(), checks=_quiet(report)), budget, share)
     kept = replace(kept, blocks=_findings(report, budget))
     left_out = [table.left_out for table in _tables(kept) if table.left_out]
     return Printed(
@@ -201,6 +201,12 @@ def printed(report: Report, budget: Budget) -> Printed:
         rows=sum(left_out),
         findings=sum(one.table.left_out for one in kept.blocks),
     )
+
+
+def _quiet(report: Report) -> Table:
+    """The checks that show no findings: of the others, their blocks say the same."""
+    rows = tuple(row for row in report.checks.rows if not isinstance(row[0], Linked))
+    return replace(report.checks, caption="Checks that show no findings", rows=rows)
 
 
 def budgets(report: Report) -> Iterator[Printed]:

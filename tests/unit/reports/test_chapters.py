@@ -52,10 +52,8 @@ def test_sets_have_no_behaviours_and_say_what_is_absent() -> None:
     assert "behaviour" not in _sections(shared)
     assert found.measured == ()
     assert not found.cuts
-    assert found.absent is not None
-    assert [row[1] for row in found.absent.rows] == [
-        absent["reason"] for absent in shared["metrics_absent"]
-    ]
+    assert shared["metrics_absent"]
+    assert all(absent["reason"] in found.absent for absent in shared["metrics_absent"])
     assert "is in the instance’s set" in found.decided
 
 
