@@ -28,8 +28,7 @@ from audit.alignment.metrics.streaming import whole
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.engine.statistics.resampling import REPLICATES
-from audit.explanations.agreement.chosen_sets import expected_agreement
-from audit.explanations.agreement.top_tokens import peaks
+from audit.explanations.agreement.top_tokens import expected_agreement, peaks
 from audit.policy.rules import query_of
 from audit.results.model_overview import most_confused
 from audit.results.result import AuditResult

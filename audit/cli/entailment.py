@@ -128,7 +128,7 @@ def write_entailment_prompts(
     out: Annotated[Path, Option("File of prompts, JSON lines.")] = Path("prompts.jsonl"),
 ) -> None:
     """Write prompts for a language model; --answers or --generations reads what it says."""
-    from audit.entailment.prompting.prompts import (
+    from audit.entailment.prompts import (
         detection_prompts,
         generation_prompts,
         write_prompts,

@@ -14,11 +14,11 @@ from audit.base.plurals import counted
 from audit.base.progress import Progress
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
+from audit.concepts.answers import with_mistakes
 from audit.concepts.checks import concept_absent, concept_entangled, concept_unused
 from audit.concepts.facets import Facets, facets_from_depths, join_facets, read_facets
 from audit.concepts.measure import measure_concepts
 from audit.concepts.measurements import ConceptMeasurements
-from audit.concepts.mistakes import with_mistakes
 from audit.concepts.reading.reading import read_representations
 from audit.concepts.representations import Representations
 from audit.concepts.settings import Testing

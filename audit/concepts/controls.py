@@ -10,8 +10,7 @@ import numpy as np
 from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError, first_cases
 from audit.concepts.probes import fit_kernel, fit_linear, in_parallel, mean_auc
-from audit.concepts.representations import Representations
-from audit.concepts.specification import Encode
+from audit.concepts.representations import Encode, Representations
 from audit.concepts.splits import scaling_of
 from audit.concepts.unseen_classes import Scene, unseen_rows
 

@@ -31,8 +31,7 @@ from audit.concepts.answers import (
 )
 from audit.concepts.classes import Described, folds, slices
 from audit.concepts.probes import LinearProbe, fit_linear, in_parallel, mean_auc
-from audit.concepts.representations import Representations
-from audit.concepts.specification import Ablate, HasConcept, Predict
+from audit.concepts.representations import Ablate, HasConcept, Predict, Representations
 from audit.concepts.splits import Split
 
 

@@ -40,7 +40,7 @@ from audit.entailment.detection.predictions import (
 from audit.entailment.generation.generations import read_generations
 from audit.entailment.generation.ratings import read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
-from audit.entailment.prompting.answers import answer_texts, read_answers
+from audit.entailment.prompts import answer_texts, read_answers
 from audit.entailment.reading.answer_columns import by_number, refuse_foreign
 from audit.entailment.reading.columns import ELEMENTS
 from audit.entailment.reading.reading import read_entailment

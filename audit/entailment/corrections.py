@@ -18,7 +18,7 @@ from audit.entailment.measure import EntailmentMeasurements
 from audit.entailment.reading.columns import kind_named
 from audit.entailment.reading.values import split_named
 from audit.entailment.reviews import reviews
-from audit.entailment.voting.agreement import CARRYING
+from audit.entailment.votes import CARRYING
 
 CORRECTIONS = schema(
     ("id", pl.String),

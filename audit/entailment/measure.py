@@ -10,7 +10,7 @@ import polars as pl
 from audit.base.progress import Progress, silent
 from audit.data.records import Records
 from audit.entailment.content.consistency import consistency
-from audit.entailment.content.diversity import diversity
+from audit.entailment.content.diversity import THRESHOLD, diversity
 from audit.entailment.content.near_duplicates import (
     BANDS,
     NEIGHBOURS,
@@ -19,21 +19,26 @@ from audit.entailment.content.near_duplicates import (
     SIMILARITY,
     miss_rate,
     near_duplicates,
+    repeats,
+    shared_keys,
 )
 from audit.entailment.content.references import generation_set, references
-from audit.entailment.content.shared_keys import repeats, shared_keys
-from audit.entailment.content.totals import totals
-from audit.entailment.content.uniqueness import THRESHOLD
-from audit.entailment.dataset import EntailmentDataset
+from audit.entailment.dataset import EntailmentDataset, totals
+from audit.entailment.detection.answers import DetectionMeasurements
 from audit.entailment.detection.measure import measure_detection
-from audit.entailment.detection.measurements import DetectionMeasurements
 from audit.entailment.detection.predictions import together
+from audit.entailment.generation.generations import GenerationMeasurements
 from audit.entailment.generation.measure import measure_generation
-from audit.entailment.generation.measurements import GenerationMeasurements
 from audit.entailment.graph.measure import measure_graph
 from audit.entailment.graph.measurements import GraphMeasurements
-from audit.entailment.voting.agreement import CARRYING, REPLICATES, agreement, weak_labels
-from audit.entailment.voting.annotators import LEAST_COMPARED, annotators
+from audit.entailment.votes import (
+    CARRYING,
+    LEAST_COMPARED,
+    REPLICATES,
+    agreement,
+    annotators,
+    weak_labels,
+)
 from audit.hierarchies.formats.wordnet import WordNet
 
 
@@ -57,29 +62,30 @@ class QualityMeasurements:
     """Everything that checks and reports may read of a dataset, its graph apart.
 
     Args:
-        totals: Columns `audit.entailment.content.totals.TOTALS`.
+        totals: Columns `audit.entailment.dataset.TOTALS`.
         diversity: Columns `audit.entailment.content.diversity.DIVERSITY`.
         references: Columns `audit.entailment.content.references.REFERENCES`: of the generation set
             where there is one, else of the valid tuples.
         generation_set: Columns `audit.entailment.content.references.GENERATION`.
         consistency: Columns `audit.entailment.content.consistency.CONSISTENCY`.
-        shared_keys: Columns `audit.entailment.content.shared_keys.SHARED`.
+        shared_keys: Columns `audit.entailment.content.near_duplicates.SHARED`.
         near: Columns `audit.entailment.content.near_duplicates.NEAR`.
-        agreement: Columns `audit.entailment.voting.agreement.AGREEMENT`.
-        weak: Columns `audit.entailment.voting.agreement.WEAK`.
-        annotators: Columns `audit.entailment.voting.annotators.ANNOTATORS`.
+        agreement: Columns `audit.entailment.votes.AGREEMENT`.
+        weak: Columns `audit.entailment.votes.WEAK`.
+        annotators: Columns `audit.entailment.votes.ANNOTATORS`.
         mismatches: Tuples behind `consistency`, columns
             `audit.entailment.content.consistency.MISMATCHES`.
         misplaced: Those behind `shared_keys`, columns
-            `audit.entailment.content.shared_keys.MISPLACED`.
+            `audit.entailment.content.near_duplicates.MISPLACED`.
         near_heads: Heads behind `near`, columns
             `audit.entailment.content.near_duplicates.NEAR_HEADS`.
-        repeats: Tuples that repeat others, columns `audit.entailment.content.shared_keys.REPEATS`.
+        repeats: Tuples that repeat others, columns
+            `audit.entailment.content.near_duplicates.REPEATS`.
         weak_labels: Tuples behind `weak`, columns
-            `audit.entailment.voting.agreement.WEAK_LABELS`.
-        dissents: Votes behind `annotators`, columns `audit.entailment.voting.annotators.DISSENTS`.
+            `audit.entailment.votes.WEAK_LABELS`.
+        dissents: Votes behind `annotators`, columns `audit.entailment.votes.DISSENTS`.
         doubted: Labels that votes speak against, columns
-            `audit.entailment.voting.annotators.DOUBTED`.
+            `audit.entailment.votes.DOUBTED`.
         parameters: Limits and sizes by name, as printed beside the numbers.
     """
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.engine.statistics.resampling import unit_keys
-from audit.entailment.content.shared_keys import SAME_KEY
+from audit.entailment.content.near_duplicates import SAME_KEY
 from audit.entailment.copies import copy_of, new_folder
 from audit.entailment.dataset import SPLITS, EntailmentDataset
 from audit.entailment.reading.columns import kind_named

@@ -18,7 +18,6 @@ from audit.explanations.agreement.agreement_values import HUMAN
 from audit.explanations.agreement.plausibility import Plausibility, measure_plausibility
 from audit.explanations.agreement.run_difference import RunDifference, measure_run_difference
 from audit.explanations.attributions import Attributions
-from audit.explanations.branches import by_node
 from audit.explanations.evidence_by_node import compare_evidence, evidence_examples
 from audit.explanations.faithful_rows import faithfulness_means
 from audit.explanations.importance.accuracy_correlation import (
@@ -26,7 +25,7 @@ from audit.explanations.importance.accuracy_correlation import (
     accuracies,
     correlate_with_accuracy,
 )
-from audit.explanations.importance.examples import Subset, examples_of, members
+from audit.explanations.importance.delta_a import oracle_agreement
 from audit.explanations.importance.importance import (
     DRAWS,
     ImportanceAlignment,
@@ -34,8 +33,8 @@ from audit.explanations.importance.importance import (
     importance_alignment,
 )
 from audit.explanations.importance.model_comparison import compare_models
-from audit.explanations.importance.oracle_agreement import oracle_agreement
-from audit.explanations.node_results import node_results
+from audit.explanations.importance.oracles import Subset, examples_of, members
+from audit.explanations.node_results import by_node, node_results
 from audit.explanations.randomised_rows import randomised_means
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -71,7 +70,7 @@ class ExplanationMeasurements:
         node_of: The node of each target that has one.
         values: ``id, target, model, method, measure, value``: what `branches` is made of; targets
             are nodes.
-        branches: What nodes are compared by, columns `audit.explanations.branches.BRANCHES`.
+        branches: What nodes are compared by, columns `audit.explanations.node_results.BRANCHES`.
         nodes: Every measure by node, columns of `node_results`.
         examples: Examples with evidence, columns `audit.explanations.evidence_by_node.EXAMPLES`.
         evidence: How far scores follow evidence by node, columns `EVIDENCE` there.

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.explanations.agreement.agreement import measure_agreement
-from audit.explanations.agreement.chosen_sets import (
+from audit.explanations.agreement.top_tokens import (
     agreement,
     expected_agreement,
     packed,
+    peaks,
     sizes,
     union_sizes,
 )
-from audit.explanations.agreement.top_tokens import peaks
 from fixtures.attributed import attributed
 from fixtures.brute_force_agreement import agreement_of, released_peaks
 from fixtures.examples import examples

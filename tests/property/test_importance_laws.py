@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from audit.explanations.importance.correlations import batches, fisher, pearson
-from audit.explanations.importance.oracle_agreement import ranks
+from audit.explanations.importance.delta_a import ranks
 from audit.explanations.importance.random_explanations import (
     Donors,
     random_derangement,

@@ -9,9 +9,9 @@ import polars as pl
 
 from audit.checks.check import Check, Limit, Outcome
 from audit.checks.shared.exchanged_pairs import exchanged_pairs, why_no_exchange
+from audit.concepts.answers import MISTAKES
 from audit.concepts.checks.node_states import above_chance, cases, described, outcome, rows_in_state
 from audit.concepts.measurements import ConceptMeasurements
-from audit.concepts.mistakes import MISTAKES
 from audit.concepts.representations import AnswersFrom
 from audit.disclosure import Quantity, coarse, rounded
 from audit.measure.measure import Measurements

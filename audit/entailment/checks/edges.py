@@ -11,7 +11,7 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.intervals import wilson
-from audit.entailment.graph.neighbourhoods import ONE
+from audit.entailment.graph.text_graph import ONE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
 

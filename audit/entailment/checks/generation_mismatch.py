@@ -13,7 +13,7 @@ from audit.disclosure import coarse, count, derived
 from audit.engine.statistics.intervals import wilson
 from audit.entailment.checks.edges import arrows, cases_of, quoted
 from audit.entailment.content.references import beyond, wrongly_generated, wrongly_left_out
-from audit.entailment.content.totals import ALL
+from audit.entailment.dataset import ALL
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding

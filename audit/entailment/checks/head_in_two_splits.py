@@ -11,7 +11,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.disclosure import coarse
 from audit.entailment.checks.edges import QUOTED, cases_of, quoted, share_of
-from audit.entailment.content.shared_keys import KEY, SAME_KEY
+from audit.entailment.content.near_duplicates import KEY, SAME_KEY
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding

@@ -21,7 +21,7 @@ from audit.entailment.checks.edges import (
     under,
     where_judged,
 )
-from audit.entailment.graph.neighbourhoods import ACROSS, ONE
+from audit.entailment.graph.text_graph import ACROSS, ONE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding

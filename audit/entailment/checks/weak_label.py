@@ -11,7 +11,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.disclosure import Quantity, coarse, count
 from audit.entailment.checks.edges import QUOTED, arrows, cases_of, share_of
-from audit.entailment.content.totals import ALL
+from audit.entailment.dataset import ALL
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding

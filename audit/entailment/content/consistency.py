@@ -7,8 +7,7 @@ import re
 import polars as pl
 
 from audit.base.schemas import schema
-from audit.entailment.content.totals import in_report_order, with_share
-from audit.entailment.dataset import WHOLE, EntailmentDataset, plain
+from audit.entailment.dataset import WHOLE, EntailmentDataset, in_report_order, plain, with_share
 
 FAULTS = (
     "instance_not_head",

@@ -5,9 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from audit.base.schemas import schema
-from audit.entailment.content.totals import ALL, in_report_order
-from audit.entailment.content.uniqueness import numbers
-from audit.entailment.dataset import EntailmentDataset
+from audit.entailment.content.diversity import numbers
+from audit.entailment.dataset import ALL, EntailmentDataset, in_report_order
 
 REFERENCES = schema(
     ("relation split", pl.String),

@@ -10,11 +10,9 @@ import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.resampling import unit_keys
-from audit.entailment.dataset import EntailmentDataset
-from audit.entailment.detection.answers import Answers, whole_answers
-from audit.entailment.detection.measurements import BASELINE
+from audit.entailment.dataset import TRAIN, EntailmentDataset, Questions
+from audit.entailment.detection.answers import BASELINE, Answers, whole_answers
 from audit.entailment.graph.wordnet import NOT_COMPARED, agreeing_edges
-from audit.entailment.questions import TRAIN, Questions
 from audit.hierarchies.formats.wordnet import WordNet
 
 MAJORITY, RANDOM = "majority", "random"

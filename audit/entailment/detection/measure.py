@@ -14,9 +14,18 @@ from audit.data.records import Records
 from audit.engine.scores.two_classes import majority_macro_f1, random_macro_f1
 from audit.engine.statistics.intervals import wilson_of_marks
 from audit.engine.statistics.resampling import with_interval
-from audit.entailment.dataset import EntailmentDataset
+from audit.entailment.dataset import EntailmentDataset, Questions, questions_of
 from audit.entailment.detection import measures
-from audit.entailment.detection.answers import Answers, answers_of
+from audit.entailment.detection.answers import (
+    COVERAGE,
+    DIFFERENCES,
+    MEASURED,
+    MODEL,
+    RELIABILITY,
+    Answers,
+    DetectionMeasurements,
+    answers_of,
+)
 from audit.entailment.detection.baselines import (
     CONCEPT_ALONE,
     HEAD_ALONE,
@@ -24,16 +33,7 @@ from audit.entailment.detection.baselines import (
     RANDOM,
     baselines,
 )
-from audit.entailment.detection.measurements import (
-    COVERAGE,
-    DIFFERENCES,
-    MEASURED,
-    MODEL,
-    RELIABILITY,
-    DetectionMeasurements,
-)
 from audit.entailment.detection.measures import bins, calibration_error, consistency
-from audit.entailment.questions import Questions, questions_of
 from audit.hierarchies.formats.wordnet import WordNet
 
 IN_DOMAIN = "in_domain"

@@ -13,11 +13,10 @@ from audit.engine.scores.two_classes import aps, aps_trapezoid, average_precisio
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import wilson_of_marks
 from audit.engine.statistics.resampling import GroupBootstrap
-from audit.entailment.detection.answers import Answers
-from audit.entailment.detection.measurements import CONSISTENCY, MODEL
+from audit.entailment.dataset import ALL, Questions
+from audit.entailment.detection.answers import CONSISTENCY, MODEL, Answers
 from audit.entailment.graph.chains import chain_counts
 from audit.entailment.graph.text_graph import text_graph
-from audit.entailment.questions import ALL, Questions
 
 LABELS = "labels"
 """Kind of the rows that are of the labels of the tuples that a model predicts."""

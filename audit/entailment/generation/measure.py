@@ -13,13 +13,17 @@ from audit.base.dag import FloatArray
 from audit.base.progress import Progress, silent
 from audit.data.records import Records
 from audit.engine.statistics.resampling import with_interval
-from audit.entailment.dataset import EntailmentDataset
-from audit.entailment.generation.bleu import COUNTS, bleu_counts, bleu_measures
-from audit.entailment.generation.measurements import COVERAGE, MEASURED, GenerationMeasurements
-from audit.entailment.generation.meteor import Meteor, meteor_by
+from audit.entailment.dataset import EntailmentDataset, Questions, parts_by_relation, questions_of
+from audit.entailment.generation.bleu_meteor import (
+    COUNTS,
+    Meteor,
+    bleu_counts,
+    bleu_measures,
+    meteor_by,
+)
+from audit.entailment.generation.generations import COVERAGE, MEASURED, GenerationMeasurements
 from audit.entailment.generation.ratings import rating_tables
 from audit.entailment.generation.rouge import rouge
-from audit.entailment.questions import Questions, parts_by_relation, questions_of
 from audit.entailment.reading.answer_columns import refuse_repeated
 
 KEY = ("head", "relation", "instance")

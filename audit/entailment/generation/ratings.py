@@ -21,8 +21,8 @@ from audit.engine.statistics.raters import (
     equal_votes,
 )
 from audit.engine.statistics.resampling import group_bootstrap, with_interval
-from audit.entailment.generation.measurements import AGREEMENT, RATINGS
-from audit.entailment.questions import parts_by_relation
+from audit.entailment.dataset import parts_by_relation
+from audit.entailment.generation.generations import AGREEMENT, RATINGS
 from audit.entailment.reading.answer_columns import (
     sound_rows,
     with_every_role,

@@ -32,11 +32,11 @@ from audit.entailment.graph.measurements import (
     WORDNET,
     GraphMeasurements,
 )
-from audit.entailment.graph.neighbourhoods import neighbourhood_table
 from audit.entailment.graph.text_graph import (
     DENIED,
     TextGraph,
     merged_contexts,
+    neighbourhood_table,
     stated_edges,
     text_graph,
 )

@@ -14,21 +14,19 @@ from numpy.typing import NDArray
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.base.machine import cores
 from audit.engine.statistics.resampling import mixed
-from audit.explanations.agreement.chosen_sets import (
-    agreement,
-    expected_agreement,
-    packed,
-    sizes,
-    union_sizes,
-)
 from audit.explanations.agreement.top_tokens import (
     STEP,
     Compat,
     above_mean,
+    agreement,
+    expected_agreement,
     local_maxima,
+    packed,
     peaks,
     ranking,
     row_keys,
+    sizes,
+    union_sizes,
 )
 from audit.explanations.agreement.units import Units
 from audit.explanations.attributions import Attributions, Evidence

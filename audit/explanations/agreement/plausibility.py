@@ -15,8 +15,13 @@ from audit.base.machine import cores
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.means import clusters_by, instance_means
 from audit.explanations.agreement.agreement import MAIN_K
-from audit.explanations.agreement.chosen_sets import expected_agreement
-from audit.explanations.agreement.top_tokens import Ranking, peaks, ranking, row_keys
+from audit.explanations.agreement.top_tokens import (
+    Ranking,
+    expected_agreement,
+    peaks,
+    ranking,
+    row_keys,
+)
 from audit.explanations.attributions import Attributions
 from audit.explanations.lists import equal_lengths, matrix
 

@@ -11,7 +11,6 @@ import polars as pl
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.check import Check, Limit, Outcome
 from audit.disclosure import Quantity, coarse, rounded
-from audit.explanations.branches import LEAST_INSTANCES
 from audit.explanations.evidence_by_node import (
     APART,
     BOTH,
@@ -22,6 +21,7 @@ from audit.explanations.evidence_by_node import (
     compared,
 )
 from audit.explanations.measure import ExplanationMeasurements
+from audit.explanations.node_results import LEAST_INSTANCES
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, Part, finding_id, times_limit

@@ -11,8 +11,8 @@ from audit.checks.check import Check, Outcome
 from audit.disclosure import Quantity, coarse, rounded
 from audit.engine.statistics.means import smallest_difference
 from audit.explanations.agreement.agreement_values import HUMAN
-from audit.explanations.branches import LEAST_INSTANCES
 from audit.explanations.measure import ExplanationMeasurements
+from audit.explanations.node_results import LEAST_INSTANCES
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, times_limit
 

@@ -9,10 +9,10 @@ import polars as pl
 
 from audit.checks.check import Check, Outcome
 from audit.disclosure import coarse, rounded
-from audit.explanations.branches import LEAST_INSTANCES
 from audit.explanations.checks.methods_disagree import bounds_above
 from audit.explanations.faithful_rows import HIGHER
 from audit.explanations.measure import ExplanationMeasurements
+from audit.explanations.node_results import LEAST_INSTANCES
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, times_limit
 

@@ -18,12 +18,16 @@ from audit.base.errors import InputError
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.explanations.attributions import Attributions, Evidence
 from audit.explanations.importance.delta_a import delta_a
-from audit.explanations.importance.examples import SUBSETS, Subset, codes, examples_of, members
 from audit.explanations.importance.oracles import (
+    SUBSETS,
     Informed,
     OracleName,
+    Subset,
+    codes,
+    examples_of,
     human_oracle,
     judged_rows,
+    members,
     soft_oracle,
 )
 from audit.explanations.importance.row_alignment import (

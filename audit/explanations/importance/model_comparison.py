@@ -13,7 +13,7 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
-from audit.explanations.importance.examples import Subset
+from audit.explanations.importance.oracles import Subset
 
 Kinds = Mapping[str, tuple[str, str]]
 """Per model its kind and its size, such as ``bert`` and ``base``."""

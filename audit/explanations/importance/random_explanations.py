@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.explanations.attributions import Attributions
 from audit.explanations.importance.correlations import batches, fisher, standardised
-from audit.explanations.importance.examples import codes
-from audit.explanations.importance.oracles import HumanOracle
+from audit.explanations.importance.oracles import HumanOracle, codes
 from audit.explanations.lists import Lists
 
 

@@ -22,11 +22,12 @@ from audit.explanations.importance.correlations import (
     pearson,
     varies,
 )
-from audit.explanations.importance.examples import Examples, pairs_of
 from audit.explanations.importance.oracles import (
+    Examples,
     HumanOracle,
     OracleName,
     SoftOracle,
+    pairs_of,
     soft_scores,
 )
 from audit.explanations.importance.random_explanations import (

@@ -13,8 +13,7 @@ from scipy.stats import t
 
 from audit.base.errors import InputError
 from audit.explanations.agreement.agreement import Agreement, measure_agreement
-from audit.explanations.agreement.chosen_sets import expected_agreement
-from audit.explanations.agreement.top_tokens import peaks
+from audit.explanations.agreement.top_tokens import expected_agreement, peaks
 from fixtures.attributed import attributed
 from fixtures.brute_force_agreement import agreement_of, released_peaks, top_k
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from audit.explanations.agreement.chosen_sets import (
+from audit.explanations.agreement.top_tokens import (
     agreement,
     expected_agreement,
     packed,

@@ -20,7 +20,7 @@ from audit.explanations.attribution.faithfulness import (
     faithfulness,
     tokens_in_share,
 )
-from audit.explanations.attribution.texts import TokenisedTexts
+from audit.explanations.attribution.rows import TokenisedTexts
 from audit.explanations.attributions import Attributions
 from audit.explanations.lists import Lists
 from audit.explanations.randomised_rows import randomised_means, rank_correlations

@@ -15,13 +15,13 @@ from audit.engine.statistics.resampling import poisson_weights, unit_keys
 from audit.explanations.attributions import Attributions
 from audit.explanations.importance.correlations import LEAST_TOKENS
 from audit.explanations.importance.delta_a import Clustering, delta_a
-from audit.explanations.importance.examples import examples_of
 from audit.explanations.importance.importance import (
     BY,
     ImportanceAlignment,
     alignment_by_seed,
     importance_alignment,
 )
+from audit.explanations.importance.oracles import examples_of
 from audit.explanations.importance.random_explanations import Donors
 from audit.explanations.importance.row_alignment import REASONS, Cells
 from fixtures.importance import Corpus, random_corpus

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from audit.explanations.importance.oracle_agreement import AGREEMENT, oracle_agreement
+from audit.explanations.importance.delta_a import AGREEMENT, oracle_agreement
 from fixtures.importance import Corpus
 
 

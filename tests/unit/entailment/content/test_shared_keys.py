@@ -10,7 +10,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.entailment.content.shared_keys import pairs_of_splits, repeats, shared_keys
+from audit.entailment.content.near_duplicates import pairs_of_splits, repeats, shared_keys
 from audit.entailment.dataset import NOUN, EntailmentDataset
 from fixtures.entailed_release import stated
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from audit.engine.statistics.intervals import wilson
 from audit.entailment.content.references import generation_set, references
-from audit.entailment.content.totals import ALL, totals
-from audit.entailment.dataset import EVENT, NOUN, RELATIONS, VERB, EntailmentDataset
+from audit.entailment.dataset import ALL, EVENT, NOUN, RELATIONS, VERB, EntailmentDataset, totals
 from fixtures.abspyramid_paper import TABLE_1, TABLE_3
 from fixtures.entailed_release import stated
 from fixtures.entailment_world.world import clean_world

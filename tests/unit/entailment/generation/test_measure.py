@@ -174,7 +174,7 @@ def test_meteor_needs_a_folder_with_all_parts_of_speech(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(not (WORDNET / "data.verb").is_file(), reason="needs WordNet")
 def test_meteor_counts_synonyms_and_halves_an_equal_word():
-    from audit.entailment.generation.meteor import meteor_by
+    from audit.entailment.generation.bleu_meteor import meteor_by
 
     meteor = meteor_by(WORDNET)
     assert meteor("dog", ["dog"]) == pytest.approx(0.5)

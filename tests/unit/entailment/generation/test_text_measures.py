@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 from nltk.translate.bleu_score import brevity_penalty, closest_ref_length, modified_precision
 
-from audit.entailment.generation.bleu import bleu_counts, bleu_measures, bleu_words
+from audit.entailment.generation.bleu_meteor import bleu_counts, bleu_measures, bleu_words
 from audit.entailment.generation.rouge import rouge, rouge_words, stem
 
 ENDINGS = (

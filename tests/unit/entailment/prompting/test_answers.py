@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from audit.base.errors import InputError, SchemaError
 from audit.entailment.detection.measure import measure_detection
-from audit.entailment.prompting.answers import read_answers, said_valid
-from audit.entailment.prompting.prompts import detection_prompts
+from audit.entailment.prompts import detection_prompts, read_answers, said_valid
 from fixtures.entailment_world.world import clean_world
 
 SAID = {

@@ -12,7 +12,7 @@ import pytest
 
 from audit.base.errors import InputError, OutputError
 from audit.entailment.dataset import ENTAILS, EVENT, HYPERNYM, NOUN, VERB
-from audit.entailment.prompting.prompts import (
+from audit.entailment.prompts import (
     detection_prompts,
     generation_prompts,
     write_prompts,

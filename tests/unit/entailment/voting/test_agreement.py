@@ -15,9 +15,8 @@ from audit.engine.statistics.raters import (
     agreement_terms,
     equal_votes,
 )
-from audit.entailment.content.totals import ALL
-from audit.entailment.dataset import NOUN, VERB, EntailmentDataset
-from audit.entailment.voting.agreement import AGREEMENT, agreement, weak_labels
+from audit.entailment.dataset import ALL, NOUN, VERB, EntailmentDataset
+from audit.entailment.votes import AGREEMENT, agreement, weak_labels
 from fixtures.abspyramid_paper import AGREEMENT as PRINTED
 from fixtures.abspyramid_paper import TABLE_1
 from fixtures.entailed_release import stated

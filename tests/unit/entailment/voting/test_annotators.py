@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from audit.engine.statistics.intervals import newcombe
 from audit.entailment.dataset import NOUN, VOTES, EntailmentDataset
-from audit.entailment.voting.annotators import LEAST_COMPARED, annotators
+from audit.entailment.votes import LEAST_COMPARED, annotators
 from fixtures.entailed_release import stated
 from fixtures.entailment_world.faults import annotator_outlier
 from fixtures.entailment_world.world import clean_world, dataset_of

@@ -1,18 +1,23 @@
-"""BLEU of one and two words over a corpus, from counts that add up over answers.
+"""BLEU of one and two words, from counts that add up over answers; METEOR of an answer, by nltk.
 
 *BLEU: a Method for Automatic Evaluation of Machine Translation* (Papineni et al.), without
-smoothing. What *AbsPyramid* prints as BLEU-1 and BLEU-2 are the clipped precisions alone.
+smoothing. What *AbsPyramid* prints as BLEU-1 and BLEU-2 are the clipped precisions alone. METEOR
+takes the synonyms of a WordNet folder.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from audit.base.dag import FloatArray
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.packages import require_package
 
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 _APART = re.compile(r"([!\"#$%&()*+/:;<=>?@\[\\\]^_`{|}~])")
@@ -91,3 +96,55 @@ def bleu_words(text: str) -> list[str]:
     padded = _AFTER_OTHER.sub(r"\1 \2 ", padded)
     padded = _BEFORE_OTHER.sub(r" \1 \2", padded)
     return _AFTER_DIGIT.sub(r"\1 \2 ", padded).split()
+
+
+Meteor: TypeAlias = Callable[[str, Sequence[str]], float]
+"""The largest METEOR of an answer over its references."""
+
+_KINDS, _PARTS_OF_SPEECH = ("data", "index"), ("noun", "verb", "adj", "adv")
+_FILES = tuple(f"{kind}.{pos}" for kind in _KINDS for pos in _PARTS_OF_SPEECH)
+
+
+def meteor_by(wordnet: Path) -> Meteor:
+    """METEOR with alpha .9, beta 3 and gamma .5 on words between blanks, in lower case.
+
+    *METEOR: An Automatic Metric for MT Evaluation with Improved Correlation with Human Judgments*
+    (Banerjee and Lavie), where equal words, equal stems and synonyms match. An answer of one word
+    scores .5 at most, even if it is equal to a reference. nltk looks for synonyms among stems, so
+    that *car* matches *auto* and never *automobile*, whose stem is no word.
+
+    Args:
+        wordnet: A WordNet folder with nouns, verbs, adjectives and adverbs.
+
+    Raises:
+        InputError: If it is none, or nltk is not installed.
+        SchemaError: If its files are not as WordNet writes them.
+    """
+    require_package("nltk", "to compute METEOR")
+    missing = [name for name in _FILES if not (wordnet / name).is_file()]
+    if missing:
+        raise InputError(
+            "a WordNet folder with all parts of speech is required for METEOR",
+            found=f"no {first_cases(missing)}",
+            where=wordnet,
+            hint="Debian's package wordnet-base installs one as /usr/share/wordnet",
+        )
+    from nltk.translate.meteor_score import single_meteor_score
+
+    from audit.hierarchies.formats.wordnet_nltk import WordReader
+
+    try:
+        reader = WordReader(wordnet)
+    except Exception as error:  # nltk raises what it stumbles over in a broken file
+        raise SchemaError(
+            "the files of a WordNet folder must be as WordNet writes them",
+            found=f"{type(error).__name__}: {error}".rstrip(": "),
+            where=wordnet,
+        ) from None
+
+    def best(answer: str, references: Sequence[str]) -> float:
+        words = answer.split()
+        scores = (single_meteor_score(one.split(), words, wordnet=reader) for one in references)
+        return float(max(scores))
+
+    return best

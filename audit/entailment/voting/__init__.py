@@ -1,1 +1,0 @@
-"""Votes on tuples: agreement, weak labels, and annotators unlike all others."""
