@@ -21,7 +21,6 @@ from audit.cli.verify import key_of, refuse_broken
 
 if TYPE_CHECKING:
     from audit.results.result import AuditResult
-    from audit.runs.pair_layout import LayoutCost
     from audit.runs.settings import Settings
 
 
@@ -54,12 +53,10 @@ def make_run(
     refuse_no_file(output.junit, output.out)
     with shown_progress() as progress:
         progress("starting")
-        result, unrendered, layout = _written(
+        result, unrendered = _written(
             settings, output, force, progress, keep_instances=keep_instances, resume=resume
         )
     summarise(result, output.out, unrendered, as_json=output.as_json)
-    if layout.pairs and not output.as_json:
-        typer.echo(_layout_in_words(layout))
     if finish is not None:
         finish(result)
     title, shared = settings.title or "", result.shared()
@@ -73,8 +70,8 @@ def _written(
     force: bool,
     progress: Progress,
     **how: bool,
-) -> tuple[AuditResult, list[RenderError], LayoutCost]:
-    """Write a sealed run; returns its result, rendering errors, and the cost of its pair layout."""
+) -> tuple[AuditResult, list[RenderError]]:
+    """Write a sealed run; returns its result, and rendering errors."""
     from audit.runs.folder import write_tables, writing_pairs, writing_run
     from audit.runs.inputs import stated_policy
     from audit.runs.make import audited, keeping_count
@@ -95,17 +92,11 @@ def _written(
             rendering(result, folder, imprint_of(stored), output.pdf, progress) as unrendered,
         ):
             progress("writing tables")
-            layout = write_tables(result, folder, progress, pairs)
+            write_tables(result, folder, progress, pairs)
             made.keep(folder)
         progress("sealing")
         seal_run(folder, result, command=["audit", *sys.argv[1:]], started=started)
-    return result, unrendered, layout
-
-
-def _layout_in_words(layout: LayoutCost) -> str:
-    """What `audit explore` takes of the time and the disk of a run, in a line."""
-    size, seconds = layout.bytes / 1e6, layout.seconds
-    return f"Pairs by node for audit explore: {layout.pairs:,}, {size:,.1f} MB, {seconds:,.1f} s"
+    return result, unrendered
 
 
 def _broken(settings: Settings, force: bool) -> tuple[str, ...]:

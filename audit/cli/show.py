@@ -196,7 +196,7 @@ def _remarks_on(line: InstanceLine) -> str:
     """What else is to be known of a node: its own values, and where else it stands."""
     remarks = []
     if line.own_label and line.own_label != line.label:
-        remarks.append("labelled itself")
+        remarks.append("used directly")
     if line.own_score and line.own_score != line.score:
         remarks.append(f"own score {_number(line.own_score)}")
     if line.also_below:

@@ -32,7 +32,7 @@ from audit.runs.manifest import (
     write_manifest,
     write_restricted_manifest,
 )
-from audit.runs.pair_layout import ROWS_OF_GROUP, LayoutCost, write_pair_layout
+from audit.runs.pair_layout import ROWS_OF_GROUP, write_pair_layout
 
 HTML, PDF = "report.html", "report.pdf"
 POLICY, FINDINGS = "policy.json", "findings.parquet"
@@ -272,7 +272,7 @@ def write_tables(
     folder: Path,
     progress: Progress = silent,
     pairs: Future[None] | None = None,
-) -> LayoutCost:
+) -> None:
     """Write ``result.json`` and the restricted tables.
 
     Args:
@@ -280,9 +280,6 @@ def write_tables(
         folder: The run folder.
         progress: Progress callback.
         pairs: From `writing_pairs`; None: the pair table is written here too.
-
-    Returns:
-        What the layout of pairs took of it.
     """
     (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
     give_back_freed_memory()
@@ -304,8 +301,8 @@ def write_tables(
             _write_table(table, restricted / f"{name}.parquet")
     _write_pairs(result, folder) if pairs is None else pairs.result()
     tables = [restricted / name for name in PAIR_TABLES if (restricted / name).is_file()]
-    costs = [write_pair_layout(table, result.nodes["node"], progress) for table in tables]
-    return sum(costs, LayoutCost())
+    for table in tables:
+        write_pair_layout(table, result.nodes["node"], progress)
 
 
 def _write_table(table: pl.DataFrame | pl.LazyFrame, path: Path) -> None:

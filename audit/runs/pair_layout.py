@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +26,6 @@ ROWS_OF_GROUP = 32_768
 ORDERING = "ordering pairs by their second node"
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutCost:
-    """What the layout of pair tables takes: pairs, bytes on the disk and seconds."""
-
-    pairs: int = 0
-    bytes: int = 0
-    seconds: float = 0.0
-
-    def __add__(self, other: LayoutCost) -> LayoutCost:
-        return LayoutCost(
-            self.pairs + other.pairs, self.bytes + other.bytes, self.seconds + other.seconds
-        )
-
-
 def twin_of(table: Path) -> Path:
     """Path of the twin of a pair table."""
     return table.with_name(f"{table.stem}_by_b.parquet")
@@ -52,7 +36,7 @@ def ends_of(table: Path) -> Path:
     return table.with_name(f"{table.stem.removesuffix('s')}_ends.parquet")
 
 
-def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent) -> LayoutCost:
+def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent) -> None:
     """Write what makes the pairs of a node a range of a pair table, and one of its twin.
 
     The twin has ``b`` and ``a`` (numbers in node order) and `KEPT`, ordered by ``b``, then ``a``.
@@ -64,11 +48,7 @@ def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent
         table: Parquet file of pairs, ordered by ``a``, then ``b``, in node order.
         nodes: Ids in node order.
         progress: Called with the number of pairs that are ordered.
-
-    Returns:
-        What it took.
     """
-    started = time.perf_counter()
     ends = _ends(table, nodes)
     ends.write_parquet(ends_of(table))
     parts = (ends["as_b"].cum_sum() - ends["as_b"]).to_numpy() // ROWS_AT_ONCE
@@ -82,8 +62,6 @@ def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent
                 done += len(lines)
             file.unlink()
             progress(ORDERING, done, total, "pairs")
-    size = sum(path.stat().st_size for path in (twin_of(table), ends_of(table)))
-    return LayoutCost(total, size, time.perf_counter() - started)
 
 
 def _schema(table: Path) -> pa.Schema:

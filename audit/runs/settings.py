@@ -278,7 +278,8 @@ class Settings(HierarchyShape):
     protected_with: Annotated[
         tuple[Path, ...],
         Option(
-            "Run of the same data whose readers may have this one too; may be repeated.",
+            "Another run of these data that the same people can see; small counts are then "
+            "hidden so that the two together reveal none. May be repeated.",
             POLICY,
             metavar="RUN",
         ),

@@ -1,4 +1,4 @@
-"""The chapters on a model: metrics, behaviour, exchanges of labels, the data beside it."""
+"""The chapters on a model: metrics, behaviour, confusions, model and data compared."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Exchanges:
-    """Facts on the number of exchanges, a figure of branches, tables of pairs and of answers."""
+    """Facts on the number of confusions, a figure of branches, tables of pairs and of answers."""
 
     facts: tuple[tuple[str, str], ...]
     figure: Figure | None
@@ -155,15 +155,15 @@ def exchanges(overview: Mapping[str, Any]) -> Exchanges | None:
 def _pair_table(rows: Rows) -> Table | None:
     return optional_table(
         "exchanged-pairs",
-        "Labels answered in place of each other, the largest excess first",
+        "Labels mistaken for each other, the most beyond chance first",
         rows,
         nodes("Label", "a", "title_a"),
         nodes("With", "b", "title_b"),
         texts("Relation", "relation", RELATION),
-        numbers("Exchanges", "observed"),
+        numbers("Mistaken", "observed"),
         numbers("Expected", "expected", tenths),
         numbers("In excess", "excess", _signed),
-        texts("Passes", lambda row: "yes" if row["passes"] else "no"),
+        texts("Finding", lambda row: "yes" if row["passes"] else "no"),
     )
 
 
@@ -191,7 +191,7 @@ def _exchange_figure(rows: Rows) -> Figure | None:
     more = sum(row["excess"] > 0 for row in shown)
     return Figure(
         id="exchanges",
-        title="Branches whose labels are answered in place of each other",
+        title="Branches whose labels are mistaken for each other",
         drawing=draw(pairs_spec([_dot_of(row) for row in shown[:LINES]], measured="exchanges")),
         alt=f"Dot plot of {counted(min(len(shown), LINES), 'pair')} of branches, with the "
         f"exchanges observed and expected. The largest excess, of {first['a']} and {first['b']}, "
@@ -238,7 +238,7 @@ def _exchange_table(rows: Rows) -> Table:
         rows,
         nodes("Branch", "a", "title_a"),
         nodes("With", "b", "title_b"),
-        numbers("Exchanges", "observed"),
+        numbers("Mistaken", "observed"),
         numbers("Expected", "expected", tenths),
         numbers("In excess", "excess", _signed),
     )

@@ -326,10 +326,10 @@ SECTIONS = (
     Section("coverage", "Coverage", lambda report: report.coverage is not None),
     Section("model", "The model", lambda report: report.model is not None),
     Section("behaviour", "How the model behaves", _of_model(lambda one: one.behaviours)),
-    Section("exchanges", "Labels that the model exchanges", _of_model(lambda one: one.exchanges)),
-    Section("beside", "The data beside the model", _of_model(lambda one: one.beside)),
+    Section("exchanges", "Confusions", _of_model(lambda one: one.exchanges)),
+    Section("beside", "Model and data compared", _of_model(lambda one: one.beside)),
     Section(
-        "since", "Change since the reference", lambda report: report.since_reference is not None
+        "since", "Changes since the reference", lambda report: report.since_reference is not None
     ),
     Section("ledger", "Ledger"),
     Section("waivers", "Waivers", lambda report: report.waivers is not None),

@@ -11,23 +11,16 @@ from reports.chapters.cards import headline
 from reports.charts.evidence import COUNTED
 from reports.charts.icicle import size
 from reports.words.parts import Badge, Verdict
-from reports.words.words import SEVERITIES, TONE, counted, listed
+from reports.words.words import SEVERITIES, TONE, capitalised, counted
 
 _WORD = {
-    "error": "Incomplete",
-    "fail": "Fails",
-    "warn": "Passes with warnings",
-    "note": "Passes with notes",
+    "error": "Incomplete; {n} of {of} crashed",
+    "fail": "Errors in {n} of {of}",
+    "warn": "No errors; {n} of {of} {verb}",
+    "note": "No errors or warnings; {n} of {of} {has} notes",
     "pass": "Passes",
     "not_applicable": "Not judged",
 }
-_WITHOUT_MODEL = {
-    "warn": "Data pass with warnings, model not judged",
-    "note": "Data pass with notes, model not judged",
-    "pass": "Data pass, model not judged",
-}
-"""Wording of the verdict if a model is given but no check could judge it."""
-_FOUND = (("error", "crashed"), ("fail", "found errors"), ("warn", "gave warnings"))
 
 
 def verdict(shared: Mapping[str, Any]) -> Verdict:
@@ -37,8 +30,10 @@ def verdict(shared: Mapping[str, Any]) -> Verdict:
     not be judged.
     """
     status, unjudged = shared["status"], _model_not_judged(shared)
-    words, tone = _WORD | (_WITHOUT_MODEL if unjudged else {}), TONE.get(status, "plain")
-    badge = Badge(words[status], "plain" if unjudged and status == "pass" else tone)
+    passes = status == "pass"
+    tone = "plain" if unjudged and passes else TONE.get(status, "plain")
+    word = "Data pass" if unjudged and passes else _word(status, shared["checks"])
+    badge = Badge(f"{word}; model not judged" if unjudged else word, tone)
     of_analyses = (one.sentence(shared) for one in shown(shared))
     sentences = (_sentence(shared), *of_analyses, unjudged)
     return Verdict(badge, " ".join(filter(None, sentences)), points(shared["checks"]))
@@ -96,15 +91,13 @@ def _sentence(shared: Mapping[str, Any]) -> str:
     if shared["status"] == "not_applicable":
         return f"The {instances} read hold nothing that a check could judge."
     findings = sum(check["total"] - check["folded"] for check in applied)
-    what = _outcomes(applied) or "found nothing"
-    return (
-        f"Of {counted(len(applied), 'check')} that could be applied to {instances}, {what}: "
-        f"{counted(findings, 'finding')} in all."
-    )
+    return f"{capitalised(instances)}, {counted(findings, 'finding')}."
 
 
-def _outcomes(applied: Sequence[Mapping[str, Any]]) -> str:
-    statuses = [check["status"] for check in applied]
-    found = (*_FOUND, ("note", "gave notes"), ("pass", "found nothing"))
-    counts = [(statuses.count(status), text) for status, text in found]
-    return listed([f"{n:,} {text}" for n, text in counts if n])
+def _word(status: str, checks: Sequence[Mapping[str, Any]]) -> str:
+    """The worst status, and how many of the checks that could be applied have it."""
+    statuses = [check["status"] for check in checks if check["status"] != "not_applicable"]
+    n = statuses.count(status)
+    verb, has = ("warns", "has") if n == 1 else ("warn", "have")
+    of = counted(len(statuses), "check")
+    return _WORD[status].format(n=f"{n:,}", of=of, verb=verb, has=has)

@@ -118,7 +118,7 @@ def test_a_summary_goes_to_standard_output(toy_files: Files, out: Path) -> None:
     text = " ".join(result.stdout.split())
 
     assert result.stderr == ""
-    assert result.stdout.startswith("Fails. Of ")
+    assert result.stdout.startswith("Errors in ")
     assert "6 instances; 8 of 9 rows mapped to toy; refused: unknown_code 1." in text
     assert all(check.name in text for check in (*CHECKS, *ON_WAIVERS))
     assert f"Report: {out / 'report.html'}" in result.stdout.splitlines()
@@ -135,19 +135,6 @@ def test_the_summary_says_what_the_report_says(toy_files: Files, out: Path) -> N
     assert f"{verdict.badge.word}. {verdict.sentence}" in text
     assert told == (str(min(len(findings), 5)), str(len(findings)))
     assert "1 of 9 rows" in text
-
-
-def test_the_summary_says_what_pairs_by_node_take(toy_files: Files, out: Path) -> None:
-    (line,) = re.findall(
-        r"Pairs by node for audit explore: (\d+), ([\d.]+) MB, [\d.]+ s$",
-        audited(toy_files, out).stdout,
-        re.MULTILINE,
-    )
-    restricted = out / "restricted"
-    files = [restricted / f"{name}.parquet" for name in ("pairs_by_b", "pair_ends")]
-
-    assert int(line[0]) == pl.read_parquet(restricted / "pairs.parquet").height
-    assert line[1] == f"{sum(file.stat().st_size for file in files) / 1e6:.1f}"
 
 
 @pytest.mark.slow

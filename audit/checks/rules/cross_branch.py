@@ -336,7 +336,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Do instances carry nodes of branches that were meant to exclude each other?",
+    "Do records combine branches that the policy keeps apart or watches?",
     run,
     cases=cases,
 )

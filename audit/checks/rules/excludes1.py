@@ -201,7 +201,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Do instances carry two codes that an Excludes1 note keeps apart?",
+    "Do records carry two codes that an Excludes1 note keeps apart?",
     run,
     needs="instances",
     cases=cases,

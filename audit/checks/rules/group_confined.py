@@ -206,7 +206,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Is a node used by one site, coder or split alone, though its parent is not?",
+    "Is a label used by one site, coder or split alone?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",

@@ -306,7 +306,7 @@ def _fitting(spoken: FloatArray) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Have codes lost zeros at their ends?",
+    "Did codes lose leading or trailing zeros?",
     run,
     counts_with=("leading_zero_share", "leading_zero_rows"),
     cases=cases,

@@ -91,4 +91,4 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return written_with(measured, refused_for(measured, _NAME))
 
 
-CHECK = Check(_NAME, "Is every label a code of some edition, by its shape too?", run, cases=cases)
+CHECK = Check(_NAME, "Are there labels that are no code of any edition?", run, cases=cases)

@@ -235,7 +235,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Do instances lack a code that a rule requires beside another?",
+    "Is a code missing that a rule requires beside another?",
     run,
     needs="instances",
     cases=cases,

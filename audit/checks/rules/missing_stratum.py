@@ -106,7 +106,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Are pairs of nodes reported that a column of the instances explains?",
+    "Does a column (age, ward) explain any reported pair?",
     run,
     counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
     needs="instances",

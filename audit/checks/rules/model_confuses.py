@@ -265,7 +265,7 @@ def leanings(table: pl.DataFrame, answers: pl.DataFrame) -> Iterator[Leaning]:
 
 CHECK = Check(
     _NAME,
-    "Which labels does the model answer in place of each other?",
+    "Which labels does the model mistake for each other?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",

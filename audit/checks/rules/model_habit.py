@@ -207,7 +207,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Has the model learned the data's habits?",
+    "Does the model copy the data's habits of labelling?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     counts_with=("residual_share", "residual_instances", "habit_ratio"),

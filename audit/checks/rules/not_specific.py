@@ -270,7 +270,7 @@ def cases_shallower(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Are there labels that say too little, with more specific nodes below them?",
+    "Are labels too general, where more specific ones exist?",
     run,
     limits=(
         Limit("lost", ">", "depth_loss", shown_as="limit"),

@@ -77,6 +77,4 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return np.flatnonzero(np.diff(csr_array(direct.multiply(above)).indptr))
 
 
-CHECK = Check(
-    _NAME, "Is an instance labelled with a node and with its own ancestor?", run, cases=cases
-)
+CHECK = Check(_NAME, "Do records carry a label and another one above it?", run, cases=cases)

@@ -121,7 +121,7 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Are codes in first place that may never be the principal diagnosis?",
+    "Are codes listed first that cannot be a principal diagnosis?",
     run,
     needs="instances",
     cases=cases,

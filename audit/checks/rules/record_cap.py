@@ -218,7 +218,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Do records pile up at a greatest length?",
+    "Are records cut off at a maximum number of labels?",
     run,
     counts_with=("false_discovery_rate",),
     cases=cases,

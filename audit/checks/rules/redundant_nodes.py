@@ -29,7 +29,7 @@ from audit.measure.rule_book import associations, first_association
 from audit.results.findings import Finding, times_limit
 
 _NAME = "redundant_nodes"
-_UNIT = "pairs of frequent nodes, neither above the other, with no node in use below both"
+_UNIT = "pairs of frequent nodes"
 _COUNTS = ("instances", "support_a", "support_b")
 
 
@@ -222,7 +222,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Are two nodes used as one label, or one never without the other?",
+    "Do two labels nearly always occur together?",
     run,
     counts_with=("redundant_jaccard",),
     cases=cases,

@@ -362,7 +362,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Are catch-all nodes used where the hierarchy has specific ones?",
+    'Are "other" and "unspecified" used where specific labels exist?',
     run,
     limits=(
         Limit("low", ">", "residual_share", shown_as="limit"),

@@ -156,7 +156,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Are there codes that were not valid when coded, or that the edition in use does not list?",
+    "Are codes used that were not valid at the time, or that no list has?",
     run,
     cases=cases,
 )

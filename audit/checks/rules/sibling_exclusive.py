@@ -132,7 +132,7 @@ def _part(measured: Measurements, a: int, b: int, both: int, touched: int) -> Pa
 
 CHECK = Check(
     _NAME,
-    "Do instances carry nodes that the policy declares mutually exclusive?",
+    "Do records carry labels that exclude each other?",
     run,
     needs="instances",
     cases=cases,

@@ -308,7 +308,7 @@ def _carrying(measured: Measurements, instances: IntArray, labels: IntArray) -> 
 
 CHECK = Check(
     _NAME,
-    "Are the splits apart, and does training see every label?",
+    "Do splits share records, or does training lack labels?",
     run,
     needs="instances",
     cases=cases,

@@ -219,7 +219,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Which pairs of nodes occur together more often than the length of records explains?",
+    "Which labels occur together more often than the length of records explains?",
     run,
     counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
     cases=cases,

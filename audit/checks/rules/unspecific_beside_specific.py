@@ -122,7 +122,7 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Is an unspecified label on the same instance as a specific sibling?",
+    "Do records carry an unspecified label beside a specific sibling?",
     run,
     needs="instances",
     cases=cases,

@@ -114,4 +114,6 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return written_with(measured, found[key])
 
 
-CHECK = Check(_NAME, "Are codes of one code set in the table of another?", run, cases=cases)
+CHECK = Check(
+    _NAME, "Are codes in the wrong table, such as diagnoses among procedures?", run, cases=cases
+)

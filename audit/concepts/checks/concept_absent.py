@@ -77,7 +77,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
 
 CHECK = Check(
     _NAME,
-    "Are there nodes that a linear probe does not read, where it reads others of their size?",
+    "Which labels can a linear probe not read, where it reads others as frequent?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=ConceptMeasurements,

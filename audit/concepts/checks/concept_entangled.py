@@ -134,7 +134,7 @@ def _of_exchanges(measured: Measurements, row: Mapping[str, Any], exchanged: lis
 
 CHECK = Check(
     _NAME,
-    "Are there nodes that the representation does not separate from a sibling?",
+    "Which labels does the representation not separate from a sibling?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=ConceptMeasurements,

@@ -58,7 +58,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
 
 CHECK = Check(
     _NAME,
-    "Are there nodes whose concept the representation holds, but the predictions do not use?",
+    "Which labels does the representation hold, but the predictions do not use?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=ConceptMeasurements,

@@ -103,7 +103,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Does any annotator agree with the others less than all others do?",
+    "Does an annotator agree with the others less than all others do?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=EntailmentMeasurements,

@@ -88,7 +88,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Is the generation set the valid tuples of the detection set, and no more?",
+    "Does the generation set hold exactly the valid tuples of the detection set?",
     run,
     reads=EntailmentMeasurements,
     cases=cases,

@@ -126,7 +126,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Are heads of one split nearly those of another, or do tuples repeat others?",
+    "Do splits share nearly equal heads, or do tuples repeat others?",
     run,
     reads=EntailmentMeasurements,
     cases=cases,

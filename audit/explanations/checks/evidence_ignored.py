@@ -190,7 +190,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Are there branches where the model looks less at people's evidence than elsewhere?",
+    "In which branches does the model look less at people's evidence than elsewhere?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=ExplanationMeasurements,

@@ -80,7 +80,7 @@ def bounds_above(row: Mapping[str, Any], margin: float) -> dict[str, Quantity]:
 
 CHECK = Check(
     _NAME,
-    "Do any two attribution methods agree hardly more than by chance?",
+    "Do two attribution methods agree hardly more than by chance?",
     run,
     reads=ExplanationMeasurements,
 )

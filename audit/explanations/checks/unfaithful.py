@@ -70,7 +70,7 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
 
 CHECK = Check(
     _NAME,
-    "Is there a method whose first tokens matter no more to the model than random ones?",
+    "Are a method's top tokens no more important to the model than random ones?",
     run,
     reads=ExplanationMeasurements,
 )

@@ -31,7 +31,7 @@ FINDINGS = (
     Column("headline", "Finding", "finding"),
     Column("severity", "Severity", "severity"),
     Column("check", "Check"),
-    Column("state", "Counts"),
+    Column("state", "Status"),
 )
 RECORDS = Column("cases", "Records", "count")
 CASES = (Column("instance", "Instance", "instance"),)
@@ -175,7 +175,7 @@ def _state(finding: Row, decided: bool) -> str:
         return DECISION[finding["waiver"].get("decision", "waived")]
     if "to_fix" in finding:
         return f"yes, {DECISION['to_fix']}"
-    state = "folded" if finding["folded"] else "yes"
+    state = "folded" if finding["folded"] else "open"
     return f"{state}, decided since" if decided else state
 
 

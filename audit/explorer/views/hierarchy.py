@@ -133,8 +133,8 @@ def _in_address(way: Way) -> str:
 LEVEL = (
     Column("node", "Node", "level"),
     Column("support", "Instances", "count", beside="support"),
-    Column("direct", "Labelled itself", "count"),
-    Column("below", "Nodes right below", "count"),
+    Column("direct", "Used directly", "count"),
+    Column("below", "Children", "count"),
     Column("parents", "Parents", "count"),
 )
 METRICS = (
@@ -144,7 +144,7 @@ METRICS = (
     Column("low", "From", "number"),
     Column("high", "To", "number"),
     Column("n", "Instances", "count"),
-    Column("parameters", "By"),
+    Column("parameters", "Settings"),
 )
 MOST_BARS, MOST_PARTS = 24, 8
 """Nodes of the level below, and nodes below each of them, that are drawn at most."""
@@ -165,7 +165,7 @@ def show(site: Site, request: Request) -> Response:
     sheet = site.sheet(
         request,
         "level",
-        "Nodes right below it, the most frequent first",
+        "Children, the most frequent first",
         LEVEL,
         view.children,
     )

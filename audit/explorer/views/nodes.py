@@ -34,8 +34,8 @@ PARTNERS = (
 CHILDREN = (
     Column("node", "Node", "node"),
     Column("support", "Instances", "count", beside="support"),
-    Column("direct", "Labelled itself", "count"),
-    Column("below", "Nodes right below", "count"),
+    Column("direct", "Used directly", "count"),
+    Column("below", "Children", "count"),
 )
 VALUES = (
     Column("value", "Value", "named"),
@@ -107,7 +107,7 @@ def show(site: Site, request: Request) -> Response:
         residual=_residual(view),
         sheets=[
             *(_partners(site, request, full.pairs, node, source) for source in sources),
-            site.sheet(request, "children", "Right below it", CHILDREN, view.children),
+            site.sheet(request, "children", "Children", CHILDREN, view.children),
         ],
         in_runs=other_runs.on_node(site, request, node),
         most_siblings=MOST_SIBLINGS,

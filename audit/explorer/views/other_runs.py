@@ -31,7 +31,11 @@ NODE = (
     Column("findings", "Findings on it", "count"),
     Column("remark", "Remark"),
 )
-METRIC = (Column("metric", "Metric"), Column("scope", "Of", "node"), Column("parameters", "By"))
+METRIC = (
+    Column("metric", "Metric"),
+    Column("scope", "Of", "node"),
+    Column("parameters", "Settings"),
+)
 NODE_METRIC = (METRIC[0], METRIC[2])
 SHARED = "shared view only: its counts of single nodes are not here, its findings as it lists them"
 

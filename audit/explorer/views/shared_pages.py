@@ -98,7 +98,7 @@ def show_node(site: Site, request: Request) -> Response:
     if view is None:
         raise NotThereError(f"What may be shared of this run says nothing about {wanted}.")
     parts: Mapping[str, tuple[str, tuple[Column, ...], Sequence[Row]]] = {
-        "below": ("Right below it, in the picture of the hierarchy", NODES, view.below),
+        "below": ("Children, in the picture of the hierarchy", NODES, view.below),
         "pairs": ("Pairs with it", PAIRS, [_related(row) for row in view.pairs]),
         "model": ("Pairs beside the model", PREDICTED, [_related(r) for r in view.beside_model]),
     }

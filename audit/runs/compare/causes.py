@@ -109,15 +109,11 @@ def _hierarchy(edits: pl.DataFrame, restated: int) -> str:
     counted_edits = [f"{counts[edit]:,} {word}" for edit, word in words.items() if counts[edit]]
     placed = len(edits) - len(own)
     sentences = [
-        f"Nodes edited: {', '.join(counted_edits)}."
-        if counted_edits
-        else "No node that a list of codes names was edited."
+        f"Nodes edited: {', '.join(counted_edits)}." if counted_edits else "Same hierarchy."
     ]
     if placed:
-        sentences.append(
-            "Codes that are in no list and were placed by their digits, in only one of the runs: "
-            f"{placed:,}."
-        )
+        but = counted(placed, "unlisted codes") + " in only one of the runs"
+        sentences[0] = sentences[0].removesuffix(".") + f", but for {but}."
     if restated:
         sentences.append(
             f"Nodes with other nodes below them than before: {restated:,}; their counts in OLD are "

@@ -343,7 +343,7 @@ def test_names_in_words_are_those_that_are_measured() -> None:
 
 
 def test_such_a_report_speaks_of_tuples(report: Report) -> None:
-    assert "could be applied to 348 tuples" in report.verdict.sentence
+    assert "348 tuples, " in report.verdict.sentence
     assert report.title == "Entailment graph"
     names = [name for name, _ in report.release.facts]
     assert names[:3] == ["Tuples", "Of them valid", "Relations"]

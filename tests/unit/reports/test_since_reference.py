@@ -61,7 +61,7 @@ def test_the_chapter_counts_what_it_tells(shared: dict[str, Any]) -> None:
 
 def test_the_report_has_the_chapter(shared: dict[str, Any]) -> None:
     document = Document(html_text(shared))
-    assert joined("Change since the reference") in document.text
+    assert joined("Changes since the reference") in document.text
     ids = [attributes.get("id") for _, attributes in document.elements]
     assert ids.index("model") < ids.index("since") < ids.index("ledger")
 

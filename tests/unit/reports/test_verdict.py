@@ -67,7 +67,7 @@ def test_a_finding_counts_whatever_its_check_looked_at() -> None:
 def test_a_model_that_no_check_could_judge_does_not_pass() -> None:
     word, sentence = told(PASSED, NO_POWER, NO_HABIT, model=True)
 
-    assert word == "Data pass, model not judged"
+    assert word == "Data pass; model not judged"
     assert sentence.endswith(
         "Nothing of the model could be judged (model_confuses: the check has no power here: no "
         "mistakes; model_habit: the data has no such habit)."
@@ -85,7 +85,7 @@ def test_without_a_model_its_checks_say_nothing() -> None:
 def test_findings_of_the_data_are_told_beside_a_model_that_was_not_judged() -> None:
     noted = next(check for check in results.sample_result().checks if check.status == "warn")
 
-    assert told(noted, NO_POWER, model=True)[0] == "Data pass with warnings, model not judged"
+    assert told(noted, NO_POWER, model=True)[0] == "No errors; 1 of 1 check warns; model not judged"
 
 
 @pytest.mark.slow

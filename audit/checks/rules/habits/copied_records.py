@@ -139,7 +139,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Do records repeat each other under other ids?",
+    "Are records copies of each other under different ids?",
     run,
     needs="instances",
     cases=cases,

@@ -281,7 +281,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Are labels less deep, or records longer, in one value of a column than in the others?",
+    "Are labels more general, or records longer, at one site or in one group?",
     run,
     counts_with=("depth_loss", "false_discovery_rate"),
     needs="instances",

@@ -380,7 +380,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Does one site or coder use a node where others use its sibling?",
+    "Does one site or coder use a label where others use its sibling?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
