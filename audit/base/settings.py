@@ -12,6 +12,9 @@ INPUT, MODEL, POLICY, OUTPUT, LARGE_DATA = "Input", "Model", "Policy", "Output",
 LIMITED = "Limits"
 """Headings of ``--help`` that several commands have."""
 
+WITH_POLICY = ("icd9cm", "icd10cm")
+"""Built-in hierarchies with a policy of their own."""
+
 
 @dataclass(frozen=True)
 class Option:

@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from audit.base.errors import PolicyError, first_cases
-from audit.base.settings import Aggregation, Levels
+from audit.base.settings import WITH_POLICY, Aggregation, Levels
 from audit.policy.rules import (
     BehaviourQuery,
     Companion,
@@ -351,5 +351,7 @@ def refuse_unknown_nodes(policy: Policy, nodes: Collection[str], hierarchy: str)
         raise PolicyError(
             f"every node that the policy names must be in {hierarchy}",
             found=first_cases(unknown),
-            hint="a node's id is what `audit run` writes into restricted/nodes.parquet",
+            hint="a node's id is what `audit run` writes into restricted/nodes.parquet"
+            if hierarchy not in WITH_POLICY
+            else f"the built-in policy is of the whole {hierarchy}; call a part of it otherwise",
         )

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from audit.base.errors import PolicyError, first_cases
 from audit.base.files import read_text
+from audit.base.settings import WITH_POLICY
 from audit.policy.policy import THRESHOLDS, Policy
 
 
@@ -111,14 +112,10 @@ def policy_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-BUILT_IN = ("icd9cm", "icd10cm")
-"""Hierarchies with a policy of their own."""
-
-
 @cache
 def built_in_policy(hierarchy_name: str) -> Policy:
     """The policy of a hierarchy; the default one where it has none of its own."""
-    if hierarchy_name not in BUILT_IN:
+    if hierarchy_name not in WITH_POLICY:
         return Policy()
     name = f"{hierarchy_name}.toml"
     return policy_of(files("audit.policy").joinpath("data", name).read_text("utf-8"), Path(name))

@@ -14,7 +14,7 @@ import polars as pl
 
 from audit.base.errors import AuditError, SchemaError
 from audit.base.readings import Reading
-from audit.base.settings import Dangling, Ids
+from audit.base.settings import WITH_POLICY, Dangling, Ids
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
 from audit.hierarchies.coding import Coding
 from audit.hierarchies.hierarchy import Hierarchy
@@ -134,6 +134,9 @@ def hierarchy_of(
 ) -> Hierarchy:
     """Build the hierarchy of a file, named after the file; ids are read without blanks around.
 
+    A file called as a built-in classification keeps its ending in the name, as the rules that are
+    built in are of the whole classification and not of what a file has of it.
+
     Raises what `Hierarchy.build` raises. ``members`` says what becomes of a node that is its own
     parent, where names are all that is known: by ``names`` the edge is left out, and the group may
     be a label itself; by ``paths`` the member is a node of its own. None: it is a cycle.
@@ -146,7 +149,8 @@ def hierarchy_of(
     if own and members:
         table, named, told = _apart(table, named, own, members)
         readings = [*readings, told]
-    name = Path(path.name.removesuffix(".gz")).stem
+    file = Path(path.name.removesuffix(".gz"))
+    name = file.name if file.stem in WITH_POLICY else file.stem
     built = Hierarchy.build(table, named, name=name, coding=coding, dangling=dangling)
     dropped = replace(built.dropped, members=tuple(own if members == "names" else ()))
     return replace(built, dropped=dropped, readings=tuple(readings))

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import PolicyError
+from audit.base.settings import WITH_POLICY
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.rule_book import associations, first_association, refuse_contradictions
 from audit.policy.policy import Policy
-from audit.policy.reading import BUILT_IN, policy_for
+from audit.policy.reading import policy_for
 from audit.policy.rules import Companion, Exclusive, Expected, PersonRule
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, tree
@@ -103,7 +104,7 @@ def test_rules_that_only_look_like_it_are_kept() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", WITH_POLICY)
 def test_what_is_built_in_does_not_contradict_itself(name: str) -> None:
     import audit
 

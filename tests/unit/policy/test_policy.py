@@ -10,14 +10,20 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from audit.base.errors import InputError, PolicyError
+from audit.base.settings import WITH_POLICY
+from audit.data.dataset import LabelDataset
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
 from audit.policy.reading import line_of, load_policy, policy_for, policy_schema
 from audit.policy.rules import Exclusive, Expected
 from audit.policy.statements import BranchRule, CodeDates, Spell, Threshold, Waiver
+from audit.runs.audit import run_audit
 from fixtures.coded import icd9cm
 
 ICD9CM = policy_for("icd9cm")
@@ -156,6 +162,22 @@ def test_the_digest_tells_policies_apart() -> None:
 def test_a_hierarchy_without_a_policy_of_its_own_gets_the_default() -> None:
     assert policy_for("toy") == Policy()
     assert policy_for("icd9cm") is ICD9CM
+
+
+@pytest.mark.parametrize("name", WITH_POLICY)
+def test_a_part_of_a_classification_is_not_judged_by_the_rules_of_the_whole(
+    name: str, tmp_path: Path
+) -> None:
+    """A file keeps its ending in the name; what Python calls so is refused with what to do."""
+    edges = pl.DataFrame({"child": ["250.0", "250.1"], "parent": ["250", "250"]})
+    labels = pl.DataFrame({"instance": ["a", "b"], "label": ["250.0", "250.1"]})
+    edges.write_csv(tmp_path / f"{name}.csv")
+    part = load_hierarchy(tmp_path / f"{name}.csv")
+    called_so = LabelDataset.from_rows(labels, Hierarchy.build(edges, name=name))
+
+    assert run_audit(LabelDataset.from_rows(labels, part)).policy["name"] == "default"
+    with pytest.raises(PolicyError, match=f"of the whole {name}; call a part of it otherwise"):
+        run_audit(called_so)
 
 
 @pytest.mark.parametrize(
