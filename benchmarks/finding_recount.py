@@ -34,6 +34,8 @@ class Recount:
     def __init__(self, release: Release, folder: Path, before: Release | None = None) -> None:
         self.release, self._folder, self.before = release, folder, before
         self.n = len(release.labels)
+        self.pieces: dict[str, list[str]] = {}
+        """What sentences must hold, by the finding that was counted again."""
 
     @cached_property
     def carried(self) -> dict[str, set[str]]:
@@ -218,7 +220,9 @@ def recounted(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str,
     """
     statement = str(finding["statement"])
     check = finding["id"].partition(":")[0]
-    pieces = list(_PIECES[check](recount, finding, policy))
+    if finding["id"] not in recount.pieces:
+        recount.pieces[finding["id"]] = list(_PIECES[check](recount, finding, policy))
+    pieces = recount.pieces[finding["id"]]
     missing = [piece for piece in pieces if piece not in statement]
     rest = statement
     for piece in sorted(pieces, key=len, reverse=True):
@@ -442,6 +446,37 @@ def _pair(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     yield f"{(joint + 0.5) / (expected + 0.5):.2f} times as many"
 
 
+def _copied(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
+    """Sets are near where one is the other less a label, or both are equal less a label each."""
+    groups = recount.release.groups
+    own = {record: frozenset(labels) for record, labels in recount.release.labels.items()}
+    records = Counter(labels for labels, _ in {(own[one], groups.get(one, one)) for one in own})
+    sharing: dict[frozenset[str], set[frozenset[str]]] = {}
+    for labels in records:
+        less_one = [labels - {label} for label in labels] if len(labels) >= 5 else []
+        for key in [labels, *less_one] if len(labels) >= 4 else []:
+            sharing.setdefault(key, set()).add(labels)
+    near: dict[frozenset[str], set[frozenset[str]]] = {labels: set() for labels in records}
+    for alike in sharing.values():
+        for labels in alike:
+            near[labels] |= alike - {labels}
+    repeated = {x: n - 1 - sum(map(records.__getitem__, near[x])) for x, n in records.items()}
+    copied = {labels: n for labels, n in repeated.items() if n > 0 and len(labels) >= 5}
+    single = {x: min(near[x]) for x, n in records.items() if n == 1 and len(near[x]) == 1}
+    d, i = sum(copied.values()), sum(single.get(x) == y for y, x in single.items()) // 2
+    k, n = sum(x in copied for x in own.values()), sum(len(x) >= 5 for x in own.values())
+    yield f"{_of(k, n)} instances with 5 or more different labels ({_share(k, n)})"
+    yield f"{d:,} records repeat others, and {i:,} pairs differ by one label"
+    yield f"copies are {_share(d, d + i)} of both, at least {_wilson(d, d + i):.1%} at 95%"
+
+
+def _wilson(k: int, n: int) -> float:
+    """Lower end of the 95 % interval of a share."""
+    z, p = 1.959964, k / n
+    root = z * (p * (1 - p) / n + z**2 / (4 * n**2)) ** 0.5
+    return (p + z**2 / (2 * n) - root) / (1 + z**2 / n)
+
+
 def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     a, b = _named(finding)
     first, second, both = len(recount.carried[a]), len(recount.carried[b]), recount.both(a, b)
@@ -486,6 +521,7 @@ def _habit(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
 
 
 _PIECES: Mapping[str, Callable[[Recount, Mapping[str, Any], Any], _Pieces]] = {
+    "copied_records": _copied,
     "cross_branch": _branches_meet,
     "duplicate_label": _repeated,
     "empty_instance": _empty,

@@ -12,13 +12,15 @@ import numpy as np
 from benchmarks.scene import Scene, Seen
 from benchmarks.scenes_of_codes import (
     BOTH,
+    FOURTH,
+    NAMED,
     PROCEDURES,
     beside_specific,
+    by_hand,
     decimal,
     guidelines,
     lacked,
     lost_zeros,
-    named_after_all,
     number,
     plain,
     whole_numbers,
@@ -167,7 +169,14 @@ SCENES = (
         "residual_overuse",
         "Labels such as 416.8, secondary pulmonary hypertension, on most records below "
         "their parent.",
-        named_after_all,
+        partial(by_hand, pairs=NAMED, residual=False),
+    ),
+    Scene(
+        "catch-alls that no title tells",
+        "residual_overuse",
+        "Labels such as 403.91, whose fourth digit leaves the kind open and whose fifth names a "
+        "stage, on most records below their parent.",
+        partial(by_hand, pairs=FOURTH, residual=True),
     ),
     Scene(
         "companion rules",
@@ -345,16 +354,16 @@ SCENES = (
     Scene(
         "a site writes a label as its sibling",
         "sibling_shift",
-        "10,000 records of four sites; of the first label of the most frequent of 60 parents one "
+        "20,000 records of four sites; of the first label of the most frequent of 60 parents one "
         "site writes three in ten as the second.",
-        partial(habits_of_sites, moved=0.3),
+        partial(habits_of_sites, moved=0.3, records=20_000),
         by_chance=True,
     ),
     Scene(
         "a site of other patients writes a label as its sibling",
         "sibling_shift",
         "The same, and each site sees the parents at rates of its own.",
-        partial(habits_of_sites, moved=0.3, apart=True),
+        partial(habits_of_sites, moved=0.3, records=20_000, apart=True),
         by_chance=True,
     ),
     Scene(

@@ -157,14 +157,17 @@ def lacked(rng: Generator, unlisted: Unlisted, absent: int) -> Drawn:
     return Drawn(dataset(hierarchy, records), [fact] if rows else ())
 
 
-_NAMED = ("416.8 416.0", "600.01 600.00", "V46.2 V46.11", "411.89 411.1", "403.91 403.11")
+NAMED = ("416.8 416.0", "600.01 600.00", "V46.2 V46.11", "411.89 411.1", "789.59 789.51")
 """Labels whose titles say other or unspecified of something else than themselves, and a sibling."""
+FOURTH = ("403.91 403.11", "434.91 434.11", "493.90 493.00", "070.70 070.54", "428.0 428.21")
+"""Labels that are catch-alls by a digit before the last or by an older title, and a sibling."""
 
 
-def named_after_all(rng: Generator) -> Drawn:
-    """Records with a label that names one thing, though its title says other or unspecified."""
-    records = [[pair.split()[int(rng.random() < 0.15)]] for pair in _NAMED for _ in range(60)]
-    return Drawn(dataset(_icd9cm(), records))
+def by_hand(rng: Generator, pairs: Sequence[str], residual: bool) -> Drawn:
+    """Records below categories, 17 in 20 with the first label of a pair."""
+    records = [[pair.split()[int(rng.random() < 0.15)]] for pair in pairs for _ in range(60)]
+    told = [Fact(frozenset({pair[:3]})) for pair in pairs] if residual else []
+    return Drawn(dataset(_icd9cm(), records), told)
 
 
 _GUIDELINES = (

@@ -59,7 +59,7 @@ RATES = {"children": (40.0, 25.0, 20.0, 15.0), "sites": (0.4, 0.3, 0.2, 0.1)}
 def habits_of_sites(
     rng: Generator,
     moved: float,
-    records: int = 10000,
+    records: int = 10_000,
     repeated: int = 1,
     apart: bool = False,
     told: bool = True,
@@ -80,26 +80,28 @@ def habits_of_sites(
     order = rng.permutation(len(parents))
     use = 1 / (np.arange(len(parents)) + 5.0)
     seen = [use * rng.lognormal(0, 0.5, len(parents)) if apart else use for _ in range(SITES)]
-    at = [one / one.sum() for one in seen]
     mix = rng.dirichlet(RATES["children"], len(parents))
     site = rng.choice(SITES, records // repeated, p=RATES["sites"])
-    drawn, first = list[list[str]](), parents[order[0]]
-    for place in site.tolist():
-        own: list[str] = []
-        for _ in range(repeated):
-            own = [label for label in own if rng.random() < 0.8] if own else []
-            for parent in rng.choice(len(parents), 1 + rng.poisson(2), p=at[place]).tolist():
-                child = int(rng.choice(4, p=mix[parent]))
-                if parent == 0 and place == 1 and child == 0 and rng.random() < moved:
-                    child = 1
-                own.append(f"{parents[order[parent]]}.l{child}")
-            drawn.append(sorted(set(own)))
     person = np.repeat(np.arange(len(site)), repeated)
+    record = np.repeat(np.arange(len(person)), 1 + rng.poisson(2, len(person)))
+    place = site[person][record]
+    parent = np.empty(len(record), np.int64)
+    for one, weights in enumerate(seen):
+        there = place == one
+        parent[there] = rng.choice(len(parents), there.sum(), p=weights / weights.sum())
+    child = (rng.random((len(record), 1)) > np.cumsum(mix, axis=1)[parent, :3]).sum(axis=1)
+    child[(parent + child == 0) & (place == 1) & (rng.random(len(record)) < moved)] = 1
+    drawn, first = [set[str]() for _ in person], parents[order[0]]
+    stays = np.minimum(rng.geometric(0.2, len(record)), repeated - record % repeated)
+    each = zip(*(one.tolist() for one in (record, stays, order[parent], child)), strict=True)
+    for start, length, where, leaf in each:
+        for own in drawn[start : start + length]:
+            own.add(f"{parents[where]}.l{leaf}")
     columns = {"site": [f"site {one}" for one in site[person].tolist()]}
     if told:
         columns["group"] = [f"p{one}" for one in person.tolist()]
     fact = Fact(frozenset({f"{first}.l0", f"{first}.l1", "site 1", first}))
-    release = dataset(hierarchy, drawn, strata=("site",), **columns)
+    release = dataset(hierarchy, [*map(sorted, drawn)], strata=("site",), **columns)
     return Drawn(release, [fact] if moved else [], Policy(coding_columns=("site",)))
 
 

@@ -87,6 +87,8 @@ _CODES = (
     "missing_companion",
 )
 """Checks that a damaged code may rightly be told by too: it can be read as another."""
+_DAMAGED = (*_CODES, "model_confuses")
+"""The same where it is read as another code, which the model does not answer."""
 
 
 @dataclass
@@ -362,9 +364,9 @@ KINDS: tuple[Kind, ...] = (
     Kind("malformed codes", "malformed_code", "20 rows, 1 code",
          _faulty(lambda _: MalformedCodes(("4O1.9",), 20), "malformed_code", names=("4O1.9",))),
     Kind("lost zeros", "lost_zero", "30 rows",
-         _faulty(lambda _: LostZeros(30), "lost_zero", "parent_and_child", *_CODES)),
+         _faulty(lambda _: LostZeros(30), "lost_zero", "parent_and_child", *_DAMAGED)),
     Kind("wrong table", "wrong_table", "30 rows",
-         _faulty(lambda _: WrongTable(30), "wrong_table", *_CODES)),
+         _faulty(lambda _: WrongTable(30), "wrong_table", *_DAMAGED)),
     Kind("headings as labels", "not_specific", "10 rows, 1 heading",
          _at(lambda sites: HeadingLabels(sites.heading, 10), "not_specific")),
     Kind("codes of ICD-10", "mixed_versions", "20 rows, 2 codes",

@@ -17,7 +17,7 @@ from audit.data.label_format import INSTANCES, RawLabels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.reading import policy_for
-from fixtures.synthetic import Release, Usage, with_procedures
+from fixtures.synthetic import Release, Usage
 from fixtures.synthetic.usage import (
     DIAGNOSES,
     bottom_nodes,
@@ -57,8 +57,8 @@ class Sites:
 
 @cache
 def icd9cm() -> Hierarchy:
-    """ICD-9-CM with some procedures."""
-    return with_procedures(load_hierarchy("icd9cm"))
+    """ICD-9-CM."""
+    return load_hierarchy("icd9cm")
 
 
 @cache

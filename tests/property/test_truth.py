@@ -32,7 +32,7 @@ AT_WORK = {
     "factor between branches": ("facets, null", 0),
     "explaining what lies below": ("two parents", 0),
     "leaving out what one label explains": ("parents that share labels, null", 0),
-    "design effect of groups": ("patients, null", 2),
+    "design effect of groups": ("copied records, null", 2),
 }
 """Guards, each with a world and the number of a release that has false findings without it."""
 
