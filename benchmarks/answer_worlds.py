@@ -21,7 +21,7 @@ from audit.alignment.measure import ModelMeasurements
 from audit.base.dag import FloatArray, IntArray
 from audit.checks.rules.model_confuses import CHECK, LEANING
 from audit.checks.shared.exchanged_pairs import answers_by_excess
-from audit.engine.scores.decisions import decide
+from audit.engine.scores.cuts import decide
 from audit.measure.measure import Measurements, measure
 from benchmarks.scene import tree
 from benchmarks.truth_planted import as_predictions

@@ -24,7 +24,7 @@ from audit.engine.pairs.amplified import Carried
 from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers
-from audit.engine.scores.decisions import decide
+from audit.engine.scores.cuts import decide
 from audit.engine.scores.exchanges import Exchanges, count_exchanges
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.intervals import wilson

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.base.packages import can_compile
+from audit.base.machine import can_compile
 
 IntArray: TypeAlias = NDArray[np.int64]
 UIntArray: TypeAlias = NDArray[np.uint64]

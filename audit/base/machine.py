@@ -1,10 +1,17 @@
-"""The machine: number of processor cores to use, and memory that was freed."""
+"""The machine: processor cores, memory that was freed, packages that are there, torch's device."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from audit.base.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
 
 
 def cores() -> int:
@@ -25,3 +32,56 @@ def give_back_freed_memory() -> None:
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
             trim(0)
+
+
+EXTRAS = {
+    "torch": "model",
+    "pyspark": "spark",
+    "captum": "explain",
+    "shap": "explain",
+    "sklearn": "concepts",
+    "nltk": "wordnet",
+    "fastexcel": "excel",
+    "xlsxwriter": "excel",
+    "starlette": "explore",
+    "uvicorn": "explore",
+}
+"""The extra that installs each package."""
+
+
+def can_compile() -> bool:
+    """Whether numba is installed."""
+    return find_spec("numba") is not None
+
+
+def require_package(package: str, purpose: str) -> None:
+    """Raise InputError, which names the extra to install, if a package is not installed.
+
+    Args:
+        package: A key of `EXTRAS`.
+        purpose: What the package is needed for, as "to compute LIME".
+    """
+    if find_spec(package) is None:
+        raise InputError(
+            f"the package {package} is required {purpose}",
+            found="it is not installed",
+            hint=f"pip install 'hierarchy-audit[{EXTRAS[package]}]'",
+        )
+
+
+def torch_device(name: str | None) -> torch.device:
+    """The device of that name, a GPU where there is one if None; InputError if it is not there."""
+    import torch
+
+    if name is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(
+            "a device that torch can use is required",
+            found=f"{name!r}: {str(error).splitlines()[0]}",
+            hint="device='cpu'",
+        ) from None
+    return device

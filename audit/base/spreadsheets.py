@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.base.packages import require_package
+from audit.base.machine import require_package
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LONGEST_NAME = 31

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from audit.base.disk import dated
 from audit.base.errors import AuditError, RenderError
 from audit.base.progress import Progress, silent
-from audit.base.source_date import dated
 from audit.cli.options import Severity
 
 if TYPE_CHECKING:

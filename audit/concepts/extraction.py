@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
-from audit.base.packages import require_package, torch_device
+from audit.base.machine import require_package, torch_device
 from audit.base.progress import Progress, silent
 from audit.concepts.reading.arrays import representations_of
 from audit.concepts.representations import LinearHead, Representations

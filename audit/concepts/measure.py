@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError, first_cases
-from audit.base.packages import require_package
+from audit.base.machine import require_package
 from audit.base.progress import Progress, silent
 from audit.concepts import (
     ablation,

@@ -21,8 +21,7 @@ import pyarrow.parquet as pq
 from audit.base.disk import PassingFolder, written_whole
 from audit.base.errors import InputError
 from audit.base.files import read_table
-from audit.base.machine import cores
-from audit.base.packages import can_compile
+from audit.base.machine import can_compile, cores
 from audit.base.progress import Progress, silent
 from audit.counting.counts import PairCount
 from audit.counting.kept import with_added

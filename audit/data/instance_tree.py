@@ -14,7 +14,7 @@ from audit.base.dag import BoolArray, FloatArray, row
 from audit.base.settings import Aggregation
 from audit.data.weighted_dag import TreeLine, WeightedDag, left_out_words, tree_lines
 from audit.engine.pairs.propagation import aggregate
-from audit.engine.scores.decisions import decide
+from audit.engine.scores.cuts import decide
 
 
 class Extents:

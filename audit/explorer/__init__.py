@@ -3,7 +3,7 @@
 Pages are rendered on the server, are complete without a script, and refer to nothing outside.
 """
 
-from audit.base.packages import require_package
+from audit.base.machine import require_package
 
 
 def require_explorer() -> None:

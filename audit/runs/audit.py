@@ -15,12 +15,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.alignment.measure import ModelMeasurements, branch_exchanges
+from audit.base.disk import judging_date
 from audit.base.errors import InputError
 from audit.base.files import sha256_of
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress, blocks, silent
 from audit.base.readings import Reading
-from audit.base.source_date import judging_date
 from audit.checks import CHECKS
 from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check
@@ -47,9 +47,12 @@ from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
 from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES, refuse_names
 from audit.runs.case_lists import CaseNumbers, case_table
-from audit.runs.policy_refusals import refuse_columns, refuse_dropped_edges, refuse_other_placing
 from audit.runs.protected_with import protected_beside, refuse_other_data
-from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
+from audit.runs.refusals import (
+    refuse_columns,
+    refuse_hierarchy,
+    refuse_wrong_hierarchy,
+)
 
 DISTRIBUTION = "hierarchy-audit"
 
@@ -198,8 +201,7 @@ def _policy_of(
     policy = policy_for(hierarchy.name, policy)
     named = CHECK_NAMES | {check.name for one in analyses for check in one.checks}
     refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name, named)
-    refuse_other_placing(policy, hierarchy)
-    refuse_dropped_edges(policy, hierarchy)
+    refuse_hierarchy(policy, hierarchy)
     refuse_contradictions(policy, hierarchy)
     return policy
 

@@ -25,8 +25,8 @@ from audit.runs.analyses import MEASURED
 from audit.runs.audit import with_inputs
 from audit.runs.manifest import RESULT
 from audit.runs.read import read_run
+from audit.runs.refusals import refuse_wrong_classes
 from audit.runs.settings import Judging, Settings
-from audit.runs.wrong_hierarchy import refuse_wrong_classes
 
 _OF_LABELS = (
     *("format", "id", "label", "group", "split", "titles"),

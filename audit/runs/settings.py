@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
+from audit.base.disk import judging_date
 from audit.base.limits import LIMITS, limits_of, size_of
 from audit.base.settings import (
     INPUT,
@@ -29,7 +30,6 @@ from audit.base.settings import (
     Transform,
     Unlisted,
 )
-from audit.base.source_date import judging_date
 
 if TYPE_CHECKING:
     from audit.data.row_rules import RowRules

@@ -11,9 +11,9 @@ from functools import cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from audit.base.disk import dated
 from audit.base.errors import RenderError
 from audit.base.plurals import counted
-from audit.base.source_date import dated
 from audit.results.result import to_json_bytes
 from reports.chapters.report import Report, build, sections
 from reports.html import environment, own_sheets, style

@@ -15,9 +15,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import typer
 
-from audit.base.disk import written_whole
+from audit.base.disk import dated, written_whole
 from audit.base.errors import InputError
-from audit.base.source_date import dated
 from audit.base.xml_text import xml_text
 from audit.cli.ci.outcomes import Case, Outcome, Statement
 from audit.cli.terminal.tables import one_line

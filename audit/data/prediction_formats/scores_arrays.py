@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.packages import require_package
+from audit.base.machine import require_package
 from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC, AnyArray, read_npy, read_npz, read_tensors
 from audit.data.class_names import Classes
 from audit.data.prediction_format import PredictionFormat, RawPredictions, matrix, matrix_among

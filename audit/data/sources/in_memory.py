@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import SNIFFED_BYTES, called, first_bytes, polars_of, read_json
-from audit.base.packages import require_package
+from audit.base.machine import require_package
 from audit.base.text_tables import titles_above, told_of_titles
 from audit.data.class_names import ClassNames, class_names_of, with_class_names
 from audit.data.sources.source import HEAD, Source, as_cells

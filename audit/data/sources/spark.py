@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.base.packages import require_package
+from audit.base.machine import require_package
 from audit.base.readings import Reading
 from audit.base.text_tables import Preamble
 from audit.data.formats import chosen_of

@@ -1,14 +1,146 @@
 """Loops over sparse rows, compiled by numba; each has an equivalent in scipy.
 
-Only `audit.engine.pairs.pair_counts` imports this module, and only where numba is installed and the
-work is worth the wait for it.
+Only `audit.engine.pairs.pair_counts` and `tally` import this module, where numba is installed and
+the work is worth the wait for it.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+VALUE_BITS = 11
+"""Bits of a number that hold a value; its slot is above them."""
+_SHIFT, _VALUE = np.uint32(VALUE_BITS), np.uint32(2**VALUE_BITS - 1)
+
+
+@njit(cache=True, nogil=True)
+def in_order_of_slots(
+    bounds: NDArray[np.integer[Any]],
+    nodes: NDArray[np.integer[Any]],
+    values: NDArray[np.int64],
+    slot_of: NDArray[np.int64],
+    slots: int,
+) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+    """Put the nodes of each instance in the order of their slots, and list each slot's instances.
+
+    Args:
+        bounds: Start of the nodes of each instance, shape (n_instances + 1,).
+        nodes: Nodes of the instances, in any order within each, shape (n_stored,).
+        values: Their values, less than ``2**VALUE_BITS``, shape (n_stored,).
+        slot_of: Slot of each node, shape (n_nodes,); negative: it has none and is left out.
+        slots: Number of slots.
+
+    Returns:
+        The arguments ``packed``, ``begins``, ``starts`` and ``places`` of `add_pairs`.
+    """
+    instances = len(bounds) - 1
+    starts = np.zeros(slots + 1, np.int64)
+    following = np.zeros(instances, np.int32)
+    kept = 0
+    for instance in range(instances):
+        following[instance] = kept
+        for stored in range(bounds[instance], bounds[instance + 1]):
+            slot = slot_of[nodes[stored]]
+            if slot >= 0:
+                starts[slot + 1] += 1
+                kept += 1
+    for slot in range(slots):
+        starts[slot + 1] += starts[slot]
+    begin, free = following.copy(), starts[:-1].copy()
+    instance_of, value_of = np.empty(kept, np.int32), np.empty(kept, np.uint32)
+    for instance in range(instances):
+        for stored in range(bounds[instance], bounds[instance + 1]):
+            slot = slot_of[nodes[stored]]
+            if slot >= 0:
+                instance_of[free[slot]] = instance
+                value_of[free[slot]] = values[stored]
+                free[slot] += 1
+    packed, places = np.empty(kept, np.uint32), np.empty(kept, np.int32)
+    begins = np.empty(kept, np.int32)
+    for slot in range(slots):
+        for stored in range(starts[slot], starts[slot + 1]):
+            instance = instance_of[stored]
+            place = following[instance]
+            following[instance] = place + 1
+            packed[place] = np.uint32(slot) << _SHIFT | value_of[stored]
+            places[stored] = place
+            begins[stored] = begin[instance]
+    return packed, begins, starts, places
+
+
+@njit(cache=True, nogil=True)
+def add_pairs(
+    first: int,
+    stop: int,
+    packed: NDArray[np.uint32],
+    begins: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    places: NDArray[np.int32],
+    entropy: NDArray[np.float64],
+    joint: NDArray[np.int64],
+    confusion: NDArray[np.float64],
+) -> None:
+    """Add the pairs of some slots with the slots before them to the triangle.
+
+    Indices are unsigned, for numba asks of every other whether it counts from the end.
+
+    Args:
+        first: First slot.
+        stop: The slot after the last.
+        packed: Slots of the instances, ascending within each, above their values, (n_stored,).
+        begins: For each stored value the start of its instance, ordered by slot, (n_stored,).
+        starts: Start of the stored values of each slot, shape (n_slots + 1,).
+        places: Positions of those values in ``packed``, shape (n_stored,).
+        entropy: Table of the entropy of two values in bits, indexed by both values.
+        joint: The triangle's joint counts, those of slot b with all a < b at b (b - 1) / 2 + a.
+        confusion: The triangle's summed entropies, likewise.
+    """
+    for b in range(first, stop):
+        base = b * (b - 1) // 2
+        met, bits = joint[base : base + b], confusion[base : base + b]
+        for stored in range(starts[b], starts[b + 1]):
+            own = np.uint32(places[stored])
+            of_value = entropy[packed[own] & _VALUE]
+            for place in range(np.uint32(begins[stored]), own):
+                other = packed[place]
+                slot = other >> _SHIFT
+                met[slot] += 1
+                bits[slot] += of_value[other & _VALUE]
+
+
+@njit(cache=True, nogil=True)
+def list_outside(
+    starts: NDArray[np.int64],
+    nodes: NDArray[np.int64],
+    values: NDArray[np.int32],
+    outside: NDArray[np.bool_],
+    entropy: NDArray[np.float64],
+    keys: NDArray[np.int64],
+    bits: NDArray[np.float64],
+) -> None:
+    """List the pairs of nodes of each instance in which at least one node has no slot.
+
+    Args:
+        starts: Start of the nodes of each instance, shape (n_instances + 1,).
+        nodes: Nodes of the instances, ascending within each, shape (n_stored,).
+        values: Their values, shape (n_stored,).
+        outside: Which nodes have no slot, shape (n_nodes,).
+        entropy: Table of the entropy of two values in bits, indexed by both values.
+        keys: Output: ``a * n_nodes + b`` of each pair, a before b, shape (n_pairs,).
+        bits: Output: the entropy of each pair, shape (n_pairs,).
+    """
+    place, n_nodes = 0, len(outside)
+    for instance in range(len(starts) - 1):
+        for second in range(starts[instance], starts[instance + 1]):
+            for first in range(starts[instance], second):
+                if outside[nodes[first]] or outside[nodes[second]]:
+                    keys[place] = nodes[first] * n_nodes + nodes[second]
+                    bits[place] = entropy[values[first], values[second]]
+                    place += 1
 
 
 @njit(cache=True, nogil=True)

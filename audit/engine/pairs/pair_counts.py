@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array, eye_array, triu, vstack
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.base.machine import cores
-from audit.base.packages import can_compile
+from audit.base.machine import can_compile, cores
 from audit.base.progress import Progress, blocks, silent
 from audit.engine.pairs.rows import row_numbers
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.base.machine import cores
-from audit.base.packages import can_compile
+from audit.base.machine import can_compile, cores
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.margins import length_histogram, merged_histogram
 from audit.engine.pairs.pair_counts import (
@@ -292,7 +291,7 @@ class PairTally:
 
     def _add_inside_by_loops(self, aggregated: Sparse, entropy: FloatArray) -> None:
         """Add pairs whose nodes all have slots; threads share the slots, none the sums."""
-        from audit.engine.pairs.compiled_tally import add_pairs, in_order_of_slots
+        from audit.engine.pairs.compiled import add_pairs, in_order_of_slots
 
         slots = len(self._taken)
         stored = (aggregated.indptr, aggregated.indices, aggregated.data)
@@ -339,7 +338,7 @@ def _outside_by_loops(
     rows: Sparse, outside: BoolArray, entropy: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """As `pairs_outside`."""
-    from audit.engine.pairs.compiled_tally import list_outside
+    from audit.engine.pairs.compiled import list_outside
 
     count = int(_n_outside(rows, outside).sum())
     keys, bits = np.empty(count, np.int64), np.empty(count)

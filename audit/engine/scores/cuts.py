@@ -1,4 +1,4 @@
-"""Cuts through a hierarchy, and how the total value of an instance is distributed over them."""
+"""Cuts through a hierarchy, how an instance's total is distributed over them, and decisions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,31 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
-from audit.engine.pairs.rows import row_numbers, row_sums
+from audit.engine.pairs.rows import highest, row_numbers, row_sums
+
+
+def decide(scores: Sparse, threshold: float, *, single_label: bool) -> Sparse:
+    """The predicted nodes: the highest score of each instance, or all scores from a threshold up.
+
+    Args:
+        scores: Shape (n_instances, n_nodes), canonical CSR.
+        threshold: Least score of a predicted node; not used if ``single_label``.
+        single_label: Whether to predict only the node of the highest score; ties go to the first.
+
+    Returns:
+        0/1, int64, same shape. With ``single_label`` an instance without a score above 0 has no
+        prediction.
+    """
+    if single_label:
+        best = highest(scores).column
+        answered = np.flatnonzero(best >= 0)
+        ones = np.ones(len(answered), np.int64)
+        return csr_array((ones, (answered, best[answered])), shape=scores.shape)
+    reached = (scores.data >= threshold).astype(np.int64)
+    pattern = (reached, scores.indices, scores.indptr)
+    decided = csr_array(pattern, shape=scores.shape, copy=True)  # zeros are dropped in place
+    decided.eliminate_zeros()
+    return decided
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,11 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
-from audit.base.machine import cores
-from audit.base.packages import can_compile
+from audit.base.machine import can_compile, cores
 from audit.base.progress import Progress, blocks, silent
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.scores import score_loops
-from audit.engine.scores.met_pairs import COUNTING, Met, met_of, safe_factors
+from audit.engine.scores.score_loops import COUNTING, Met, met_of, safe_factors
 
 Kernel: TypeAlias = Callable[[Sparse, float, IntArray, ModuleType, Executor, Progress], list[Met]]
 """A function that counts the pairs of scores at a threshold, for some of the nodes."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import InputError
-from audit.base.packages import require_package
+from audit.base.machine import require_package
 from audit.base.progress import Progress, blocks, silent
-from audit.engine.scores.met_pairs import COUNTING, Met, met_of, safe_factors
+from audit.engine.scores.score_loops import COUNTING, Met, met_of, safe_factors
 
 if TYPE_CHECKING:
     import torch

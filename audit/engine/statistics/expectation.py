@@ -11,8 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
-from audit.base.machine import cores
-from audit.base.packages import can_compile
+from audit.base.machine import can_compile, cores
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.pair_counts import WORTH_COMPILING
 

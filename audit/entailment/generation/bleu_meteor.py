@@ -17,7 +17,7 @@ import numpy as np
 
 from audit.base.dag import FloatArray
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.packages import require_package
+from audit.base.machine import require_package
 
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 _APART = re.compile(r"([!\"#$%&()*+/:;<=>?@\[\\\]^_`{|}~])")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.packages import require_package, torch_device
+from audit.base.machine import require_package, torch_device
 
 if TYPE_CHECKING:
     import torch

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.packages import require_package
+from audit.base.machine import require_package
 from audit.base.progress import Progress, silent
 from audit.engine.statistics.resampling import unit_keys
 from audit.explanations.attribution.embedded_model import EmbeddedModel

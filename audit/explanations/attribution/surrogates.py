@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base.dag import FloatArray
-from audit.base.packages import require_package
+from audit.base.machine import require_package
 from audit.explanations.attribution.embedded_model import EmbeddedModel
 from audit.explanations.attribution.rows import Batch
 

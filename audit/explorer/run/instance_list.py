@@ -10,7 +10,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse
-from audit.engine.scores.decisions import decide
+from audit.engine.scores.cuts import decide
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult

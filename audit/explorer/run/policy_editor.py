@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from audit.base.disk import alone_in, written_whole
+from audit.base.disk import alone_in, judging_date, written_whole
 from audit.base.errors import AuditError, InputError, OutputError, first_cases
-from audit.base.source_date import judging_date
 from audit.checks.judging import refuse_unknown_checks
 from audit.explorer.run.vocabulary import Row
 from audit.policy.policy import Policy

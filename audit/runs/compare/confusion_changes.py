@@ -20,7 +20,7 @@ from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.errors import InputError
 from audit.base.schemas import schema
 from audit.engine.pairs.pair_counts import binary_entropy
-from audit.engine.scores.decisions import decide
+from audit.engine.scores.cuts import decide
 from audit.engine.statistics.intervals import LEVEL
 from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from audit.base import dag
-from audit.base.packages import can_compile
+from audit.base.machine import can_compile
 from fixtures.toy import CLOSURE, DEPTH, EDGES, HEIGHT, LEVEL, NODES, PAIRS
 
 INDEX = {node: i for i, node in enumerate(NODES)}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.packages import EXTRAS, require_package
+from audit.base.machine import EXTRAS, require_package
 from audit.explanations.attribution.embedded_model import EmbeddedModel, embedded_model
 from audit.explanations.attribution.explain import METHODS, OWN_METHODS, Explained, explain
 from audit.explanations.attribution.gradients import GRADIENTS

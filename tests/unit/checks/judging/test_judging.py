@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.base.disk import judging_date
 from audit.base.errors import InputError, PolicyError
-from audit.base.source_date import judging_date
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.judging import FREE, judged, rejudged
 from audit.data.dataset import LabelDataset

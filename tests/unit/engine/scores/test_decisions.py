@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.engine.scores.decisions import decide
+from audit.engine.scores.cuts import decide
 from fixtures import brute_force_scores as brute
 
 LEVELS = (0.0, 0.1, 0.4, 0.5, 0.6, 1.0)
