@@ -300,9 +300,9 @@ def write_tables(
         for name, table in part.tables().items():
             _write_table(table, restricted / f"{name}.parquet")
     _write_pairs(result, folder) if pairs is None else pairs.result()
-    tables = [restricted / name for name in PAIR_TABLES if (restricted / name).is_file()]
-    for table in tables:
-        write_pair_layout(table, result.nodes["node"], progress)
+    for path in (restricted / name for name in PAIR_TABLES):
+        if path.is_file():
+            write_pair_layout(path, result.nodes["node"], progress)
 
 
 def _write_table(table: pl.DataFrame | pl.LazyFrame, path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.progress import Progress as Live
 
-from audit.cli.live_progress import following, progress_columns
+from audit.cli.output import following, progress_columns
 from audit.cli.terminal.summary import TOP, sentence_of, summary
 from audit.cli.terminal.tables import LONGEST, one_line
 
