@@ -31,6 +31,7 @@ class Option:
         parse: Function that makes the field of what was typed; it may raise InputError.
         sets: The value that a flag gives the field, which has a flag for each of its values.
         after: The option that it follows in ``--help``, where it is declared elsewhere.
+        writes: Whether it names a file or folder that the command writes.
     """
 
     help: str
@@ -43,6 +44,7 @@ class Option:
     parse: Callable[[Any], Any] | None = None
     sets: str = ""
     after: str = ""
+    writes: bool = False
 
 
 class Argument(Option):

@@ -21,7 +21,9 @@ from audit.runs.settings import SameHierarchy
 def compare(
     old: Annotated[Path, Argument("Folder of the earlier run.", metavar="OLD")],
     new: Annotated[Path, Argument("Folder of the later run.", metavar="NEW")],
-    out: Annotated[Path, Option("Folder of the comparison.")] = Path("audit-comparison"),
+    out: Annotated[Path, Option("Folder of the comparison.", writes=True)] = Path(
+        "audit-comparison"
+    ),
     overwrite: Annotated[bool, Option("Replace an earlier comparison.")] = False,
     same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
@@ -36,7 +38,7 @@ def compare(
     from audit.runs.read import read_run
 
     started = datetime.now(UTC)
-    refuse_no_file(junit, old, new, out)
+    refuse_no_file(junit)
     with (
         shown_progress() as progress,
         writing_run(out, overwrite=overwrite, kind=COMPARISON) as folder,
@@ -70,7 +72,7 @@ def compare(
 
 def history(
     runs: Annotated[tuple[Path, ...], Argument("Folders of the runs.", metavar="RUN...")],
-    out: Annotated[Path, Option("Folder of the history.")] = Path("audit-history"),
+    out: Annotated[Path, Option("Folder of the history.", writes=True)] = Path("audit-history"),
     as_named: Annotated[
         bool, Option("Keep the runs in the order in which they are named.")
     ] = False,

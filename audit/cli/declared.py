@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, partial
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import typer
@@ -37,6 +39,13 @@ class Declared:
     def name(self) -> str:
         """Name among the options of the command."""
         return self.option.sets or self.field
+
+    @property
+    def shown(self) -> str:
+        """What messages call it: the option as typed, or an argument's name."""
+        if isinstance(self.option, Argument):
+            return (self.option.metavar or self.name.upper()).removesuffix("...")
+        return self.flags[0]
 
     @property
     def required(self) -> bool:
@@ -147,6 +156,7 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
 
     def run(**given: Any) -> None:
         with user_mistakes():
+            _refuse_what_is_read(options, given)
             command(**_arguments(command, options, given))
 
     run.__dict__["__signature__"] = Signature([one.parameter() for one in options])
@@ -168,3 +178,39 @@ def _arguments(
             raise InputError(f"{' or '.join(flags)} may be given", found="both")
         values[one.group][one.field] = value
     return values[""] | {name: group(**values[name]) for name, group in groups.items()}
+
+
+def _refuse_what_is_read(options: tuple[Declared, ...], given: Mapping[str, Any]) -> None:
+    """Raise InputError where a place to write to is one that is read, is around it, or in a run.
+
+    A run is sealed with all that lies in it; a file may be written into another folder of inputs.
+    """
+    read: list[tuple[str, Path]] = []
+    written: list[tuple[str, Path]] = []
+    for one in options:
+        named = [(one.shown, path) for path in _paths(given[one.name])]
+        (written if one.option.writes else read).extend(named)
+    if not written:
+        return
+    from audit.runs.manifest import MANIFEST
+
+    known = [(name, path, (path / MANIFEST).is_file()) for name, path in read if path.exists()]
+    for option, out in written:
+        for name, path, whole in known:
+            if out == path or path.is_relative_to(out) or (whole and out.is_relative_to(path)):
+                raise InputError(
+                    f"{option} must be outside of {name}: nothing that is read is replaced",
+                    found=f"{out}, beside {path}",
+                    hint="name another file or folder",
+                )
+        known.append((option, out, True))
+
+
+def _paths(given: Any) -> Iterator[Path]:
+    """The paths that the value of an option may name, links followed."""
+    if isinstance(given, list | tuple):
+        for one in given:
+            yield from _paths(one)
+    elif given and isinstance(given, str | Path):
+        with suppress(OSError, ValueError):
+            yield Path(given).resolve()

@@ -50,7 +50,8 @@ def run_entailment(
     entailing: Entailing,
     *,
     fix: Annotated[
-        Path | None, Option("Folder for a corrected copy of the files.", OUTPUT, metavar="FOLDER")
+        Path | None,
+        Option("Folder for a corrected copy of the files.", OUTPUT, metavar="FOLDER", writes=True),
     ] = None,
     judged: Judged,
     output: NewRun = _OUTPUT,
@@ -93,7 +94,7 @@ def split_entailment(
     ] = "80:10:10",
     valid_only: Annotated[bool, Option("Leave out invalid tuples, as for generation.")] = False,
     seed: Annotated[int, Option("Seed of the split.")] = 0,
-    out: Annotated[Path, Option("Folder of the files.")] = Path("entailment-splits"),
+    out: Annotated[Path, Option("Folder of the files.", writes=True)] = Path("entailment-splits"),
 ) -> None:
     """Write a file for each split; all tuples of a head and an instance go into one of them."""
     from audit.entailment.reading.reading import read_entailment
@@ -125,7 +126,9 @@ def write_entailment_prompts(
         int, Option("Number of tuples of each relation to ask about.", least=1)
     ] = 1_000,
     seed: Annotated[int, Option("Seed of the drawing of tuples and examples.")] = 0,
-    out: Annotated[Path, Option("File of prompts, JSON lines.")] = Path("prompts.jsonl"),
+    out: Annotated[Path, Option("File of prompts, JSON lines.", writes=True)] = Path(
+        "prompts.jsonl"
+    ),
 ) -> None:
     """Write prompts for a language model; --answers or --generations reads what it says."""
     from audit.entailment.prompts import (

@@ -37,6 +37,7 @@ class Shown:
             "Write the shared view as pages for a web server into this folder, and exit.",
             OUTPUT,
             metavar="DIR",
+            writes=True,
         ),
     ] = None
     policy: Annotated[

@@ -24,13 +24,16 @@ def export(
         Option(
             "Folder for the data files of the paper's interface; they are not for sharing.",
             metavar="DIR",
+            writes=True,
         ),
     ] = None,
     csv: Annotated[
-        Path | None, Option("Folder for a CSV file of each table that is shared.", metavar="DIR")
+        Path | None,
+        Option("Folder for a CSV file of each table that is shared.", metavar="DIR", writes=True),
     ] = None,
     xlsx: Annotated[
-        Path | None, Option("Workbook with a sheet for each table that is shared.", metavar="FILE")
+        Path | None,
+        Option("Workbook with a sheet for each table that is shared.", metavar="FILE", writes=True),
     ] = None,
     overwrite: Annotated[bool, Option("Replace what was exported there earlier.")] = False,
     force: Force = False,

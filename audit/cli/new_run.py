@@ -50,7 +50,7 @@ def make_run(
     from audit.runs.folder import refuse_occupied
 
     refuse_occupied(output.out, overwrite=output.overwrite)
-    refuse_no_file(output.junit, output.out)
+    refuse_no_file(output.junit)
     with shown_progress() as progress:
         progress("starting")
         result, unrendered = _written(

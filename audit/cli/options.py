@@ -18,7 +18,12 @@ FailOn: TypeAlias = Annotated[
 WritePdf: TypeAlias = Annotated[bool, Option("Write report.pdf.", OUTPUT)]
 JUnitFile: TypeAlias = Annotated[
     Path | None,
-    Option("Also write a JUnit file, with a test case for each check.", OUTPUT, metavar="FILE"),
+    Option(
+        "Also write a JUnit file, with a test case for each check.",
+        OUTPUT,
+        metavar="FILE",
+        writes=True,
+    ),
 ]
 SealKeyFile: TypeAlias = Annotated[
     Path | None,
@@ -38,7 +43,7 @@ class NewRun:
     """What is written of an audit, and printed."""
 
     fail_on: FailOn = "never"
-    out: Annotated[Path, Option("Folder of the run.", OUTPUT)] = Path("audit-run")
+    out: Annotated[Path, Option("Folder of the run.", OUTPUT, writes=True)] = Path("audit-run")
     overwrite: Annotated[bool, Option("Replace an earlier run.", OUTPUT)] = False
     pdf: WritePdf = True
     junit: JUnitFile = None

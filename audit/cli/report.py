@@ -56,7 +56,7 @@ def judge(
     from audit.runs.read import read_run
     from audit.runs.sealed_run import refuse_lost_key
 
-    refuse_no_file(junit, run)
+    refuse_no_file(junit)
     key, before = key_of(seal_key), [judging.reference] if judging.reference else []
     with (
         shown_progress() as progress,

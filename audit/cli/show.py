@@ -30,7 +30,7 @@ def show(
         float, Option("Leave out nodes below this share of the root.", least=0, most=1)
     ] = 0.01,
     html: Annotated[
-        Path | None, Option("Write the tree as an HTML page instead.", metavar="FILE")
+        Path | None, Option("Write the tree as an HTML page instead.", metavar="FILE", writes=True)
     ] = None,
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
     force: Force = False,
@@ -72,7 +72,9 @@ def cases(
         int | None, Option("Draw N cases of a finding at random.", metavar="N", least=1)
     ] = None,
     seed: Annotated[int, Option("Seed of the drawing.")] = 0,
-    csv: Annotated[Path | None, Option("Write the cases as CSV instead.", metavar="FILE")] = None,
+    csv: Annotated[
+        Path | None, Option("Write the cases as CSV instead.", metavar="FILE", writes=True)
+    ] = None,
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
     force: Force = False,
 ) -> None:

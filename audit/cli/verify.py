@@ -66,7 +66,7 @@ def verify(
     from audit.cli.ci.outcomes import of_verification
     from audit.cli.ci.publishing import publish, refuse_no_file
 
-    refuse_no_file(junit, run)
+    refuse_no_file(junit)
     with shown_progress() as progress:
         progress("verifying")
         from audit.runs.verify import verify_run

@@ -109,7 +109,7 @@ def test_an_earlier_history_is_replaced_only_when_asked(
     assert "an earlier history" in refused(audit("history", *runs, "--out", out))
     assert audit("history", *runs, "--out", out, "--overwrite").exit_code == 0
     kept = (runs[0] / "result.json").read_bytes()
-    assert "not a history" in refused(audit("history", *runs, "--out", runs[0], "--overwrite"))
+    assert "not a history" in refused(audit("history", *runs[1:], "--out", runs[0], "--overwrite"))
     assert (runs[0] / "result.json").read_bytes() == kept
 
 

@@ -16,34 +16,35 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import typer
 
 from audit.base.disk import dated, written_whole
-from audit.base.errors import InputError
+from audit.base.errors import InputError, OutputError
 from audit.base.xml_text import xml_text
 from audit.cli.ci.outcomes import Case, Outcome, Statement
 from audit.cli.terminal.tables import one_line
 
+_OURS = b'package="audit"'
+"""What the suite of each file begins with."""
 _LIST = 200
 """Number of sentences of one check that the file holds."""
 
 
-def refuse_no_file(path: Path | None, *outputs: Path) -> None:
-    """Raise InputError where no file can be written, or it would lie in a sealed folder.
+def refuse_no_file(path: Path | None) -> None:
+    """Raise InputError or OutputError where the JUnit file is a folder, or another program's file.
 
     Args:
-        path: The JUnit file; None without one.
-        outputs: Folders that the command seals or reads.
+        path: The file; None without one.
     """
-    if path is None:
+    if path is None or not path.exists():
         return
     if path.is_dir():
         raise InputError("--junit names a file", found="a folder", where=path)
-    within = [out for out in outputs if path.resolve().is_relative_to(out.resolve())]
-    if within:
-        raise InputError(
-            "the JUnit file must be outside the run",
-            found=f"a path in {within[0]}",
-            where=path,
-            hint="everything in a run is sealed with it; name a file outside the run",
-        )
+    with path.open("rb") as opened:
+        if _OURS not in opened.read(1_000):
+            raise OutputError(
+                "--junit names a new file, or one that audit wrote",
+                found="another file",
+                where=path,
+                hint="name another; it would be lost",
+            )
 
 
 def write_junit(outcome: Outcome, path: Path) -> None:

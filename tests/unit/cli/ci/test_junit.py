@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 
-from audit.base.errors import InputError
+from audit.base.errors import InputError, OutputError
 from audit.cli.ci.outcomes import Case, Outcome, Statement, of_audit, of_comparison
 from audit.cli.ci.publishing import junit_bytes, refuse_no_file, write_junit
 from audit.cli.options import Severity
@@ -134,9 +134,10 @@ def test_a_file_replaces_an_earlier_one_and_leaves_nothing_beside(tmp_path: Path
 
 
 def test_a_place_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    refuse_no_file(None, tmp_path)
-    refuse_no_file(tmp_path / "a.xml", tmp_path / "run")
+    refuse_no_file(None)
+    refuse_no_file(tmp_path / "a.xml")
     with pytest.raises(InputError, match="--junit names a file"):
         refuse_no_file(tmp_path)
-    with pytest.raises(InputError, match="outside the run"):
-        refuse_no_file(tmp_path / "run" / "a.xml", tmp_path / "run")
+    (tmp_path / "other.xml").write_text("<testsuites/>")
+    with pytest.raises(OutputError, match="one that audit wrote"):
+        refuse_no_file(tmp_path / "other.xml")
