@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from audit.base.plurals import bound, of_one, percentage
@@ -60,6 +60,7 @@ class Judgement:
         waiver: The waiver that covers the finding; it does not count unless it is to be fixed.
         known: Whether the reference run has it too, and it has not become worse.
         excused: Whether it counts as a note because it is known.
+        restates: Whether another check says the same of the same nodes, more severely or before it.
         dropped: Whether a limit stricter than the run's own excludes it.
     """
 
@@ -67,6 +68,7 @@ class Judgement:
     waiver: Waived | None = None
     known: bool = False
     excused: bool = False
+    restates: bool = False
     dropped: bool = False
 
 
@@ -84,8 +86,8 @@ class Finding:
         curator: Advice for the publisher of the data.
         data_user: Advice for users of the data.
         touched: Number of instances concerned.
-        strength: Strength of the evidence per instance: findings of one severity are ordered by
-            ``touched * strength``, the largest first, those that are ``doubted`` last.
+        strength: Strength of the evidence per instance: findings of one severity and check are
+            ordered by ``touched * strength``, the largest first, those that stand ``aside`` last.
         parts: Breakdown of the finding, the largest part first.
         key: Distinguishes it from other findings of the check; empty if its nodes do.
         folded_into: Ids of the findings of the check that explain it; empty if none does.
@@ -93,10 +95,10 @@ class Finding:
         beside: Other pairs of nodes whose counts some of its numbers depend on.
         beyond: How many times its own limit the cautious end of its effect is, by `times_limit`: 1
             just at the limit. The estimate where there is no interval; 1 where a check has no
-            limit. Orders findings of different checks; not in the shared view, as it may tell a
-            number that is withheld.
-        doubted: Whether another finding says that what it counts may be something else; it stands
-            below all findings of its severity that are not.
+            limit. Findings of different checks are ordered by ``touched * beyond``; not in the
+            shared view, as it may tell a number that is withheld.
+        aside: Whether it stands below all others of its severity: another finding says that what
+            it counts may be something else, or the policy calls it usual.
     """
 
     check: str
@@ -114,7 +116,7 @@ class Finding:
     judgement: Judgement = Judgement()
     beside: tuple[tuple[str, str], ...] = ()
     beyond: float = 1.0
-    doubted: bool = False
+    aside: bool = False
 
     @property
     def judged_severity(self) -> Severity:
@@ -164,7 +166,8 @@ class CheckResult:
         title: The question it answers, in one line.
         denominator: Number of things examined.
         denominator_unit: Unit of the denominator.
-        findings: All findings, folded ones included, before the list is capped.
+        findings: All findings, folded ones included, before the list is capped: by severity, then
+            by ``touched * strength``; waived ones are last.
         not_applicable: Why the check could not be applied; empty if it was.
         crashed: The error that stopped it; empty if there was none.
     """
@@ -177,12 +180,14 @@ class CheckResult:
     not_applicable: str = ""
     crashed: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "findings", tuple(sorted(self.findings, key=self._place)))
+
     @cached_property
     def standing(self) -> tuple[Finding, ...]:
         """Findings that are not folded into others, in report order: those shown and counted."""
-        there = [finding for finding in self.in_order() if not finding.judgement.dropped]
-        ids = {finding.id for finding in there}
-        return tuple(finding for finding in there if ids.isdisjoint(finding.folded_into))
+        there = [finding for finding in self.findings if not finding.judgement.dropped]
+        return tuple(one for one in there if self._ids.isdisjoint(one.folded_into))
 
     @property
     def folded(self) -> int:
@@ -211,49 +216,25 @@ class CheckResult:
                 return STATUS_OF_SEVERITY[severity]
         return "pass"
 
-    def in_order(self) -> list[Finding]:
-        """All findings ordered by severity, ``touched * strength`` and id; waived ones last."""
-        return sorted(
-            self.findings,
-            key=lambda finding: _place(finding, finding.touched * finding.strength),
-        )
+    @cached_property
+    def _ids(self) -> frozenset[str]:
+        return frozenset(one.id for one in self.findings if not one.judgement.dropped)
 
-
-_Found = TypeVar("_Found")
-
-
-def worst_first(found: Iterable[tuple[str, int, _Found]]) -> list[_Found]:
-    """What several checks found: the worst severity first, then the first of each check first.
-
-    Args:
-        found: Severity, place among what its check found, and what was found, check by check.
-    """
-    ranked = sorted(found, key=lambda one: (SEVERITIES.index(one[0]), one[1]))
-    return [one for _, _, one in ranked]
+    def _place(self, finding: Finding) -> Place:
+        folded = not self._ids.isdisjoint(finding.folded_into)
+        return place_of(finding, finding.touched * finding.strength, aside=folded)
 
 
 Place: TypeAlias = tuple[bool, int, bool, float, str]
-"""Sort key of a finding: whether it does not count, its severity, whether it is doubted, its
+"""Sort key of a finding: whether it does not count, its severity, whether it stands aside, its
 weight, and its id."""
 
 
-def _place(finding: Finding, weight: float) -> Place:
-    severity = finding.counts_as or finding.judged_severity
-    place = SEVERITIES.index(severity)
-    return finding.counts_as is None, place, finding.doubted, -weight, finding.id
-
-
-def shown_place(finding: Finding, evidence: Mapping[str, Shown]) -> Place:
-    """Sort key of a finding, computed from published evidence only.
-
-    If one of its numbers is withheld, its weight is the least possible value of its first count.
-    """
-    if all(evidence[name] == quantity.value for name, quantity in finding.evidence.items()):
-        return _place(finding, finding.touched * finding.strength)
-    counts = (
-        name for name, quantity in finding.evidence.items() if quantity.kind in ("count", "coarse")
-    )
-    return _place(finding, float(least(evidence.get(next(counts, "")))))
+def place_of(finding: Finding, weight: float, *, aside: bool = False) -> Place:
+    """Sort key of a finding of a weight, aside where it is, or only says what another one says."""
+    severity = SEVERITIES.index(finding.counts_as or finding.judged_severity)
+    aside = aside or finding.aside or finding.judgement.restates
+    return finding.counts_as is None, severity, aside, -weight, finding.id
 
 
 EXCHANGES = "model_confuses"

@@ -13,6 +13,7 @@ import polars as pl
 from audit.base.schemas import schema
 from audit.disclosure import Known, Quantity, Release
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Status
+from audit.results.order import TEN, ordered, worst
 from audit.results.parts import AnalysisPart, ModelPart, ResultPart
 from audit.results.reference_changes import Remembered
 
@@ -109,11 +110,17 @@ class Record:
         """All findings, folded ones included, unsuppressed, in report order: one row per finding.
 
         Columns ``check, id, severity, nodes, statement, touched, strength, evidence, parts,
-        curator, data_user, key, folded_into, judgement, beside, beyond, doubted``; ``evidence``,
+        curator, data_user, key, folded_into, judgement, beside, beyond, aside``; ``evidence``,
         ``parts`` and ``judgement`` are JSON.
         """
-        rows = [_finding_row(finding) for check in self.checks for finding in check.in_order()]
-        return pl.DataFrame(rows, schema=_FINDINGS)
+        return pl.DataFrame(map(_finding_row, ordered(self.checks)), schema=_FINDINGS)
+
+    def worst(self, n: int = TEN) -> pl.DataFrame:
+        """The findings to act on first: at most ``n``, and at most three of one check."""
+        standing = [one.id for check in self.checks for one in check.standing if one.counts_as]
+        rows = self.findings
+        counting = rows.filter(pl.col("id").is_in(standing)).select("check", "id").iter_rows()
+        return rows.filter(pl.col("id").is_in(worst(counting, n)))
 
     @property
     def status(self) -> Status:
@@ -169,7 +176,7 @@ _FINDINGS = schema(
     ("judgement", pl.String),
     ("beside", pl.List(pl.List(pl.String))),
     ("beyond", pl.Float64),
-    ("doubted", pl.Boolean),
+    ("aside", pl.Boolean),
 )
 
 

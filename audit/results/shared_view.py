@@ -23,8 +23,9 @@ from audit.disclosure import (
     shown,
 )
 from audit.results.coverage import coverage
-from audit.results.findings import EXCHANGES, CheckResult, Finding, Part, Place, shown_place
+from audit.results.findings import EXCHANGES, CheckResult, Finding, Part, Place
 from audit.results.model_overview import confused, confused_counts, model_overview
+from audit.results.order import BY_RESULT, between_as_shown, inside_as_shown, merged, worst
 from audit.results.overview import Pictured, Published, overview, pictured
 from audit.results.parts import OTHERS, DriftPart, ModelPart
 from audit.results.published_cells import (
@@ -52,7 +53,7 @@ from audit.results.shared_findings import (
 from audit.results.shared_metrics import Scopes
 from audit.results.shared_nodes import lineage
 
-SCHEMA_VERSION = "3.0"
+SCHEMA_VERSION = "4.0"
 
 
 class SharedView:
@@ -63,7 +64,9 @@ class SharedView:
 
     def as_dict(self) -> dict[str, Any]:
         """The view as plain data, the content of ``result.json``; see `AuditResult.shared`."""
-        checks = [self._shared_check(check) for check in self.run.checks]
+        places = dict[str, Place]()
+        shared = [self._shared_check(check, places) for check in self.run.checks]
+        checks, first = _in_order(shared, places)
         overview = self._overview
         return {
             "schema_version": SCHEMA_VERSION,
@@ -72,6 +75,7 @@ class SharedView:
             "readings": [dict(reading) for reading in self.run.readings],
             "policy": dict(self.run.policy),
             "status": self.run.status,
+            "worst": first,
             "checks": checks,
             "since_reference": self._since_reference(checks),
             **self._of_parts,
@@ -103,8 +107,9 @@ class SharedView:
         That is also what they know from the views that this one is protected with.
         """
         numbers = dict[NumberId, tuple[int, Shown]]()
-        checks = zip(self.run.checks, self.as_dict()["checks"], strict=True)
-        for check, shared in checks:
+        views = {view["name"]: view for view in self.as_dict()["checks"]}
+        for check in self.run.checks:
+            shared = views[check.name]
             numbers[check.name, (), DENOMINATOR] = check.denominator, shared["denominator"]
             findings = {finding.id: finding for finding in check.standing}
             for one in shared["findings"]:
@@ -261,7 +266,7 @@ class SharedView:
         most, min_cell = int(self.run.policy["max_findings"]), self.run.min_cell
 
         def alone(finding: Finding) -> Place:
-            return shown_place(finding, shown(finding.evidence, min_cell))
+            return inside_as_shown(finding, shown(finding.evidence, min_cell))
 
         return tuple(sorted(check.standing, key=alone)[:most])
 
@@ -316,10 +321,12 @@ class SharedView:
         checks = () if self.run.reference is None else self.run.reference["checks"]
         return {finding["id"]: finding for check in checks for finding in check["findings"]}
 
-    def _shared_check(self, check: CheckResult) -> dict[str, Any]:
+    def _shared_check(self, check: CheckResult, places: dict[str, Place]) -> dict[str, Any]:
+        """What is shared of a check; the place of each finding between checks is added."""
         findings, kept, run = check.standing, self._kept(check), self.run
         published = [(finding, self._shared_finding(finding)) for finding in kept]
-        published.sort(key=lambda one: shown_place(one[0], one[1]["evidence"]))
+        published.sort(key=lambda one: inside_as_shown(one[0], one[1]["evidence"]))
+        places |= {one.id: between_as_shown(one, view["evidence"]) for one, view in published}
         total = shared_denominator(check, published, self._totals, run.min_cell, run.known)
         shared = withhold_ranks([finding for _, finding in published])
         return {
@@ -350,3 +357,20 @@ class SharedView:
         """Numbers of all instances, and of those with labels, which the ledger tells."""
         without = int(self.run.ledger.get("instances_without_labels", 0))
         return self.run.size, self.run.size - without
+
+
+def _in_order(
+    checks: Sequence[dict[str, Any]], places: Mapping[str, Place]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Checks by their result, then by their first finding, and ids of the findings to act on."""
+    found = merged(
+        ([(check["name"], one["id"]) for one in check["findings"]] for check in checks),
+        lambda one: places[one[1]],
+    )
+    first = {check: place for place, (check, _) in reversed(list(enumerate(found)))}
+    counting = ((check, id_) for check, id_ in found if not places[id_][0])
+
+    def place(check: Mapping[str, Any]) -> tuple[int, int]:
+        return BY_RESULT.index(check["status"]), first.get(check["name"], len(found))
+
+    return sorted(checks, key=place), worst(counting)

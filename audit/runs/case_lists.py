@@ -16,6 +16,7 @@ from audit.base.disk import replacing
 from audit.base.errors import InputError
 from audit.engine.statistics.resampling import unit_keys
 from audit.results.findings import filled
+from audit.results.order import ordered
 from audit.results.result import AuditResult
 
 CaseNumbers: TypeAlias = NDArray[np.uint32]
@@ -82,16 +83,15 @@ def listed(result: AuditResult) -> Iterator[Listed]:
     """
     counted = cases_of(result).group_by("finding").len().collect(engine="streaming")
     cases = dict(counted.select(pl.col("finding").cast(pl.String), "len").iter_rows())
-    for check in result.checks:
-        for finding in check.in_order():
-            values = {name: quantity.value for name, quantity in finding.evidence.items()}
-            yield Listed(
-                finding.id,
-                finding.check,
-                finding.judged_severity,
-                filled(finding.statement, values),
-                cases.get(finding.id, 0),
-            )
+    for finding in ordered(result.checks):
+        values = {name: quantity.value for name, quantity in finding.evidence.items()}
+        yield Listed(
+            finding.id,
+            finding.check,
+            finding.judged_severity,
+            filled(finding.statement, values),
+            cases.get(finding.id, 0),
+        )
 
 
 def cases_of(result: AuditResult, finding: str | None = None) -> pl.LazyFrame:

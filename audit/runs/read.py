@@ -218,7 +218,7 @@ def _read_checks(
 
 def _read_finding(row: dict[str, Any]) -> Finding:
     texts = ("check", "severity", "statement", "curator", "data_user")
-    numbers = ("touched", "strength", "beyond", "doubted")
+    numbers = ("touched", "strength", "beyond", "aside")
     parts = json.loads(row["parts"])
     return Finding(
         **{name: row[name] for name in (*texts, *numbers)},

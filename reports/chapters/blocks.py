@@ -13,9 +13,6 @@ from reports.words.parts import Advice, Block, Card, Named, Table
 from reports.words.table_specs import badge, table, texts
 from reports.words.words import EVIDENCE, SEVERITIES, STATUS, capitalised, counted
 
-BY_RESULT = ("error", "fail", "warn", "note", "pass", "not_applicable")
-"""Results of checks, the worst first."""
-
 DEFINITIONS: Mapping[str, str] = {
     "unexpected_pair": "An instance counts where it carries both nodes, unless one label is below "
     "both.",
@@ -33,18 +30,13 @@ DEFINITIONS: Mapping[str, str] = {
 Check = Mapping[str, Any]
 
 
-def by_result(checks: Sequence[Check]) -> list[Check]:
-    """Checks, the worst result first; those of one result keep their order."""
-    return sorted(checks, key=lambda check: BY_RESULT.index(check["status"]))
-
-
 def blocks(
     checks: Sequence[Check],
     thresholds: Mapping[str, float],
     called: Mapping[str, str] = EVIDENCE,
     lineage: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Block, ...]:
-    """A block of each check that shows findings, the worst result first.
+    """A block of each check that shows findings, in their order.
 
     Args:
         checks: The shared view's checks.
@@ -53,9 +45,7 @@ def blocks(
         lineage: The overview's lineage: what is above the nodes of findings.
     """
     above = {line["node"]: line for line in lineage}
-    return tuple(
-        _block(check, thresholds, called, above) for check in by_result(checks) if check["findings"]
-    )
+    return tuple(_block(check, thresholds, called, above) for check in checks if check["findings"])
 
 
 def rest_of(checks: Sequence[Check]) -> str:
@@ -76,14 +66,9 @@ def _block(
     called: Mapping[str, str],
     above: Mapping[str, Mapping[str, Any]],
 ) -> Block:
-    found = sorted(
-        check["findings"],
-        key=lambda one: (one["waiver"] is not None, SEVERITIES.index(one["severity"])),
-    )
-    anchors = (f"finding-{check['name']}-{place}" for place in range(1, len(found) + 1))
+    found, led = _listed(check), anchors(check)
     cards = tuple(
-        card(finding, check, anchor, thresholds, called, above)
-        for finding, anchor in zip(found, anchors, strict=True)
+        card(finding, check, led[finding["id"]], thresholds, called, above) for finding in found
     )
     return Block(
         check=check["name"],
@@ -96,6 +81,19 @@ def _block(
         count=_heading(one.count_called for one in cards),
         findings=_distinct_cards(cards),
         table=_table(check, cards),
+    )
+
+
+def anchors(check: Check) -> dict[str, str]:
+    """Where each finding of a check stands in the report, by its id."""
+    places = enumerate(_listed(check), 1)
+    return {finding["id"]: f"finding-{check['name']}-{place}" for place, finding in places}
+
+
+def _listed(check: Check) -> list[Mapping[str, Any]]:
+    return sorted(
+        check["findings"],
+        key=lambda one: (one["waiver"] is not None, SEVERITIES.index(one["severity"])),
     )
 
 

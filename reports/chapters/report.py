@@ -16,7 +16,7 @@ from audit.results.record import COUNTED
 from audit.results.result import AuditResult, to_json_bytes
 from reports.chapters import tables
 from reports.chapters.analyses import OF_NAME, Analysed, LabelsAlone, analysed, labels_alone, shown
-from reports.chapters.blocks import blocks, by_result, rest_of
+from reports.chapters.blocks import blocks, rest_of
 from reports.chapters.coverage import Coverage, coverage
 from reports.chapters.model import Model, model
 from reports.chapters.since_reference import SinceReference, since_reference
@@ -155,7 +155,7 @@ def _built(view: _View, imprint: Imprint) -> Report:
         sketch=None if alone else hierarchy_figure(shared["overview"]["tree"], *SKETCH),
         coverage=None if alone else coverage(shared),
         rest=rest_of(checks),
-        checks=tables.checks_table(by_result(checks)),
+        checks=tables.checks_table(checks),
         not_applicable=tables.not_applicable_table(checks),
         counted=counted,
         model=model(shared),

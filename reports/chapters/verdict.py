@@ -7,11 +7,9 @@ from typing import Any
 
 from audit.results.findings import OF_MODEL
 from reports.chapters.analyses import labels_alone, shown
-from reports.chapters.cards import headline
-from reports.charts.evidence import COUNTED
-from reports.charts.icicle import size
+from reports.chapters.first import first, order_said
 from reports.words.parts import Badge, Verdict
-from reports.words.words import SEVERITIES, TONE, capitalised, counted
+from reports.words.words import TONE, capitalised, counted
 
 _WORD = {
     "error": "Incomplete; {n} of {of} crashed",
@@ -36,38 +34,7 @@ def verdict(shared: Mapping[str, Any]) -> Verdict:
     badge = Badge(f"{word}; model not judged" if unjudged else word, tone)
     of_analyses = (one.sentence(shared) for one in shown(shared))
     sentences = (_sentence(shared), *of_analyses, unjudged)
-    return Verdict(badge, " ".join(filter(None, sentences)), points(shared["checks"]))
-
-
-def points(checks: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """What is worst, what is largest and what to do, by what is shown; empty without a finding."""
-    first = leading(checks)
-    if not first:
-        return ()
-    said = [(name, headline(one["statement"])) for name, one in first.items()]
-    return (*said, ("To do", first["Worst"]["curator"]))
-
-
-def leading(checks: Sequence[Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
-    """The findings that a report leads with, by what they are; none without a finding.
-
-    Worst is, of the worst severity, the finding that touches the most; largest the one that
-    touches the most of all others, whatever its severity. Waived findings are neither.
-    """
-    found = [one for check in checks for one in check["findings"] if one["waiver"] is None]
-    if not found:
-        return {}
-    worst = min(found, key=lambda one: (SEVERITIES.index(one["severity"]), -_touched(one)))
-    others = [one for one in found if one is not worst]
-    largest = max(others, key=_touched, default=None)
-    return {"Worst": worst, **({"Largest": largest} if largest else {})}
-
-
-def _touched(finding: Mapping[str, Any]) -> int:
-    """The count of a finding as it is shown, a bound by its number; 0 without one."""
-    evidence = finding["evidence"]
-    count = next((evidence[name] for name in COUNTED if evidence.get(name) is not None), 0)
-    return size(count)
+    return Verdict(badge, " ".join(filter(None, sentences)), first(shared), order_said(shared))
 
 
 def _model_not_judged(shared: Mapping[str, Any]) -> str:

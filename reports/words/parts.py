@@ -343,13 +343,32 @@ UNNAMED = Imprint()
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The verdict of an audit in a word, and the sentences that a hurried reader takes along.
+class First:
+    """A finding to act on first: what it is, how many it concerns, their share, what to do.
 
-    ``sentence`` counts the results of the checks; ``points`` say what is worst, what is largest
-    and what to do.
+    ``anchor`` is where it stands in the report; ``to_do`` is empty where the one before says it.
+    """
+
+    id: str
+    check: str
+    anchor: str
+    severity: str
+    tone: str
+    what: str
+    how_many: str
+    share: str
+    to_do: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict of an audit in a word, and what a hurried reader takes along.
+
+    ``sentence`` counts the results of the checks, ``first`` are the findings to act on, and
+    ``order`` says how these are ordered if not as usual.
     """
 
     badge: Badge
     sentence: str
-    points: tuple[tuple[str, str], ...] = ()
+    first: tuple[First, ...] = ()
+    order: str = ""

@@ -310,7 +310,7 @@ def test_the_order_of_rows_changes_nothing(check: Check) -> None:
         first, second = check.run(make()), check.run(make(-1))
 
         assert second == first
-        assert [finding.id for finding in second.in_order()] == [f.id for f in first.in_order()]
+        assert [finding.id for finding in second.findings] == [f.id for f in first.findings]
 
 
 def tables_of(measured: Measurements) -> tuple[pl.DataFrame, ...]:

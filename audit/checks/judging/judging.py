@@ -34,6 +34,7 @@ from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Person, Severity
 from audit.policy.statements import CodeDates
 from audit.results.findings import CheckResult, Finding, Judgement
+from audit.results.order import restating
 from audit.results.reference_changes import Remembered, effect, kept_depths
 from audit.results.result import AuditResult, to_json_bytes
 
@@ -50,6 +51,7 @@ def remembered(reference: AuditResult, min_cell: int) -> Remembered:
     own = reference.shared()
     policy = {**reference.policy, "min_cell": min_cell}
     shared = own if policy == reference.policy else replace(reference, policy=policy).shared()
+    views = [{one["name"]: one for one in view["checks"]} for view in (own, shared)]
     return {
         "instances": shared["ledger"]["instances"],
         "status": shared["status"],
@@ -57,8 +59,8 @@ def remembered(reference: AuditResult, min_cell: int) -> Remembered:
         "hierarchy": reference.identity["hierarchy"]["sha256"],
         "depths": kept_depths(*(view["overview"]["coverage"]["depths"] for view in (own, shared))),
         "checks": [
-            _kept_check(check, *views)
-            for check, *views in zip(reference.checks, own["checks"], shared["checks"], strict=True)
+            _kept_check(check, *(by_name[check.name] for by_name in views))
+            for check in reference.checks
         ],
     }
 
@@ -67,16 +69,16 @@ def _kept_check(
     check: CheckResult, own: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> dict[str, Any]:
     standing = {finding.id: finding for finding in check.standing}
-    there = [finding.id for finding in check.in_order() if not finding.judgement.dropped]
-    findings = zip(own["findings"], shared["findings"], strict=True)
+    there = [finding.id for finding in check.findings if not finding.judgement.dropped]
+    firsts = {finding["id"]: finding["evidence"] for finding in own["findings"]}
     return {
         "name": check.name,
         "status": check.status,
         "standing": list(standing),
         "folded": [id_ for id_ in there if id_ not in standing],
         "findings": [
-            _finding(standing[finding["id"]], finding, _in_both(first["evidence"], finding))
-            for first, finding in findings
+            _finding(standing[one["id"]], one, _in_both(firsts.get(one["id"], {}), one))
+            for one in shared["findings"]
         ],
     }
 
@@ -84,7 +86,8 @@ def _kept_check(
 def _in_both(own: Mapping[str, Shown], finding: Mapping[str, Any]) -> dict[str, Shown]:
     """Evidence that both views give alike; null where one withholds it."""
     return {
-        name: value if own[name] == value else None for name, value in finding["evidence"].items()
+        name: value if own.get(name) == value else None
+        for name, value in finding["evidence"].items()
     }
 
 
@@ -248,6 +251,7 @@ def _judged(
     ]
     uses = waivers.uses(checks)
     about_waivers = [asked(check.run(uses), bounds=(), waivers=None) for check in ON_WAIVERS]
+    checks = _with_restating(checks)
     return replace(
         result,
         identity=_identity(result, policy, reference),
@@ -276,6 +280,23 @@ def _retested(
     again = {check.name: check.retest for check in CHECKS if check.retest}
     return [
         again[check.name](check, residuals, policy) if check.name in again else check
+        for check in checks
+    ]
+
+
+def _with_restating(checks: Sequence[CheckResult]) -> list[CheckResult]:
+    """Checks whose findings say whether they only restate another one."""
+    found = restating(checks)
+    return [
+        replace(
+            check,
+            findings=tuple(
+                replace(one, judgement=replace(one.judgement, restates=True))
+                if one.id in found
+                else one
+                for one in check.findings
+            ),
+        )
         for check in checks
     ]
 

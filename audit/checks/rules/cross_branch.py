@@ -249,6 +249,7 @@ def _finding(measured: Measurements, meeting: Meeting, parts: tuple[Part, ...]) 
         data_user="Do not treat the two branches as alternatives to each other.",
         touched=meeting.instances,
         parts=parts,
+        aside=not disjoint,
     )
 
 

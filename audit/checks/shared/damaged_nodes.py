@@ -105,7 +105,7 @@ def _with_damage(finding: Finding, damaged: frozenset[str]) -> Finding:
     return replace(
         finding,
         statement=f"{finding.statement}{remark}: read the findings of {LOST} first.",
-        doubted=most if listed else True,
+        aside=most if listed else True,
     )
 
 

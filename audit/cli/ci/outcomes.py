@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from audit.cli.options import Severity
-from audit.results.findings import SEVERITIES, worst_first
+from audit.results.findings import SEVERITIES
+from audit.results.order import first_findings, worst_first
 
 if TYPE_CHECKING:
     from audit.hierarchies.lint.linting import LintResult
@@ -25,10 +26,12 @@ _FAILING: Mapping[Severity, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence of a check, and how much it matters."""
+    """One sentence of a check, how much it matters, and what to do about it."""
 
     severity: str
     sentence: str
+    to_do: str = ""
+    finding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class Outcome:
         sentence: The sentence that explains it.
         cases: A case for each check, in report order.
         facts: What identifies the data, the hierarchy, the policy and the tool, by name.
+        first: Ids of the findings to act on first.
     """
 
     command: str
@@ -69,19 +73,22 @@ class Outcome:
     sentence: str
     cases: tuple[Case, ...]
     facts: Mapping[str, str]
+    first: tuple[str, ...] = ()
 
     def count(self, state: State) -> int:
         """Number of cases in a state."""
         return sum(case.state == state for case in self.cases)
 
     def ranked(self) -> list[tuple[Case, Statement]]:
-        """Every sentence with its check: the worst first, then the first of each check first."""
-        return worst_first(
+        """Every sentence with its check: those to act on first, then the worst of each check."""
+        every = worst_first(
             (statement.severity, rank, (case, statement))
             for case in self.cases
             if case.state != "skipped"
             for rank, statement in enumerate(case.statements)
         )
+        places = {id_: place for place, id_ in enumerate(self.first)}
+        return sorted(every, key=lambda one: places.get(one[1].finding, len(places)))
 
 
 def of_audit(
@@ -111,6 +118,7 @@ def of_audit(
         sentence=stated.sentence,
         cases=(*cases, *_of_reports(unrendered)),
         facts=_identity(shared["identity"]),
+        first=tuple(finding["id"] for _, finding in first_findings(shared)),
     )
 
 
@@ -124,7 +132,12 @@ def _of_check(check: Mapping[str, Any], failing: Sequence[str]) -> Case:
         return Case(name, title, "crashed", (Statement("error", reason),))
     statements = sorted(
         (
-            Statement(finding["severity"], " ".join((finding["statement"], *promise(finding))))
+            Statement(
+                finding["severity"],
+                " ".join((finding["statement"], *promise(finding))),
+                finding["curator"],
+                finding["id"],
+            )
             for finding in check["findings"]
             if finding["waiver"] is None
         ),

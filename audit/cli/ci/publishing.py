@@ -125,7 +125,7 @@ LARGEST = 900_000
 _KIND: Mapping[str, str] = {"error": "error", "warning": "warning", "note": "notice"}
 _ICON: Mapping[str, str] = {"failed": "❌", "crashed": "💥", "passed": "✅", "skipped": "⏭️"}
 _MARK: Mapping[str, str] = {"error": "❗", "warning": "⚠️", "note": "ℹ️"}
-_LISTED = 20
+_LISTED = 10
 _COMMAND = re.compile(r"((?:^|\r)\s*):(?=:)", re.M)
 
 
@@ -219,7 +219,8 @@ def _row(case: Case) -> str:
 
 
 def _item(case: Case, statement: Statement) -> str:
-    return f"- **{statement.severity}** {_plain(case.name)}: {_plain(statement.sentence)}"
+    to_do = f" To do: {_plain(statement.to_do)}" if statement.to_do else ""
+    return f"- **{statement.severity}** {_plain(case.name)}: {_plain(statement.sentence)}{to_do}"
 
 
 def _plain(text: str) -> str:

@@ -19,11 +19,12 @@ from audit.cli.terminal.tables import LONGEST, STYLE, one_line, status_word, tab
 from audit.explanations.reading.human_evidence import EVIDENCE_REASONS
 from audit.explanations.reading.sound_rows import ROW_REASONS
 from audit.hierarchies.building import dropped_sentence
-from audit.results.findings import promise, worst_first
+from audit.results.findings import promise
+from reports.chapters.first import first, order_said
+from reports.words.parts import First
 
 TOP = 5
-"""Number of findings shown as sentences."""
-_STATUSES = ("error", "fail", "warn", "note")
+"""Number of findings to be fixed that are shown."""
 _QUIET = {"pass": "pass", "not_applicable": "not applicable"}
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
 _INTERVALS = (("low", "high", "share"), ("ratio_low", "ratio_high", "ratio"))
@@ -39,14 +40,14 @@ def summary(shared: Mapping[str, Any], word: str, sentence: str) -> Group:
     """
     parts: list[RenderableType] = [*read_as_lines(shared["readings"])]
     parts.append(_verdict(shared["status"], word, sentence))
+    if findings := first(shared):
+        parts += ["", _findings(findings, shared)]
     if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
-        parts += ["", _checks(sorted(loud, key=lambda check: _STATUSES.index(check["status"])))]
+        parts += ["", _checks(loud), *_beyond(shared["checks"])]
     parts += ["", *_quiet(shared["checks"]), *concept_tests(shared.get("concepts"))]
     parts += detected(shared.get("entailment"))
     parts += _explained(shared.get("explanations"))
-    if findings := _ranked(shared["checks"]):
-        parts += ["", _findings(findings[:TOP], len(findings)), *_beyond(shared["checks"])]
-        parts += _to_fix(shared["checks"])
+    parts += _to_fix(shared["checks"])
     return Group(*parts, *_withheld(shared), "", _reading(shared))
 
 
@@ -122,30 +123,24 @@ def _quiet(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
             yield Text.assemble(heading, (f": {', '.join(names)}", "dim"))
 
 
-def _ranked(checks: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Checks and their findings: the worst severity first, then the first of each check first.
-
-    What somebody answers for is left out.
-    """
-    return worst_first(
-        (finding["severity"], rank, (check["name"], finding))
-        for check in checks
-        for rank, finding in enumerate(check["findings"])
-        if finding["waiver"] is None
-    )
-
-
-def _findings(findings: Sequence[tuple[str, Mapping[str, Any]]], shown: int) -> Group:
-    """Findings as sentences, of how many that the report shows."""
-    told_of: list[RenderableType] = [
-        Text(f"{len(findings)} of {counted(shown, 'findings')}", "dim")
+def _findings(findings: Sequence[First], shared: Mapping[str, Any]) -> Group:
+    """The findings to act on first, of how many that the report shows."""
+    told = {finding["id"]: finding for check in shared["checks"] for finding in check["findings"]}
+    lines: list[RenderableType] = [
+        Text(f"To act on first: {len(findings)} of {counted(len(told), 'findings')}", "bold")
     ]
-    for check, finding in findings:
-        known = ", known" if finding["known"] else ""
-        heading = (f"{finding['severity']}{known}", STYLE[finding["severity"]])
-        told_of.append(Text.assemble(heading, (f"  {check}", "dim")))
-        told_of.append(Padding(Text(sentence_of(finding)), (0, 0, 0, 2)))
-    return Group(*told_of)
+    if said := order_said(shared):
+        lines.append(Text(said, "dim"))
+    for place, one in enumerate(findings, 1):
+        severity = told[one.id]["severity"]
+        about = "  ".join(filter(None, (one.check, one.how_many, one.share)))
+        lines.append(
+            Text.assemble((f"{place:>2}  "), (one.severity, STYLE[severity]), (f"  {about}", "dim"))
+        )
+        lines.append(Padding(Text(_shortened(one_line(one.what))), (0, 0, 0, 4)))
+        if one.to_do:
+            lines.append(Padding(Text(f"To do: {one_line(one.to_do)}", "dim"), (0, 0, 0, 4)))
+    return Group(*lines)
 
 
 def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
@@ -167,9 +162,11 @@ def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
 def sentence_of(finding: Mapping[str, Any]) -> str:
     """The first sentence of a finding, shortened if long, with its interval."""
     first = one_line(_SENTENCE_END.split(finding["statement"], maxsplit=1)[0])
-    if len(first) > LONGEST:
-        first = f"{first[: LONGEST - 3].rstrip()}..."
-    return " ".join(filter(None, (first, _interval(finding["evidence"]))))
+    return " ".join(filter(None, (_shortened(first), _interval(finding["evidence"]))))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3].rstrip()}..."
 
 
 def _interval(evidence: Mapping[str, Any]) -> str:

@@ -20,7 +20,8 @@ from audit.explorer.run.pair_rows import PairRows, Partners
 from audit.explorer.run.part_tables import PartTable, part_tables
 from audit.explorer.run.vocabulary import Page, Row, Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import SEVERITIES, Finding
+from audit.results.order import first_findings, ordered
 from audit.results.result import AuditResult
 from audit.results.shared_findings import shared_finding
 from audit.results.shared_nodes import shared_titles
@@ -287,16 +288,21 @@ def _judged_with(folder: Path) -> Sequence[str]:
 def _shared_findings(shared: Mapping[str, Any]) -> Sequence[Row]:
     """Findings as they are shared, in report order."""
     above = {line["node"]: line["above"] for line in shared["overview"]["lineage"]}
+    first = first_findings(shared)
+    taken = {finding["id"] for _, finding in first}
+    every = sorted(
+        ((check["name"], one) for check in shared["checks"] for one in check["findings"]),
+        key=lambda one: (one[1]["waiver"] is not None, SEVERITIES.index(one[1]["severity"])),
+    )
     return [
         {
             **finding,
-            "check": check["name"],
+            "check": check,
             "folded": (),
             "branches": _branches_above(finding, above),
             "cases": None,
         }
-        for check in shared["checks"]
-        for finding in check["findings"]
+        for check, finding in (*first, *(one for one in every if one[1]["id"] not in taken))
     ]
 
 
@@ -314,18 +320,14 @@ def _full_findings(result: AuditResult) -> Sequence[Row]:
     return [
         {
             **shared_finding(finding, 1, titles),
-            "check": check.name,
+            "check": finding.check,
             "folded": finding.folded_into,
             "branches": _branches(finding, branches),
             "cases": None if cases is None else cases.get(finding.id, 0),
         }
-        for check in result.checks
-        for finding in _in_order(check)
+        for finding in ordered(result.checks)
+        if not finding.judgement.dropped
     ]
-
-
-def _in_order(check: CheckResult) -> list[Finding]:
-    return [finding for finding in check.in_order() if not finding.judgement.dropped]
 
 
 def _branches(finding: Finding, branches: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.results.findings import OF_WAIVERS
 from reports.chapters.cards import card, headline
 from reports.chapters.report import printable_view
-from reports.words.words import DECISION, SEVERITIES, SEVERITY, words
+from reports.words.words import DECISION, SEVERITY, words
 
 FINDINGS = (
     Column("headline", "Finding", "finding"),
@@ -48,7 +48,7 @@ def show_list(site: Site, request: Request) -> Response:
     """Findings, filtered."""
     asked = parameters(request)
     every, decided = site.run.findings, decided_in(site)
-    kept = sorted((one for one in every if _matches(one, asked)), key=_place)
+    kept = [one for one in every if _matches(one, asked)]
     sheet = site.sheet(
         request,
         "findings",
@@ -154,11 +154,6 @@ def ticket(site: Site, finding: Row) -> str:
             *(["", "Counts are unsuppressed: not for sharing."] if site.run.in_full else []),
         ]
     )
-
-
-def _place(finding: Row) -> tuple[bool, int]:
-    """Findings that count before those that are waived, the severe ones first."""
-    return finding["waiver"] is not None, SEVERITIES.index(finding["severity"])
 
 
 def _listed(finding: Row, decided: bool) -> Row:

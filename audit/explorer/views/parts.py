@@ -18,10 +18,9 @@ from audit.explorer.sheets import Column, Kind, Sheet
 from audit.explorer.site import WITHHELD, FileAsked, NotThereError, Site, View, parameters, path_of
 from audit.results.parts import OTHERS
 from reports.chapters.analyses import OF_NAME
-from reports.chapters.blocks import by_result
 from reports.chapters.report import sections
 from reports.chapters.tables import digests
-from reports.chapters.verdict import leading, verdict
+from reports.chapters.verdict import verdict
 from reports.words.part_tables import Described, Groups, heading
 from reports.words.words import number, typical
 
@@ -36,8 +35,7 @@ CHECKS = (
 def show_verdict(site: Site, request: Request) -> Response:
     """The verdict, and what each check found."""
     shared = site.printable_shared
-    checks = by_result(shared["checks"])
-    rows = [{**check, "looked_at": _looked_at_in_words(check)} for check in checks]
+    rows = [{**check, "looked_at": _looked_at_in_words(check)} for check in shared["checks"]]
     sheet = site.sheet(
         request, "checks", "What each check found", CHECKS, lambda _: Page(rows, len(rows))
     )
@@ -56,7 +54,6 @@ def show_verdict(site: Site, request: Request) -> Response:
         "verdict",
         "Verdict",
         verdict=verdict(shared),
-        leading={name: one["id"] for name, one in leading(site.run.shared["checks"]).items()},
         stated=said[:-1],  # the line above every page says who may read it
         facts=facts,
         sheet=sheet,

@@ -21,7 +21,7 @@ def test_refused_and_unlabelled_are_told_apart() -> None:
     found = checked(
         {"a": ["dog", "elf"], "b": ["elf", "orc"], "c": [], "d": ["elf", None], "e": []}
     )
-    refused, unlabelled = found.in_order()
+    refused, unlabelled = found.findings
 
     assert (found.status, found.denominator) == ("warn", 5)
     assert (refused.severity, refused.id) == ("warning", "empty_instance:refused")

@@ -255,5 +255,5 @@ def test_a_planted_conflict_of_icd10cm_is_found_and_plain_comorbidity_is_not() -
 
     assert told(found) == {("R73", "E08-E13"): 30, ("K50", "K51"): 15}
     assert {finding.severity for finding in found.findings} == {"warning"}
-    assert "“diabetes mellitus (E08-E13)”" in found.in_order()[0].statement
-    assert "release April 2026" in found.in_order()[0].statement
+    assert "“diabetes mellitus (E08-E13)”" in found.findings[0].statement
+    assert "release April 2026" in found.findings[0].statement

@@ -66,7 +66,7 @@ def stray(times: int = 1, leaves: Sequence[str] = LEAVES) -> Said:
 
 
 def pairs(found: CheckResult) -> list[tuple[str, ...]]:
-    return [finding.nodes for finding in found.in_order()]
+    return [finding.nodes for finding in found.findings]
 
 
 def numbers(found: CheckResult) -> Mapping[str, object]:

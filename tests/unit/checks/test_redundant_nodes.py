@@ -151,7 +151,7 @@ def test_the_share_is_the_policy_s() -> None:
 
 def test_a_node_that_never_stands_alone_is_told_in_words_of_its_own() -> None:
     beside = [(100, ["asthma", "wheeze"]), (300, ["wheeze"]), (600, ["fever", "cough"])]
-    (finding, other) = CHECK.run(measured(among_others(beside))).in_order()
+    (finding, other) = CHECK.run(measured(among_others(beside))).findings
     shared = shared_finding(other, 1, {})
 
     assert finding.key == ("cough", "fever", "redundant")

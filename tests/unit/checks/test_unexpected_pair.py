@@ -78,7 +78,7 @@ def checked(rows: Mapping[str, Sequence[str]], policy: Policy | None = None) -> 
 
 def told(found: CheckResult) -> list[tuple[str, ...]]:
     """Nodes of the findings, in the order of a report."""
-    return [finding.nodes for finding in found.in_order()]
+    return [finding.nodes for finding in found.findings]
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_the_strongest_pairs_come_first_within_a_branch_or_across_two(
     found = checked(planted(rng, rows, 110, ["B11"], ["C11"]))
 
     assert told(found) == [("A11", "A22"), ("B11", "C11"), ("A31", "C31")]
-    assert [finding.evidence["rank"].value for finding in found.in_order()] == [1, 2, 3]
+    assert [finding.evidence["rank"].value for finding in found.findings] == [1, 2, 3]
 
 
 def test_parts_name_the_labels_that_carry_a_pair(rng: np.random.Generator) -> None:

@@ -14,6 +14,7 @@ from rich.progress import Progress as Live
 from audit.cli.output import following, progress_columns
 from audit.cli.terminal.summary import TOP, sentence_of, summary
 from audit.cli.terminal.tables import LONGEST, one_line
+from audit.results.order import UNORDERED
 
 
 def finding(severity: str = "warning", **changed: Any) -> dict[str, Any]:
@@ -23,6 +24,8 @@ def finding(severity: str = "warning", **changed: Any) -> dict[str, Any]:
         "evidence": {"share": 0.724, "low": 0.698, "high": 0.746},
         "waiver": None,
         "known": False,
+        "id": changed.get("statement", "one"),
+        "curator": "Look at them. Then decide.",
     } | changed
 
 
@@ -47,6 +50,7 @@ def shared(*checks: dict[str, Any], **refused: int) -> dict[str, Any]:
         "ledger": ledger,
         "readings": [],
         "identity": {"hierarchy": {"name": "toy"}},
+        "worst": [f["id"] for one in checks for f in one["findings"] if f["waiver"] is None][:10],
         "checks": list(checks),
     }
 
@@ -80,16 +84,15 @@ def test_a_check_that_found_something_has_a_line_with_its_denominator() -> None:
     assert line.split() == ["note", "cross_branch", "1,351", "instances", "5", "1", "3"]
 
 
-def test_the_worst_status_comes_first() -> None:
+def test_checks_stand_in_their_order_with_what_stopped_them() -> None:
     view = shared(
-        check("one", "note", finding("note")),
-        check("two", "fail", finding("error")),
         check("three", "error", reason="ZeroDivisionError: by nothing"),
-        check("four", "warn", finding()),
+        check("two", "fail", finding("error")),
+        check("one", "note", finding("note")),
     )
-    table = printed(view).split("\n\n")[1].splitlines()
+    table = printed(view).split("\n\n")[2].splitlines()
 
-    assert [line.split()[1] for line in table[1:]] == ["three", "two", "four", "one"]
+    assert [line.split()[1] for line in table[1:]] == ["three", "two", "one"]
     assert "ZeroDivisionError: by nothing" in table[1]
 
 
@@ -100,20 +103,37 @@ def test_what_passes_and_what_does_not_apply_is_named_and_counted() -> None:
     assert "1 not applicable: c" in printed(view)
 
 
-def test_findings_are_the_worst_then_the_first_of_each_check() -> None:
+def test_the_findings_to_act_on_stand_first_with_how_many_their_share_and_what_to_do() -> None:
+    numbers = {"instances": 978, "of": 1351, "share": 0.724, "low": 0.698, "high": 0.746}
+    few = {"instances": "<11", "of": 40, "share": None, "low": None, "high": None}
+    view = shared(
+        check("many", "warn", finding(statement="many 0", evidence=numbers)),
+        check("one", "warn", finding(statement="one 0", evidence=few, curator="Ask.")),
+    )
+    text = words_of(printed(view | {"worst": ["one 0", "many 0"]}))
+
+    assert "To act on first: 2 of 2 findings" in text
+    assert "1 Warning one <11 of 40 instances at most 25.0% one 0 To do: Ask." in text
+    assert "2 Warning many 978 of 1,351 instances 72.4% (69.8% to 74.6%) many 0" in text
+    assert text.index("To do: Look at them.") < text.index("status check")
+    assert text.count("To do") == 2
+
+
+def test_a_view_without_an_order_has_the_first_of_each_check_and_says_so() -> None:
     view = shared(
         check("many", "warn", *(finding(statement=f"many {i}") for i in range(4))),
         check("one", "warn", finding(statement="one 0")),
         check("bad", "fail", finding("error", statement="bad 0")),
         check("let", "pass", finding("error", statement="let 0", waiver={"owner": "me"})),
     )
+    del view["worst"]
     text = printed(view)
     places = [text.index(said) for said in ("bad 0", "many 0", "one 0", "many 1", "many 2")]
 
     assert places == sorted(places)
     assert "many 3" not in text
     assert "let 0" not in text
-    assert f"{TOP} of 6 findings" in text
+    assert UNORDERED in words_of(text)
 
 
 def test_findings_to_be_fixed_are_listed_with_who_fixes_them_until_when_and_why() -> None:

@@ -98,7 +98,7 @@ def test_nodes_that_the_breakdown_lists_are_not_listed_twice() -> None:
 
     assert card(finding, shared["checks"][0], "a", {}).nodes == ()
     assert card(
-        findings[0] | {"nodes": [{"id": "x", "title": None}]}, shared["checks"][0], "a", {}
+        findings[0] | {"nodes": [{"id": "zz", "title": None}]}, shared["checks"][0], "a", {}
     ).nodes
 
 

@@ -170,7 +170,9 @@ def test_a_run_without_a_reference_tells_none() -> None:
 def test_every_standing_finding_of_the_result_is_counted_once() -> None:
     reference = results.sample_result()
     found = _held_against(reference, reference).shared()["since_reference"]
-    for line, check in zip(found["checks"], reference.checks, strict=True):
+    checks = {check.name: check for check in reference.checks}
+    for line in found["checks"]:
+        check = checks[line["name"]]
         if line["new"] is not None:
             assert line["new"] == line["gone"] == 0
             assert line["worse"] + line["known"] == len(check.standing)

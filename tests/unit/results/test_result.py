@@ -101,14 +101,14 @@ def test_findings_stand_by_severity_then_instances_then_id() -> None:
     first, second = finding("error", 1), finding("warning", 9)
     third, fourth = finding("warning", 5, nodes=("a",)), finding("warning", 5, nodes=("b",))
 
-    assert check(fourth, third, second, first).in_order() == [first, second, third, fourth]
+    assert check(fourth, third, second, first).findings == (first, second, third, fourth)
 
 
 def test_findings_of_a_severity_stand_by_instances_touched_times_strength() -> None:
     wide, strong = finding("note", 9, strength=1.0), finding("note", 5, strength=2.0)
     stray, worse = finding("note", 1, strength=8.9), finding("warning", 1, nodes=("w",))
 
-    assert check(stray, wide, strong, worse).in_order() == [worse, strong, wide, stray]
+    assert check(stray, wide, strong, worse).findings == (worse, strong, wide, stray)
 
 
 def test_what_other_counts_tell_is_withheld_with_them() -> None:
@@ -161,15 +161,15 @@ def test_all_findings_stand_in_the_frame() -> None:
     found[2] = replace(found[2], folded_into=(found[0].id,))
     frame = result(check(*found), max_findings=2).findings
 
-    assert frame["touched"].to_list() == [5, 4, 3, 2, 1]
-    assert frame["folded_into"].to_list() == [[], [], ["a_check:n1"], [], []]
+    assert frame["touched"].to_list() == [5, 4, 2, 1, 3]
+    assert frame["folded_into"].to_list() == [[], [], [], [], ["a_check:n1"]]
     assert json.loads(frame["evidence"][0])["n"]["value"] == 5
 
 
 def test_a_reason_is_told_for_what_crashed_or_does_not_apply() -> None:
     shown = result(check(crashed="boom"), check(not_applicable="why"), check()).shared()["checks"]
 
-    assert [c["reason"] for c in shown] == ["boom", "why", None]
+    assert [c["reason"] for c in shown] == ["boom", None, "why"]
 
 
 def test_a_shared_finding_has_titles_and_hides_small_cells() -> None:
@@ -226,7 +226,8 @@ def test_shared_is_json_and_the_same_each_time(toy_hierarchy: Hierarchy) -> None
     assert to_json_bytes(first.shared()) == to_json_bytes(second.shared())
     assert json.loads(to_json_bytes(first.shared())) == first.shared()
     assert list(first.shared()) == [
-        "schema_version", "identity", "ledger", "readings", "policy", "status", "checks",
+        "schema_version", "identity", "ledger", "readings", "policy", "status", "worst",
+        "checks",
         "since_reference", "metrics",
         "metrics_absent", "metrics_beside", "waivers", "overview",
     ]  # fmt: skip

@@ -1,0 +1,116 @@
+"""The one order of findings: inside a check and between checks, as they are and as they are shown.
+
+By severity, then those that stand aside last, then inside a check by its own weight, and between
+checks by the instances touched times the strength stated, which keeps the order inside each check.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from audit.disclosure import Shown, least
+from audit.results.findings import SEVERITIES, CheckResult, Finding, Place, place_of
+
+TEN = 10
+"""Number of findings to act on first."""
+OF_ONE = 3
+"""Most of them that are of one check."""
+BY_RESULT = ("error", "fail", "warn", "note", "pass", "not_applicable")
+"""Results of checks, the worst first."""
+UNORDERED = "In the order of their checks: the run was made before findings were ordered."
+"""What is said of the first findings of a shared view without an order."""
+Found = TypeVar("Found")
+
+
+def merged(checks: Iterable[Iterable[Found]], place: Callable[[Found], Place]) -> list[Found]:
+    """Findings of several checks by their places, without changing the order inside a check."""
+    return list(heapq.merge(*checks, key=place))
+
+
+def worst(found: Iterable[tuple[str, Found]], most: int = TEN) -> list[Found]:
+    """The first of some findings, each with its check: at most `OF_ONE` of one check."""
+    taken = Counter[str]()
+    first: list[Found] = []
+    for check, one in found:
+        if len(first) < most and taken[check] < OF_ONE:
+            taken[check] += 1
+            first.append(one)
+    return first
+
+
+def ordered(checks: Iterable[CheckResult]) -> list[Finding]:
+    """All findings of a result: the ten to act on, then the others; folded ones included."""
+    checks = list(checks)
+    found = merged((check.findings for check in checks), between)
+    standing = {one.id for check in checks for one in check.standing if one.counts_as}
+    first = worst((one.check, one) for one in found if one.id in standing)
+    taken = {one.id for one in first}
+    return [*first, *(one for one in found if one.id not in taken)]
+
+
+def between(finding: Finding) -> Place:
+    """Sort key of a finding among those of other checks."""
+    return place_of(finding, finding.touched * finding.beyond)
+
+
+def inside_as_shown(finding: Finding, evidence: Mapping[str, Shown]) -> Place:
+    """Sort key of a finding in its check, computed from published evidence only."""
+    return _as_shown(finding, evidence, finding.strength)
+
+
+def between_as_shown(finding: Finding, evidence: Mapping[str, Shown]) -> Place:
+    """The same among findings of other checks."""
+    return _as_shown(finding, evidence, finding.beyond)
+
+
+def _as_shown(finding: Finding, evidence: Mapping[str, Shown], strength: float) -> Place:
+    """If a number is withheld, the weight is the least possible value of the first count."""
+    if all(evidence[name] == quantity.value for name, quantity in finding.evidence.items()):
+        return place_of(finding, finding.touched * strength)
+    counts = (
+        name for name, quantity in finding.evidence.items() if quantity.kind in ("count", "coarse")
+    )
+    return place_of(finding, float(least(evidence.get(next(counts, "")))))
+
+
+def first_findings(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The ten to act on of a shared view, each with its check.
+
+    A view without an order, as earlier versions made it, has the worst severity first, then the
+    first of each check first.
+    """
+    every = [
+        (place, (check["name"], one))
+        for check in shared["checks"]
+        for place, one in enumerate(check["findings"])
+    ]
+    if "worst" in shared:
+        found = {one[1]["id"]: one for _, one in every}
+        return [found[id_] for id_ in shared["worst"] if id_ in found]
+    counting = ((one[1]["severity"], at, one) for at, one in every if one[1]["waiver"] is None)
+    return worst((one[0], one) for one in worst_first(counting))
+
+
+def worst_first(found: Iterable[tuple[str, int, Found]]) -> list[Found]:
+    """What several checks found: the worst severity first, then the first of each check first.
+
+    Args:
+        found: Severity, place among what its check found, and what was found, check by check.
+    """
+    ranked = sorted(found, key=lambda one: (SEVERITIES.index(one[0]), one[1]))
+    return [one for _, _, one in ranked]
+
+
+def restating(checks: Iterable[CheckResult]) -> frozenset[str]:
+    """Ids of findings that only restate another: another check says something of the same nodes.
+
+    The more severe of the two is not restated, nor is the first by id of equal ones: nothing that
+    is withheld decides which.
+    """
+    standing = [one for check in checks for one in check.standing if one.counts_as and one.nodes]
+    standing.sort(key=lambda one: (SEVERITIES.index(one.judged_severity), one.id))
+    first = {frozenset(one.nodes): one.check for one in reversed(standing)}
+    return frozenset(one.id for one in standing if first[frozenset(one.nodes)] != one.check)
