@@ -169,9 +169,8 @@ class Site:
 
     @cached_property
     def report(self) -> Report:
-        """The report, made once, without its first page's picture; nodes lead to their pages."""
-        made = replace(build(self.run.shared, self.imprint), sketch=None)
-        return with_node_links(made, self._page_of)
+        """The report, made once; nodes lead to their pages."""
+        return with_node_links(build(self.run.shared, self.imprint), self._page_of)
 
     @cached_property
     def history(self) -> HistoryReport | None:

@@ -21,7 +21,7 @@ from reports.chapters.coverage import Coverage, coverage
 from reports.chapters.model import Model, model
 from reports.chapters.since_reference import SinceReference, since_reference
 from reports.chapters.verdict import verdict
-from reports.charts.figures import figures, hierarchy_figure
+from reports.charts.figures import figures
 from reports.words.methods import fixed_table
 from reports.words.parts import UNNAMED, Block, Code, Facts, Figure, Imprint, Table, Verdict
 from reports.words.words import EVIDENCE, number, printable, typical
@@ -30,8 +30,6 @@ RESIDUAL_LIMIT = "residual_share"
 """The policy's threshold that the picture of residual shares is drawn against."""
 THRESHOLDS_OF_ANALYSES = ("false_discovery_rate", "error_share")
 """The policy's thresholds that apply where labels alone are the data."""
-SKETCH = (3, 300)
-"""Columns and height in pixels of the picture on the first page."""
 JUDGES_PAIRS = "unexpected_pair"
 """The check whose findings the map of branches counts."""
 
@@ -75,8 +73,6 @@ class Report:
     release: Release
     blocks: tuple[Block, ...]
     figures: tuple[Figure, ...]
-    sketch: Figure | None
-    """The hierarchy in use, drawn for the first page of the PDF; None without one."""
     coverage: Coverage | None
     rest: str
     """How many checks found nothing, and how many could not be applied."""
@@ -152,7 +148,6 @@ def _built(view: _View, imprint: Imprint) -> Report:
         figures=()
         if alone
         else figures(shared["overview"], thresholds.get(RESIDUAL_LIMIT), _unjudged(checks)),
-        sketch=None if alone else hierarchy_figure(shared["overview"]["tree"], *SKETCH),
         coverage=None if alone else coverage(shared),
         rest=rest_of(checks),
         checks=tables.checks_table(checks),

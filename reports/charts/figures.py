@@ -57,16 +57,8 @@ def figures(
     return tuple(figure for figure in drawn if figure is not None)
 
 
-def hierarchy_figure(
-    rows: Rows, columns: int = COLUMNS, height: int | None = None
-) -> Figure | None:
-    """The upper hierarchy as an icicle; None with fewer than two nodes.
-
-    Args:
-        rows: The overview's tree.
-        columns: Greatest number of columns drawn.
-        height: Height in pixels; None for one by the number of bars.
-    """
+def hierarchy_figure(rows: Rows) -> Figure | None:
+    """The upper hierarchy, the overview's tree, as an icicle; None with fewer than two nodes."""
     cells = icicle(rows)
     if len(cells) < 2:
         return None
@@ -74,13 +66,13 @@ def hierarchy_figure(
     roles = {
         row["node"]: _shade(row["residual_share"], SHARES) if judged else SCALE[0] for row in rows
     }
-    shown = sum(cell.column < columns for cell in cells)
+    shown = sum(cell.column < COLUMNS for cell in cells)
     high = sum((row["residual_share"] or 0) > SHARES[1] for row in rows)
     deeper = f" {counted(len(cells) - shown, 'deeper node')} are only in the table."
     return Figure(
         id="hierarchy",
         title="The hierarchy by instances",
-        drawing=icicle_drawing(cells, roles, columns, height),
+        drawing=icicle_drawing(cells, roles),
         alt=f"Icicle of the {shown} nodes with the most instances, from the branches at the left "
         "to their descendants at the right."
         + (f" {high:,} of {len(rows)} have a residual share above 50%." if judged else ""),

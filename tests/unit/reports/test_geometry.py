@@ -8,23 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pypdfium2
 import pytest
 
 import reports
 from audit.results.result import AuditResult, to_json_bytes
 from fixtures.reader import drawn
-from reports.chapters.report import build
 from reports.html import html_text
 
 pytestmark = pytest.mark.slow
 
 WITHHELD = tuple(range(4, 40, 3))
 """Seeds of releases, in whose pictures some counts are withheld and some are not."""
-BORDER = 1.6
-"""What the line around a bar adds to its sides, by the reader of paper."""
-POINTS = 0.6693
-"""Points on paper of a pixel of a picture, which is as wide as the column of text."""
 
 
 def read_again(result: AuditResult) -> Any:
@@ -42,14 +36,6 @@ def bars_of(picture: str) -> list[tuple[float, float]]:
     """Width and height in pixels of each bar."""
     sizes = re.findall(r'd="M[\d.,]+h([\d.]+)v([\d.]+)h-[\d.]+Z" fill="#', picture)
     return [(float(width), float(height)) for width, height in sizes]
-
-
-def boxes_of_pdf(path: Path) -> Iterator[tuple[float, float]]:
-    """Width and height in points of each shape on any page."""
-    for page in pypdfium2.PdfDocument(path):
-        for shape in page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_PATH], max_depth=6):
-            left, bottom, right, top = shape.get_bounds()
-            yield right - left, top - bottom
 
 
 def heights(rows: Sequence[Mapping[str, Any]], whole: float) -> Iterator[float]:
@@ -99,14 +85,3 @@ def test_a_page_is_drawn_from_what_may_be_shared_alone(seed: int, tmp_path: Path
     reports.write_html(result, tmp_path / "report.html")
 
     assert (tmp_path / "report.html").read_text("utf-8") == html_text(read_again(result))
-
-
-def test_bars_on_paper_are_those_of_the_view(rich: AuditResult, pdf_path: Path) -> None:
-    sketch = build(read_again(rich)).sketch
-    assert sketch is not None
-    bars, boxes = bars_of(sketch.drawing.markup), list(boxes_of_pdf(pdf_path))
-
-    assert len(bars) > 3
-    for bar in bars:
-        wanted = [POINTS * (side + BORDER) for side in bar]
-        assert any(box == pytest.approx(wanted, abs=0.1) for box in boxes), bar
