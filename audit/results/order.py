@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from audit.disclosure import Shown, least
@@ -39,6 +39,31 @@ def worst(found: Iterable[tuple[str, Found]], most: int = TEN) -> list[Found]:
             taken[check] += 1
             first.append(one)
     return first
+
+
+def by_first(
+    checks: Iterable[Found], told: Callable[[Found], tuple[str, str]], found: Sequence[str]
+) -> list[Found]:
+    """Checks by their result, then by their first finding; those without one stay in order.
+
+    Args:
+        checks: The checks.
+        told: Gives the result and the name of one.
+        found: The name of the check of each finding, in the order of these.
+    """
+    first = {name: place for place, name in reversed(list(enumerate(found)))}
+
+    def place(check: Found) -> tuple[int, int]:
+        result, name = told(check)
+        return BY_RESULT.index(result), first.get(name, len(found))
+
+    return sorted(checks, key=place)
+
+
+def in_order(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+    """Checks by their result, then by their first finding."""
+    found = [one.check for one in merged((check.standing for check in checks), between)]
+    return tuple(by_first(checks, lambda check: (check.status, check.name), found))
 
 
 def ordered(checks: Iterable[CheckResult]) -> list[Finding]:

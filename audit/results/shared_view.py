@@ -25,7 +25,7 @@ from audit.disclosure import (
 from audit.results.coverage import coverage
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Part, Place
 from audit.results.model_overview import confused, confused_counts, model_overview
-from audit.results.order import BY_RESULT, between_as_shown, inside_as_shown, merged, worst
+from audit.results.order import between_as_shown, by_first, inside_as_shown, merged, worst
 from audit.results.overview import Pictured, Published, overview, pictured
 from audit.results.parts import OTHERS, DriftPart, ModelPart
 from audit.results.published_cells import (
@@ -367,10 +367,6 @@ def _in_order(
         ([(check["name"], one["id"]) for one in check["findings"]] for check in checks),
         lambda one: places[one[1]],
     )
-    first = {check: place for place, (check, _) in reversed(list(enumerate(found)))}
     counting = ((check, id_) for check, id_ in found if not places[id_][0])
-
-    def place(check: Mapping[str, Any]) -> tuple[int, int]:
-        return BY_RESULT.index(check["status"]), first.get(check["name"], len(found))
-
-    return sorted(checks, key=place), worst(counting)
+    named = [check for check, _ in found]
+    return by_first(checks, lambda one: (one["status"], one["name"]), named), worst(counting)

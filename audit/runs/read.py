@@ -15,6 +15,7 @@ from audit.base.errors import InputError
 from audit.base.files import parquet_schema, read_json, read_table, sha256_of
 from audit.disclosure import Known, Quantity
 from audit.results.findings import CheckResult, Finding, Judgement, Part, Waived
+from audit.results.order import in_order
 from audit.results.parts import DriftPart, ModelPart, ResultPart, read_analyses
 from audit.results.record import COUNTED
 from audit.results.result import AuditResult
@@ -199,7 +200,7 @@ def _read_checks(
     shared: Sequence[dict[str, Any]], findings: pl.DataFrame, looked_at: Mapping[str, int]
 ) -> tuple[CheckResult, ...]:
     rows = findings.partition_by("check", as_dict=True)
-    return tuple(
+    read = [
         CheckResult(
             name=check["name"],
             title=check["title"],
@@ -213,7 +214,8 @@ def _read_checks(
             crashed=check["reason"] if check["status"] == "error" else "",
         )
         for check in shared
-    )
+    ]
+    return in_order(read)
 
 
 def _read_finding(row: dict[str, Any]) -> Finding:

@@ -247,8 +247,8 @@ def with_result(run: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('"schema_version": "3.0"', '"schema_version": "0.9"', "schema version 3.0"),
-        ('"schema_version": "3.0"', '"schema_version": "99.0"', "schema version 3.0"),
+        ('"schema_version": "4.0"', '"schema_version": "0.9"', "schema version 4.0"),
+        ('"schema_version": "4.0"', '"schema_version": "99.0"', "schema version 4.0"),
     ],
 )
 def test_a_reference_of_another_kind_is_refused(
@@ -263,9 +263,9 @@ def test_a_reference_of_another_kind_is_refused(
 
 
 def test_a_run_of_a_newer_schema_is_refused(desk: Desk) -> None:
-    with_result(desk.run, '"schema_version": "3.0"', '"schema_version": "99.0"')
+    with_result(desk.run, '"schema_version": "4.0"', '"schema_version": "99.0"')
 
-    refused(desk.judged("max_findings = 3\n"), "schema version 3.0", "'99.0'")
+    refused(desk.judged("max_findings = 3\n"), "schema version 4.0", "'99.0'")
 
 
 @pytest.mark.parametrize("name", ["restricted/policy.json", "restricted/findings.parquet"])

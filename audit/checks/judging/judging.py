@@ -34,7 +34,7 @@ from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Person, Severity
 from audit.policy.statements import CodeDates
 from audit.results.findings import CheckResult, Finding, Judgement
-from audit.results.order import restating
+from audit.results.order import in_order, restating
 from audit.results.reference_changes import Remembered, effect, kept_depths
 from audit.results.result import AuditResult, to_json_bytes
 
@@ -267,7 +267,7 @@ def _judged(
                 known["pairs"] for key in ("expected", "companions") for known in result.policy[key]
             ],
         ),
-        checks=(*checks, *about_waivers),
+        checks=in_order([*checks, *about_waivers]),
         waivers=tuple(listed(use) for use in uses),
         reference=None if reference is None else remembered(reference, min_cell),
     )
