@@ -46,17 +46,15 @@ def stated() -> Report:
 
 
 def test_block(report: Report, golden: Golden) -> None:
-    golden("block.html", _macro("parts/block.html.jinja", "block", report.blocks[2], False))
+    golden("block.html", _block(report, "residual_overuse"))
 
 
 def test_block_with_small_cells(report: Report, golden: Golden) -> None:
-    golden("block_small.html", _macro("parts/block.html.jinja", "block", report.blocks[-1], False))
+    golden("block_small.html", _block(report, "model_habit"))
 
 
 def test_hostile_block(hostile: Report, golden: Golden) -> None:
-    golden(
-        "block_hostile.html", _macro("parts/block.html.jinja", "block", hostile.blocks[0], False)
-    )
+    golden("block_hostile.html", _block(hostile, "cross_branch"))
 
 
 def test_check_table(report: Report, golden: Golden) -> None:
@@ -192,6 +190,11 @@ def _words(template: str, report: Report) -> str:
     document = Document(re.sub(r"<svg class=\"chart.*?</svg>", "", source, flags=re.DOTALL))
     lines = [re.sub(r"\s+", " ", piece).strip() for piece in document.pieces]
     return "\n".join(filter(None, lines)) + "\n"
+
+
+def _block(report: Report, check: str) -> str:
+    block = next(one for one in report.blocks if one.check == check)
+    return _macro("parts/block.html.jinja", "block", block, False)
 
 
 def _macro(template: str, name: str, *arguments: object) -> str:
