@@ -145,6 +145,13 @@ class LabelDataset:
             self, hierarchy=hierarchy, assertions=self.assertions.with_columns(node=nodes)
         )
 
+    def values_of(self, column: str) -> tuple[list[str], IntArray]:
+        """Values of a column in order, and the place of each instance's among them; -1 for none."""
+        found = self.instances[column]
+        values = found.drop_nulls().unique().sort()
+        place = np.searchsorted(values.to_numpy(), found.fill_null("").to_numpy())
+        return values.to_list(), np.where(found.is_null().to_numpy(), -1, place).astype(np.int64)
+
     def having(self, column: str, value: str) -> tuple[BoolArray, BoolArray]:
         """Masks of the instances with a value of a column, and of those with another value.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -46,27 +46,48 @@ DriftTables: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """Instances of one value, or of all others, by group."""
+    """Sums over the groups of the instances of one value, or of all others.
 
-    size: IntArray
-    """Instances of each group, shape (n_groups,)."""
-    carriers: Sparse
-    """Those of them that carry each node, shape (n_groups, n_nodes)."""
+    Args:
+        sizes: Of the instances of each group, whether there are any, and their square, shape (3,).
+        carriers: Of the carriers of each node, their square, and times the group's instances,
+            shape (3, n_nodes).
+    """
+
+    sizes: IntArray
+    carriers: IntArray
+
+    @classmethod
+    def of(cls, size: IntArray, carriers: Sparse) -> Self:
+        """The sums of groups, from their instances and carriers, shape (n_groups, n_nodes)."""
+        sums = carriers.sum(axis=0), carriers.power(2).sum(axis=0), carriers.T @ size
+        sizes = size.sum(), np.count_nonzero(size), (size**2).sum()
+        return cls(np.array(sizes, np.int64), np.array(sums, np.int64))
+
+    def other(self, before: _Side, after: _Side) -> _Side:
+        """The same where some groups are as after, and not as before."""
+        return _Side(
+            self.sizes - before.sizes + after.sizes,
+            self.carriers - before.carriers + after.carriers,
+        )
 
     @property
     def n(self) -> int:
-        return int(self.size.sum())
+        return int(self.sizes[0])
+
+    @property
+    def groups(self) -> int:
+        return int(self.sizes[1])
 
     @property
     def k(self) -> IntArray:
         """Instances that carry each node, shape (n_nodes,)."""
-        return np.asarray(self.carriers.sum(axis=0), np.int64)
+        return np.asarray(self.carriers[0])
 
     def spread(self, share: FloatArray) -> FloatArray:
         """Squared deviations of the groups' carriers from a share of each node, (n_nodes,)."""
-        squares = np.asarray(self.carriers.power(2).sum(axis=0), np.float64)
-        products = np.asarray(self.carriers.T @ self.size, np.float64)
-        return squares - 2 * share * products + share**2 * float((self.size**2).sum())
+        _, squares, products = self.carriers.astype(np.float64)
+        return np.asarray(squares - 2 * share * products + share**2 * float(self.sizes[2]))
 
 
 def drift_tables(measured: Measurements) -> DriftTables:
@@ -83,7 +104,7 @@ def drift_tables(measured: Measurements) -> DriftTables:
     for column in measured.policy.drift:
         found = measured.loaded.dataset.instances[column]
         values.append(_values(measured, column, found))
-        rows.extend(_column(measured, column, found))
+        rows.extend(_column(measured, column))
     tested = pl.concat([pl.DataFrame(schema=_TESTED), *rows])
     return pl.concat([pl.DataFrame(schema=DRIFT_VALUES), *values]), _judged(measured, tested)
 
@@ -102,43 +123,57 @@ def _values(measured: Measurements, column: str, found: pl.Series) -> pl.DataFra
     return named.select(*DRIFT_VALUES).sort("value")
 
 
-def _column(measured: Measurements, column: str, found: pl.Series) -> Iterator[pl.DataFrame]:
-    values = found.drop_nulls().unique().sort()
-    smallest = _smallest(measured, found, values)
-    for value in values if len(values) > 2 else values[1:]:
-        inside, outside = measured.loaded.dataset.having(column, value)
-        yield from _compared(measured, column, str(value), inside, outside, smallest)
+def _column(measured: Measurements, column: str) -> Iterator[pl.DataFrame]:
+    values, place = measured.loaded.dataset.values_of(column)
+    carriers, known = measured.loaded.aggregated.copy(), np.flatnonzero(place >= 0)
+    carriers.data = np.minimum(carriers.data, 1)
+    group = known if measured.loaded.group_of is None else measured.loaded.group_of[known]
+    number = np.unique(group, return_inverse=True)[1]
+    by_group = _by(number, carriers[known])
+    size = np.bincount(number, minlength=by_group.shape[0])
+    whole = _Side.of(size, by_group)
+    smallest = _smallest(place[known], carriers[known])
+    for one in range(len(values) == 2, len(values)):
+        chosen = np.flatnonzero(place[known] == one)
+        of, own = np.unique(number[chosen], return_inverse=True)
+        inside, sizes = _by(own, carriers[known[chosen]]), np.bincount(own, minlength=len(of))
+        touched = by_group[of]
+        rest = _Side.of(size[of] - sizes, csr_array(touched - inside))
+        there = whole.other(_Side.of(size[of], touched), rest)
+        yield from _compared(
+            measured, column, values[one], _Side.of(sizes, inside), there, smallest
+        )
 
 
-def _smallest(measured: Measurements, found: pl.Series, values: pl.Series) -> IntArray:
+def _by(number: IntArray, rows: Sparse) -> Sparse:
+    """Sums of the rows of each number from 0, shape (n_numbers, n_columns)."""
+    n, ones = len(number), np.ones(len(number), np.int64)
+    shape = int(number.max(initial=-1)) + 1, n
+    return csr_array(csr_array((ones, (number, np.arange(n))), shape=shape) @ rows)
+
+
+def _smallest(value: IntArray, carriers: Sparse) -> IntArray:
     """Least count above 0 of carriers, or of others, of each node in any value, (n_nodes,)."""
-    least = np.full(len(measured.hierarchy), measured.n_instances, np.int64)
-    for value in values:
-        inside = np.flatnonzero((found == value).fill_null(False).to_numpy())
-        k = _carriers(measured)[inside].sum(axis=0)
-        for part in (k, len(inside) - k):
+    least = np.full(carriers.shape[1], len(value), np.int64)
+    by_value = _by(value, carriers)
+    for one, n in enumerate(np.bincount(value).tolist()):
+        counts = by_value[[one]].toarray().ravel()
+        for part in (counts, n - counts):
             least = np.where(part > 0, np.minimum(least, part), least)
     return least
-
-
-def _carriers(measured: Measurements) -> Sparse:
-    carriers = measured.loaded.aggregated.copy()
-    carriers.data = np.minimum(carriers.data, 1)
-    return carriers
 
 
 def _compared(
     measured: Measurements,
     column: str,
     value: str,
-    inside: BoolArray,
-    outside: BoolArray,
+    here: _Side,
+    there: _Side,
     smallest: IntArray,
 ) -> Iterator[pl.DataFrame]:
     from scipy.stats import hypergeom, norm
 
-    here, there = _side(measured, inside), _side(measured, outside)
-    if min(len(here.size), len(there.size)) < LEAST_GROUPS:
+    if min(here.groups, there.groups) < LEAST_GROUPS:
         return
     nodes = _family(measured, here, there)
     k, k_there, n = here.k[nodes], there.k[nodes], here.n + there.n
@@ -166,16 +201,6 @@ def _compared(
         },
         schema=_TESTED,
     )
-
-
-def _side(measured: Measurements, chosen: BoolArray) -> _Side:
-    rows = np.flatnonzero(chosen)
-    group = rows if measured.loaded.group_of is None else measured.loaded.group_of[rows]
-    _, of = np.unique(group, return_inverse=True)
-    size = np.bincount(of).astype(np.int64)
-    ones = np.ones(len(rows), np.int64)
-    by_group = csr_array((ones, (of, np.arange(len(rows)))), shape=(len(size), len(rows)))
-    return _Side(size, csr_array(by_group @ _carriers(measured)[rows]))
 
 
 def _family(measured: Measurements, here: _Side, there: _Side) -> IntArray:

@@ -68,15 +68,34 @@ _Row = tuple[str, str, str, Share, Share]
 
 
 def _between_values(measured: Measurements) -> Iterator[_Row]:
-    """Each value against all others of its column; of two values the second alone."""
+    """Each value against all others of its column; of two values the second alone.
+
+    Parents that are not comparable at their numbers of instances are left out, as no effective
+    number is larger.
+    """
+    below = measured.loaded.below
+    parents = [
+        (measured.hierarchy.nodes[parent], below.labelled(parent), below.only_residual(parent))
+        for parent in _parents(measured)
+    ]
     for column in ("split", *measured.policy.strata):
-        found = measured.loaded.dataset.instances[column]
-        values = found.drop_nulls().unique().sort().to_list()
-        for value in values if len(values) > 2 else values[1:]:
-            sides = measured.loaded.dataset.having(column, value)
-            for parent in _parents(measured):
-                here, there = (_share(measured, parent, side) for side in sides)
-                yield column, str(value), measured.hierarchy.nodes[parent], here, there
+        values, place = measured.loaded.dataset.values_of(column)
+        enough = [_enough_in(place, len(values), *rows) for _, *rows in parents]
+        for number in range(len(values) == 2, len(values)):
+            sides = place == number, (place >= 0) & (place != number)
+            for (parent, *rows), numbers in zip(parents, enough, strict=True):
+                if numbers[number]:
+                    here, there = (_share(measured, side, *rows) for side in sides)
+                    yield column, values[number], parent, here, there
+
+
+def _enough_in(place: IntArray, values: int, labelled: IntArray, only: IntArray) -> BoolArray:
+    """Whether the share of some instances may be compared in each value, shape (n_values,)."""
+    n, k = (
+        np.bincount(place[rows][place[rows] >= 0], minlength=values) for rows in (labelled, only)
+    )
+    pooled = k.sum() / max(n.sum(), 1)
+    return np.asarray(np.minimum(n, n.sum() - n) * min(pooled, 1 - pooled) >= LEAST_EXPECTED)
 
 
 def difference_without(
@@ -85,8 +104,10 @@ def difference_without(
     """Difference of a column's value from the others, without some instances; 0 if none are
     left.
     """
+    below = measured.loaded.below
+    rows = below.labelled(parent), below.only_residual(parent)
     here, there = (
-        _share(measured, parent, side & ~left_out)
+        _share(measured, side & ~left_out, *rows)
         for side in measured.loaded.dataset.having(column, value)
     )
     return here.value - there.value if here.n and there.n else 0.0
@@ -118,12 +139,8 @@ def _parents(measured: Measurements) -> list[int]:
     return [measured.hierarchy.index(parent) for parent in _enough(measured)["parent"]]
 
 
-def _share(measured: Measurements, parent: int, inside: BoolArray) -> Share:
-    def those(rows: IntArray) -> IntArray:
-        return rows[inside[rows]]
-
-    below = measured.loaded.below
-    labelled, only = those(below.labelled(parent)), those(below.only_residual(parent))
+def _share(measured: Measurements, inside: BoolArray, labelled: IntArray, only: IntArray) -> Share:
+    labelled, only = (rows[inside[rows]] for rows in (labelled, only))
     return residual_share(labelled, only, measured.loaded.group_of)
 
 

@@ -92,19 +92,17 @@ def run(measured: Measurements) -> Outcome:
 
 def _counted(measured: Measurements, name: str) -> _Column | None:
     """The column, with each group counted once in each of its values; None without two values."""
-    found = measured.loaded.dataset.instances[name]
-    values = found.drop_nulls().unique().sort()
+    values, value = measured.loaded.dataset.values_of(name)
     if len(values) < 2:
         return None
-    known = np.flatnonzero(found.is_not_null().to_numpy())
-    value = np.searchsorted(values.to_numpy(), found.gather(known).to_numpy())
+    known = np.flatnonzero(value >= 0)
     group = known if measured.loaded.group_of is None else measured.loaded.group_of[known]
-    unit, of = np.unique(group * len(values) + value, return_inverse=True)
+    unit, of = np.unique(group * len(values) + value[known], return_inverse=True)
     carriers = _indicator(of, known, (len(unit), measured.n_instances)) @ measured.loaded.aggregated
     carriers.data[:] = 1
     shape = (len(unit), len(values))
     by_value = carriers.T @ _indicator(np.arange(len(unit)), unit % len(values), shape)
-    return _Column(name, values.to_list(), csr_array(by_value))
+    return _Column(name, values, csr_array(by_value))
 
 
 def _indicator(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Sparse:

@@ -16,14 +16,6 @@ from audit.measure.rule_book import at_or_below
 from audit.results.findings import Part
 
 
-def values_in(measured: Measurements, column: str) -> tuple[list[str], IntArray]:
-    """Values of a column in order, and the place of each instance's among them; -1 for none."""
-    found = measured.loaded.dataset.instances[column]
-    values = found.drop_nulls().unique().sort()
-    place = np.searchsorted(values.to_numpy(), found.fill_null("").to_numpy())
-    return values.to_list(), np.where(found.is_null().to_numpy(), -1, place).astype(np.int64)
-
-
 def carrying(measured: Measurements, node: str) -> IntArray:
     """Instances that carry a node, ascending."""
     return row(measured.loaded.carriers, measured.hierarchy.index(node))

@@ -12,30 +12,35 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def expected_joint(
-    a: NDArray[np.int64],
-    b: NDArray[np.int64],
+    rarer: NDArray[np.int64],
+    other: NDArray[np.int64],
+    starts: NDArray[np.integer],
+    strata: NDArray[np.integer],
     size: NDArray[np.float64],
     share: NDArray[np.float64],
     facet: NDArray[np.int64],
     missing: NDArray[np.float64],
     into: NDArray[np.float64],
 ) -> None:
-    """Expected joint records of pairs, summed over strata in their order.
+    """Expected joint records of pairs, summed in order over the strata that the rarer node has.
 
     Args:
-        a: First nodes, shape (n_pairs,).
-        b: Second nodes, shape (n_pairs,).
+        rarer: The node of each pair that fewer strata have, shape (n_pairs,).
+        other: The other node, same shape.
+        starts: Where the strata of each node start among `strata`, shape (n_nodes + 1,).
+        strata: Strata of each node, ascending.
         size: Number of records of each stratum, shape (n_strata,).
         share: Share of them that carry each node, shape (n_nodes, n_strata).
         facet: Facet of each node, shape (n_nodes,).
         missing: One minus the factor of two facets, shape (n_facets, n_facets, n_strata).
         into: Output, shape (n_pairs,).
     """
-    for pair in range(len(a)):
-        first, second = share[a[pair]], share[b[pair]]
-        lacking = missing[facet[a[pair]], facet[b[pair]]]
+    for pair in range(len(rarer)):
+        a, b = rarer[pair], other[pair]
+        first, second, lacking = share[a], share[b], missing[facet[a], facet[b]]
         total = 0.0
-        for stratum in range(len(size)):
+        for place in range(starts[a], starts[a + 1]):
+            stratum = strata[place]
             p, q = first[stratum], second[stratum]
             free = 1.0 - lacking[stratum] * ((1.0 - p) * (1.0 - q))
             total += free * ((p * q) * size[stratum])

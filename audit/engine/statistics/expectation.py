@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -20,7 +20,9 @@ MOST_BRANCHES = 200
 PRIOR = 20.0
 """Number added to observed and to expected pairs of labels between two branches (shrinkage)."""
 CHUNK = 1 << 15
-"""Number of pairs computed at a time, few enough for the processor's cache."""
+"""Number of pairs, or of terms, computed at a time, few enough for the processor's cache."""
+FEW_STRATA = 5
+"""How many strata times as many as the rarer nodes of pairs have take as long, one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +49,17 @@ class Expectation:
         n_facets = self.factor.shape[1]
         return 1.0 - self.factor.reshape(len(self.factor), n_facets**2)
 
+    @cached_property
+    def _there(self) -> Sparse:
+        """The shares that are not 0, shape (n_nodes, n_strata), canonical CSR."""
+        return csr_array(self.share.T)
+
     def joint(self, a: IntArray, b: IntArray) -> FloatArray:
         """Records expected to carry both nodes of each pair, shape (n_pairs,).
 
         ``sum over strata of n pi_a pi_b (1 - (1 - c) (1 - pi_a) (1 - pi_b))``; swapping a and b
         gives the same bits. With ``c = 1 - 1 / d`` this is Hajek's correction for records with a
-        fixed number of labels. Time grows with pairs times strata.
+        fixed number of labels. Time grows with pairs times the strata of the rarer node.
         """
         expected = np.empty(len(a))
         fill = self._by_loops if self._worth_compiling(len(a)) else self._by_terms
@@ -60,6 +67,7 @@ class Expectation:
         if len(chunks) < 2:
             fill(a, b, expected)
             return expected
+        self._rarer(a[:1], b[:1])  # so that no two threads look for the strata of nodes
         with ThreadPoolExecutor(cores()) as threads:
             list(threads.map(lambda some: fill(a[some], b[some], expected[some]), chunks))
         return expected
@@ -67,36 +75,66 @@ class Expectation:
     def _worth_compiling(self, pairs: int) -> bool:
         return pairs * len(self.size) >= WORTH_COMPILING and can_compile()
 
+    def _rarer(self, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Of each pair the node in fewer strata, the other one, and in how many the first is."""
+        strata = np.diff(self._there.indptr)
+        swapped = strata[a] > strata[b]
+        rarer = np.where(swapped, b, a)
+        return rarer, np.where(swapped, a, b), strata[rarer]
+
     def _by_terms(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
-        into[:] = 0.0
-        for term in self.terms(a, b):
-            into += term
+        rarer, other, times = self._rarer(a, b)
+        facets = self.facet[a] * self.factor.shape[1] + self.facet[b]
+        if FEW_STRATA * int(times.sum()) >= len(a) * len(self.size):
+            into[:] = 0.0
+            for size, share, missing in zip(self.size, self.share, self._missing, strict=True):
+                into += _terms(share[a], share[b], size, missing[facets])
+            return
+        bounds = np.searchsorted(np.cumsum(times), np.arange(0, int(times.sum()), CHUNK))
+        for start, end in pairwise((*np.unique([0, *bounds]).tolist(), len(a))):
+            some = slice(start, end)
+            into[some] = self._of_few(rarer[some], other[some], times[some], facets[some])
+
+    def _of_few(
+        self, rarer: IntArray, other: IntArray, times: IntArray, facets: IntArray
+    ) -> FloatArray:
+        """The sum over the strata of the rarer node alone, in their order; others add nothing."""
+        pair = np.repeat(np.arange(len(rarer)), times)
+        starts = self._there.indptr[rarer] - (np.cumsum(times) - times)
+        place = np.arange(len(pair)) + starts[pair]
+        stratum, first = self._there.indices[place], self._there.data[place]
+        share, _, missing = self._by_node
+        lacking = missing.reshape(-1, len(self.size))[facets[pair], stratum]
+        terms = _terms(first, share[other[pair], stratum], self.size[stratum], lacking)
+        return np.bincount(pair, terms, len(rarer)).astype(np.float64, copy=False)
 
     def _by_loops(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
         from audit.engine.statistics.compiled_expectation import expected_joint
 
-        expected_joint(a, b, self.size, *self._by_node, into)
+        rarer, other, _ = self._rarer(a, b)
+        strata = self._there.indptr, self._there.indices
+        expected_joint(rarer, other, *strata, self.size, *self._by_node, into)
 
     @cached_property
     def _by_node(self) -> tuple[FloatArray, IntArray, FloatArray]:
-        """What the compiled loop looks up, the strata of a node or of two facets side by side."""
+        """What is looked up by pair, the strata of a node or of two facets side by side."""
         missing = np.ascontiguousarray(np.moveaxis(1.0 - self.factor, 0, -1))
         return np.ascontiguousarray(self.share.T), self.facet, missing
 
-    def terms(self, a: IntArray, b: IntArray) -> Iterator[FloatArray]:
-        """The summand of each stratum for each pair: an array of shape (n_pairs,) per stratum."""
-        facets = self.facet[a] * self.factor.shape[1] + self.facet[b]
-        for size, share, missing in zip(self.size, self.share, self._missing, strict=True):
-            first, second = share[a], share[b]
-            independent = first * second
-            independent *= size
-            np.subtract(1.0, first, out=first)
-            np.subtract(1.0, second, out=second)
-            first *= second
-            first *= missing[facets]
-            np.subtract(1.0, first, out=first)
-            first *= independent
-            yield first
+
+def _terms(
+    first: FloatArray, second: FloatArray, size: FloatArray, missing: FloatArray
+) -> FloatArray:
+    """Summands of strata and pairs, in place of the shares of first nodes."""
+    independent = first * second
+    independent *= size
+    np.subtract(1.0, first, out=first)
+    np.subtract(1.0, second, out=second)
+    first *= second
+    first *= missing
+    np.subtract(1.0, first, out=first)
+    first *= independent
+    return first
 
 
 @dataclass(frozen=True, eq=False)

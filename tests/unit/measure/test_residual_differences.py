@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from audit.checks.rules.residual_overuse import run
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure import residual_differences as subject
 from audit.measure.measure import Reference, measure
 from audit.measure.residual_differences import DIFFERENCES, _p_value, residual_differences
 from audit.measure.residual_use import Share
@@ -160,3 +161,10 @@ def test_stays_given_three_times_are_not_surer() -> None:
     assert (thrice["p_value"] >= first["p_value"] * (1 - 1e-9)).all()
     assert thrice["p_value"].to_list() == pytest.approx(first["p_value"].to_list(), rel=1e-6)
     assert (thrice["high"] >= first["high"] - 1e-9).all()
+
+
+def test_values_too_small_to_compare_take_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = measure(release(*((f"s{i:03}", 1, 5) for i in range(100))), Policy(strata=("site",)))
+    monkeypatch.setattr(subject, "residual_share", None)
+
+    assert residual_differences(measured).is_empty()

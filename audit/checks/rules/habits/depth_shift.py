@@ -13,7 +13,6 @@ from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.checks.check import Check, Outcome, first_unmet
-from audit.checks.shared.carriers import values_in
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import threshold
 from audit.engine.statistics.intervals import LEVEL
@@ -174,7 +173,7 @@ def _columns(measured: Measurements) -> tuple[str, ...]:
 
 def _numbers(measured: Measurements, name: str) -> Iterator[_Compared]:
     """Depths of labels by branch, and logarithms of lengths; of a column with one value none."""
-    names, value = values_in(measured, name)
+    names, value = measured.loaded.dataset.values_of(name)
     if len(names) < 2:
         return
     direct, hierarchy = measured.loaded.dataset.direct, measured.hierarchy

@@ -12,7 +12,7 @@ from scipy.special import gammaincc
 
 from audit.base.dag import FloatArray, IntArray, row
 from audit.checks.check import Check, Limit, Outcome, first_unmet
-from audit.checks.shared.carriers import carrying, values_in
+from audit.checks.shared.carriers import carrying
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
@@ -114,7 +114,8 @@ def run(measured: Measurements) -> Outcome:
     where groups are there, by their design effect. One above more than half of the leaves is none:
     what lies below it differs by whom a site sees.
     """
-    read = [_Column(one, *values_in(measured, one)) for one in measured.policy.coding_columns]
+    values_of = measured.loaded.dataset.values_of
+    read = [_Column(one, *values_of(one)) for one in measured.policy.coding_columns]
     columns = [column for column in read if len(column.values) > 1]
     shifts = [shift for column in columns for shift in _shifts(measured, column)]
     q_values = benjamini_hochberg(np.array([one.p_value for one in shifts]), len(shifts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -33,12 +34,12 @@ N_NODES = 12
 @st.composite
 def expectations(draw: st.DrawFn) -> Expectation:
     """Any shares, facets and factors."""
-    seed, strata = draw(st.integers(0, 2**16)), draw(st.integers(1, 5))
+    seed, strata = draw(st.integers(0, 2**16)), draw(st.integers(1, 40))
     random = np.random.default_rng(seed)
     factor = random.random((strata, 3, 3)) * 3
     return Expectation(
         size=random.integers(1, 5000, strata).astype(float),
-        share=random.random((strata, N_NODES)) ** 3,
+        share=np.maximum(random.random((strata, N_NODES)) - draw(st.sampled_from([0, 0.9])), 0),
         facet=random.integers(0, 3, N_NODES),
         factor=(factor + factor.transpose(0, 2, 1)) / 2,
     )
@@ -69,9 +70,21 @@ def test_compiled_loops_and_terms_give_the_same_bits(expected: Expectation) -> N
 def test_chunks_change_no_bit(expected: Expectation) -> None:
     a, b = np.tile(PAIRS, 3)
     whole = expected.joint(a, b)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(subject, "CHUNK", 7)
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr(subject, "CHUNK", 7)
         assert (expected.joint(a, b) == whole).all()
+
+
+def test_only_strata_that_have_the_rarer_node_take_time() -> None:
+    share = np.eye(300, N_NODES + 1)
+    share[:, N_NODES] = 0.5
+    one = np.ones((300, 1, 1))
+    expected = Expectation(np.full(300, 10.0), share, np.zeros(N_NODES + 1, np.int64), one)
+    with patch.object(subject, "_terms", wraps=subject._terms) as terms:
+        expected._by_terms(*np.triu_indices(N_NODES + 1, 1), np.empty(N_NODES * (N_NODES + 1) // 2))
+
+    pairs = N_NODES * (N_NODES + 1) // 2
+    assert sum(len(call.args[0]) for call in terms.call_args_list) == pairs
 
 
 @given(expectations())
