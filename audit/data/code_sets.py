@@ -47,9 +47,9 @@ def with_codes(hierarchy: Hierarchy, codes: str | Iterable[str]) -> Hierarchy:
     Raises:
         InputError: If a word is none of these, or the hierarchy has no such code set.
     """
-    integrity = None if hierarchy.coding is None else hierarchy.coding.integrity
+    integrity = hierarchy.integrity
     tables = {} if integrity is None else {one.split("-")[0]: one for one in integrity.tables}
-    if codes and hierarchy.coding is None and any(map(_begins_with_zero, hierarchy.nodes)):
+    if codes and integrity is None and any(map(_begins_with_zero, hierarchy.nodes)):
         tables = {WITH_ZEROS: WITH_ZEROS}
     found: dict[str, str | None] = {}
     for one in [codes] if isinstance(codes, str) else codes:
@@ -95,11 +95,11 @@ def read_as_codes(
         InputError: If labels may be codes of two sets, neither much less likely, or no codes.
     """
     changed, told = [pl.DataFrame(schema=_CHANGED)], list[Reading]()
-    integrity = None if hierarchy.coding is None else hierarchy.coding.integrity
+    integrity = hierarchy.integrity
     stated, words = hierarchy.codes.values(), hierarchy.words
-    if hierarchy.coding is None:
+    if integrity is None:
         return _with_zeros(labels, hierarchy)
-    if integrity is None or hierarchy.name not in HOLDING.values() or None in stated:
+    if hierarchy.name not in HOLDING.values() or None in stated:
         return changed[0], ()
     bared = pl.Series([bare(label, words.strip) for label in labels["label"]], dtype=pl.String)
     nothing = [bool(words.missing) and words.mean_nothing(text) for text in bared]
@@ -297,7 +297,7 @@ def _told(reading: ColumnReading, codes: pl.DataFrame, hierarchy: Hierarchy) -> 
 
 def shown_by(labels: pl.Series, hierarchy: Hierarchy) -> pl.DataFrame:
     """``label, version`` of labels: ``own``, ``other``, ``both``; none if no record can decide."""
-    integrity = hierarchy.coding.integrity if hierarchy.coding else None
+    integrity = hierarchy.integrity
     asked = labels.unique() if integrity and integrity.other_version else labels.clear()
     shown = [_version(label, integrity) for label in named(asked)] if integrity else []
     found = pl.DataFrame({"label": asked, "version": pl.Series(shown, dtype=pl.String)})

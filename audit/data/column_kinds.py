@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from audit.base.files import called
 from audit.data.records import ID_NAMES
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=I[dD]$|Key$|N(?:r|o)$)")
-_PREDICTED = re.compile(r"(^|_)pred|^(score|prob)")
+_PREDICTED = re.compile(r"(^|_)pred(?!.*string)|^(score|prob)")
 _STAY = re.compile(
-    r"stay|visit|admission|encounter|episode|hadm|claim|discharge|aufenthalt|"
+    r"stay|visit|admission|encounter|episod|hadm|claim|discharge|aufenthalt|sejour|estancia|"
+    r"ingreso|internac|ricovero|degenza|opname|"
     r"(?:^|[^a-z])(?:enc|csn|clm|case|spell)(?:$|[^a-z]|id$)|^fall"
 )
 _PERSON = re.compile(
-    r"(?:^|[^a-z])(?:(?:patient(?:en)?|subject|person|member|participant|customer|user|pat)s?|mrn|"
-    r"pid|bene(?:ficiary)?|desynpuf)(?:$|[^a-z]|id$|no$|nr$|key$|nummer$)"
+    r"(?:^|[^a-z])(?:(?:patient(?:en|e)?|pa[cz]iente|subject|person[ae]?|pessoa|member|participant|"
+    r"customer|user|usuario|assistito|versicherten|pat)s?|mrn|pid|ipp|bene(?:ficiary)?|desynpuf)"
+    r"(?:$|[^a-z]|id$|no$|nr$|key$|nummer$)"
 )
 _ID = re.compile(
     r"(?:^|[^a-z])(?:id|key|uuid|guid|pmid|doi|accession)(?:$|[^a-z])|(?:id|key|nr|nbr|nummer)$|"
-    r"[^a-z](?:no|num|number)$|^(?:record|instance|image|img|file|doc|sample|url|path)"
+    r"[^a-z](?:no|num|number|ref|reference)$|^n(?:[o°º.]|r[o.]?|um(?:ero)?)?\W+[a-z]|^numero|"
+    r"^(?:record|instance|image|img|file|doc|sample|url|path)"
 )
 _ALONE = re.compile(r"[a-z]{3,12}")
 _ATTRIBUTE = re.compile(
     r"type|source|date|time|status|class|kind|location|reason|title|seq|line|rank|prio|order|"
-    r"(?:^|[^a-z])(?:dt|amt|pmt|cd|code|ind|days?|age|sex|text)(?:$|[^a-z])|^(?:n|num|number|no)_"
+    r"(?:^|[^a-z])(?:dt|amt|pmt|cd|code|ind|days?|age|sex[eo]?|text|sesso|geslacht|geschlecht|alter|"
+    r"leeftijd|edad|idade|eta|datum|fecha|data|duree|cout)(?:$|[^a-z])|^(?:n|num|number|no)_"
 )
-_LABEL = re.compile(r"label|code|diag|dx|icd|class|term|concept|tag|categor")
+_MAIN = re.compile(r"princip|prncpal|primary|primaire|(?:^|[^a-z])main|haupt|hoofd|^(?:hd|dp)$")
+_FURTHER = re.compile(
+    r"second|secun|associ|(?:^|[^a-z])other|further|addition|neben|neven|autre|otr[ao]|outr[ao]|"
+    r"altr[ei]|comorb|^(?:nd|das|ds)$"
+)
+_LABEL = re.compile(r"label|codi?g?[eo]|diag|dx|icd|cie|cid|cim|class|term|concept|tag|categor")
 USUAL, OF_STAY, FINER, NAMED, OF_PERSON, OTHER = range(6)
 """Kinds of columns, the likeliest to hold ids first; a finer one lies within those of persons."""
 
@@ -53,5 +63,17 @@ def names_labels(name: str) -> bool:
     return bool(_LABEL.search(_plain(name)))
 
 
+def is_main(name: str) -> bool:
+    """Whether a column is named as that of the one main diagnosis, or label."""
+    return bool(_MAIN.search(_plain(name)))
+
+
+def is_further(name: str) -> bool:
+    """Whether a column is named as those of what comes beside the main one."""
+    return bool(_FURTHER.search(_plain(name))) and not is_main(name)
+
+
 def _plain(name: str) -> str:
-    return _CAMEL.sub("_", name.strip()).lower()
+    """A name in lower case, without accents."""
+    apart = unicodedata.normalize("NFD", _CAMEL.sub("_", name.strip()).lower())
+    return "".join(sign for sign in apart if not unicodedata.combining(sign))

@@ -16,6 +16,8 @@ from audit.data.column_kinds import (
     OF_STAY,
     OTHER,
     USUAL,
+    is_further,
+    is_main,
     is_predicted,
     kind_of,
     names_labels,
@@ -105,7 +107,12 @@ class TableColumns:
             return None
         share = self.share(best)
         near = [name for name in sure if name != best and sure[name] > self._far(name) * share]
-        return best if all(self._stands_in(one, best) for one in near) else None
+        near = [name for name in near if not self._stands_in(name, best)]
+        own = sorted(near + [best] * (best not in self.families), key=self.names.index)
+        further = [name for name in own if is_further(name)]
+        if near and sum(map(is_main, own)) == 1 and len(further) == len(own) - 1:
+            return ",".join([*own, *([best] if best in self.families else [])])
+        return None if near else best
 
     def _is_torn(self, label: str) -> bool:
         """Whether some columns of a family hold fewer nodes than those that are its labels."""
@@ -246,7 +253,8 @@ class TableColumns:
             named = [one for one in named if self._lies_in(one, persons[0])] or persons
         if len(named) != 1 or len(persons) > 1 or not self._is_fine(named[0]):
             return None
-        most = max(len({*self.values[name]}) for name in shared)
+        apart = [one for one in shared if kind_of(one) < OTHER or self._is_in_runs(one)]
+        most = max(len({*self.values[name]}) for name in apart)
         return named[0] if len({*self.values[named[0]]}) == most else None
 
     def persons_of(self, label: str, id_: str) -> list[str]:

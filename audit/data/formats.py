@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -264,8 +263,6 @@ def format_of(source: Source, name: str | None, columns: Columns) -> LabelFormat
         return jsonl.FORMAT
     if not (matching or name) and label and names:
         column_for("label", label, names, source)
-    if not (matching or name) and isinstance(source, File):
-        _refuse_foreign(source)
     if not matching and source.suffix in _TEXTS:
         for part in source.parts:
             part.text()  # what is not UTF-8 is reported as that
@@ -283,31 +280,6 @@ def format_of(source: Source, name: str | None, columns: Columns) -> LabelFormat
 
 
 _TEXTS = (".csv", ".tsv", ".txt", ".psv", ".tab")
-_FOREIGN = (
-    (r"--|[^\n]*(CREATE TABLE|INSERT INTO)", "a dump of a database in SQL",
-     "load it into the database, and export the table of labels: mysql --batch -e 'SELECT * FROM "
-     "TABLE' DATABASE > table.tsv, or of PostgreSQL: \\copy TABLE TO 'table.csv' CSV HEADER"),
-    (r"(\S+ \S+ 1\r?\n){2}", "qrels: a label, an id and 1 on each line",
-     """awk 'BEGIN {print "id,label"} {print $2 "," $1}' FILE > table.csv"""),
-    (r"__label__\S+ ", "lines of fastText: labels, then a text",
-     r"""awk 'BEGIN {print "id,labels"} {l = ""; for (i = 1; i <= NF && $i ~ /^__label__/; i++) """
-     r"""l = l (i > 1 ? ";" : "") substr($i, 10); print NR "," l}' FILE > table.csv"""),
-    (r'\s*\{.*"(file_name|image_id)"', "annotations of images, as COCO has them",
-     """python3 -c "import json; d = json.load(open('FILE')); n = {c['id']: c['name'] for c in """
-     """d['categories']}; f = {i['id']: set() for i in d['images']}; [f[a['image_id']].add(n["""
-     """a['category_id']]) for a in d['annotations']]; [print(json.dumps({'id': i, 'labels': """
-     """sorted(x)})) for i, x in f.items()]" > table.jsonl"""),
-)  # fmt: skip
-"""How files begin that are no tables of labels, what they are, and what makes a table of them."""
-
-
-def _refuse_foreign(source: File) -> None:
-    text = source.head.decode("utf-8-sig", errors="replace")
-    for begins, kind, way in _FOREIGN:
-        if re.match(begins, text, re.DOTALL):
-            hint = way.replace("FILE", source.path.name)
-            required = "a dataset in a format that is read here is required"
-            raise FormatError(required, found=kind, where=source, hint=hint)
 
 
 def is_of(known: LabelFormat | PredictionFormat, source: Source) -> bool:

@@ -18,6 +18,13 @@ from audit.hierarchies.titles import nodes_by_title, title_key
 
 SEPARATORS = (";", "|", ",", " ")
 """Signs that may stand between two labels of one cell, the most telling first."""
+_BOXES = r"/(?:\s+-?[0-9][0-9.]*){4}\s*/"
+_EXPRESSIONS = {
+    r"/^\s*\[\s*['\"]|['\"]\s*,?\s*['\"]|['\"]\s*\]\s*$/": "as a list in Python has them",
+    "/[<>]+/": "each between < and >",
+    _BOXES: "each before the four numbers of a box",
+}
+"""What else stands between labels, as a regular expression, and how they stand then."""
 _WORD = re.compile(r"\S{1,60}")
 _CODE = re.compile(r"\S{0,30}\d\S{0,30}")
 _PART = {";": _WORD, "|": _WORD, ",": _CODE, " ": _CODE}
@@ -25,7 +32,8 @@ _PART = {";": _WORD, "|": _WORD, ",": _CODE, " ": _CODE}
 comma or a blank that joins them, with a digit in it."""
 LEAST_SHARE = 0.5
 """Share of the cells of a column that are nodes from which it is one of labels."""
-_MARKS = " '\"[]()"
+_MARKS, _NUMBER = " '\"[]()", re.compile(r"(?<=\s)-?[0-9][0-9.]*(?=\s|$)")
+_BRACKETS = re.compile(r"[\[(]([^\[\]()]+)[\])]")
 _WORDS = Words()
 _HEADING = 0.25
 """What a heading counts where codes are digits: numbers of other things are headings too often."""
@@ -48,7 +56,7 @@ class KnownNodes:
         an id; less for a heading of codes; else 0."""
         if text not in self._weights:
             bare = text.strip()
-            core = whole(bare) if self._hierarchy.coding is None else bare.rstrip("-")
+            core = whole(bare) if self._hierarchy.integrity is None else bare.rstrip("-")
             self._weights[text] = self._weight(bare) or (core and self._weight(core)) or 0.0
         return self._weights[text]
 
@@ -56,18 +64,23 @@ class KnownNodes:
         node = self._hierarchy.place(text, None).node
         if node is None or node not in self._hierarchy or alphanumeric(node) != alphanumeric(text):
             return 0.0
-        coded = self._hierarchy.coding is not None
+        coded = self._hierarchy.integrity is not None
         heading = coded and not self._hierarchy.assignable[self._hierarchy.index(node)]
         return _HEADING if heading else 1.0
 
     def lack_zeros(self, cells: Iterable[str]) -> bool:
         """Whether cells that are no nodes are some behind a zero, so that others may be wrong."""
         others = (cell.strip() for cell in cells if cell.strip() and not self.weight(cell))
-        return self._hierarchy.coding is None and any(self.weight(f"0{one}") for one in others)
+        return self._hierarchy.integrity is None and any(self.weight(f"0{one}") for one in others)
 
     def means(self, text: str) -> bool:
         """Whether a text is a node, or the title of one, perhaps behind those above it."""
         return self.weight(text) > 0 or title_key(text) in self._titles
+
+    def holds_one(self, text: str) -> bool:
+        """Whether a text is a node, or there is one in brackets behind its title."""
+        inside = _BRACKETS.findall(text)
+        return self.means(text.strip(_MARKS)) or len([*filter(self.weight, inside)]) == 1
 
     @cached_property
     def _titles(self) -> dict[str, str | None]:
@@ -75,14 +88,14 @@ class KnownNodes:
 
     def code_set(self, cells: Iterable[str]) -> str | None:
         """The only code set that cells are of; None if that is unclear."""
-        coding = self._hierarchy.coding
+        integrity = self._hierarchy.integrity
         own = [one for one, name in HOLDING.items() if name == self._hierarchy.name]
-        if coding is None or coding.integrity is None or not own:
+        if integrity is None or not own:
             return None
         rows = Counter(cell.strip() for cell in cells if cell.strip())
         labels = pl.DataFrame([*rows.items()], {"label": pl.String, "rows": pl.Int64}, orient="row")
         found = column_readings(labels, own)
-        known = found and len(found[0].sets) == 1 and found[0].sets[0] in coding.integrity.tables
+        known = found and len(found[0].sets) == 1 and found[0].sets[0] in integrity.tables
         return found[0].sets[0] if known else None
 
     def share(self, cells: Iterable[str]) -> float | None:
@@ -99,13 +112,40 @@ def _parts(cell: str) -> list[str]:
     """What of a cell may be a node: all of it, without marks of a list, or what signs part."""
     bare = cell.strip(_MARKS)
     signs = [sign for sign in SEPARATORS if sign in bare]
-    parts = [part.strip(_MARKS) for sign in signs for part in bare.split(sign)]
+    signs += [sign for sign in _EXPRESSIONS if "<" in bare or "'" in bare]
+    parts = [part.strip(_MARKS) for sign in signs for part in split(bare, sign)]
     return [cell, bare, bare.replace(",", "."), *parts]
 
 
 def alphanumeric(text: str) -> str:
     """A text without case, dots, blanks and other signs, by which codes are compared."""
     return "".join(sign for sign in text.casefold() if sign.isalnum())
+
+
+def split(joined: str, separator: str | None) -> list[str]:
+    """The parts of a text between separators, which may be regular expressions between slashes.
+
+    >>> split("a;b", ";"), split("<a><b>", "/[<>]+/"), split("a b", None)
+    (['a', 'b'], ['', 'a', 'b', ''], ['a b'])
+    """
+    if separator is None:
+        return [joined]
+    return re.split(pattern_of(separator), joined)
+
+
+def pattern_of(separator: str) -> str:
+    """A separator as a regular expression."""
+    return separator[1:-1] if is_expression(separator) else re.escape(separator)
+
+
+def is_expression(separator: str) -> bool:
+    """Whether a separator is a regular expression between slashes."""
+    return len(separator) > 2 and separator[0] == separator[-1] == "/"
+
+
+def how_joined(sign: str) -> str:
+    """How labels stand in cells, by what is between them."""
+    return _EXPRESSIONS.get(sign, f"joined by {sign!r}")
 
 
 def separator_of(cells: Sequence[str]) -> str | None:
@@ -149,7 +189,8 @@ def sign_between(
         nodes: What knows the nodes.
         codes: As in `hold_several`.
     """
-    gains = {sign: _gain(sign, cells, nodes) for sign in SEPARATORS} if nodes else {}
+    signs = (*_EXPRESSIONS, *SEPARATORS)
+    gains = {sign: _gain(sign, cells, nodes) for sign in signs} if nodes else {}
     told = {sign: gain for sign, gain in gains.items() if gain is not None}
     if told:
         best = max(told, key=lambda sign: told[sign])
@@ -163,10 +204,12 @@ def _gain(sign: str, cells: Sequence[str], nodes: KnownNodes) -> float | None:
     Parts most of which are no nodes, as a code before its title, tell nothing.
     """
     parts = whole = 0.0
-    held = [cell.strip() for cell in cells if sign in cell.strip()]
+    held = [cell for cell in map(str.strip, cells) if len(split(cell, sign)) > 1]
+    if sign == _BOXES and any(map(nodes.weight, _NUMBER.findall(" ".join(held)))):
+        return None
     for cell in held:
-        inside = [part for part in map(str.strip, cell.split(sign)) if part]
-        parts += sum(map(nodes.means, inside)) / max(len(inside), 1)
-        whole += nodes.means(cell) or nodes.means(cell.replace(",", "."))
+        inside = [part for part in map(str.strip, split(cell, sign)) if part]
+        parts += sum(nodes.holds_one(part) for part in inside) / max(len(inside), 1)
+        whole += nodes.holds_one(cell) or nodes.means(cell.replace(",", "."))
     most = 2 * parts > len(held) or (sign != " " and 2 * parts == len(held) > 0)
     return parts - whole if most or whole else None

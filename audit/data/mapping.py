@@ -85,16 +85,8 @@ def placed_labels(
     labels = labels.sort("label", "table")
     codes, of_codes = read_as_codes(labels, hierarchy, where)
     rest = labels.join(codes, on=["label", "table"], how="anti", nulls_equal=True)
-    titled, of_titles = _titled(rest, hierarchy)
-    rest = rest.join(titled, on=["label", "table"], how="anti", nulls_equal=True)
-    texts, readings = read_words(
-        rest,
-        hierarchy.words,
-        lambda text, table: hierarchy.place(text, table).listed,
-        hierarchy.coding is not None,
-    )
-    read = rest.select("label", "table", text=pl.Series(texts, dtype=pl.String), set="table")
-    written = pl.concat([read, codes, titled])
+    read, of_texts = read_texts(rest, hierarchy)
+    written = pl.concat([read, codes])
     known = written.drop_nulls("text").select(label="text", table="set").unique()
     hierarchy, placed = _placed(known, hierarchy)
     placed = placed.rename({"label": "text", "table": "set"})
@@ -104,7 +96,32 @@ def placed_labels(
         pl.col("added").fill_null(False), reason=pl.coalesce(nothing, "reason")
     )
     told = told.drop("text", "set").sort("label", "table")
-    return hierarchy, told, (*of_codes, *of_titles, *readings)
+    return hierarchy, told, (*of_codes, *of_texts)
+
+
+def read_texts(
+    labels: pl.DataFrame, hierarchy: Hierarchy
+) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
+    """What distinct labels are that may be titles, words for nothing, or have something around.
+
+    Args:
+        labels: ``label, table, rows``.
+        hierarchy: The hierarchy.
+
+    Returns:
+        ``label, table, text, set``, ``text`` null where a label stands for no code; and what is to
+        be told.
+    """
+    titled, of_titles = _titled(labels, hierarchy)
+    rest = labels.join(titled, on=["label", "table"], how="anti", nulls_equal=True)
+    texts, readings = read_words(
+        rest,
+        hierarchy.words,
+        lambda text, table: hierarchy.place(text, table).listed,
+        hierarchy.integrity is not None,
+    )
+    read = rest.select("label", "table", text=pl.Series(texts, dtype=pl.String), set="table")
+    return pl.concat([read, titled]), (*of_titles, *readings)
 
 
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -122,7 +139,7 @@ def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, t
         ``label, table, text, set``: such labels, ``text`` their nodes; and what is to be told.
     """
     found = pl.DataFrame(schema=dict.fromkeys(("label", "table", "text", "set"), pl.String))
-    coded, strip = hierarchy.coding is not None, hierarchy.words.strip
+    coded, strip = hierarchy.integrity is not None, hierarchy.words.strip
     odd = [
         (label, table, rows, text)
         for label, table, rows in labels.select("label", "table", "rows").iter_rows()
@@ -174,7 +191,7 @@ def place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
     would place it.
     """
     found = hierarchy.place(label, table)
-    integrity = None if hierarchy.coding is None else hierarchy.coding.integrity
+    integrity = hierarchy.integrity
     if integrity is not None and integrity.never_valid(found):
         return Placement(reason="malformed_code")
     lacked = found.parent is not None or found.reason == "no_place"

@@ -21,7 +21,7 @@ from audit.data.dataset import LabelDataset
 from audit.data.formats import read_predictions
 from audit.data.joining import joined
 from audit.data.known_nodes import KnownNodes
-from audit.data.mapping import grown, place
+from audit.data.mapping import grown, place, read_texts
 from audit.data.prediction_format import RawPredictions, are_numbers
 from audit.data.scores import as_scores, have_score, placed_scores
 from audit.data.weighted_dag import WeightedDag
@@ -210,7 +210,7 @@ def map_predictions(
             scores; or if the policy refuses unmatched instances.
     """
     policy, where = policy or Policy(), raw.name
-    raw = as_scores(raw, transform)
+    raw = _with_nodes(as_scores(raw, transform), dataset.hierarchy)
     hierarchy, hung = _with_classes(raw.classes, dataset.hierarchy)
     nodes = _nodes_of(raw.classes, hierarchy, hung, where)
     rows, own, readings = joined(raw, dataset, join)
@@ -245,6 +245,18 @@ def map_predictions(
         sources=raw.sources,
         readings=(*raw.readings, *readings, *scored.readings),
     )
+
+
+def _with_nodes(raw: RawPredictions, hierarchy: Hierarchy) -> RawPredictions:
+    """The predictions with classes that are titles, or have something around them, as nodes."""
+    classes = [name for name in raw.classes if not hierarchy.place(name, None).node]
+    columns = {"label": classes, "table": [None] * len(classes), "rows": [1] * len(classes)}
+    schema = {"label": pl.String, "table": pl.String, "rows": pl.Int64}
+    read, told = read_texts(pl.DataFrame(columns, schema=schema), hierarchy)
+    texts = dict(read.drop_nulls("text").select("label", "text").iter_rows())
+    said = tuple(replace(one, unit="classes") for one in told)
+    names = tuple(texts.get(name, name) for name in raw.classes)
+    return replace(raw, classes=names, readings=(*raw.readings, *said))
 
 
 def _with_classes(

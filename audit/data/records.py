@@ -26,6 +26,7 @@ from audit.data.json_lines import (
     nested,
     objects_on,
 )
+from audit.data.known_nodes import is_expression
 from audit.data.sources import Source
 from audit.policy.policy import KEYS_OF_COLUMNS
 
@@ -335,8 +336,14 @@ def is_blank(values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 def parts(joined: pl.Expr, separator: str) -> pl.Expr:
     """Split a joined text into a list of labels as tidy text; null if all of it is blank."""
-    split = joined.str.split(separator).list.eval(_text(pl.element(), pl.String))
-    return pl.when(joined.str.strip_chars() != "").then(split)
+    bare = joined.str.strip_chars()
+    if is_expression(separator):
+        joined, separator = joined.str.replace_all(separator[1:-1], _BETWEEN), _BETWEEN
+    inside = joined.str.split(separator).list.eval(_text(pl.element(), pl.String))
+    return pl.when(bare != "").then(inside)
+
+
+_BETWEEN = "\x1f"
 
 
 def _text(values: pl.Expr, dtype: pl.DataType | DataTypeClass) -> pl.Expr:

@@ -95,12 +95,13 @@ def _new(there: Collection[str], names: Iterable[str]) -> Iterator[str]:
 _YES = re.compile(r"1(\.0+)?|true|t|yes|y|present|positive|pos|confirmed")
 _NO = re.compile(r"0(\.0+)?|false|f|no|n|absent|negative|neg")
 _NEVER = re.compile(
-    r"(.*\|)?not(\|.*)?|0/\d+|absent|negated|refuted|excluded|ruled.out|entered.in.error"
+    r"(.*\|)?not(\|.*|[ _](?!av|app|rec|known|spec).*)?|0/\d+|absent|negated|"
+    r"refuted|excluded|ruled.out|entered.in.error"
 )
 """Values that say by themselves that a label is not carried: NOT of gene annotations, 0 of 7."""
 _CERTAINTY, _EXCLUDED = {"a", "g", "v", "z"}, "a"
 """Marks of German outpatient diagnoses: excluded, certain, suspected, past."""
-_SERIES = re.compile(r"^(not\||0/).+", re.IGNORECASE)
+_SERIES = re.compile(r"^(not[| _]|0/).+", re.IGNORECASE)
 _SAYS_IT = re.compile(
     r"confiden|certain|sicherheit|qualifier|negat|verif|present(?!.*adm)|absent|frequency|refut"
 )

@@ -33,7 +33,7 @@ from audit.hierarchies.building import (
     rooted,
     without_dangling,
 )
-from audit.hierarchies.coding import Coding, Placement
+from audit.hierarchies.coding import Coding, Integrity, Placement
 from audit.hierarchies.label_words import FOUND, Words
 from audit.hierarchies.notes import Companions, Exclusions
 
@@ -220,6 +220,11 @@ class Hierarchy:
     def descendants(self, node: str, *, with_self: bool = False) -> tuple[str, ...]:
         """Nodes below, in node order; strict unless ``with_self``."""
         return self._without(node, dag.row(self.below, self.index(node)), with_self)
+
+    @property
+    def integrity(self) -> Integrity | None:
+        """The properties of its codes; None where ids have no shape of their own."""
+        return None if self.coding is None else self.coding.integrity
 
     def place(self, label: str, table: str | None) -> Placement:
         """The placement of a label that may be added; without coding rules, labels are ids."""

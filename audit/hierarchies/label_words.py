@@ -16,7 +16,7 @@ from audit.base.errors import InputError, first_cases
 from audit.base.readings import Reading
 
 _NOTHING = re.compile(
-    "n[ad]|n/a|#n/a|<na>|nan|none|null|nil|unk|unknown|undefined|missing|blank|empty|no(code|dx)|"
+    "n[ad]|n/a|#n/a|nan|none|null|nil|unk|unknown|undefined|missing|blank|empty|no(code|dx)|"
     r"nodiagnosis|not(available|applicable|recorded|known)|\\n"
 )
 r"""Words for no code in lower case, without blanks, dashes and underscores; ``\N`` of databases."""
@@ -80,7 +80,7 @@ class Words:
         """
         if self.missing:
             return label.strip().casefold() in {word.strip().casefold() for word in self.missing}
-        folded = re.sub(r"[\s_-]", "", label.casefold())
+        folded = re.sub(r"[\s_()<>-]", "", label.casefold())
         return bool(_NOTHING.fullmatch(folded)) or _NO_CODE.fullmatch(label) is not None
 
 

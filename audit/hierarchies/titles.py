@@ -99,7 +99,7 @@ def nodes_by_title(hierarchy: Hierarchy) -> dict[str, str | None]:
     for index in hierarchy.depth.argsort(kind="stable").tolist():
         node, title = hierarchy.nodes[index], hierarchy.titles[index]
         said = [title] if title else []
-        above = hierarchy.parents(node) if hierarchy.coding is None else ()
+        above = hierarchy.parents(node) if hierarchy.integrity is None else ()
         if len(above) == 1 and above[0] in ways:
             ways[node] = [*ways[above[0]], title or node]
             said += [" > ".join(ways[node]), " > ".join([top, *ways[node]])]

@@ -210,7 +210,7 @@ def _causes(rows: Rows, hierarchy: Hierarchy) -> Iterator[tuple[str, Explains]]:
     if numbers and len(numbers) > MOSTLY * (max(numbers) + 1):
         yield "the labels are numbers of classes, perhaps: --classes FILE names them", str.isdecimal
     yield from _other_hierarchies(rows, hierarchy)
-    integrity = None if hierarchy.coding is None else hierarchy.coding.integrity
+    integrity = hierarchy.integrity
     if integrity is not None and integrity.years is not None:
         said = (
             f"the labels are shaped like codes of {hierarchy.name}, but no edition has them{tried}"

@@ -556,7 +556,7 @@ BAD_LABELS: dict[str, tuple[Callable[[Path], Path], list[str], str]] = {
     "no such format": (labels_file("labels.csv", GOOD_LABELS), ["--format", "xls"], "'xls'"),
     "a gz of no bytes": (labels_file("labels.csv.gz", b""), [], "0 bytes"),
     "a cut gz": (labels_file("labels.csv.gz", gzip.compress(GOOD_LABELS * 99)[:40]), [], "gzip"),
-    "not UTF-8": (labels_file("labels.csv", GOOD_LABELS + b"b,caf\xe9\n"), [], "UTF-8"),
+    "not UTF-8": (labels_file("labels.csv", GOOD_LABELS + b"b,\xc3\xa9\xe9\n"), [], "UTF-8"),
     "a pickle": (labels_file("labels.pkl", b"\x80\x04K\x01."), [], "pickled"),
     "a tensor file": (labels_file("labels.pt", b"PK\x03\x04"), [], "pickled"),
     "a pickle named csv": (labels_file("labels.csv", b"\x80\x04K\x01."), [], "pickled"),

@@ -122,8 +122,7 @@ FITS_ELSEWHERE_ALONE = ~pl.col("may_be_valid") & _IS_ELSEWHERE
 
 def integrity_of(measured: Measurements) -> Integrity | None:
     """Integrity rules of the hierarchy's codes; None if it has none."""
-    coding = measured.hierarchy.coding
-    return None if coding is None else coding.integrity
+    return measured.hierarchy.integrity
 
 
 def written(measured: Measurements) -> pl.DataFrame:

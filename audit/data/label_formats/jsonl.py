@@ -1,4 +1,4 @@
-"""JSON lines, or a JSON array: one object per instance, with a list of its labels."""
+"""JSON lines, or a JSON array: an object for each instance with its labels, or for each label."""
 
 from __future__ import annotations
 
@@ -27,10 +27,17 @@ from audit.data.json_lines import (
     objects,
     plain,
 )
-from audit.data.known_nodes import LEAST_SHARE, KnownNodes
+from audit.data.known_nodes import LEAST_SHARE, KnownNodes, sign_between, split
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, exploded, raw_labels
 from audit.data.label_formats import long, tables
-from audit.data.records import ID_NAMES, UnclearColumnsError, column_for, id_of_rows, pick
+from audit.data.records import (
+    ID_NAMES,
+    UnclearColumnsError,
+    column_for,
+    id_among,
+    id_of_rows,
+    pick,
+)
 from audit.data.sources import Frame, Source
 from audit.data.unnamed_columns import MOST_VALUES, few_ids, unnamed_columns
 
@@ -57,7 +64,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     chosen = _chosen(lines, columns, source, lambda: lines)
     (labels,), names = chosen.labels, keys_of(lines)
     roles = tables.roles_of(columns, names, source)
-    frame = frame_of(lines, labels, roles, chosen.id)
+    frame = frame_of(lines, labels, roles, chosen.id, **_cut(chosen))
     listed = pick(frame, source, labels="labels", instance="instance", **{r: r for r in roles})
     others = set(names) - {labels, *roles.values(), *nested(lines), chosen.id}
     name = tables.ROW if chosen.id is None else chosen.id
@@ -71,19 +78,18 @@ def read(source: Source, columns: Columns) -> RawLabels:
 def matches(source: Source) -> bool:
     """Whether the first line is a JSON object, or begins as one in a file with that suffix.
 
-    Or whether the text begins as an array, alone or in an object, with a key ``labels`` in it or
-    with lists of nodes.
+    Or whether the text begins as an array, alone or in an object, with labels or nodes in it.
     """
     if is_array(source) or is_document(source):
         head, nodes = "".join(source.head_lines), source.nodes
-        listed = [text for found in _LIST.finditer(head) for text in _TEXT.findall(found[1])]
-        return '"labels"' in head or (nodes is not None and _are_nodes(listed, nodes))
+        texts = _TEXTS.findall(head)
+        return bool(_LABELS.search(head)) or (nodes is not None and any(map(nodes.means, texts)))
     named = source.suffix in (".jsonl", ".ndjson") and begins_object(source)
     return named or is_object(source)
 
 
-_LIST = re.compile(r':\s*\[((?:\s*"[^"]*"\s*,?)+)\]')
-_TEXT = re.compile(r'"([^"]*)"')
+_LABELS, _TEXTS = re.compile(r'"labels?"\s*:'), re.compile(r'[:\[,]\s*"([^"]*)"(?!\s*:)')
+"""A key of labels, and texts that are values."""
 
 
 def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
@@ -103,13 +109,17 @@ def _chosen(
     lines: Sequence[Line], columns: Columns, source: Source, every: Callable[[], Iterable[Line]]
 ) -> Chosen:
     """The keys, from the lines looked at, and from all where values must be known to differ."""
-    names = keys_of(lines)
+    names, within = keys_of(lines), nested(lines)
     labels, told = _labels_key(lines, columns.label, source)
-    beside = {labels, *tables.roles_of(columns, names, source).values(), *nested(lines)}
+    beside = {labels, *tables.roles_of(columns, names, source).values(), *within}
+    cells = [] if labels in within else _cells(lines, labels)
+    sign, _ = sign_between(cells, source.nodes, codes=labels.lower() == "label")
+    if cells and not sign:
+        columns = replace(columns, id=id_among(names, columns.id, beside, source))
 
     def values(key: str) -> Iterator[pl.Series]:
-        own = None if key in beside else key
-        for some in frames(every(), lambda some: frame_of(some, labels, {}, own), source):
+        own, cut = None if key in beside else key, {"joined": labels not in within}
+        for some in frames(every(), lambda some: frame_of(some, labels, {}, own, **cut), source):
             yield some["instance"]
 
     instance, readings = id_of_rows(names, columns.id, beside, source, values)
@@ -118,12 +128,27 @@ def _chosen(
     if instance is not None:
         first = [str(line.get(instance)) for _, line in lines[:LINES_LOOKED_AT]]
         readings += few_ids(instance, first, values(instance))
-    return Chosen(instance, (labels,), frames_in_batches, readings=(*told, *readings))
+    return Chosen(
+        instance,
+        (labels,),
+        frames_in_batches,
+        joined=labels not in within,
+        sign=sign,
+        readings=(*told, *readings),
+    )
+
+
+def _cut(chosen: Chosen) -> dict[str, Any]:
+    return {"sign": chosen.sign, "joined": chosen.joined}
+
+
+def _cells(lines: Sequence[Line], key: str) -> list[str]:
+    return [str(line[key]) for _, line in lines[:LINES_LOOKED_AT] if line.get(key) is not None]
 
 
 def as_table(source: Source) -> Source:
-    """JSON lines as a table of their plain values and lists of text; another source as it is."""
-    if not (source.is_text and source.files and begins_object(source)):
+    """JSON as a table of its plain values and lists of text; another source as it is."""
+    if not (source.is_text and source.files and (begins_object(source) or is_array(source))):
         return source
     lines = list(objects(source))
     within = nested(lines)
@@ -153,7 +178,18 @@ def _labels_key(
             return held[0], (told,)
     if unnamed or within & {*called(names, [named or "labels"])}:
         _refuse_nested(some, named or "", source)
-    return column_for("labels", named or "labels", names, source), ()
+    if named is None and not called(names, _NAMES):
+        raise UnclearColumnsError(
+            "a key of labels is required",
+            found=f"the keys {first_cases(names)}",
+            where=source,
+            hint="name it with --label",
+        )
+    return column_for("labels", named or called(names, _NAMES)[0], names, source), ()
+
+
+_NAMES = ("labels", "label")
+"""Keys of the labels unless the user names one; case is ignored."""
 
 
 def _entries(lines: Sequence[Line], key: str) -> list[str]:
@@ -225,7 +261,7 @@ def frames_in_batches(
         labels = column_for("labels", chosen.labels[0], names, source)
         named = chosen.rules.roles.items()
         roles = {role: next(iter(called(names, [one])), one) for role, one in named}
-        read = frame_of(some, labels, roles, key, first)
+        read = frame_of(some, labels, roles, key, first, **_cut(chosen))
         marks = chosen.rules.marked(read, source, {role: role for role in roles})
         return read.select("instance", "labels", *marks)
 
@@ -247,11 +283,19 @@ def _few_valued(lines: list[Line], keys: Collection[str]) -> Iterator[pl.Series]
 
 
 def frame_of(
-    lines: Sequence[Line], labels: str, roles: dict[str, str], id: str | None, first: int = 0
+    lines: Sequence[Line],
+    labels: str,
+    roles: dict[str, str],
+    id: str | None,
+    first: int = 0,
+    *,
+    sign: str | None = None,
+    joined: bool = False,
 ) -> pl.DataFrame:
     """A frame with ``labels``, a list of text, and text columns ``instance`` and of each role.
 
-    It has one row per line. Without a key of the id, rows are numbered from ``first`` on.
+    It has one row per line. Without a key of the id, rows are numbered from ``first`` on. Where
+    they are ``joined`` a text is one label, or several that ``sign`` joins.
 
     Raises:
         SchemaError: If a line lacks the key of the labels, or a value is not allowed there.
@@ -259,7 +303,7 @@ def frame_of(
     keys = roles if id is None else {"instance": id, **roles}
     columns: dict[str, list[Any]] = {"labels": [], **{role: [] for role in keys}}
     for where, line in lines:
-        columns["labels"].append(_labels(line, labels, where))
+        columns["labels"].append(_labels(line, labels, where, sign, joined))
         for role, key in keys.items():
             columns[role].append(plain(line.get(key), key, where))
     columns.setdefault("instance", [str(first + row) for row in range(len(lines))])
@@ -267,12 +311,16 @@ def frame_of(
     return pl.DataFrame(columns, schema=schema)
 
 
-def _labels(line: dict[str, Any], key: str, where: str) -> list[str | None] | None:
+def _labels(
+    line: dict[str, Any], key: str, where: str, sign: str | None, plain_text: bool
+) -> list[str | None] | None:
     if key not in line:
         raise SchemaError(f"every line must have the key {key!r}", found="none", where=where)
     labels = line[key]
     if labels is None:
         return None
+    if isinstance(labels, str) and plain_text:
+        return [one or None for one in map(str.strip, split(labels, sign))]
     if not isinstance(labels, list):
         raise SchemaError(f"the key {key!r} must hold a list", found=excerpt(labels), where=where)
     for label in labels:
@@ -283,7 +331,7 @@ def _labels(line: dict[str, Any], key: str, where: str) -> list[str | None] | No
 
 FORMAT = LabelFormat(
     name="jsonl",
-    title="JSON lines, or a JSON array, with a key for the id and a list in labels",
+    title="JSON lines, or a JSON array, with a key for the id and a list or text in labels",
     matches=matches,
     read=read,
     choose=choose,

@@ -9,7 +9,6 @@ import polars as pl
 
 from audit.base.errors import first_cases
 from audit.base.files import called
-from audit.base.readings import Reading
 from audit.data.known_nodes import separator_of, sign_between
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, exploded, raw_labels
 from audit.data.label_formats import tables
@@ -91,13 +90,8 @@ def choose_joined(source: Source, columns: Columns, rows: Source) -> Chosen:
     sign = sign or separator_of(cells)
     chosen = tables.chosen_rows(source, columns, rows, [label], joined=True, sign=sign)
     if sign:
-        values = tables.values_of(rows)(label)
-        inside = pl.col(label).str.strip_chars().str.contains(sign, literal=True)
-        split = sum(int(one.to_frame().select(inside.sum()).item()) for one in values)
-        decision = f"the cells of {label!r} are several labels, joined by {sign!r}"
-        why = "their parts are nodes" if by_nodes else "their parts look like codes or words"
-        told = Reading(decision, why, split, "--format long")
-        chosen = replace(chosen, readings=(*chosen.readings, told))
+        told = tables.told_of_parts(sign, [label], rows, by_nodes=by_nodes)
+        chosen = replace(chosen, readings=(*chosen.readings, *told))
     return chosen
 
 

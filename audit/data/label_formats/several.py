@@ -11,7 +11,7 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import called
 from audit.base.readings import Reading
-from audit.data.known_nodes import LEAST_SHARE
+from audit.data.known_nodes import LEAST_SHARE, sign_between
 from audit.data.label_format import Chosen, Columns
 from audit.data.label_formats import tables
 from audit.data.records import UnclearColumnsError, column_for, fitting
@@ -148,8 +148,12 @@ def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
         SchemaError: If no column fits, or it is not clear which columns are meant.
     """
     labels = label_columns(source, columns.label)
-    chosen = tables.chosen_rows(source, columns, rows, labels, each=True)
+    cells = [cell for name in labels for cell in source.first_cells(name)]
+    sign, by_nodes = sign_between(cells, source.nodes)
+    sign = sign if by_nodes else None
+    chosen = tables.chosen_rows(source, columns, rows, labels, each=True, sign=sign)
     told = _left_out(source, labels, columns.label, rows) if columns.label else []
+    told += tables.told_of_parts(sign, labels, rows, by_nodes=True) if sign else []
     return replace(chosen, readings=(*chosen.readings, *told))
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
+from audit.base.readings import Reading
+from audit.data.known_nodes import how_joined
 from audit.data.label_format import (
     BEHIND,
     STATED,
@@ -72,8 +74,9 @@ def _read(choose: Choose, source: Source, columns: Columns) -> RawLabels:
     tables = [pl.lit(table, pl.String).alias("table") for table in stated]
     if chosen.each:
         labels = tidy(frame.select(chosen.labels), source)
-        listed = mentions.with_columns(labels=pl.Series(labels.select(pl.concat_list(pl.all()))))
-        rows = _with_positions(mentions, labels, tables)
+        cells = [_parts(pl.col(name), chosen.sign) for name in chosen.labels]
+        listed = mentions.with_columns(labels=pl.Series(labels.select(pl.concat_list(cells))))
+        rows = _with_positions(mentions, labels, tables, chosen.sign)
     elif chosen.joined:
         cells = tidy(frame.select(chosen.labels), source)
         listed = mentions.with_columns(labels=pl.Series(cells.select(_labels(chosen))))
@@ -105,11 +108,10 @@ def frames(source: Source, chosen: Chosen, at_once: int, start: int) -> Iterator
 def _labels(chosen: Chosen, *, listed: bool = True) -> pl.Expr:
     """The labels of each row, as a list where there may be several, without those left blank."""
     if chosen.each:
-        cells = [pl.col(name).cast(pl.String) for name in chosen.labels]
-        filled: list[pl.Expr] = [pl.when(cell.str.strip_chars() != "").then(cell) for cell in cells]
-        if chosen.tables:
-            filled = list(map(_behind, chosen.tables, filled))
-        return pl.concat_list(filled).list.drop_nulls()
+        cells = [_parts(pl.col(name).cast(pl.String), chosen.sign) for name in chosen.labels]
+        for n, table in enumerate(chosen.tables):
+            cells[n] = cells[n].list.eval(_behind(table, pl.element()))
+        return pl.concat_list(cells).list.drop_nulls()
     label = pl.col(chosen.labels[0])
     if chosen.joined:
         label = parts(label, chosen.sign or "\0").list.drop_nulls()
@@ -117,6 +119,23 @@ def _labels(chosen: Chosen, *, listed: bool = True) -> pl.Expr:
         return label
     inside = _behind(chosen.tables[0], pl.element())
     return label.list.eval(inside) if listed else _behind(chosen.tables[0], label)
+
+
+def _parts(cell: pl.Expr, sign: str | None) -> pl.Expr:
+    """The labels of a cell, one or those that a sign joins; an empty list where it is blank."""
+    return parts(cell, sign or "\0").fill_null(pl.lit([], dtype=pl.List(pl.String)))
+
+
+def told_of_parts(
+    sign: str, labels: Sequence[str], rows: Source, *, by_nodes: bool
+) -> list[Reading]:
+    """What is told of cells that hold several labels."""
+    inside = pl.any_horizontal(parts(pl.col(name), sign).list.len() > 1 for name in labels)
+    frames = rows.frames([*labels], AT_ONCE)
+    joined = sum(int(frame.select(inside.sum()).item()) for frame in frames)
+    decision = f"the cells of {first_cases(labels)} are several labels, {how_joined(sign)}"
+    why = "their parts are nodes" if by_nodes else "their parts look like codes or words"
+    return [Reading(decision, why, joined, "--format long")]
 
 
 def _behind(table: str | None, label: pl.Expr) -> pl.Expr:
@@ -148,7 +167,7 @@ def stated_tables(
 
 
 def _with_positions(
-    mentions: pl.DataFrame, labels: pl.DataFrame, tables: Sequence[pl.Expr]
+    mentions: pl.DataFrame, labels: pl.DataFrame, tables: Sequence[pl.Expr], sign: str | None
 ) -> pl.DataFrame:
     """One row per label with its position; a row without an instance gives at least one."""
     numbered = mentions.with_row_index("row")
@@ -157,6 +176,9 @@ def _with_positions(
         for place, (name, table) in enumerate(zip(labels.columns, tables, strict=True), start=1)
     ]
     lost = pl.col("instance").is_null() & (pl.col("position") == 1)
+    if sign:
+        split = parts(pl.col("label"), sign)
+        rows = [one.with_columns(label=split).explode("label") for one in rows]
     some = pl.concat(rows).filter(pl.col("label").is_not_null() | lost)
     return some.sort("row", "position").drop("row")
 

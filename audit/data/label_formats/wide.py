@@ -11,6 +11,7 @@ from audit.base.errors import SchemaError, first_cases
 from audit.base.files import REPEATED, called
 from audit.base.readings import Reading
 from audit.base.spreadsheets import stream_of
+from audit.data.column_kinds import OTHER, kind_of
 from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import (
     Columns,
@@ -33,8 +34,9 @@ _OTHER_SHAPES = {"label", "labels", "parent", "icd9_code", "icd_code"}
 def read(source: Source, columns: Columns) -> RawLabels:
     """Read a table in which every column is a node, except the id, group, split and strata.
 
-    Values are 0, 1, true, false or blank, which is 0. The id is the column that the user named,
-    else one with a usual name, else the first.
+    Values are 0, 1, true, false or blank, which is 0; columns that hold others and are not named as
+    nodes are left out, which is told. The id is the column that the user named, else one with a
+    usual name, else the first, or the only other that is named as ids are.
 
     Raises:
         SchemaError: If a column is missing or occurs twice, or a value is not one of these.
@@ -48,6 +50,12 @@ def read(source: Source, columns: Columns) -> RawLabels:
         frame, instance = tables.numbered_rows(frame), tables.ROW
     nodes = [name for name in frame.columns if name not in {instance, *others}]
     nodes = [n for n in nodes if n.lower() != INDEX or _are_flags(frame, n, source)]
+    known = source.nodes
+    left = [n for n in nodes if known and not (known.means(n) or _are_flags(frame, n, source))]
+    if left and (nodes := [name for name in nodes if name not in left]):
+        said = f"columns that are not named as nodes are left out: {first_cases(left)}"
+        why = "they hold other values than 0, 1, true and false"
+        readings += (Reading(said, why, len(frame), f"--strata {left[0]}"),)
     if not nodes:
         raise SchemaError(
             "a column of 0 and 1 for each node is required", found="none", where=source
@@ -67,9 +75,10 @@ def matches(source: Source) -> bool:
         return False
     if 2 * sum(kind == pl.Boolean or kind.is_numeric() for kind in kinds) > len(kinds):
         return True
-    values = [
-        value.strip().lower() for row in source.head_rows[1:] for value in row[1:] if value.strip()
-    ]
+    names, *rows = source.head_rows or [[]]
+    of_nodes = [n for n, name in enumerate(names) if source.nodes and source.nodes.means(name)]
+    own = of_nodes if len(of_nodes) > 1 else range(1, len(names))
+    values = [row[n].strip().lower() for row in rows for n in own if row[n:] and row[n].strip()]
     return 2 * sum(value in _YES + _NO for value in values) > len(values)
 
 
@@ -100,6 +109,9 @@ def _id_column(
     free = [name for name in frame.columns if name not in others]
     besides = [name for name in free if name.strip().lower() != INDEX][:1]
     first = free[:1] if any(_are_flags(frame, name, source) for name in besides) else besides
+    kinds = {n: kind_of(n) for n in free if not _are_flags(frame, n, source)}
+    best = [n for n in kinds if kinds[n] == min(kinds.values()) < OTHER]
+    first = best if len(best) == 1 and kind_of(first[0]) == OTHER else first
     names = called(free, ID_NAMES) or first if named is None else frame.columns
     return id_of_rows(names, named, others, source, lambda name: iter([frame[name]]))
 

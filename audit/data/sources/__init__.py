@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from audit.base.errors import InputError
-from audit.data.sources.file import File, Folder
+from audit.base.plain_copies import plain_copy
+from audit.data.sources.file import CopiedFile, File, Folder
 from audit.data.sources.in_memory import (
-    SUFFIXES,
     Array,
     Frame,
     SavedDataset,
-    Sheet,
     frame_of,
     is_saved_dataset,
     written_index,
 )
 from audit.data.sources.source import Source
+from audit.data.sources.tables import table_file
 
 __all__ = ["File", "Folder", "Frame", "Source", "source_of"]
 
@@ -89,4 +89,9 @@ def _rows_of(data: object) -> list[Any] | None:
 def _at(path: Path) -> Source:
     if path.is_dir():
         return SavedDataset(path) if is_saved_dataset(path) else Folder(path)
-    return Sheet(path) if path.suffix.lower() in SUFFIXES and path.is_file() else File(path)
+    if not path.is_file():
+        return File(path)
+    if (made := table_file(path)) is not None:
+        return made
+    copy, told = plain_copy(path)
+    return File(path) if copy == path else CopiedFile(path, copy, told)

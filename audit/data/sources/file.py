@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.errors import AuditError, InputError, SchemaError, first_cases
 from audit.base.files import (
     SNIFFED_BYTES,
     files_in,
@@ -25,6 +25,7 @@ from audit.base.files import (
     read_text,
     unpacked,
 )
+from audit.base.readings import Reading
 from audit.base.text_tables import Preamble
 from audit.data.class_names import ClassNames, class_names_in, with_class_names
 from audit.data.sources.source import HEAD, Line, Source, as_cells, cells
@@ -94,7 +95,7 @@ class File(Source):
         return "\n" * notes.before + ("" if notes.header is None else f"{notes.header}\n") + rows
 
     def lines(self) -> Iterator[Line]:
-        return ((f"{self.path}:{number}", line) for number, line in read_lines(self.path))
+        return ((f"{self}:{number}", line) for number, line in read_lines(self.path))
 
     def streamed_lines(self) -> Iterator[Line]:
         number = 0
@@ -103,12 +104,12 @@ class File(Source):
             with TextIOWrapper(content, encoding="utf-8-sig", newline="\n") as stream:
                 for number, line in enumerate(stream, start=1):
                     if line.strip():
-                        yield f"{self.path}:{number}", line
+                        yield f"{self}:{number}", line
         except (OSError, EOFError, UnicodeDecodeError) as error:
             raise InputError(
                 "whole lines of UTF-8 text are required",
                 found=str(error),
-                where=f"{self.path}:{number + 1}",
+                where=f"{self}:{number + 1}",
             ) from None
 
     def open(self) -> BinaryIO:
@@ -120,6 +121,21 @@ class File(Source):
         if not self.is_text:
             return row_groups(self.path, columns, at_once, start)
         return passed(text_blocks(self.path, columns, self.separator, self.preamble), start)
+
+
+class CopiedFile(File):
+    """A text that is read from a copy without what is no UTF-8, or no row of its table."""
+
+    def __init__(self, path: Path, copy: Path, told: tuple[Reading, ...]) -> None:
+        super().__init__(copy)
+        self.name, self.files, self.told = str(path), (path,), told
+
+    def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
+        try:
+            return super().table(only)
+        except AuditError as error:
+            error.where = error.where.replace(str(self.path), self.name)
+            raise
 
 
 class Folder(Source):

@@ -1,4 +1,4 @@
-"""Frames: data in memory, and what is read whole as a frame, a workbook or a saved dataset."""
+"""Frames: data in memory, and what is read whole as a frame, a saved dataset."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import SNIFFED_BYTES, called, first_bytes, polars_of, read_json
-from audit.base.machine import require_package
-from audit.base.text_tables import titles_above, told_of_titles
+from audit.base.files import SNIFFED_BYTES, called, polars_of, read_json
 from audit.data.class_names import ClassNames, class_names_of, with_class_names
 from audit.data.sources.source import HEAD, Source, as_cells
 
@@ -223,61 +221,6 @@ class Array(Source):
 
     def open(self) -> BinaryIO:
         return io.BytesIO(self._saved)
-
-
-SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-
-
-class Sheet(Frame):
-    """The only sheet with rows of a workbook; every cell is text, so that no zero is lost.
-
-    A cell that holds a number has lost its zeros in the workbook already.
-    """
-
-    kind = "a sheet"
-
-    def __init__(self, path: Path) -> None:
-        frame, titles = _sheet_of(path)
-        super().__init__(frame)
-        self.readings = told_of_titles(titles, titles)
-        self.name = str(path)
-        self.path = path
-        self.files = (path,)
-        self.suffix = path.suffix.lower()
-        self.head = first_bytes(path)
-
-
-def _sheet_of(path: Path) -> tuple[pl.DataFrame, int]:
-    """The only sheet with rows, and the number of rows of titles above its header."""
-    require_package("fastexcel", "to read a workbook")
-    import fastexcel
-
-    try:
-        workbook = fastexcel.read_excel(path)
-        sheets = {
-            name: pl.DataFrame(workbook.load_sheet(name, dtypes="string")).cast(pl.String)
-            for name in workbook.sheet_names
-        }
-    except (fastexcel.FastExcelError, OSError) as error:
-        raise InputError(
-            "a workbook that can be read is required", found=str(error).split("\n")[0], where=path
-        ) from None
-    filled = {name: sheet for name, sheet in sheets.items() if not sheet.is_empty()}
-    if len(filled) == 1:
-        (sheet,) = filled
-        rows = workbook.load_sheet(sheet, header_row=None, dtypes="string")
-        every = pl.DataFrame(rows).cast(pl.String)
-        above = titles_above(every.head(HEAD).rows())
-        if not above:
-            return filled[sheet], 0
-        names = [name.strip() for name in every.row(above)]
-        return every[above + 1 :].rename(dict(zip(every.columns, names, strict=True))), above
-    raise InputError(
-        "a workbook with one sheet of rows is required",
-        found=f"{len(filled)}: {first_cases(filled)}" if filled else "none",
-        where=path,
-        hint="save the sheet that is meant as a file of its own",
-    )
 
 
 STATE, INFO, SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"

@@ -40,6 +40,8 @@ class Source:
     numbered = False
     """Whether its ids are row numbers from 0, which it was given, since it has none."""
 
+    told: tuple[Reading, ...] = ()
+    """What is told of how it was made readable."""
     nodes: KnownNodes | None = None
     """The nodes of the hierarchy that its labels are mapped to, if they are known."""
     named_classes = False
@@ -54,7 +56,7 @@ class Source:
     def readings(self) -> tuple[Reading, ...]:
         """What is told of how the table stands in its file."""
         titles = self.preamble.lines * self.preamble.titled if self.is_text else 0
-        return told_of_titles(titles, titles)
+        return (*self.told, *told_of_titles(titles, titles))
 
     def know(
         self, nodes: KnownNodes | None, *, named_classes: bool = False, id: str | None = None

@@ -20,6 +20,7 @@ from audit.base.machine import require_package
 from audit.base.readings import Reading
 from audit.base.text_tables import Preamble
 from audit.data.formats import chosen_of
+from audit.data.known_nodes import pattern_of
 from audit.data.label_format import Chosen, Columns
 from audit.data.label_formats.tables import ROW
 from audit.data.row_rules import EVERY, RowRules
@@ -168,7 +169,7 @@ def _chosen(rows: DataFrame, chosen: Chosen) -> Read:
     if chosen.each or chosen.joined:
         cells = functions.array(*(rows[f"`{name}`"].cast("string") for name in chosen.labels))
         if chosen.sign:
-            cells = functions.split(rows[f"`{label}`"], re.escape(chosen.sign))
+            cells = functions.split(rows[f"`{label}`"], pattern_of(chosen.sign))
         listed = functions.filter(cells, lambda cell: ~cell.rlike(BLANK))
         rows = rows.select(id, listed.alias(label), *chosen.rules.roles.values())
     return Read(rows, id, label, chosen.readings, chosen.rules)
@@ -210,7 +211,8 @@ def _rows(session: SparkSession, source: Source) -> DataFrame:
                     hint="--memory 2GB counts it in batches",
                 )
             sign = source.separator
-            return whole.csv(source.name, header=True, sep=sign, quote='"', escape='"')
+            where = str(source.path) if isinstance(source, File) else source.name
+            return whole.csv(where, header=True, sep=sign, quote='"', escape='"')
         case "json":
             return whole.json(source.name)
     return session.read.parquet(source.name)

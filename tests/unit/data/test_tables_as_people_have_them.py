@@ -150,12 +150,6 @@ def test_an_entry_of_an_array_that_is_no_object_is_told_by_its_number(tmp_path: 
     assert (caught.value.where, caught.value.found) == (f"{path}: entry 2", '"dog"')
 
 
-def test_utf_16_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_bytes("id,label\n1,401.9\n".encode("utf-16"))
-    with pytest.raises(InputError, match=r"UTF-16(.|\n)*iconv -f utf-16"):
-        read_labels(tmp_path / "a.csv", Columns())
-
-
 # --- workbooks --------------------------------------------------------------------------------
 
 
@@ -170,15 +164,6 @@ def test_a_sheet_keeps_zeros_and_counts_no_empty_sheet(tmp_path: Path) -> None:
     raw = read_labels(tmp_path / "a.xlsx", Columns())
     assert found(raw) == {"01": ["0380"], "02": ["250"]}
     assert raw.sources == (tmp_path / "a.xlsx",)
-
-
-def test_two_sheets_of_rows_are_refused(tmp_path: Path) -> None:
-    xlsxwriter = pytest.importorskip("xlsxwriter")
-    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
-        for name in ("one", "two"):
-            book.add_worksheet(name).write_column(0, 0, ("id", "7"))
-    with pytest.raises(InputError, match="2: 'one', 'two'"):
-        read_labels(tmp_path / "a.xlsx", Columns())
 
 
 def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,412 @@
+"""Files that hold one table or several in a form of their own: workbooks, dumps, documents."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from audit.base.errors import InputError, first_cases
+from audit.base.files import first_bytes, once, read_text
+from audit.base.machine import require_package
+from audit.base.readings import Reading
+from audit.base.spreadsheets import stream_of
+from audit.base.text_tables import titles_above, told_of_titles
+from audit.data.sources.in_memory import Frame
+from audit.data.sources.source import HEAD
+
+_MOSTLY = 0.5
+"""Share of cells that are nodes from which a table holds labels."""
+
+
+class TableFile(Frame):
+    """A file that is read whole; of several tables the only one that holds nodes counts.
+
+    Of a table of ``id`` and ``label`` either may be the other, which nodes decide too.
+
+    Args:
+        path: The file.
+        tables: Its tables by name, of text and lists of text.
+        said: What is told of how they stand in the file.
+        kind: What the file is, for messages.
+        numbered: Whether ids are the numbers of rows.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        tables: Mapping[str, pl.DataFrame],
+        said: Sequence[Reading] = (),
+        *,
+        kind: str,
+        numbered: bool = False,
+    ) -> None:
+        self._tables = {name: table for name, table in tables.items() if table.width}
+        frame = next(iter(self._tables.values()), pl.DataFrame())
+        super().__init__(frame, numbered=numbered)
+        self.kind = kind
+        self.readings = tuple(said)
+        self.name = str(path)
+        self.path = path
+        self.files = (path,)
+        self.suffix = path.suffix.lower()
+        self.head = first_bytes(path)
+
+    def know(self, nodes: Any, *, named_classes: bool = False, id: str | None = None) -> None:
+        if len(self._tables) != 1:
+            held = [name for name, table in self._tables.items() if _holds(table, nodes)]
+            if len(held) != 1:
+                raise InputError(
+                    f"{self.kind} with one table of labels is required",
+                    found=f"{len(self._tables)} tables: {first_cases(self._tables)}"
+                    + f"; {len(held)} hold nodes" * (nodes is not None),
+                    where=self,
+                    hint="save the one that is meant as a file of its own",
+                )
+            why, rows = "the others hold no nodes", len(self._tables[held[0]])
+            told = Reading(
+                f"{held[0]!r} is the table of labels", why, rows, "save another one by itself"
+            )
+            self._tables = {held[0]: self._tables[held[0]]}
+            self.readings = (told, *self.readings)
+        (self.frame,) = self._tables.values()
+        if [*self.frame.columns] == _EITHER and nodes is not None:
+            shares = [_share(self.frame[name], nodes) for name in _EITHER]
+            if shares[0] > shares[1]:
+                self.frame = _turned(self.frame)
+        super().know(nodes, named_classes=named_classes, id=id)
+
+
+_EITHER = ["id", "label"]
+
+
+def _holds(table: pl.DataFrame, nodes: Any) -> bool:
+    """Whether a column of a table holds nodes, or several are named as some."""
+    if nodes is None:
+        return False
+    named = sum(map(nodes.means, table.columns)) > 1
+    return named or any(_share(column, nodes) >= _MOSTLY for column in table)
+
+
+def _share(column: pl.Series, nodes: Any) -> float:
+    cells = column.head(HEAD)
+    cells = cells.explode() if cells.dtype.is_nested() else cells
+    return nodes.share(cells.cast(pl.String).drop_nulls()) or 0.0
+
+
+def _turned(table: pl.DataFrame) -> pl.DataFrame:
+    """A table of labels, each with its ids, as one of ids."""
+    listed = table.schema["label"].is_nested()
+    pairs = table.explode("label") if listed else table
+    return pairs.select(id="label", label="id")
+
+
+SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+
+
+def table_file(path: Path) -> TableFile | None:
+    """The file as one of tables; None if it is of no such form."""
+    if path.suffix.lower() in SHEETS:
+        return _workbook(path)
+    if (first := first_bytes(path)).startswith(b"SQLite format 3"):
+        return _database(path)
+    head = first.decode("utf-8-sig", errors="replace").lstrip()
+    for begins, read in _FORMS:
+        if re.match(begins, head, re.DOTALL | re.IGNORECASE):
+            with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):
+                made = read(path, read_text(path))
+                if made is not None:
+                    return made
+    return None
+
+
+def _workbook(path: Path) -> TableFile:
+    """The sheets with rows; every cell is text, so that no zero is lost, but a number's are."""
+    require_package("fastexcel", "to read a workbook")
+    import fastexcel
+
+    def table(name: str, header: int | None = None) -> pl.DataFrame:
+        return pl.DataFrame(book.load_sheet(name, header_row=header, dtypes="string"))
+
+    try:
+        book = fastexcel.read_excel(path)
+        sheets = {name: table(name, 0).cast(pl.String) for name in book.sheet_names}
+        filled = {name: sheet for name, sheet in sheets.items() if not sheet.is_empty()}
+        above = dict[str, int]()
+        for name in filled:
+            every = table(name).cast(pl.String)
+            if rows := titles_above(every.head(HEAD).rows()):
+                names = [cell.strip() for cell in every.row(rows)]
+                pairs = zip(every.columns, names, strict=True)
+                filled[name] = every[rows + 1 :].rename(dict(pairs))
+            above[name] = rows
+    except (fastexcel.FastExcelError, OSError) as error:
+        raise InputError(
+            "a workbook that can be read is required", found=str(error).split("\n")[0], where=path
+        ) from None
+    if not filled:
+        required = "a workbook with a sheet of rows is required"
+        raise InputError(required, found="none", where=path)
+    titles = max(above.values()) if len(above) == 1 else 0
+    return TableFile(path, filled, told_of_titles(titles, titles), kind="a workbook")
+
+
+def _database(path: Path) -> TableFile:
+    """The tables of a database of SQLite, whose numbers are written as it shows them."""
+    with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as base:
+        names = base.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+        tables = {}
+        for (name,) in names.fetchall():
+            rows = base.execute(f'SELECT * FROM "{name}"')
+            tables[name] = _table([one[0] for one in rows.description], rows.fetchall())
+    return TableFile(path, tables, kind="a database")
+
+
+_INSERT = re.compile(
+    r"INSERT INTO\s+([\w.`\"\[\]]+)\s*(?:\(([^)]*)\))?\s*VALUES|COPY\s+(\S+)\s*\(([^)]*)\) FROM",
+    re.IGNORECASE,
+)
+_CREATE = re.compile(
+    r"CREATE TABLE\s+(?:IF NOT EXISTS\s+)?(\S+)\s*\((.*?)\n\)", re.IGNORECASE | re.DOTALL
+)
+_VALUE = re.compile(r"[\s(]*(?:'((?:[^'\\]|\\.|'')*)'|([^,()']+))\s*([,)])\s*", re.DOTALL)
+_CONSTRAINTS = {"PRIMARY", "KEY", "UNIQUE", "CONSTRAINT", "FOREIGN", "INDEX", "CHECK", "FULLTEXT"}
+
+
+def _dump(path: Path, text: str) -> TableFile | None:
+    """The tables whose rows a dump of a database inserts."""
+    created = {_bare(one[1]): _columns(one[2]) for one in _CREATE.finditer(text)}
+    rows, names = defaultdict[str, list[Any]](list), dict[str, list[str]]()
+    for found in _INSERT.finditer(text):
+        table, listed = _bare(found[1] or found[3]), found[2] or found[4]
+        copied = found[1] is None
+        own = [*(_copied(text, found.end()) if copied else _inserted(text, found.end()))]
+        listed = [_bare(one) for one in listed.split(",")] if listed else created.get(table)
+        names[table] = listed or [f"column {n + 1}" for n in range(len(own[0]))]
+        rows[table] += own
+    if not rows:
+        return None
+    tables = {name: _table(names[name], own) for name, own in rows.items()}
+    return TableFile(path, tables, kind="a dump of a database")
+
+
+def _bare(name: str) -> str:
+    return name.strip().split(".")[-1].strip('`"[]')
+
+
+def _columns(created: str) -> list[str]:
+    """Names of columns from what stands between the brackets of their table."""
+    first = [line.split()[0] for line in created.split("\n") if line.strip()]
+    return [_bare(word) for word in first if word.upper() not in _CONSTRAINTS]
+
+
+def _inserted(text: str, start: int) -> Iterator[list[str | None]]:
+    row: list[str | None] = []
+    while found := _VALUE.match(text, start):
+        quoted, plain, end = found.groups()
+        start = found.end()
+        value = None if plain is None or plain.strip().upper() == "NULL" else plain.strip()
+        row.append(value if quoted is None else re.sub(r"\\(.)|'(?=')", r"\1", quoted))
+        if end == ")":
+            yield row
+            row = []
+            if text[start : start + 1] != ",":
+                return
+            start += 1
+
+
+def _copied(text: str, start: int) -> Iterator[list[str | None]]:
+    first = text.index("\n", start) + 1
+    for line in text[first : text.index("\n\\.", first - 1)].split("\n"):
+        yield [None if cell == "\\N" else cell for cell in line.split("\t")] if line else []
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
+    whole = [row for row in rows if row]
+    columns = [*zip(*whole, strict=True)] or [()] * len(names)
+    return pl.DataFrame(
+        {name: _series(values) for name, values in zip(names, columns, strict=True)}
+    )
+
+
+def _series(values: Iterable[Any]) -> pl.Series:
+    """Values of text, or of lists of text; anything else as it is written."""
+    every = [*values]
+    if any(isinstance(one, list) for one in every):
+        lists = [[*map(_text, one)] if isinstance(one, list) else None for one in every]
+        return pl.Series(lists, dtype=pl.List(pl.String))
+    return pl.Series([*map(_text, every)], dtype=pl.String)
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, (bool, list, dict)):
+        return json.dumps(value)
+    return None if value is None else str(value)
+
+
+class _Number(str):
+    """A number of JSON as it is written."""
+
+    __slots__ = ()
+
+
+def _document(path: Path, text: str) -> TableFile | None:
+    """The table that one object of JSON is: by id, by column, or pictures and their boxes."""
+    held = json.loads(text, parse_int=_Number, parse_float=_Number, object_pairs_hook=once)
+    if not isinstance(held, dict):
+        return None
+    if {"images", "annotations"} <= held.keys():
+        return TableFile(path, {"images": _pictures(held)}, kind="annotations of pictures")
+    if held.keys() & _OF_RECORDS:
+        return None
+    for decision, make in _SHAPES:
+        if (table := make(held)) is not None and table.width > 1:
+            why, option = "all its values are alike", "write a JSON line for each"
+            told = Reading(decision, why, len(table), option)
+            return TableFile(path, {path.name: table}, [told], kind="an object of JSON")
+    return None
+
+
+_OF_RECORDS = {"labels", "scores", "label", "score", "prediction", "predictions"}
+
+
+def _pictures(held: Mapping[str, Any]) -> pl.DataFrame:
+    """An image a row, with the classes of its boxes, each once, as COCO has them."""
+    names = {one["id"]: one.get("name", one["id"]) for one in held.get("categories", [])}
+    own: dict[Any, dict[str, None]] = {image["id"]: {} for image in held["images"]}
+    for box in held["annotations"]:
+        own[box["image_id"]][names.get(box["category_id"], box["category_id"])] = None
+    files = [image.get("file_name") for image in held["images"]]
+    columns = {"id": own, "file_name": files, "labels": map(list, own.values())}
+    return pl.DataFrame({name: _series(values) for name, values in columns.items()})
+
+
+def _split(held: Mapping[str, Any]) -> pl.DataFrame | None:
+    """Columns beside rows of data, as pandas writes them."""
+    if not {"columns", "data"} <= held.keys():
+        return None
+    rows, index = held["data"], [str(one) for one in held.get("index", [])]
+    if index and index != [*map(str, range(len(index)))]:
+        rows = [[one, *row] for one, row in zip(index, rows, strict=True)]
+        return _table(["", *held["columns"]], rows)
+    return _table(held["columns"], rows)
+
+
+def _by_column(held: Mapping[str, Any]) -> pl.DataFrame | None:
+    """A list, or an object of row numbers, for each column."""
+    values = [*held.values()]
+    if all(isinstance(one, dict) for one in values):
+        rows = [*map(str, range(len(values[0])))]
+        if len(rows) < 2 or any([*one] != rows for one in values):
+            return None
+        values = [[*one.values()] for one in values]
+    alike = all(isinstance(one, list) and len(one) == len(values[0]) > 1 for one in values)
+    if not alike or any(re.search(r"\d", key) for key in held):
+        return None
+    return pl.DataFrame({n: _series(own) for n, own in zip(held, values, strict=True)})
+
+
+def _by_id(held: Mapping[str, Any]) -> pl.DataFrame | None:
+    """Labels, scores or records by the id of their instance."""
+    values, labels = [*held.values()], None
+    dictionaries, lists = (all(isinstance(v, of) for v in values) for of in (dict, list))
+    inner = [cell for one in values for cell in one.values()] if dictionaries else []
+    if len(held) < _FEWEST:
+        return None
+    if lists or all(map(_is_answer, values)):
+        labels = values
+    elif inner and all(isinstance(cell, bool) or cell in ("0", "1") for cell in inner):
+        labels = [[key for key, cell in one.items() if cell in (True, "1")] for one in values]
+    if labels is not None:
+        return pl.DataFrame({"id": _series(held), "label": _series(labels)})
+    if not dictionaries:
+        return None
+    keys = list(dict.fromkeys(key for one in values for key in one))
+    gaps = any(len(one) < len(keys) for one in values)
+    if gaps and all(isinstance(cell, _Number) for cell in inner):
+        scores = [(key, node, score) for key, one in held.items() for node, score in one.items()]
+        return _table(["id", "node", "score"], scores)
+    own = "" if "id" in keys else "id"
+    return _table([own, *keys], [[key, *map(one.get, keys)] for key, one in held.items()])
+
+
+_FEWEST = 3
+"""Number of keys of an object from which they may be ids."""
+
+
+def _is_answer(value: Any) -> bool:
+    """Whether a value is a text, or the number of a class."""
+    return isinstance(value, str) and not (isinstance(value, _Number) and "." in value)
+
+
+_SHAPES: tuple[tuple[str, Callable[[Mapping[str, Any]], pl.DataFrame | None]], ...] = (
+    ("the object holds columns and rows", _split),
+    ("the keys of the object are columns", _by_column),
+    ("the keys of the object are ids", _by_id),
+)
+
+
+def _qrels(path: Path, text: str) -> TableFile | None:
+    """A label, an id and 1 on each line."""
+    rows = [line.split() for line in text.split("\n") if line.strip()]
+    if any(len(row) != 3 or row[2] != "1" for row in rows):
+        return None
+    decision = "each line is a label, an id and 1"
+    told = Reading(decision, "all lines have these three parts", len(rows), "write a header")
+    table = _table(_EITHER, [[id, label] for label, id, _ in rows])
+    return TableFile(path, {path.name: table}, [told], kind="lines of qrels")
+
+
+_PREFIX = "__label__"
+
+
+def _fast_text(path: Path, text: str) -> TableFile | None:
+    """Labels before a text, or each before its probability, as fastText has them."""
+    lines = [line.split() for line in text.strip().split("\n")]
+    numbers = [[str(n), *line] for n, line in enumerate(lines)]
+    if all(len(line) % 2 == 0 and all(w.startswith(_PREFIX) for w in line[::2]) for line in lines):
+        rows = [
+            (n, node.removeprefix(_PREFIX), score)
+            for n, *line in numbers
+            for node, score in zip(line[::2], line[1::2], strict=True)
+        ]
+        with suppress(ValueError):
+            _ = [float(score) for *_, score in rows]
+            table = _table(["id", "node", "score"], rows)
+            return TableFile(path, {path.name: table}, kind="lines of fastText", numbered=True)
+    lists = [[w.removeprefix(_PREFIX) for w in line if w.startswith(_PREFIX)] for line in lines]
+    table = pl.DataFrame({"id": _series(n for n, *_ in numbers), "labels": _series(lists)})
+    return TableFile(path, {path.name: table}, kind="lines of fastText", numbered=True)
+
+
+def _arff(path: Path, text: str) -> TableFile | None:
+    """A table of Weka, whose cells may be listed by the numbers of their columns."""
+    head, data = re.split(r"(?im)^@data\s*\n", text, maxsplit=1)
+    named = re.findall(r"(?im)^@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", head)
+    names, rows = [name.strip("'\"") for name in named], list[list[str]]()
+    for row in csv.reader(stream_of(data), quotechar="'", skipinitialspace=True):
+        if row and row[0].startswith("{"):
+            cells = [cell.strip("{} ").split(None, 1) for cell in row]
+            own = {int(pair[0]): pair[1] for pair in cells if pair}
+            row = [own.get(n, "0") for n in range(len(names))]
+        if row and not row[0].startswith("%"):
+            rows.append(["" if cell == "?" else cell for cell in row])
+    return TableFile(path, {path.name: _table(names, rows)}, kind="a table of Weka")
+
+
+_FORMS: tuple[tuple[str, Callable[[Path, str], TableFile | None]], ...] = (
+    (r"(--|/\*|(SET|CREATE|INSERT|DROP|BEGIN)\b).*(INSERT INTO|COPY \S)", _dump),
+    (r"(?!\{[^\n]*\}\s*\n\s*\{)\{", _document),
+    (r"(\S+ \S+ 1\r?\n){2}", _qrels),
+    (rf"{_PREFIX}\S", _fast_text),
+    (r"(%[^\n]*\n|\s)*@relation\b", _arff),
+)
+"""How files of tables begin, and what reads them."""

@@ -1,0 +1,192 @@
+"""The same labels, in each form in which files hold them, are the same instances and labels."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import audit
+from audit.base.errors import InputError
+
+TREE = {"dog": "pet", "cat": "pet", "gold fish": "pet", "owl": "bird"}
+OF = {"a1": ["dog", "gold fish"], "a2": ["cat"], "a3": ["owl", "dog"], "a4": ["cat", "owl"]}
+PAIRS = [(one, label) for one, labels in OF.items() for label in labels]
+NUMBERED = {str(n): labels for n, labels in enumerate(OF.values())}
+
+
+def flags(yes: object, no: object) -> dict[str, dict[str, object]]:
+    return {one: {node: yes if node in own else no for node in TREE} for one, own in OF.items()}
+
+
+def of_json(content: object, indent: int | None = None) -> Callable[[Path], None]:
+    return lambda path: path.write_text(json.dumps(content, indent=indent))  # type: ignore[return-value]
+
+
+def of_text(text: str, encoding: str = "utf-8") -> Callable[[Path], None]:
+    return lambda path: path.write_bytes(text.encode(encoding))  # type: ignore[return-value]
+
+
+def of_database(path: Path) -> None:
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE tag (visit_id TEXT, word TEXT)")
+        base.executemany("INSERT INTO tag VALUES (?, ?)", PAIRS)
+        base.execute("CREATE TABLE person (name TEXT, town TEXT)")
+        base.execute("INSERT INTO person VALUES ('Ann', 'Bonn')")
+
+
+def of_workbook(path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(path) as book:
+        book.add_worksheet("README").write_column(0, 0, ("What", "tags of visits"))
+        sheet = book.add_worksheet("Data")
+        for row, cells in enumerate([("visit_id", "word"), *PAIRS]):
+            sheet.write_row(row, 0, cells)
+
+
+CSV = "visit_id,word,n\n" + "".join(f"{one},{label},{n}\n" for n, (one, label) in enumerate(PAIRS))
+COCO = {
+    "images": [{"id": one} for one in OF],
+    "annotations": [{"image_id": one, "category_id": [*TREE].index(own)} for one, own in PAIRS * 2],
+    "categories": [{"id": n, "name": node} for n, node in enumerate(TREE)],
+}
+DUMP = "-- dump\nCREATE TABLE `tag` (\n `visit_id` text,\n `word` text,\n KEY (`n`)\n);\n"
+COLUMNS = {"visit_id": [one for one, _ in PAIRS], "word": [label for _, label in PAIRS]}
+ARFF = "@relation r\n@attribute visit_id string\n"
+ARFF += "".join(f"@attribute '{name}' {{0,1}}\n" for name in TREE)
+CELLS = {
+    "tags": lambda own: "".join(f"<{one}>" for one in own),
+    "a list": str,
+    "boxes": lambda own: " ".join(f"{one} 1 2 30 40" for one in own) + " ",
+    "titles": lambda own: "; ".join(f"the {one}, or so [{one}]" for one in own),
+}
+FORMS: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "lists by id": ("a.json", of_json(OF)),
+    "flags by id": ("a.json", of_json(flags(1, 0))),
+    "true and false by id": ("a.json", of_json(flags(True, False), 1)),
+    "records by id": ("a.json", of_json({one: {"word": own, "x": 2} for one, own in OF.items()})),
+    "ids by label": (
+        "a.json",
+        of_json({node: [one for one, label in PAIRS if label == node] for node in TREE}),
+    ),
+    "lists by column": ("a.json", of_json(COLUMNS)),
+    "numbers of rows by column": (
+        "a.json",
+        of_json({name: dict(zip("0123456", own, strict=True)) for name, own in COLUMNS.items()}),
+    ),
+    "columns and rows": (
+        "a.json", of_json({"columns": [*COLUMNS], "index": [*range(7)], "data": PAIRS}),
+    ),
+    "an array of records": (
+        "a.json", of_json([{"visit_id": a, "age": 3, "at": b, "word": c} for a, b, c in
+                           [(one, "x", own) for one, own in OF.items()]], 1),
+    ),
+    "a label a line": (
+        "a.jsonl",
+        of_text("".join(json.dumps({"visit_id": a, "word": b}) + "\n" for a, b in PAIRS)),
+    ),
+    "boxes of pictures": ("a.json", of_json(COCO)),
+    "inserted rows": (
+        "a.sql", of_text(DUMP + "INSERT INTO `tag` VALUES " + ",".join(map(str, PAIRS)) + ";\n"),
+    ),
+    "copied rows": (
+        "a.sql",
+        of_text("--\nCOPY public.tag (visit_id, word) FROM stdin;\n"
+                + "".join(f"{a}\t{b}\n" for a, b in PAIRS) + "\\.\n"),
+    ),
+    "a database": ("a.db", of_database),
+    "the second sheet": ("a.xlsx", of_workbook),
+    "lines of qrels": (
+        "a.qrels", of_text("".join(f"{b} {a} 1\n" for a, b in PAIRS if " " not in b)),
+    ),
+    "rows of Weka": (
+        "a.arff",
+        of_text(ARFF + "@data\n" + "".join(
+            ",".join([one, *("01"[n in own] for n in TREE)]) + "\n" for one, own in OF.items())),
+    ),
+    "sparse rows of Weka": (
+        "a.arff",
+        of_text(ARFF + "@data\n" + "".join(
+            "{0 " + one + "".join(f",{n} 1" for n, t in enumerate(TREE, 1) if t in own) + "}\n"
+            for one, own in OF.items())),
+    ),
+    "UTF-16": ("a.txt", of_text(CSV.replace(",", "\t"), "utf-16")),
+    "Windows-1252": ("a.csv", of_text(CSV.replace("n\n", "nähe\n", 1), "cp1252")),
+    "lines below": ("a.csv", of_text(CSV + "\nTotal: 7\nEnd of report\n")),
+    **{
+        f"cells: {name}": (
+            "a.tsv",
+            of_text("visit_id\tword\n" + "".join(f"{a}\t{cell(b)}\n" for a, b in OF.items())),
+        )
+        for name, cell in CELLS.items()
+    },
+    "flags beside others": (
+        "a.csv",
+        of_text("visit_id,born," + ",".join(TREE) + "\n" + "".join(
+            ",".join([one, "1980", *map(str, own.values())]) + "\n"
+            for one, own in flags(True, False).items())),
+    ),
+}  # fmt: skip
+
+
+def carried(dataset: audit.LabelDataset) -> dict[str, list[str]]:
+    nodes, held = dataset.hierarchy.nodes, dataset.direct.toarray() > 0
+    every = zip(dataset.instances["instance"], held, strict=True)
+    return {one: sorted(n for n, has in zip(nodes, own, strict=True) if has) for one, own in every}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_gives_the_same_labels(form: str, tmp_path: Path) -> None:
+    name, write = FORMS[form]
+    write(tmp_path / name)
+    dataset = audit.load_labels(tmp_path / name, TREE)
+    rows = PAIRS if "qrels" not in form else [pair for pair in PAIRS if " " not in pair[1]]
+    wanted = {one: sorted(label for own, label in rows if own == one) for one, _ in rows}
+    assert carried(dataset) == wanted
+    assert len(dataset) == len(wanted)
+
+
+def test_lines_of_fasttext_and_their_probabilities_go_together(tmp_path: Path) -> None:
+    lines = [[f"__label__{one.replace(' ', '_')}" for one in own] for own in OF.values()]
+    (tmp_path / "a.txt").write_text("".join(" ".join(own) + " some words\n" for own in lines))
+    (tmp_path / "b.txt").write_text("".join(" 0.9 ".join([*own, ""]) + "\n" for own in lines))
+    tree = {name.replace(" ", "_"): above for name, above in TREE.items()}
+    dataset = audit.load_labels(tmp_path / "a.txt", tree)
+    predictions = audit.load_predictions(tmp_path / "b.txt", dataset)
+    assert (predictions.scores > 0.5).sum() == len(PAIRS) == dataset.direct.sum()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", json.dumps({one: dict.fromkeys(own, 0.75) for one, own in OF.items()})),
+        ("a.csv", ",said\n" + "".join(f"{one},The {own[0]}\n" for one, own in OF.items())),
+    ],
+)
+def test_predictions_by_id_and_by_title_are_read(name: str, text: str, tmp_path: Path) -> None:
+    tree = pl.DataFrame({"child": [*TREE], "parent": [*TREE.values()],
+                         "title": [f"The {one}" for one in TREE]})  # fmt: skip
+    dataset = audit.load_labels({"id": [*OF], "labels": [*OF.values()]}, audit.load_hierarchy(tree))
+    (tmp_path / name).write_text(text.replace("said", "predicted_labels"))
+    predictions = audit.load_predictions(tmp_path / name, dataset)
+    assert predictions.ledger.classes_mapped == predictions.ledger.classes_read > 0
+    assert [one.unit for one in predictions.readings if "title" in one.decision] == (
+        ["classes"] * name.endswith("csv")
+    )
+
+
+def test_two_tables_of_labels_are_refused(tmp_path: Path) -> None:
+    rows = "".join(f"INSERT INTO {t} (id, word) VALUES (1, 'dog');\n" for t in ("one", "two"))
+    (tmp_path / "a.sql").write_text(f"-- dump\n{rows}")
+    with pytest.raises(InputError, match="2 tables: 'one', 'two'; 2 hold nodes"):
+        audit.load_labels(tmp_path / "a.sql", TREE)
+
+
+def test_bytes_of_two_encodings_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(CSV.encode() + "a1,né,1\n".encode() + b"a2,n\xe9,1\n")
+    with pytest.raises(InputError, match="UTF-8"):
+        audit.load_labels(tmp_path / "a.csv", TREE)
