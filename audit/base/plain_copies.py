@@ -19,6 +19,7 @@ _NO_LETTERS = re.compile("[\x00-\x08\x0e-\x1f\x80-\ufffc\ufffe-\U0010ffff]")
 """What a text in Windows-1252 does not hold where it is read as UTF-8: other letters, controls."""
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _TABLES = (".csv", ".tsv", ".txt", ".tab", ".psv")
+_TEXTS = (*_TABLES, ".json", ".jsonl", ".ndjson")
 _MOST = 12
 """Number of lines below the rows of a table, at most."""
 _COPIES: dict[tuple[Path, int, int], tuple[TemporaryDirectory[str], tuple[Reading, ...]]] = {}
@@ -31,13 +32,15 @@ def plain_copy(path: Path) -> tuple[Path, tuple[Reading, ...]]:
     What is no UTF-8 is UTF-16 if its first bytes say so, else Windows-1252, which is told; so is
     what stands below a blank line at the end of a table, without any of its separators.
     """
-    state = path.stat()
+    bare = path.name.lower().removesuffix(".gz")
+    if not bare.endswith(_TEXTS):
+        return path, ()
+    state, table = path.stat(), bare.endswith(_TABLES)
     key = (path.resolve(), state.st_mtime_ns, state.st_size)
     if key not in _COPIES:
         head = first_bytes(path)
         encoding = _encoding(path, head)
         text = None if encoding is None else read_bytes(path).decode(encoding, errors="replace")
-        table = path.name.lower().removesuffix(".gz").endswith(_TABLES)
         end = _end(path, head) if text is None and table else (text or "")[-SNIFFED_BYTES:]
         first = (text or head.decode("utf-8-sig", "replace"))[:SNIFFED_BYTES]
         below = _below(first, end) if table else []
@@ -57,7 +60,7 @@ def _encoding(path: Path, head: bytes) -> str | None:
     """The encoding of a text that is not UTF-8; of a packed one its first bytes tell."""
     if marked := _MARKS.get(head[:2]):
         return marked
-    if b"\0" in head or path.suffix.lower() in (".parquet", ".npy", ".npz"):
+    if b"\0" in head:
         return None
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
@@ -97,5 +100,7 @@ def _told(text: str, encoding: str | None, below: list[str]) -> tuple[Reading, .
     if below:
         said = f"the last lines are no rows: {first_cases(below[1:])}"
         why = "they stand below a blank line and have no separators"
-        told.append(Reading(said, why, len(below) - 1, "take the blank line away", "lines"))
+        told.append(
+            Reading(said, why, len(below) - 1, "give them as many fields as rows have", "lines")
+        )
     return tuple(told)

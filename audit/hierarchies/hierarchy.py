@@ -221,11 +221,6 @@ class Hierarchy:
         """Nodes below, in node order; strict unless ``with_self``."""
         return self._without(node, dag.row(self.below, self.index(node)), with_self)
 
-    @property
-    def integrity(self) -> Integrity | None:
-        """The properties of its codes; None where ids have no shape of their own."""
-        return None if self.coding is None else self.coding.integrity
-
     def place(self, label: str, table: str | None) -> Placement:
         """The placement of a label that may be added; without coding rules, labels are ids."""
         if self.coding is not None:
@@ -246,6 +241,11 @@ class Hierarchy:
             return node
         nearest = max(titled, key=lambda i: int(self.depth[i]))
         return f"{node} (below {self.titles[nearest]}, {self.nodes[nearest]})"
+
+    @property
+    def integrity(self) -> Integrity | None:
+        """The properties of its codes; None where ids have no shape of their own."""
+        return self.coding and self.coding.integrity
 
     @cached_property
     def closure(self) -> Sparse:
@@ -348,11 +348,7 @@ class Hierarchy:
                 "branches": branches,
                 "assignable": self.assignable,
             },
-            schema_overrides={
-                "title": pl.String,
-                "branch": pl.String,
-                "branches": pl.List(pl.String),
-            },
+            schema_overrides={"title": pl.String, "branch": pl.String, "branches": branches.dtype},
         )
 
     def edge_frame(self) -> pl.DataFrame:

@@ -124,6 +124,39 @@ def of_titles(folder: Path, first: str = "Report of 2024,,") -> Found:
     return of_labels(("t.csv", text))(folder)
 
 
+def of_bytes(folder: Path, meant: str = "", end: str = "\ncat is all\nby me\n") -> Found:
+    content = f"id,label\n\xe9,dog\nb,dog\n{end}".encode("cp1252")
+    (folder / "t.csv").write_bytes(content.decode(meant).encode() if meant else content)
+    dataset = audit.load_labels(folder / "t.csv", TREE)
+    return dataset.instances["instance"].to_list(), dataset.readings
+
+
+def of_dump(folder: Path, table: str = "") -> Found:
+    rows = {"one": "'a', 'dog'", "two": "'b', 'x'"}
+    kept = {name: own for name, own in rows.items() if table in name}
+    text = "".join(f"INSERT INTO {name} (id, label) VALUES ({own});" for name, own in kept.items())
+    return of_labels(("t.sql", f"-- dump\n{text}\n"))(folder)
+
+
+def of_lines(folder: Path, header: str = "") -> Found:
+    rows = ["a dog 1", "b cat 1", "c dog 1"]
+    text = header.replace(" ", ",") + "\n".join(rows).replace(" ", "," if header else " ")
+    return of_labels((f"t{len(header)}.txt", f"{text}\n"))(folder)
+
+
+def of_object(folder: Path, lines: bool = False) -> Found:
+    held = {"labels_of": ["dog"], "b": ["cat"], "c": ["dog", "cat"]}
+    if lines:
+        return of_labels(("t.jsonl", json.dumps({"id": 1, **held}) + "\n"))(folder, label="b")
+    return of_labels(("t.json", json.dumps(held)))(folder)
+
+
+def of_flags(folder: Path, **options: Any) -> Found:
+    data = pl.DataFrame({"id": ABCD, "born": [*"1999"], "dog": [0, 1, 0, 1], "cat": [1, 0, 0, 1]})
+    dataset = audit.load_labels(data, TREE, **options)
+    return dataset.instances.rows(), dataset.readings
+
+
 VERSIONS = pl.DataFrame({"id": [*"aab"], "label": ["I10", "V700", "4019"]})
 
 
@@ -199,7 +232,19 @@ TOLD = [
          of_labels(FLAGGED), {"where": ["main!=0"]}),
     Told("data.label_formats.several._left_out", "left out: b#", "--label 'a#,b#'",
          of_labels(FAMILIES, label="a#"), {"label": "a#,b#"}),
-    Told("data.label_formats.long.choose_joined", "joined by ';'", "--format long",
+    Told("base.plain_copies._told", "Windows-1252", "iconv -f ENCODING -t utf-8",
+         of_bytes, {"meant": "koi8-r"}),
+    Told("base.plain_copies._told", "no rows", "give them as many fields as rows have",
+         of_bytes, {"end": "cat is all,\nby me,\n"}),
+    Told("data.sources.tables.TableFile", "'one'", "save another one by itself",
+         of_dump, {"table": "two"}),
+    Told("data.sources.tables._qrels", "a label, an id and 1", "write a header",
+         of_lines, {"header": "label id n\n"}),
+    Told("data.sources.documents.document", "keys of the object", "write a JSON line for each",
+         of_object, {"lines": True}),
+    Told("data.label_formats.wide.read", "left out: 'born'", "--strata born",
+         of_flags, {"strata": ["born"]}),
+    Told("data.label_formats.tables.told_of_parts", "joined by ';'", "--format long",
          of_labels(CELLS), {"format": "long"}),
     Told("data.label_formats.jsonl._labels_key", "'kinds'", "--label KEY",
          of_labels(("a.jsonl", '{"id": 1, "kinds": ["dog"], "more": ["of"]}')), {"label": "more"}),

@@ -118,8 +118,12 @@ def _chosen(
         columns = replace(columns, id=id_among(names, columns.id, beside, source))
 
     def values(key: str) -> Iterator[pl.Series]:
-        own, cut = None if key in beside else key, {"joined": labels not in within}
-        for some in frames(every(), lambda some: frame_of(some, labels, {}, own, **cut), source):
+        own, text = None if key in beside else key, labels not in within
+
+        def frame(some: Sequence[Line]) -> pl.DataFrame:
+            return frame_of(some, labels, {}, own, joined=text)
+
+        for some in frames(every(), frame, source):
             yield some["instance"]
 
     instance, readings = id_of_rows(names, columns.id, beside, source, values)

@@ -74,8 +74,8 @@ def _read(choose: Choose, source: Source, columns: Columns) -> RawLabels:
     tables = [pl.lit(table, pl.String).alias("table") for table in stated]
     if chosen.each:
         labels = tidy(frame.select(chosen.labels), source)
-        cells = [_parts(pl.col(name), chosen.sign) for name in chosen.labels]
-        listed = mentions.with_columns(labels=pl.Series(labels.select(pl.concat_list(cells))))
+        every = pl.concat_list(_parts(pl.col(name), chosen.sign) for name in chosen.labels)
+        listed = mentions.with_columns(labels=pl.Series(labels.select(every)))
         rows = _with_positions(mentions, labels, tables, chosen.sign)
     elif chosen.joined:
         cells = tidy(frame.select(chosen.labels), source)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,12 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
-from audit.base.files import first_bytes, once, read_text
+from audit.base.files import first_bytes, read_text
 from audit.base.machine import require_package
 from audit.base.readings import Reading
 from audit.base.spreadsheets import stream_of
 from audit.base.text_tables import titles_above, told_of_titles
+from audit.data.sources.documents import document, series, table_of_rows
 from audit.data.sources.in_memory import Frame
 from audit.data.sources.source import HEAD
 
@@ -161,12 +161,16 @@ def _workbook(path: Path) -> TableFile:
 
 def _database(path: Path) -> TableFile:
     """The tables of a database of SQLite, whose numbers are written as it shows them."""
-    with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as base:
-        names = base.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-        tables = {}
-        for (name,) in names.fetchall():
-            rows = base.execute(f'SELECT * FROM "{name}"')
-            tables[name] = _table([one[0] for one in rows.description], rows.fetchall())
+    tables = {}
+    try:
+        with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as base:
+            names = base.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+            for (name,) in names.fetchall():
+                rows = base.execute(f'SELECT * FROM "{name}"')
+                tables[name] = table_of_rows([one[0] for one in rows.description], rows.fetchall())
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        required = "a database of SQLite that can be read is required"
+        raise InputError(required, found=str(error).split("\n")[0], where=path) from None
     return TableFile(path, tables, kind="a database")
 
 
@@ -194,7 +198,7 @@ def _dump(path: Path, text: str) -> TableFile | None:
         rows[table] += own
     if not rows:
         return None
-    tables = {name: _table(names[name], own) for name, own in rows.items()}
+    tables = {name: table_of_rows(names[name], own) for name, own in rows.items()}
     return TableFile(path, tables, kind="a dump of a database")
 
 
@@ -229,129 +233,9 @@ def _copied(text: str, start: int) -> Iterator[list[str | None]]:
         yield [None if cell == "\\N" else cell for cell in line.split("\t")] if line else []
 
 
-def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
-    whole = [row for row in rows if row]
-    columns = [*zip(*whole, strict=True)] or [()] * len(names)
-    return pl.DataFrame(
-        {name: _series(values) for name, values in zip(names, columns, strict=True)}
-    )
-
-
-def _series(values: Iterable[Any]) -> pl.Series:
-    """Values of text, or of lists of text; anything else as it is written."""
-    every = [*values]
-    if any(isinstance(one, list) for one in every):
-        lists = [[*map(_text, one)] if isinstance(one, list) else None for one in every]
-        return pl.Series(lists, dtype=pl.List(pl.String))
-    return pl.Series([*map(_text, every)], dtype=pl.String)
-
-
-def _text(value: Any) -> str | None:
-    if isinstance(value, (bool, list, dict)):
-        return json.dumps(value)
-    return None if value is None else str(value)
-
-
-class _Number(str):
-    """A number of JSON as it is written."""
-
-    __slots__ = ()
-
-
-def _document(path: Path, text: str) -> TableFile | None:
-    """The table that one object of JSON is: by id, by column, or pictures and their boxes."""
-    held = json.loads(text, parse_int=_Number, parse_float=_Number, object_pairs_hook=once)
-    if not isinstance(held, dict):
-        return None
-    if {"images", "annotations"} <= held.keys():
-        return TableFile(path, {"images": _pictures(held)}, kind="annotations of pictures")
-    if held.keys() & _OF_RECORDS:
-        return None
-    for decision, make in _SHAPES:
-        if (table := make(held)) is not None and table.width > 1:
-            why, option = "all its values are alike", "write a JSON line for each"
-            told = Reading(decision, why, len(table), option)
-            return TableFile(path, {path.name: table}, [told], kind="an object of JSON")
-    return None
-
-
-_OF_RECORDS = {"labels", "scores", "label", "score", "prediction", "predictions"}
-
-
-def _pictures(held: Mapping[str, Any]) -> pl.DataFrame:
-    """An image a row, with the classes of its boxes, each once, as COCO has them."""
-    names = {one["id"]: one.get("name", one["id"]) for one in held.get("categories", [])}
-    own: dict[Any, dict[str, None]] = {image["id"]: {} for image in held["images"]}
-    for box in held["annotations"]:
-        own[box["image_id"]][names.get(box["category_id"], box["category_id"])] = None
-    files = [image.get("file_name") for image in held["images"]]
-    columns = {"id": own, "file_name": files, "labels": map(list, own.values())}
-    return pl.DataFrame({name: _series(values) for name, values in columns.items()})
-
-
-def _split(held: Mapping[str, Any]) -> pl.DataFrame | None:
-    """Columns beside rows of data, as pandas writes them."""
-    if not {"columns", "data"} <= held.keys():
-        return None
-    rows, index = held["data"], [str(one) for one in held.get("index", [])]
-    if index and index != [*map(str, range(len(index)))]:
-        rows = [[one, *row] for one, row in zip(index, rows, strict=True)]
-        return _table(["", *held["columns"]], rows)
-    return _table(held["columns"], rows)
-
-
-def _by_column(held: Mapping[str, Any]) -> pl.DataFrame | None:
-    """A list, or an object of row numbers, for each column."""
-    values = [*held.values()]
-    if all(isinstance(one, dict) for one in values):
-        rows = [*map(str, range(len(values[0])))]
-        if len(rows) < 2 or any([*one] != rows for one in values):
-            return None
-        values = [[*one.values()] for one in values]
-    alike = all(isinstance(one, list) and len(one) == len(values[0]) > 1 for one in values)
-    if not alike or any(re.search(r"\d", key) for key in held):
-        return None
-    return pl.DataFrame({n: _series(own) for n, own in zip(held, values, strict=True)})
-
-
-def _by_id(held: Mapping[str, Any]) -> pl.DataFrame | None:
-    """Labels, scores or records by the id of their instance."""
-    values, labels = [*held.values()], None
-    dictionaries, lists = (all(isinstance(v, of) for v in values) for of in (dict, list))
-    inner = [cell for one in values for cell in one.values()] if dictionaries else []
-    if len(held) < _FEWEST:
-        return None
-    if lists or all(map(_is_answer, values)):
-        labels = values
-    elif inner and all(isinstance(cell, bool) or cell in ("0", "1") for cell in inner):
-        labels = [[key for key, cell in one.items() if cell in (True, "1")] for one in values]
-    if labels is not None:
-        return pl.DataFrame({"id": _series(held), "label": _series(labels)})
-    if not dictionaries:
-        return None
-    keys = list(dict.fromkeys(key for one in values for key in one))
-    gaps = any(len(one) < len(keys) for one in values)
-    if gaps and all(isinstance(cell, _Number) for cell in inner):
-        scores = [(key, node, score) for key, one in held.items() for node, score in one.items()]
-        return _table(["id", "node", "score"], scores)
-    own = "" if "id" in keys else "id"
-    return _table([own, *keys], [[key, *map(one.get, keys)] for key, one in held.items()])
-
-
-_FEWEST = 3
-"""Number of keys of an object from which they may be ids."""
-
-
-def _is_answer(value: Any) -> bool:
-    """Whether a value is a text, or the number of a class."""
-    return isinstance(value, str) and not (isinstance(value, _Number) and "." in value)
-
-
-_SHAPES: tuple[tuple[str, Callable[[Mapping[str, Any]], pl.DataFrame | None]], ...] = (
-    ("the object holds columns and rows", _split),
-    ("the keys of the object are columns", _by_column),
-    ("the keys of the object are ids", _by_id),
-)
+def _object(path: Path, text: str) -> TableFile | None:
+    found = document(text)
+    return found and TableFile(path, {path.name: found[0]}, found[1], kind="an object of JSON")
 
 
 def _qrels(path: Path, text: str) -> TableFile | None:
@@ -361,7 +245,7 @@ def _qrels(path: Path, text: str) -> TableFile | None:
         return None
     decision = "each line is a label, an id and 1"
     told = Reading(decision, "all lines have these three parts", len(rows), "write a header")
-    table = _table(_EITHER, [[id, label] for label, id, _ in rows])
+    table = table_of_rows(_EITHER, [[id, label] for label, id, _ in rows])
     return TableFile(path, {path.name: table}, [told], kind="lines of qrels")
 
 
@@ -380,10 +264,10 @@ def _fast_text(path: Path, text: str) -> TableFile | None:
         ]
         with suppress(ValueError):
             _ = [float(score) for *_, score in rows]
-            table = _table(["id", "node", "score"], rows)
+            table = table_of_rows(["id", "node", "score"], rows)
             return TableFile(path, {path.name: table}, kind="lines of fastText", numbered=True)
     lists = [[w.removeprefix(_PREFIX) for w in line if w.startswith(_PREFIX)] for line in lines]
-    table = pl.DataFrame({"id": _series(n for n, *_ in numbers), "labels": _series(lists)})
+    table = pl.DataFrame({"id": series(n for n, *_ in numbers), "labels": series(lists)})
     return TableFile(path, {path.name: table}, kind="lines of fastText", numbered=True)
 
 
@@ -399,12 +283,12 @@ def _arff(path: Path, text: str) -> TableFile | None:
             row = [own.get(n, "0") for n in range(len(names))]
         if row and not row[0].startswith("%"):
             rows.append(["" if cell == "?" else cell for cell in row])
-    return TableFile(path, {path.name: _table(names, rows)}, kind="a table of Weka")
+    return TableFile(path, {path.name: table_of_rows(names, rows)}, kind="a table of Weka")
 
 
 _FORMS: tuple[tuple[str, Callable[[Path, str], TableFile | None]], ...] = (
     (r"(--|/\*|(SET|CREATE|INSERT|DROP|BEGIN)\b).*(INSERT INTO|COPY \S)", _dump),
-    (r"(?!\{[^\n]*\}\s*\n\s*\{)\{", _document),
+    (r"(?!\{[^\n]*\}\s*\n\s*\{)\{", _object),
     (r"(\S+ \S+ 1\r?\n){2}", _qrels),
     (rf"{_PREFIX}\S", _fast_text),
     (r"(%[^\n]*\n|\s)*@relation\b", _arff),

@@ -1,0 +1,136 @@
+"""One object of JSON as a table: lists by id, by column, records, boxes of pictures."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from audit.base.files import once
+from audit.base.readings import Reading
+
+
+def table_of_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
+    """A table of text from rows, without those that are empty; all must be of one length."""
+    whole = [row for row in rows if row]
+    columns = [*zip(*whole, strict=True)] or [()] * len(names)
+    return pl.DataFrame({name: series(values) for name, values in zip(names, columns, strict=True)})
+
+
+def series(values: Iterable[Any]) -> pl.Series:
+    """Values of text, or of lists of text; anything else as it is written."""
+    every = [*values]
+    if any(isinstance(one, list) for one in every):
+        lists = [[*map(_text, one)] if isinstance(one, list) else None for one in every]
+        return pl.Series(lists, dtype=pl.List(pl.String))
+    return pl.Series([*map(_text, every)], dtype=pl.String)
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, (bool, list, dict)):
+        return json.dumps(value)
+    return None if value is None else str(value)
+
+
+class _Number(str):
+    """A number of JSON as it is written."""
+
+    __slots__ = ()
+
+
+def document(text: str) -> tuple[pl.DataFrame, tuple[Reading, ...]] | None:
+    """The table that one object of JSON is, and what is told of it; None if it is none."""
+    held = json.loads(text, parse_int=_Number, parse_float=_Number, object_pairs_hook=once)
+    if not isinstance(held, dict):
+        return None
+    if {"images", "annotations"} <= held.keys():
+        return _pictures(held), ()
+    if held.keys() & _OF_RECORDS:
+        return None
+    for decision, make in _SHAPES:
+        if (table := make(held)) is not None and table.width > 1:
+            why, option = "all its values are alike", "write a JSON line for each"
+            return table, (Reading(decision, why, len(table), option),)
+    return None
+
+
+_OF_RECORDS = {"labels", "scores", "label", "score", "prediction", "predictions"}
+
+
+def _pictures(held: Mapping[str, Any]) -> pl.DataFrame:
+    """An image a row, with the classes of its boxes, each once, as COCO has them."""
+    names = {one["id"]: one.get("name", one["id"]) for one in held.get("categories", [])}
+    own: dict[Any, dict[str, None]] = {image["id"]: {} for image in held["images"]}
+    for box in held["annotations"]:
+        own[box["image_id"]][names.get(box["category_id"], box["category_id"])] = None
+    files = [image.get("file_name") for image in held["images"]]
+    columns = {"id": own, "file_name": files, "labels": map(list, own.values())}
+    return pl.DataFrame({name: series(values) for name, values in columns.items()})
+
+
+def _split(held: Mapping[str, Any]) -> pl.DataFrame | None:
+    """Columns beside rows of data, as pandas writes them."""
+    if not {"columns", "data"} <= held.keys():
+        return None
+    rows, index = held["data"], [str(one) for one in held.get("index", [])]
+    if index and index != [*map(str, range(len(index)))]:
+        rows = [[one, *row] for one, row in zip(index, rows, strict=True)]
+        return table_of_rows(["", *held["columns"]], rows)
+    return table_of_rows(held["columns"], rows)
+
+
+def _by_column(held: Mapping[str, Any]) -> pl.DataFrame | None:
+    """A list, or an object of row numbers, for each column."""
+    values = [*held.values()]
+    if all(isinstance(one, dict) for one in values):
+        rows = [*map(str, range(len(values[0])))]
+        if len(rows) < 2 or any([*one] != rows for one in values):
+            return None
+        values = [[*one.values()] for one in values]
+    alike = all(isinstance(one, list) and len(one) == len(values[0]) > 1 for one in values)
+    if not alike or any(re.search(r"\d", key) for key in held):
+        return None
+    return pl.DataFrame({n: series(own) for n, own in zip(held, values, strict=True)})
+
+
+def _by_id(held: Mapping[str, Any]) -> pl.DataFrame | None:
+    """Labels, scores or records by the id of their instance."""
+    values, labels = [*held.values()], None
+    dictionaries, lists = (all(isinstance(v, of) for v in values) for of in (dict, list))
+    inner = [cell for one in values for cell in one.values()] if dictionaries else []
+    if len(held) < _FEWEST:
+        return None
+    if lists or all(map(_is_answer, values)):
+        labels = values
+    elif inner and all(isinstance(cell, bool) or cell in ("0", "1") for cell in inner):
+        labels = [[key for key, cell in one.items() if cell in (True, "1")] for one in values]
+    if labels is not None:
+        return pl.DataFrame({"id": series(held), "label": series(labels)})
+    if not dictionaries:
+        return None
+    keys = list(dict.fromkeys(key for one in values for key in one))
+    gaps = any(len(one) < len(keys) for one in values)
+    if gaps and all(isinstance(cell, _Number) for cell in inner):
+        scores = [(key, node, score) for key, one in held.items() for node, score in one.items()]
+        return table_of_rows(["id", "node", "score"], scores)
+    own = "" if "id" in keys else "id"
+    return table_of_rows([own, *keys], [[key, *map(one.get, keys)] for key, one in held.items()])
+
+
+_FEWEST = 3
+"""Number of keys of an object from which they may be ids."""
+
+
+def _is_answer(value: Any) -> bool:
+    """Whether a value is a text, or the number of a class."""
+    return isinstance(value, str) and not (isinstance(value, _Number) and "." in value)
+
+
+_SHAPES: tuple[tuple[str, Callable[[Mapping[str, Any]], pl.DataFrame | None]], ...] = (
+    ("the object holds columns and rows", _split),
+    ("the keys of the object are columns", _by_column),
+    ("the keys of the object are ids", _by_id),
+)
