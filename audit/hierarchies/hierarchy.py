@@ -245,7 +245,7 @@ class Hierarchy:
     @property
     def integrity(self) -> Integrity | None:
         """The properties of its codes; None where ids have no shape of their own."""
-        return self.coding and self.coding.integrity
+        return None if self.coding is None else self.coding.integrity
 
     @cached_property
     def closure(self) -> Sparse:
