@@ -230,8 +230,8 @@ def summarise(
     else:
         from reports.chapters.verdict import verdict
 
-        shown_verdict = verdict(shared)
-        print_shown(summary(shared, shown_verdict.badge.word, shown_verdict.sentence))
+        said = verdict(shared)
+        print_shown(summary(shared, said.badge.word, said.sentence, said.model))
     print_report_place(out / "report.html", unrendered, as_json=as_json)
 
 

@@ -17,7 +17,7 @@ NET = ("accuracy_alignment", "recovered", "lost")
 """Metrics of which two disclose the third."""
 _OF_MISTAKES = (*NET, "mistake_severity")
 """Metrics whose n is how many answers are wrong."""
-_OVER_CUTS = ("hierarchical_precision", "hierarchical_recall", "hierarchical_f1")
+_OVER_CUTS = ("f1", "hierarchical_precision", "hierarchical_recall", "hierarchical_f1")
 """Metrics that sum what is right over all cuts, where each instance has one answer."""
 
 Family: TypeAlias = tuple[str, ...]

@@ -8,6 +8,7 @@ from typing import Any
 from audit.results.findings import OF_MODEL
 from reports.chapters.analyses import labels_alone, shown
 from reports.chapters.first import first, order_said
+from reports.chapters.model_verdict import model_verdict
 from reports.words.parts import Badge, Verdict
 from reports.words.words import TONE, capitalised, counted
 
@@ -33,8 +34,8 @@ def verdict(shared: Mapping[str, Any]) -> Verdict:
     word = "Data pass" if unjudged and passes else _word(status, shared["checks"])
     badge = Badge(f"{word}; model not judged" if unjudged else word, tone)
     of_analyses = (one.sentence(shared) for one in shown(shared))
-    sentences = (_sentence(shared), *of_analyses, unjudged)
-    return Verdict(badge, " ".join(filter(None, sentences)), first(shared), order_said(shared))
+    sentence = " ".join(filter(None, (_sentence(shared), *of_analyses, unjudged)))
+    return Verdict(badge, sentence, first(shared), order_said(shared), model_verdict(shared))
 
 
 def _model_not_judged(shared: Mapping[str, Any]) -> str:

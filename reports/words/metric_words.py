@@ -27,6 +27,7 @@ _BETWEEN = "from\N{NO-BREAK SPACE}{} to\N{NO-BREAK SPACE}{}"
 _OTHERS = {
     "aggregation": "aggregation: {}",
     "threshold": "threshold {}",
+    "up": "levels up: {}",
     "average": "{} average",
     "subgraphs": "{}",
 }

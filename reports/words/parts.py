@@ -361,6 +361,14 @@ class First:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelVerdict:
+    """What a hurried reader takes along of a model; the sentence may be empty."""
+
+    sentence: str
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict of an audit in a word, and what a hurried reader takes along.
 
@@ -372,3 +380,4 @@ class Verdict:
     sentence: str
     first: tuple[First, ...] = ()
     order: str = ""
+    model: ModelVerdict | None = None

@@ -15,7 +15,12 @@ from scipy.sparse import csr_array
 
 from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment, UncertaintyAlignment
 from audit.alignment.metrics.batch import Batch, depth_pairs
-from audit.alignment.metrics.hierarchical import HierarchicalScores, MistakeSeverity
+from audit.alignment.metrics.hierarchical import (
+    HierarchicalScores,
+    MistakeSeverity,
+    SetF1,
+    generalised,
+)
 from audit.alignment.metrics.preference import On, SubgraphPreference
 from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream, whole
 from audit.base.dag import Sparse
@@ -235,6 +240,18 @@ def test_hierarchical_scores_equal_plain_python(
             model.parents, model.golds, [decided(line) for line in model.predicted], average
         ),
     )
+
+
+@MODEST
+@given(models())
+def test_f1_of_sets_equals_plain_python_as_given_one_level_up_and_by_branch(model: Model) -> None:
+    decided = [{node for node, s in line.items() if s >= 0.5} for line in model.predicted]
+    for parameters, stands_for in generalised(model.hierarchy):
+        up = parameters.get("up")
+        same(
+            whole(SetF1(stands_for, 0.5), model.hierarchy, model.gold, model.scores),
+            oracle.set_f1(model.parents, model.golds, decided, up),
+        )
 
 
 @MODEST

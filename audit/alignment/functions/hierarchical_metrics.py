@@ -129,5 +129,7 @@ def _key(name: str, parameters: Mapping[str, Any]) -> str:
         return f"{name}/depth={start}->{end}"
     if end is not None:
         return f"{name}/depth={end}"
+    if "up" in parameters:
+        return f"{name}/up={parameters['up']}"
     average = parameters.get("average")
     return f"{name}/{average}" if average else name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Needs: TypeAlias = Literal["answer", "scores", "subgraphs", "sets"]
-"""One answer per instance; scores; two subgraphs to compare; sets of nodes only."""
+Needs: TypeAlias = Literal["answer", "answers", "scores", "subgraphs", "sets"]
+"""One answer an instance; any number; scores; two subgraphs to compare; sets of nodes only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class Metric:
 
 METRICS: tuple[Metric, ...] = (
     Metric("accuracy", "Accuracy at a depth of the hierarchy", "answer"),
+    Metric("f1", "F1 of labels, of their parents and of branches", "answers"),
     Metric("accuracy_alignment", "Net share of errors that moving up resolves", "answer"),
     Metric("recovered", "Share of errors that moving up makes right", "answer"),
     Metric("lost", "Right answers that moving up makes wrong, over errors", "answer"),

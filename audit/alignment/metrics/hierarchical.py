@@ -1,13 +1,13 @@
-"""Hierarchical precision, recall and F1, and the severity of mistakes: the height they cost."""
+"""Precision, recall and F1 with ancestors, F1 of labels, and the severity of mistakes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.streaming import Computed, Measure, columns
@@ -46,8 +46,8 @@ class HierarchicalScores(Measure):
 
     def update(self, batch: Batch) -> FloatArray:
         """Sizes of both sets and their intersection, and precision, recall and F1 per instance."""
-        predicted = _with_ancestors(batch.hierarchy, len(batch), *self._decided(batch))
-        given = _with_ancestors(batch.hierarchy, len(batch), *batch.labels)
+        sides = (_decided(batch, self.threshold), batch.labels)
+        predicted, given = (_with_ancestors(batch.hierarchy, len(batch), *side) for side in sides)
         sizes = [row_sums(m) for m in (csr_array(predicted * given), predicted, given)]
         both, n_predicted, n_given = sizes
         wholes = (n_predicted, n_given, n_predicted + n_given)
@@ -77,22 +77,70 @@ class HierarchicalScores(Measure):
             for (name, n), share in zip(parts.items(), shares, strict=True)
         }
 
-    def _decided(self, batch: Batch) -> tuple[IntArray, IntArray]:
-        """Instance and node of each predicted label."""
-        if self.threshold is None:
-            instance = np.flatnonzero(batch.answers.column >= 0)
-            return instance, batch.answers.column[instance]
-        kept = (batch.scores.data >= self.threshold) & (batch.scores.data > 0)
-        return row_numbers(batch.scores)[kept], batch.scores.indices[kept].astype(np.int64)
+
+@dataclass(frozen=True, eq=False)
+class SetF1(Measure):
+    """F1 of what the labels of an instance and its predicted nodes stand for; micro.
+
+    Args:
+        stands_for: 1 where a node stands for another, shape (n_nodes, n_others).
+        threshold: Smallest score of a predicted node.
+    """
+
+    stands_for: Sparse
+    threshold: float
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    statistics: ClassVar[tuple[str, ...]] = ("both", "stated", "any")
+    scoped: ClassVar[bool] = False
+
+    def update(self, batch: Batch) -> FloatArray:
+        """Nodes of both sets, the sizes of the sets together, and whether either has a node."""
+        sides = (_decided(batch, self.threshold), batch.labels)
+        predicted, given = (_carried(self.stands_for, len(batch), *side) for side in sides)
+        stated = row_sums(predicted) + row_sums(given)
+        return np.column_stack([row_sums(csr_array(predicted * given)), stated, stated > 0])
+
+    def compute(self, sums: FloatArray) -> Computed:
+        """``f1``; n counts the instances with a node in either set, undefined where it is 0."""
+        both, stated, any_ = columns(sums)
+        return {"f1": (ratio(2 * both, stated), any_)}
+
+
+def _decided(batch: Batch, threshold: float | None) -> tuple[IntArray, IntArray]:
+    """Instance and node of each predicted label."""
+    if threshold is None:
+        instance = np.flatnonzero(batch.answers.column >= 0)
+        return instance, batch.answers.column[instance]
+    kept = (batch.scores.data >= threshold) & (batch.scores.data > 0)
+    return row_numbers(batch.scores)[kept], batch.scores.indices[kept].astype(np.int64)
+
+
+def generalised(hierarchy: Hierarchy) -> Iterator[tuple[Mapping[str, object], Sparse]]:
+    """What a node stands for as given, one level up and as branches; the root stands for nothing.
+
+    One level up it stands for its parents but the root, and for itself where it has no others.
+    """
+    others = np.arange(len(hierarchy)) != hierarchy.root
+    given = csr_array(diags_array(others.astype(np.float64)))
+    parents = csr_array(hierarchy.edges @ given)
+    itself = diags_array((others & (row_sums(parents) == 0)).astype(np.float64))
+    yield {"up": 0}, given
+    if hierarchy.depth.max() > 1:
+        yield {"up": 1}, csr_array(parents + itself)
+        yield {"depth_to": 1}, csr_array(hierarchy.closure[:, hierarchy.branches])
 
 
 def _with_ancestors(hierarchy: Hierarchy, n: int, instance: IntArray, node: IntArray) -> Sparse:
     """1 where a node is at or above one of the instance's, the root left out."""
-    shape = (n, len(hierarchy))
-    direct = csr_array((np.ones(len(node)), (instance, node)), shape=shape)
-    carried = csr_array(direct @ hierarchy.closure)
-    carried.data = (carried.indices != hierarchy.root).astype(np.float64)
-    carried.eliminate_zeros()
+    wanted = np.delete(np.arange(len(hierarchy)), hierarchy.root)
+    return _carried(csr_array(hierarchy.closure[:, wanted]), n, instance, node)
+
+
+def _carried(stands_for: Sparse, n: int, instance: IntArray, node: IntArray) -> Sparse:
+    """1 where one of an instance's nodes stands for another."""
+    direct = csr_array((np.ones(len(node)), (instance, node)), shape=(n, stands_for.shape[0]))
+    carried = csr_array(direct @ stands_for)
+    carried.data = np.ones(len(carried.data))
     return carried
 
 

@@ -14,7 +14,12 @@ from scipy.sparse import csr_array
 from audit.alignment.metrics import METRICS, Needs
 from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment, UncertaintyAlignment
 from audit.alignment.metrics.batch import Batch, Moves, moves_of
-from audit.alignment.metrics.hierarchical import HierarchicalScores, MistakeSeverity
+from audit.alignment.metrics.hierarchical import (
+    HierarchicalScores,
+    MistakeSeverity,
+    SetF1,
+    generalised,
+)
 from audit.alignment.metrics.preference import SubgraphPreference
 from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream
 from audit.base.dag import IntArray, Sparse
@@ -157,6 +162,9 @@ def measures_of(
     if single_label:
         for number, cut in moves.cuts.items():
             yield Accuracy(cut, moves.at(number))
+    else:
+        for parameters, stands_for in generalised(hierarchy):
+            yield SetF1(stands_for, threshold, {**parameters, "threshold": threshold})
     for start, end in moves.pairs:
         fine, coarse, parameters = moves.cuts[start], moves.cuts[end], moves.between(start, end)
         if single_label:
@@ -217,6 +225,8 @@ def _why_absent(single_label: bool, set_valued: bool, subgraphs: int, needs: Nee
         return f"needs two subgraphs to compare; {('none are', 'one is')[subgraphs]} named"
     if needs in ("scores", "subgraphs") and set_valued:
         return "needs scores; the predictions are sets"
+    if needs == "answers" and single_label:
+        return "each instance has one answer; accuracy says the same"
     if needs == "answer" and not single_label:
         return "needs one answer per instance; the predictions are multi-label"
     return "the hierarchy has no depth between its root and its leaves"

@@ -44,6 +44,8 @@ class Measure(ABC):
     """Names of the statistics that `update` returns, in order."""
     parameters: Mapping[str, object]
     """Parameters of the metric, as spelled in ``result.json``."""
+    scoped: ClassVar[bool] = True
+    """Whether it is measured of the instances below a node, too."""
 
     @abstractmethod
     def update(self, batch: Batch) -> FloatArray:
@@ -229,6 +231,7 @@ def replicated(measure: Measure, tally: Tally, columns: slice = slice(None)) -> 
         Replicated(name, scope, measure.parameters, value[:, i], int(n[0, i]))
         for name, (value, n) in measure.compute(tally.sums[..., columns]).items()
         for i, scope in enumerate(tally.scopes)
+        if measure.scoped or scope == ALL
     ]
 
 

@@ -15,13 +15,13 @@ from rich.text import Text
 from audit.base.plurals import counted
 from audit.base.readings import read_as
 from audit.cli.terminal.analyses import concept_tests, detected
-from audit.cli.terminal.tables import LONGEST, STYLE, one_line, status_word, table
+from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_word, table
 from audit.explanations.reading.human_evidence import EVIDENCE_REASONS
 from audit.explanations.reading.sound_rows import ROW_REASONS
 from audit.hierarchies.building import dropped_sentence
 from audit.results.findings import promise
 from reports.chapters.first import first, order_said
-from reports.words.parts import First
+from reports.words.parts import First, ModelVerdict
 
 TOP = 5
 """Number of findings to be fixed that are shown."""
@@ -30,16 +30,19 @@ _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
 _INTERVALS = (("low", "high", "share"), ("ratio_low", "ratio_high", "ratio"))
 
 
-def summary(shared: Mapping[str, Any], word: str, sentence: str) -> Group:
+def summary(
+    shared: Mapping[str, Any], word: str, sentence: str, model: ModelVerdict | None = None
+) -> Group:
     """Summary of an audit, from the verdict to the rows that could not be read.
 
     Args:
         shared: The view that may be shared.
         word: The verdict.
         sentence: The sentence that explains it.
+        model: The verdict on a model, where there is one.
     """
     parts: list[RenderableType] = [*read_as_lines(shared["readings"])]
-    parts.append(_verdict(shared["status"], word, sentence))
+    parts += [_verdict(shared["status"], word, sentence), *_model(model)]
     if findings := first(shared):
         parts += ["", _findings(findings, shared)]
     if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
@@ -97,6 +100,16 @@ def _withheld(shared: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 def _verdict(status: str, word: str, sentence: str) -> Text:
     return Text.assemble((word, f"{STYLE.get(status, '')} bold".strip()), f". {one_line(sentence)}")
+
+
+def _model(model: ModelVerdict | None) -> Iterator[RenderableType]:
+    """The metrics of a model at few places, and what they say; nothing without one."""
+    if model is None:
+        return
+    rows = [[str(cell) for cell in row] for row in model.table.rows]
+    yield from ("", filled(table(*(one.heading for one in model.table.columns)), rows))
+    if model.sentence:
+        yield Text(one_line(model.sentence))
 
 
 def _checks(checks: Iterable[Mapping[str, Any]]) -> Table:

@@ -18,7 +18,7 @@ from audit.base.dag import Sparse
 from audit.hierarchies.hierarchy import Hierarchy
 
 UNITS = ["a", "b", "c", "d"]
-KEYS = {"aggregation", "threshold", "depth_from", "depth_to", "average"}
+KEYS = {"aggregation", "threshold", "up", "depth_from", "depth_to", "average"}
 NEED_ANSWER = {"accuracy", "accuracy_alignment", "recovered", "lost", "mistake_severity"}
 NEED_SCORES = {"uncertainty_alignment", "abstraction_match"}
 
@@ -26,6 +26,7 @@ NEED_SCORES = {"uncertainty_alignment", "abstraction_match"}
 def test_metrics_are_those_of_the_design_in_its_order() -> None:
     assert [metric.name for metric in METRICS] == [
         "accuracy",
+        "f1",
         "accuracy_alignment",
         "recovered",
         "lost",
@@ -82,9 +83,9 @@ def test_rows_are_plain_and_in_report_order(
 @pytest.mark.parametrize(
     ("single_label", "set_valued", "absent"),
     [
-        (True, False, set()),
+        (True, False, {"f1"}),
         (False, False, NEED_ANSWER),
-        (True, True, NEED_SCORES),
+        (True, True, {"f1"} | NEED_SCORES),
         (False, True, NEED_ANSWER | NEED_SCORES),
     ],
 )
@@ -104,7 +105,7 @@ def test_what_a_prediction_cannot_tell_is_absent_with_a_reason(
     assert set(reasons) == absent | {"subgraph_preference"}
     assert {row["name"] for row in found.measured} == {m.name for m in METRICS} - set(reasons)
     for name in absent:
-        assert ("one answer" if name in NEED_ANSWER else "scores") in reasons[name]
+        assert ("scores" if name in NEED_SCORES else "one answer") in reasons[name]
 
 
 def test_ties_and_residual_shares_stand_beside(
