@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal, Self, TypeVar
+from functools import cached_property, wraps
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -194,6 +194,15 @@ class Measurements:
             pl.Series("residual_rule", rules, pl.String),
         )
 
+    @property
+    def predicted(self) -> ModelMeasurements:
+        """Measurements of a model.
+
+        Raises:
+            ValueError: Without predictions.
+        """
+        return _required(self.model, "predictions are required")
+
     @cached_property
     def predicted_below(self) -> LabelsBelow:
         """`Instances.below` for predictions; instances are numbered as in the predictions.
@@ -201,7 +210,7 @@ class Measurements:
         Raises:
             ValueError: Without predictions.
         """
-        model = _required(self.model, "predictions are required")
+        model = self.predicted
         residual = np.array(sorted(self.residual), np.int64)
         return labels_below(model.decided, self.hierarchy.strict_closure, residual)
 
@@ -223,6 +232,11 @@ class Measurements:
     def _vanished(self) -> dict[tuple[str, ...], pl.DataFrame]:
         return {}
 
+    @cached_property
+    def kept(self) -> dict[object, Any]:
+        """What functions that are `once` made of these measurements."""
+        return {}
+
     def _without(self, others: pl.DataFrame) -> pl.DataFrame:
         """``a, b`` of the reported pairs that none of some others is in line with."""
         lines = csr_array(self.hierarchy.closure + self.hierarchy.below)
@@ -239,6 +253,19 @@ class Measurements:
 
 
 _Part = TypeVar("_Part")
+
+
+def once(make: Callable[[Measurements], _Part]) -> Callable[[Measurements], _Part]:
+    """A function that is computed once for all that ask, such as the cases of each finding."""
+
+    @wraps(make)
+    def made(measured: Measurements) -> _Part:
+        if make not in measured.kept:
+            measured.kept[make] = make(measured)
+        part: _Part = measured.kept[make]
+        return part
+
+    return made
 
 
 def _required(part: _Part | None, required: str) -> _Part:

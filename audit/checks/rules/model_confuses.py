@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.sparse import csc_array
 
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
@@ -23,7 +24,7 @@ from audit.disclosure import Quantity, coarse, derived
 from audit.engine.scores.exchanges import mistakes
 from audit.engine.statistics.association import shrunk_ratio
 from audit.hierarchies.relations import RELATIONS
-from audit.measure.measure import Measurements
+from audit.measure.measure import Measurements, once
 from audit.results.findings import Finding, Part, times_limit
 from audit.results.model_overview import exchange_evidence
 
@@ -193,19 +194,27 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     """
     if measured.model is None:
         return np.empty(0, np.int64)
-    model = measured.model
+    missed, false, falsely = _by_label(measured)
+    rows = measured.predicted.predictions.rows
     if finding.key:
-        falsely = given(measured, model).falsely.tocsc()
         found = _rows(falsely, measured.hierarchy.index(finding.key[0]))
-        return np.asarray(model.predictions.rows[np.sort(found)])
-    missed, false = (part.tocsc() for part in mistakes(model.gold, model.decided))
+        return np.asarray(rows[np.sort(found)])
     a, b = (measured.hierarchy.index(node) for node in finding.nodes)
     forth = np.intersect1d(_rows(missed, a), _rows(false, b), assume_unique=True)
     back = np.intersect1d(_rows(missed, b), _rows(false, a), assume_unique=True)
-    return np.asarray(model.predictions.rows[np.union1d(forth, back)])
+    return np.asarray(rows[np.union1d(forth, back)])
 
 
-def _rows(matrix: Any, column: int) -> IntArray:
+@once
+def _by_label(measured: Measurements) -> tuple[csc_array, csc_array, csc_array]:
+    """Instances that miss each label, on which it is false, and false in place of another."""
+    model = measured.predicted
+    by_instance = *mistakes(model.gold, model.decided), given(measured).falsely
+    missed, false, falsely = (csc_array(part) for part in by_instance)
+    return missed, false, falsely
+
+
+def _rows(matrix: csc_array, column: int) -> IntArray:
     return np.asarray(matrix.indices[slice(*matrix.indptr[column : column + 2])], np.int64)
 
 

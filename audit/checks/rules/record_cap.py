@@ -15,7 +15,7 @@ from audit.checks.shared.carriers import distinct
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
-from audit.measure.measure import Measurements
+from audit.measure.measure import Measurements, once
 from audit.results.findings import Finding, times_limit
 
 _NAME = "record_cap"
@@ -95,6 +95,7 @@ def _with_value(measured: Measurements, lengths: pl.DataFrame, column: str) -> p
     return lengths.with_columns(value=values.gather(lengths["instance"]))
 
 
+@once
 def record_lengths(measured: Measurements) -> pl.DataFrame:
     """``instance`` (index) and ``length``: the last position, else the number of rows kept.
 

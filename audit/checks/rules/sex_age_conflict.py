@@ -11,7 +11,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import carrying_any, named, parts_of
 from audit.disclosure import count, derived
-from audit.measure.measure import Measurements
+from audit.measure.measure import Measurements, once
 from audit.measure.people import GREATEST_AGE, fitting, known
 from audit.policy.rules import Person, PersonRule, Severity
 from audit.results.findings import Finding
@@ -58,6 +58,7 @@ def run(measured: Measurements) -> Outcome:
     )
 
 
+@once
 def _judged(measured: Measurements) -> list[_Judged]:
     """What each rule makes of the instances, in the order of the policy."""
     person = measured.policy.person

@@ -15,7 +15,7 @@ from audit.checks.shared.labels_as_written import (
     lines,
     read_again,
 )
-from audit.measure.measure import Measurements
+from audit.measure.measure import Measurements, once
 from audit.results.findings import Finding
 
 _NAME = "wrong_table"
@@ -44,6 +44,7 @@ def run(measured: Measurements) -> Outcome:
     )
 
 
+@once
 def _by_table(measured: Measurements) -> dict[str, pl.DataFrame]:
     """Labels as `read_again`, by the table that they were found in."""
     integrity = integrity_of(measured)

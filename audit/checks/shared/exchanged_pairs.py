@@ -15,7 +15,7 @@ from audit.engine.pairs.pair_counts import support
 from audit.engine.scores.exchanges import Given, count_given
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.hierarchies.relations import RELATIONS, relate
-from audit.measure.measure import Measurements
+from audit.measure.measure import Measurements, once
 
 Rows: TypeAlias = tuple[Mapping[str, Any], ...]
 LEAST_LABELS = 4
@@ -150,8 +150,14 @@ def _names(measured: Measurements, column: str) -> pl.Expr:
     return pl.col(column).replace_strict(names, return_dtype=pl.String)
 
 
-def given(measured: Measurements, model: ModelMeasurements) -> Given:
-    """How often each label is given falsely in place of others, and missed for others."""
+@once
+def given(measured: Measurements) -> Given:
+    """How often each label is given falsely in place of others, and missed for others.
+
+    Raises:
+        ValueError: Without predictions.
+    """
+    model = measured.predicted
     group_of = measured.loaded.group_of
     groups = None if group_of is None else group_of[model.predictions.rows]
     return count_given(model.gold, model.decided, measured.hierarchy.closure, groups)
@@ -168,7 +174,7 @@ def uneven_answers(measured: Measurements) -> pl.DataFrame:
     model = measured.model
     if model is None or why_no_exchange(measured):
         return pl.DataFrame(schema=_ANSWERS)
-    found = given(measured, model)
+    found = given(measured)
     falsely, missed = support(found.falsely), support(found.missed)
     node = np.flatnonzero(falsely + missed)
     q_value = benjamini_hochberg(found.p_value[node], len(node))

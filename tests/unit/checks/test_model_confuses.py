@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from scipy.stats import binom
 
 from audit.alignment.measure import measure_model
 from audit.checks.check import TOP_PARTS
+from audit.checks.rules import model_confuses
 from audit.checks.rules.model_confuses import CHECK, cases
 from audit.checks.shared.exchanged_pairs import MOST_PAIRS, most_exchanged, most_uneven
 from audit.hierarchies.hierarchy import Hierarchy
@@ -327,6 +329,16 @@ def test_the_cases_are_the_instances_behind_a_finding() -> None:
     assert len(numbers_) == finding.touched
     assert {(*each[i][0], *each[i][1]) for i in numbers_} == {("cat", "saw"), ("saw", "cat")}
     assert cases(replace(found, model=None), finding).tolist() == []
+
+
+def test_mistakes_are_told_apart_once_for_the_cases_of_all_findings() -> None:
+    swaps = [(30, [a], [b]) for a, b in (("cat", "saw"), ("dog", "car"), ("cow", "cup"))]
+    found = measured([*right(20), *swaps])
+    findings = CHECK.run(found).findings
+    with patch.object(model_confuses, "mistakes", wraps=model_confuses.mistakes) as told_apart:
+        counts = [len(cases(found, finding)) for finding in findings]
+
+    assert (counts, told_apart.call_count) == ([30] * 3, 1)
 
 
 def test_cases_are_numbered_as_in_the_dataset() -> None:

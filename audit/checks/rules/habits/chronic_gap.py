@@ -13,7 +13,7 @@ from audit.checks.shared.carriers import carrying_any
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import effective_n, grouped_wilson, p_above
-from audit.measure.measure import Measurements
+from audit.measure.measure import Measurements, once
 from audit.measure.validity import days_of
 from audit.policy.statements import Lifelong
 from audit.results.findings import Finding, times_limit
@@ -94,18 +94,19 @@ def run(measured: Measurements) -> Outcome:
     )
 
 
-def _judged(measured: Measurements) -> Iterator[_Judged]:
+@once
+def _judged(measured: Measurements) -> list[_Judged]:
     """What becomes of each condition of the policy; of none without persons or days."""
     groups, column = measured.loaded.group_of, measured.policy.ordered_by
     if groups is None or not column:
-        return
+        return []
     read = days_of(measured.loaded.dataset, column)
     days = read.to_physical().fill_null(0).to_numpy().astype(np.int64)
     labelled = np.diff(measured.loaded.dataset.direct.indptr) > 0
     order = np.lexsort((days, groups))
     order = order[(read.is_not_null().to_numpy() & labelled)[order]]
-    for condition in measured.policy.lifelong:
-        yield _judged_of(measured, condition, order, groups[order], days[order])
+    ordered = order, groups[order], days[order]
+    return [_judged_of(measured, condition, *ordered) for condition in measured.policy.lifelong]
 
 
 def _judged_of(

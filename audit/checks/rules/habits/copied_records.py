@@ -11,7 +11,7 @@ from audit.checks.check import Check, Outcome
 from audit.checks.rules.duplicate_instance import LEAST_LABELS
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.intervals import wilson
-from audit.measure.measure import Measurements
+from audit.measure.measure import Measurements, once
 from audit.results.findings import Finding, times_limit
 
 _NAME = "copied_records"
@@ -62,6 +62,7 @@ def run(measured: Measurements) -> Outcome:
     )
 
 
+@once
 def _copies(measured: Measurements) -> Copies:
     dataset, groups = measured.loaded.dataset, measured.loaded.group_of
     return copies_of(dataset.direct, np.arange(len(dataset)) if groups is None else groups)
