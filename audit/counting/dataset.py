@@ -129,12 +129,14 @@ class Instances:
     @cached_property
     def group_of(self) -> IntArray | None:
         """Index of each instance's group, shape (n_instances,); None if no group has several."""
-        instances = self.dataset.instances
-        if not instances["group"].drop_nulls().is_duplicated().any():
-            return None
+        groups = self.dataset.instances["group"]
+        return self.groups_by(groups) if groups.drop_nulls().is_duplicated().any() else None
+
+    def groups_by(self, values: pl.Series) -> IntArray:
+        """Group of each instance by some values, shape (n_instances,); its own where null."""
         alone = pl.concat_str(pl.lit("alone:"), "instance")
-        named = pl.coalesce(pl.concat_str(pl.lit("group:"), "group"), alone)
-        numbers = instances.select(named.rank("dense")).to_series()
+        named = pl.coalesce(pl.concat_str(pl.lit("group:"), pl.lit(values)), alone)
+        numbers = self.dataset.instances.select(named.rank("dense")).to_series()
         return numbers.to_numpy().astype(np.int64) - 1
 
     @cached_property
@@ -168,8 +170,11 @@ class Instances:
         the dataset has."""
         return self.parted_by(self.policy.strata)
 
-    def parted_by(self, columns: tuple[str, ...]) -> PairRecords:
-        """The counts of records from which pairs are judged, with given columns as strata."""
+    def parted_by(self, columns: tuple[str, ...], groups: IntArray | None = None) -> PairRecords:
+        """The counts of records from which pairs are judged, with given columns as strata.
+
+        With ``groups`` the records are in these, and each weighs one.
+        """
         dataset, hierarchy, specific = self.dataset, self.hierarchy, self.specific
         lengths = np.diff(specific.indptr).astype(np.int64)
         categories = [
@@ -188,7 +193,7 @@ class Instances:
             strata=strata,
             entailed=count_entailed(specific, hierarchy.closure),
             alone=support(specific[np.flatnonzero(lengths == 1)]),
-            grouped=self._grouped(strata, stratum),
+            grouped=self._grouped(strata, stratum, self._alike_by(groups)),
         )
 
     def _by_weight(self, strata: Strata, stratum: IntArray, weight: IntArray) -> Strata:
@@ -200,20 +205,27 @@ class Instances:
         size = weighed_sums(of, less, n)
         return lighter(strata, strata_from(strata.cuts, size, margins, len(hierarchy), UNIT))
 
-    def _grouped(self, strata: Strata, stratum: IntArray) -> Grouped | None:
+    def _alike_by(self, groups: IntArray | None) -> Alike | None:
+        if groups is None:
+            return self.alike
+        labelled = np.diff(self.specific.indptr) > 0
+        size = np.bincount(groups, labelled).astype(np.int64)
+        return Alike(groups, size, labelled, 0.0)
+
+    def _grouped(self, strata: Strata, stratum: IntArray, alike: Alike | None) -> Grouped | None:
         """The instances that take part with their groups; None without groups."""
-        if self.alike is None:
+        if alike is None:
             return None
         part = np.flatnonzero(stratum >= 0)
-        part = part[np.argsort(self.alike.group[part], kind="stable")]
+        part = part[np.argsort(alike.group[part], kind="stable")]
         return Grouped(
             carriers=csc_array(self.aggregated[part]),
             stratum=stratum[part],
-            group=self.alike.group[part],
-            weight=self.alike.weight[part] / UNIT,
+            group=alike.group[part],
+            weight=alike.weight[part] / UNIT,
             below=self.hierarchy.below,
-            strata=self._by_weight(strata, stratum, self.alike.weight),
-            alike=self.alike,
+            strata=self._by_weight(strata, stratum, alike.weight),
+            alike=alike,
         )
 
     def pairs_of(self, records: PairRecords, progress: Progress) -> PairsInMemory:

@@ -1,4 +1,4 @@
-"""Columns that the user did not name: possible strata, and those that say whether a row counts."""
+"""Columns nobody named: possible strata and groups, and those that say whether a row counts."""
 
 from __future__ import annotations
 
@@ -22,18 +22,36 @@ MOST_VALUES = 20
 """Largest number of values of a column that is a possible stratum."""
 LEAST_INSTANCES = 2
 """Least average number of instances per value; a column with fewer is taken for an id."""
+LEAST_GROUPS = 30
+"""Least number of values of a column that may be one of groups, such as a person."""
+LEAST_REPEATED = 20
+"""Least number of them that several instances share."""
+REPEATING = 0.02
+"""Least share of the instances that are not the first of their value."""
 _YEAR, _PART = r"\d{4}", r"\d{1,2}"
 _DIGITS = r"(?:19|20)\d{2}(?:0\d|1[0-2])(?:[0-2]\d|3[01])"
 DAY = rf"^(?:{_YEAR}[-/.]{_PART}[-/.]{_PART}|{_PART}[-/.]{_PART}[-/.]{_YEAR}|{_DIGITS})(?:[ T].*)?$"
 """A day as it is written, with or without a time."""
 
 
-def candidates(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
+def may_be_groups(values: pl.Series) -> bool:
+    """Whether instances with these values, one each or null, may come in groups by them."""
+    sizes = values.drop_nulls().value_counts(name="size")["size"]
+    repeated, further = int((sizes > 1).sum()), int(sizes.sum()) - len(sizes)
+    return (
+        len(sizes) >= LEAST_GROUPS
+        and repeated >= LEAST_REPEATED
+        and further >= REPEATING * len(values)
+    )
+
+
+def candidates(frame: pl.DataFrame, taken: Collection[str], most_groups: float = 0) -> list[str]:
     """Columns without a role that have 2 to `MOST_VALUES` different plain values.
 
     Args:
         frame: A table as read.
         taken: Columns that have a role, in addition to those of every dataset's instances.
+        most_groups: Columns of `LEAST_GROUPS` to so many values are asked for too.
     """
     not_tried = {name.strip().lower() for name in (*taken, *INSTANCES)}
     return [
@@ -41,25 +59,36 @@ def candidates(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
         for name, dtype in frame.schema.items()
         if name.strip().lower() not in not_tried
         and not (dtype.is_nested() or dtype.is_temporal() or dtype in (pl.Binary, pl.Object))
-        and 1 < frame[name].drop_nulls().n_unique() <= MOST_VALUES
+        and (
+            1 < (values := frame[name].drop_nulls().n_unique()) <= MOST_VALUES
+            or LEAST_GROUPS <= values <= most_groups
+        )
     ]
 
 
 def unnamed_columns(
-    frame: pl.DataFrame, instance: str, taken: Collection[str], source: Source
+    frame: pl.DataFrame,
+    instance: str,
+    taken: Collection[str],
+    source: Source,
+    *,
+    groups: bool = False,
 ) -> pl.DataFrame:
     """A frame of ``instance`` and each possible stratum of a table, one row per instance.
 
     In a possible stratum each instance has at most one value, at least `LEAST_INSTANCES` instances
-    share a value on average, and the values are not days.
+    share a value on average, and the values are not days. With groups, columns that
+    `may_be_groups` are there too.
 
     Args:
         frame: The table as read, with one or more rows per instance.
         instance: Column of the instance's id.
         taken: Columns that have a role.
         source: The dataset, for messages.
+        groups: Whether columns of many values are looked for.
     """
-    named = {f"{STRATUM}{name}": name for name in candidates(frame, (instance, *taken))}
+    most = (1 - REPEATING) * frame[instance].n_unique() if groups else 0
+    named = {f"{STRATUM}{name}": name for name in candidates(frame, (instance, *taken), most)}
     picked = pick(frame, source, instance=instance, **named).drop_nulls("instance")
     by_instance = picked.group_by("instance", maintain_order=True)
     first, last = by_instance.min(), by_instance.max()
@@ -71,9 +100,10 @@ def _parts(first: pl.Series, last: pl.Series) -> bool:
     """Whether a column parts the instances, from the first and the last value of each."""
     there = first.drop_nulls()
     values = there.unique()
+    shared = 1 < len(values) <= min(len(there) / LEAST_INSTANCES, MOST_VALUES)
     return (
         there.equals(last.drop_nulls())
-        and 1 < len(values) <= len(there) / LEAST_INSTANCES
+        and (shared or may_be_groups(first))
         and not values.str.contains(DAY).all()
     )
 

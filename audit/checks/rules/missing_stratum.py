@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,14 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
+from audit.checks.shared.group_hints import (
+    LEAST_FOR_GROUPS,
+    MOST_PART,
+    GroupHint,
+    group_columns,
+    group_hint,
+)
+from audit.data.unnamed_columns import MOST_VALUES
 from audit.disclosure import Quantity, count
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, times_limit
@@ -19,21 +28,27 @@ LEAST_SHARE = 0.1
 """Least share of the reported pairs that must vanish within a column for it to be reported."""
 LEAST_PAIRS = 2
 """Least number of pairs that must vanish."""
+AS_GROUPS = "as groups"
+"""Last part of the key of a finding on a column of groups that nobody named."""
 
 
 def run(measured: Measurements) -> Outcome:
     """Report columns, and all of them together, within which reported pairs vanish.
 
     Every column of the instances that is not a stratum is tried: the instances are stratified by it
-    in addition to the policy's strata, and the pairs are tested again.
+    in addition to the policy's strata, and the pairs are tested again. Where no group is named,
+    columns that may be groups are tried as such.
     """
     pairs, tried = len(measured.excess.found), _tried(measured)
+    groups = list(group_columns(measured)) if pairs >= LEAST_FOR_GROUPS else []
+    hint = group_hint(measured) if groups else None
+    hinted = [] if hint is None else [_group_finding(measured, hint)]
     return Outcome(
-        denominator=len(tried) if pairs else 0,
+        denominator=len(tried) + len(groups) if pairs else 0,
         denominator_unit="columns of the instances, and all of them together",
-        findings=tuple(_findings(measured, tried)) if pairs else (),
+        findings=(*hinted, *_findings(measured, tried)) if pairs else (),
         not_applicable=first_unmet(
-            (tried, "no column is left that could be a stratum"),
+            ([*tried, *groups], "no column is left that could be a stratum"),
             (pairs, "no pair of nodes is reported"),
         ),
     )
@@ -48,7 +63,9 @@ def _tried(measured: Measurements) -> list[tuple[str, ...]]:
     columns = [
         name
         for name in read.columns
-        if name not in strata and 1 < read[name].drop_nulls().n_unique() < len(read)
+        if name not in strata
+        and 1 < (values := read[name].drop_nulls().n_unique()) < len(read)
+        and (values <= MOST_VALUES or name not in dataset.unnamed.columns)
     ]
     together = [tuple(columns)] if len(columns) > 1 else []
     return [*((name,) for name in columns), *together]
@@ -67,7 +84,7 @@ def _findings(measured: Measurements, tried: list[tuple[str, ...]]) -> Iterator[
 
 def _finding(measured: Measurements, columns: tuple[str, ...], beyond: float) -> Finding:
     hierarchy, vanished = measured.hierarchy, measured.vanished_within(columns)
-    touched = len(_carrying(measured, columns))
+    touched = len(_with_both(measured, vanished))
     named = " and ".join(columns)
     a, b = (hierarchy.describe(end) for end in vanished.row(0))
     return Finding(
@@ -83,7 +100,7 @@ def _finding(measured: Measurements, columns: tuple[str, ...], beyond: float) ->
             "instances": count(touched, measured.n_instances),
         },
         curator=f"Add {named} to the strata, by --strata or in the policy, if its values are "
-        "known before the labels are given; then read the pairs that are left.",
+        f"known before the labels are given; then read the pairs that are left.",
         data_user=f"Do not read these pairs as associations: they follow from {named}.",
         touched=touched,
         strength=len(vanished) / len(measured.excess.found),
@@ -92,16 +109,46 @@ def _finding(measured: Measurements, columns: tuple[str, ...], beyond: float) ->
     )
 
 
-def _carrying(measured: Measurements, columns: tuple[str, ...]) -> IntArray:
-    """Instances that carry both nodes of a pair that vanishes, ascending."""
-    names, vanished = measured.hierarchy.nodes, measured.vanished_within(columns)
-    both = [carrying_both(measured, names[a], names[b]) for a, b in vanished.iter_rows()]
+def _group_finding(measured: Measurements, hint: GroupHint) -> Finding:
+    hierarchy, column = measured.hierarchy, hint.column
+    touched, pairs = len(_with_both(measured, hint.vanished)), len(measured.excess.found)
+    a, b = (hierarchy.describe(end) for end in hint.vanished.row(0))
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=(hierarchy.nodes[hierarchy.root],),
+        statement="Of {pairs} pairs that are reported, {vanished} vanish where instances with the "
+        f"same {column} are a group ({{by_chance}} if its values are shuffled): few groups bring "
+        f"them about. One is {a} with {b}.",
+        evidence={
+            "pairs": Quantity(pairs),
+            "vanished": Quantity(len(hint.vanished)),
+            "by_chance": Quantity(hint.by_chance),
+            "instances": count(touched, measured.n_instances),
+        },
+        curator=f"If instances with the same {column} repeat each other, as the stays of a patient "
+        f"do, audit again with --group {quote(column)}.",
+        data_user=f"Do not read these pairs as associations before the audit knows what {column} "
+        "is.",
+        touched=touched,
+        strength=len(hint.vanished) / pairs,
+        beyond=times_limit(len(hint.vanished), MOST_PART * pairs),
+        key=(column, AS_GROUPS),
+    )
+
+
+def _with_both(measured: Measurements, pairs: pl.DataFrame) -> IntArray:
+    """Instances that carry both nodes of one of some pairs, ascending."""
+    names = measured.hierarchy.nodes
+    both = [carrying_both(measured, names[a], names[b]) for a, b in pairs.iter_rows()]
     return np.unique(np.concatenate(both))
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances that carry both nodes of a vanishing pair."""
-    return _carrying(measured, finding.key)
+    hint = group_hint(measured) if finding.key[-1] == AS_GROUPS else None
+    vanished = hint.vanished if hint else measured.vanished_within(finding.key)
+    return _with_both(measured, vanished)
 
 
 CHECK = Check(

@@ -87,7 +87,7 @@ def _read(choose: Choose, source: Source, columns: Columns) -> RawLabels:
         rows = (exploded(listed) if role == "labels" else listed).with_columns(tables[0])
     taken = {*chosen.labels, *roles_of(columns, frame.columns, source).values()}
     told = {"readings": chosen.readings, "numbered": chosen.id is None, "id": chosen.id}
-    unnamed = unnamed_columns(frame, instance, taken, source)
+    unnamed = unnamed_columns(frame, instance, taken, source, groups=columns.group is None)
     return raw_labels(rows, listed, source, columns.rules, unnamed=unnamed, **told)
 
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from audit.checks.rules.missing_stratum import CHECK, cases
+from audit.checks.shared import group_hints
 from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
@@ -188,3 +189,70 @@ def test_a_column_of_the_table_of_admissions_is_tried(
 
     assert result.denominator == 1
     assert [finding.key for finding in result.findings] == [("ADMISSION_TYPE",)]
+
+
+RARE = [f"{branch}{n}" for branch in "abcdefgh" for n in range(1, 13)]
+WIDE: Hierarchy = tree(
+    "a b c d e f g h < top",
+    *(f"{' '.join(f'{branch}{n}' for n in range(1, 13))} < {branch}" for branch in "abcdefgh"),
+)
+
+
+def stays(draw: np.random.Generator, copied: float) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Patients of three stays on average, each of which keeps labels of the stay before."""
+    labels, patient = dict[str, list[str]](), dict[str, str]()
+    often = np.clip((draw.pareto(1.2, len(RARE)) + 0.2) * 0.02, 0.002, 0.3)
+    for number in range(1200):
+        kept = draw.random(len(RARE)) < often
+        for _ in range(draw.geometric(0.33)):
+            fresh = draw.random(len(RARE)) < often
+            kept = np.where(draw.random(len(RARE)) < copied, kept, fresh)
+            stay = f"i{len(labels):04}"
+            labels[stay], patient[stay] = [RARE[i] for i in np.flatnonzero(kept)], f"p{number}"
+    return labels, patient
+
+
+def test_a_patient_that_nobody_named_is_told_as_a_group(
+    rng: np.random.Generator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels, patient = stays(rng, 0.9)
+    dealt = dict(zip(labels, rng.permutation([*patient.values()]).tolist(), strict=True))
+    rows = [(i, leaf, patient[i], dealt[i]) for i, own in labels.items() for leaf in own]
+    file = tmp_path / "stays.csv"
+    pl.DataFrame(rows, ["id", "label", "who", "dealt"], orient="row").write_csv(file)
+    found = measure(load_labels(file, WIDE), Policy())
+    told = CHECK.run(found)
+    (finding,) = told.findings
+    values = {name: quantity.value for name, quantity in finding.evidence.items()}
+    named = measure(load_labels(file, WIDE, group="who"), Policy())
+
+    assert finding.key == ("who", "as groups")
+    assert "--group who" in finding.curator
+    assert told.denominator == 2
+    assert values["vanished"] == values["pairs"] == len(found.excess.found) > 3
+    assert len(cases(found, finding)) == values["instances"]
+    assert len(named.excess.found) < 2
+    assert "no column" in CHECK.run(named).not_applicable
+    only_dealt = measure(load_labels(file, WIDE, group=None), Policy())
+    monkeypatch.setattr(group_hints, "group_columns", lambda _: {"dealt": found_column(found)})
+    assert CHECK.run(only_dealt).findings == ()
+    monkeypatch.setattr(group_hints, "MOST_PART", 0.01)
+    monkeypatch.setattr(group_hints, "BEYOND_CHANCE", -len(RARE))
+    only_dealt.kept.clear()
+    assert [one.key[0] for one in CHECK.run(only_dealt).findings] == ["dealt"]
+
+
+def found_column(found: Measurements) -> pl.Series:
+    return found.loaded.dataset.unnamed["dealt"]
+
+
+def test_pairs_that_are_true_do_not_vanish_with_a_patient(rng: np.random.Generator) -> None:
+    labels, patient = stays(rng, 0.0)
+    for pair in map(str.split, ("a1 b2", "c3 d4", "e5 f6", "g7 h8", "a9 e9", "c8 f8")):
+        for instance in rng.choice([*labels], 90, replace=False).tolist():
+            labels[instance] = sorted({*labels[instance], *pair})
+    found = measure(labelled(WIDE, labels, strata={"who": patient}), Policy())
+
+    assert len(found.excess.found) >= group_hints.LEAST_FOR_GROUPS
+    assert group_hints.group_hint(found) is None
+    assert [*group_hints.group_columns(found)] == ["who"]
