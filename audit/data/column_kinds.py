@@ -22,7 +22,7 @@ _PERSON = re.compile(
 )
 _ID = re.compile(
     r"(?:^|[^a-z])(?:id|key|uuid|guid|pmid|doi|accession)(?:$|[^a-z])|(?:id|key|nr|nbr|nummer)$|"
-    r"[^a-z](?:no|num|number|ref|reference)$|^n(?:[o°º.]|r[o.]?|um(?:ero)?)?\W+[a-z]|^numero|"
+    r"[^a-z](?:no|num|number)$|\.reference$|^n(?:[o°º.]|r[o.]?|um(?:ero)?)?\W+[a-z]|^numero|"
     r"^(?:record|instance|image|img|file|doc|sample|url|path)"
 )
 _ALONE = re.compile(r"[a-z]{3,12}")
@@ -31,12 +31,17 @@ _ATTRIBUTE = re.compile(
     r"(?:^|[^a-z])(?:dt|amt|pmt|cd|code|ind|days?|age|sex[eo]?|text|sesso|geslacht|geschlecht|alter|"
     r"leeftijd|edad|idade|eta|datum|fecha|data|duree|cout)(?:$|[^a-z])|^(?:n|num|number|no)_"
 )
-_MAIN = re.compile(r"princip|prncpal|primary|primaire|(?:^|[^a-z])main|haupt|hoofd|^(?:hd|dp)$")
+_MAIN = re.compile(r"princ|prncpal|primary|primaire|(?:^|[^a-z])main|haupt|hoofd|^(?:hd|dp)$")
+_ADMITTING = re.compile(r"adm(?:i|t)|einweis|aufnahmediag|presenting|provisional|working")
 _FURTHER = re.compile(
     r"second|secun|associ|(?:^|[^a-z])other|further|addition|neben|neven|autre|otr[ao]|outr[ao]|"
     r"altr[ei]|comorb|^(?:nd|das|ds)$"
 )
 _LABEL = re.compile(r"label|codi?g?[eo]|diag|dx|icd|cie|cid|cim|class|term|concept|tag|categor")
+_SYSTEM = re.compile(
+    r"(.*_)?(system|vocabulary|terminology|nomenclature|classification|scheme|standard|"
+    r"code_?(set|type|system)|(dx|diagnosis|icd)_?type)(_?(id|cd|name|type|code))?"
+)
 USUAL, OF_STAY, FINER, NAMED, OF_PERSON, OTHER = range(6)
 """Kinds of columns, the likeliest to hold ids first; a finer one lies within those of persons."""
 
@@ -53,6 +58,11 @@ def kind_of(name: str) -> int:
     return OF_PERSON if _PERSON.search(low) else NAMED if _ID.search(low) else OTHER
 
 
+def is_attribute(name: str) -> bool:
+    """Whether a column is named as what is said of an instance or a row."""
+    return bool(_ATTRIBUTE.search(_plain(name)))
+
+
 def is_predicted(name: str) -> bool:
     """Whether a column is named as predictions and their scores are."""
     return bool(_PREDICTED.search(_plain(name)))
@@ -63,6 +73,11 @@ def names_labels(name: str) -> bool:
     return bool(_LABEL.search(_plain(name)))
 
 
+def is_admitting(name: str) -> bool:
+    """Whether a column is named as that of what was thought when a stay began."""
+    return bool(_ADMITTING.search(_plain(name)))
+
+
 def is_main(name: str) -> bool:
     """Whether a column is named as that of the one main diagnosis, or label."""
     return bool(_MAIN.search(_plain(name)))
@@ -71,6 +86,11 @@ def is_main(name: str) -> bool:
 def is_further(name: str) -> bool:
     """Whether a column is named as those of what comes beside the main one."""
     return bool(_FURTHER.search(_plain(name))) and not is_main(name)
+
+
+def names_system(name: str) -> bool:
+    """Whether a column is named as that of the code system, or version, of a row's code."""
+    return _SYSTEM.fullmatch(re.sub(r"\W+", "_", _plain(name))) is not None
 
 
 def _plain(name: str) -> str:

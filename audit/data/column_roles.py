@@ -16,18 +16,21 @@ from audit.data.column_kinds import (
     OF_STAY,
     OTHER,
     USUAL,
+    is_admitting,
+    is_attribute,
     is_further,
     is_main,
     is_predicted,
     kind_of,
     names_labels,
+    names_system,
 )
-from audit.data.known_nodes import LEAST_SHARE, hold_several
+from audit.data.known_nodes import LEAST_SHARE, sign_between
 from audit.data.label_format import Columns
 from audit.data.label_formats.several import code_sets_of, families, families_of, is_pattern
 from audit.data.records import fitting, is_coarse, lie_within
 from audit.data.sources import Source
-from audit.data.unnamed_columns import DAY
+from audit.data.unnamed_columns import DAY, MOST_VALUES
 
 _DECIMAL = re.compile(r"-?\d*[.,]\d*[1-9]\d*")
 _FAR, _FAR_NUMBERS = 0.5, 0.75
@@ -92,27 +95,60 @@ class TableColumns:
 
     def share(self, label: str) -> float:
         """The share of the cells of a column, or of a family's columns, that are nodes."""
+        if label not in self._shares:
+            self._shares[label] = self._share(label)
+        return self._shares[label]
+
+    @cached_property
+    def _shares(self) -> dict[str, float]:
+        return {}
+
+    def _share(self, label: str) -> float:
         shares = [self.source.share_of_nodes(name) for name in self.members(label)]
         filled = [share for share in shares if share is not None]
-        return sum(filled) / len(filled) if filled else 0.0
+        share = sum(filled) / len(filled) if filled else 0.0
+        nodes, cells = self.source.nodes, self.values.get(label)
+        for name in self._systems if nodes and cells and share < LEAST_SHARE else ():
+            own = dict[str, list[str]]()
+            for value, cell in zip(self.values[name], cells or (), strict=True):
+                own.setdefault(value, []).append(cell)
+            least = len(cells or ()) / MOST_VALUES
+            kept = [one for one in own.values() if len(one) > least]
+            share = max([share, *(nodes.share(one) or 0.0 for one in kept if nodes)])
+        return share
+
+    @cached_property
+    def _systems(self) -> list[str]:
+        return [name for name in self.names if names_system(name) and self.values[name]]
 
     def label(self) -> str | None:
         """The column, or the columns of all families, whose cells alone are nodes."""
         alone = {name: self.share(name) for name in self.names if not self._grouped(name)}
         sure = {name: s for name, s in alone.items() if not is_predicted(name)}
         best = next(iter(self.families), None) or max(sure, key=lambda one: sure[one], default=None)
-        if best is None or self.share(best) < LEAST_SHARE or self._lacks_zeros(best):
+        if best is None or self.share(best) < LEAST_SHARE:
+            return self._titled(list(sure))
+        if self._lacks_zeros(best):
             return None
         if self._is_torn(best):
             return None
         share = self.share(best)
         near = [name for name in sure if name != best and sure[name] > self._far(name) * share]
         near = [name for name in near if not self._stands_in(name, best)]
+        near = [name for name in near if not is_admitting(name)]
         own = sorted(near + [best] * (best not in self.families), key=self.names.index)
         further = [name for name in own if is_further(name)]
         if near and sum(map(is_main, own)) == 1 and len(further) == len(own) - 1:
             return ",".join([*own, *([best] if best in self.families else [])])
         return None if near else best
+
+    def _titled(self, names: Sequence[str]) -> str | None:
+        """The only column whose cells are titles of nodes, where none holds nodes."""
+        nodes = self.source.nodes
+        cells = {name: self.source.first_cells(name) for name in names} if nodes else {}
+        shares = {name: nodes.share_of_titles(own) for name, own in cells.items() if nodes}
+        found = [name for name, share in shares.items() if share > _FAR * LEAST_SHARE]
+        return found[0] if len(found) == 1 and shares[found[0]] >= LEAST_SHARE else None
 
     def _is_torn(self, label: str) -> bool:
         """Whether some columns of a family hold fewer nodes than those that are its labels."""
@@ -134,7 +170,7 @@ class TableColumns:
     def within(self, label: str) -> list[str]:
         """Columns of nodes that stand among the labels of a family."""
         near = [name for name in self.rest(label) if self.share(name) >= LEAST_SHARE]
-        return [name for name in near if self._stands_in(name, label)]
+        return [name for name in near if self._stands_in(name, label) or is_admitting(name)]
 
     def _stands_in(self, name: str, label: str) -> bool:
         """Whether each cell of a column stands among those of a family in the same row too."""
@@ -202,13 +238,19 @@ class TableColumns:
             persons = self._of(OF_PERSON, shared)
             own = [one for one in stays if all(self._lies_in(one, other) for other in persons)]
             return self._only(stays, own)
-        if hold_several(self.source.first_cells(label)) or not shared:
+        if self._joins(label) or not shared:
             return self._only(unique, unique)
+        if len(found) == 1 and self._is_in_runs(found[0]) and not is_attribute(found[0]):
+            return found[0]
         if not any(kind_of(one) < OTHER or self._is_in_runs(one) for one in shared):
             return self._only(unique, [one for one in unique if not self._counts_rows(one)])
         if min(map(kind_of, unique), default=OTHER) > OF_STAY:
             return self._finest(shared)
         return None if min(map(kind_of, shared)) < OTHER else self._only(unique, unique)
+
+    def _joins(self, label: str) -> bool:
+        """Whether the cells of a column hold several labels."""
+        return sign_between(self.source.first_cells(label), self.source.nodes)[0] is not None
 
     def _of(self, kind: int, names: Sequence[str]) -> list[str]:
         return [name for name in names if kind_of(name) == kind]
@@ -291,7 +333,7 @@ class TableColumns:
         the finest is likeliest.
         """
         values, found = self.values, self._candidates(label)
-        several = self.each(label) or hold_several(self.source.first_cells(label))
+        several = self.each(label) or self._joins(label)
         person = next(iter(self._of(OF_PERSON, found)), "")
 
         def rank(name: str) -> tuple[int, int]:
@@ -301,6 +343,7 @@ class TableColumns:
             unsound = kind > OF_STAY and self.differs(name) != several
             unsound |= kind == OTHER and not (self.differs(name) or self._is_in_runs(name))
             unsound &= not self.is_index(name)
+            unsound |= not name.strip() and self._counts_rows(name)
             return kind + 10 * unsound, -len({*values[name]}) if kind == OTHER else 0
 
         return sorted(found, key=rank)

@@ -184,10 +184,10 @@ def _with_found(
     except (UnclearColumnsError, UnclearFormatError) as error:
         unclear: UnclearColumnsError | UnclearFormatError = error
     table = unclear.table if isinstance(unclear, UnclearColumnsError) else None
-    clear = None if table else clear_columns(source, columns, _tried, groups=groups)
+    columns = columns if table is None else replace(columns, label=None)
+    clear = clear_columns(table or source, columns, _tried, groups=groups)
     if clear is not None:
         return read(clear[0]), clear[1]
-    columns = columns if table is None else replace(columns, label=None)
     hint = nearest_command(table or source, columns, _tried, groups=groups) or unclear.hint
     kind = SchemaError if isinstance(unclear, SchemaError) else FormatError
     raise kind(unclear.required, found=unclear.found, where=source, hint=hint) from None

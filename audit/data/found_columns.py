@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.errors import AuditError
 from audit.base.readings import AskedError, Reading
-from audit.data.column_kinds import OTHER, kind_of
+from audit.data.column_kinds import OTHER, is_admitting, kind_of
 from audit.data.column_roles import TableColumns
 from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import Columns, RawLabels
@@ -103,13 +103,15 @@ def _some_of(source: Source) -> Source:
 def _reads(source: Source, columns: Columns, tried: Tried, said: bool = False) -> bool:
     """Whether columns give instances with labels, most of them nodes unless the user said which."""
     try:
-        labels = tried(source, columns).rows["label"].drop_nulls()
+        rows = tried(source, columns).rows
+        labels = rows.filter(rows["refused"].is_null())["label"].drop_nulls()
     except AskedError:
         return True
     except AuditError:
         return False
-    share = source.nodes and source.nodes.share(labels.head(10_000))
-    return said or (share or 0.0) >= LEAST_SHARE
+    known, some = source.nodes, labels.head(10_000)
+    shares = [known.share(some) or 0.0, known.share_of_titles(some)] if known else [0.0]
+    return said or max(shares) >= LEAST_SHARE
 
 
 def _options(source: Source, columns: Columns) -> str:
@@ -134,6 +136,7 @@ def _told(
         yield Reading(said, why, rows, "--label COLUMN")
         for one in found.within(label):
             said, why = f"{one!r} is left out", "each of its cells is one of its row's labels too"
+            why = "its name says that it was thought at first" if is_admitting(one) else why
             yield Reading(said, why, rows, f"--label '{label},{one}'")
     for pattern, own in {} if columns.codes is named.codes else columns.codes.items():
         sort = str(own).split("-")[0]

@@ -19,10 +19,12 @@ from audit.hierarchies.titles import nodes_by_title, title_key
 SEPARATORS = (";", "|", ",", " ")
 """Signs that may stand between two labels of one cell, the most telling first."""
 _BOXES = r"/(?:\s+-?[0-9][0-9.]*){4}\s*/"
+_STARS = r"/[*^~\n\/]+/"
 _EXPRESSIONS = {
     r"/^\s*\[\s*['\"]|['\"]\s*,?\s*['\"]|['\"]\s*\]\s*$/": "as a list in Python has them",
     "/[<>]+/": "each between < and >",
     _BOXES: "each before the four numbers of a box",
+    _STARS: "with *, ^, ~, / or the end of a line between them",
 }
 """What else stands between labels, as a regular expression, and how they stand then."""
 _WORD = re.compile(r"\S{1,60}")
@@ -45,6 +47,7 @@ class KnownNodes:
     def __init__(self, hierarchy: Hierarchy) -> None:
         self._hierarchy = hierarchy
         self._weights: dict[str, float] = {}
+        self._cells: dict[str, float] = {}
 
     @property
     def name(self) -> str:
@@ -77,6 +80,14 @@ class KnownNodes:
         """Whether a text is a node, or the title of one, perhaps behind those above it."""
         return self.weight(text) > 0 or title_key(text) in self._titles
 
+    def share_of_titles(self, cells: Iterable[str]) -> float:
+        """Share of cells that are titles of nodes, or hold some joined by a sign."""
+        filled = [cell for cell in cells if cell.strip()]
+        signs = [sign for sign in SEPARATORS if sign != " "]
+        parts = [[[cell], *(cell.split(sign) for sign in signs)] for cell in filled]
+        held = (max(sum(map(self.means, one)) / len(one) for one in some) for some in parts)
+        return sum(held) / len(filled) if filled else 0.0
+
     def holds_one(self, text: str) -> bool:
         """Whether a text is a node, or there is one in brackets behind its title."""
         inside = _BRACKETS.findall(text)
@@ -101,8 +112,14 @@ class KnownNodes:
     def share(self, cells: Iterable[str]) -> float | None:
         """Share of the cells that are nodes, or hold some joined by a sign; None where all are
         blank, or words for no code."""
-        weights = [max(map(self.weight, _parts(cell))) for cell in filter(self._is_filled, cells)]
+        weights = [self._held(cell) for cell in filter(self._is_filled, cells)]
         return sum(weights) / len(weights) if weights else None
+
+    def _held(self, cell: str) -> float:
+        """The weight of the best part of a cell."""
+        if cell not in self._cells:
+            self._cells[cell] = max(map(self.weight, _parts(cell)))
+        return self._cells[cell]
 
     def _is_filled(self, cell: str) -> bool:
         return bool(cell.strip()) and (self.weight(cell) > 0 or not _WORDS.mean_nothing(cell))
@@ -112,7 +129,8 @@ def _parts(cell: str) -> list[str]:
     """What of a cell may be a node: all of it, without marks of a list, or what signs part."""
     bare = cell.strip(_MARKS)
     signs = [sign for sign in SEPARATORS if sign in bare]
-    signs += [sign for sign in _EXPRESSIONS if "<" in bare or "'" in bare]
+    signs += [sign for sign in _EXPRESSIONS if re.search(r"[<'*^~\n/]", bare)]
+    signs += [":"] * (":" in bare)
     parts = [part.strip(_MARKS) for sign in signs for part in split(bare, sign)]
     return [cell, bare, bare.replace(",", "."), *parts]
 
@@ -130,7 +148,8 @@ def split(joined: str, separator: str | None) -> list[str]:
     """
     if separator is None:
         return [joined]
-    return re.split(pattern_of(separator), joined)
+    regular = is_expression(separator)
+    return re.split(separator[1:-1], joined) if regular else joined.split(separator)
 
 
 def pattern_of(separator: str) -> str:
@@ -189,7 +208,7 @@ def sign_between(
         nodes: What knows the nodes.
         codes: As in `hold_several`.
     """
-    signs = (*_EXPRESSIONS, *SEPARATORS)
+    signs = (*[one for one in _EXPRESSIONS if one != _STARS], *SEPARATORS, _STARS)
     gains = {sign: _gain(sign, cells, nodes) for sign in signs} if nodes else {}
     told = {sign: gain for sign, gain in gains.items() if gain is not None}
     if told:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from shlex import quote
@@ -13,6 +13,8 @@ import polars as pl
 
 from audit.base.errors import AuditError, first_cases
 from audit.base.readings import Reading, asked
+from audit.data.column_kinds import names_system
+from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import INSTANCES, Chosen, Columns
 from audit.data.records import STRATUM, is_coarse, pick
 from audit.data.row_rules import version_of
@@ -165,10 +167,14 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
         found = {name: _counted(source, chosen.id, name) for name in _chosen(source, names)}
     for name, (rows, every, within) in found.items():
         unsaid = not (rules.version_column or rules.code_version)
-        if unsaid and _VERSION.fullmatch(_plain(name)) and {*map(version_of, rows)} == {"9", "10"}:
+        says = _VERSION.fullmatch(_plain(name)) or names_system(name)
+        if unsaid and says and {*map(version_of, rows)} == {"9", "10"}:
             rules = replace(rules, version_column=name)
             said = f"{name!r} is the version of each code", "it holds 9 and 10"
             told.append(Reading(*said, every, "--code-version VALUE"))
+        elif unsaid and not rules.where and names_system(name) and 1 < len(rows) <= MOST_VALUES:
+            where, some = _system(source, chosen, name, rows)
+            rules, told = replace(rules, where=where), told + some
         elif absent := _absent(name, rows):
             touched = sum(rows[value] for value in absent)
             told += _told(name, absent, (touched, every), within, source)
@@ -176,6 +182,28 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
         _refuse_totals(source, chosen, columns)
         told += few_ids(chosen.id, source.first_values(chosen.id), _ids_of(source, chosen.id))
     return replace(chosen, rules=rules, readings=tuple(told))
+
+
+def _system(
+    source: Source, chosen: Chosen, name: str, rows: Mapping[str, int]
+) -> tuple[tuple[str, ...], list[Reading]]:
+    """Conditions on a column of code systems of whose values some alone have nodes for codes."""
+    frame = next(source.frames([name, *chosen.labels], _LOOKED_AT)).cast(pl.String)
+    parts = {value: frame.filter(pl.col(name).str.strip_chars() == value) for value in rows}
+    share = source.nodes.share if source.nodes else lambda _: None
+    shares = {
+        value: share(cell for one in chosen.labels for cell in own[one].drop_nulls()) or 0.0
+        for value, own in parts.items()
+    }
+    best = max(shares.values())
+    kept = [value for value in shares if 2 * shares[value] > best]
+    others = [value for value in shares if value not in kept]
+    if best < LEAST_SHARE or not others or any(4 * shares[one] > best for one in others):
+        return (), []
+    said = f"codes whose {name!r} is {first_cases(kept)} are read, no others"
+    touched, option = sum(rows[one] for one in others), f"--where {quote(name + '=*')}"
+    told = Reading(said, "hardly any others are nodes", touched, option)
+    return tuple(f"{name}={value}" for value in kept), [told]
 
 
 _TOTAL = re.compile(r"(grand|sub)?\W*(totals?|sum|summe|gesamt(summe)?|insgesamt|somme|suma)\W*")
@@ -225,7 +253,9 @@ def _chosen(source: Source, names: Sequence[str]) -> list[str]:
     first = next(source.frames([*names], _LOOKED_AT), pl.DataFrame()) if names else pl.DataFrame()
     values = {name: pick(first, source, value=name)["value"].unique() for name in first.columns}
     telling = (
-        name for name in values if _SAYS_IT.search(_plain(name)) or _VERSION.fullmatch(_plain(name))
+        name
+        for name in values
+        if _SAYS_IT.search(_plain(name)) or _VERSION.fullmatch(_plain(name)) or names_system(name)
     )
     flags = (name for name in values if _absent(name, dict.fromkeys(values[name].drop_nulls(), 1)))
     return list(dict.fromkeys([*telling, *flags]))

@@ -151,6 +151,11 @@ def of_object(folder: Path, lines: bool = False) -> Found:
     return of_labels(("t.json", json.dumps(held)))(folder)
 
 
+def of_headless(folder: Path, header: str = "") -> Found:
+    dataset = audit.load_labels(at(folder, ("t.csv", f"{header}a,dog\nb,cat\nc,dog\n")), TREE)
+    return (dataset.ledger, dataset.format if header else ""), dataset.readings
+
+
 def of_flags(folder: Path, **options: Any) -> Found:
     data = pl.DataFrame({"id": ABCD, "born": [*"1999"], "dog": [0, 1, 0, 1], "cat": [1, 0, 0, 1]})
     dataset = audit.load_labels(data, TREE, **options)
@@ -238,10 +243,15 @@ TOLD = [
          of_bytes, {"end": "cat is all,\nby me,\n"}),
     Told("data.sources.tables.TableFile", "'one'", "save another one by itself",
          of_dump, {"table": "two"}),
-    Told("data.sources.tables._qrels", "a label, an id and 1", "write a header",
+    Told("data.sources.tables._qrels", "an id and a label", "write a header",
          of_lines, {"header": "label id n\n"}),
     Told("data.sources.documents.document", "keys of the object", "write a JSON line for each",
          of_object, {"lines": True}),
+    Told("data.unnamed_columns._system", "'system' is 'x'", "--where 'system=*'",
+         of_labels({"id": ABCD, "label": ["dog", "cat", "7", "8"], "system": [*"xxyy"]}),
+         {"where": ["system=*"]}),
+    Told("data.sources.source.Source", "names no columns", "write a name for each column above it",
+         of_headless, {"header": "id,label\n"}),
     Told("data.label_formats.wide.read", "left out: 'born'", "--strata born",
          of_flags, {"strata": ["born"]}),
     Told("data.label_formats.tables.told_of_parts", "joined by ';'", "--format long",

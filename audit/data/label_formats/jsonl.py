@@ -13,6 +13,7 @@ import polars as pl
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import called
 from audit.base.readings import Reading
+from audit.data.column_kinds import OF_PERSON, OF_STAY, kind_of
 from audit.data.json_lines import (
     Line,
     begins_object,
@@ -224,7 +225,8 @@ def _refuse_nested(lines: Sequence[Line], below: str, source: Source) -> None:
     if not (held or (below and inside)):
         return
     flat = _flat(lines, (held or inside)[0], source)
-    own = [n for n in called(flat.frame.columns, ID_NAMES) if _differs(lines, n)]
+    whom = any(kind_of(name) in (OF_STAY, OF_PERSON) for name in flat.frame.columns)
+    own = [n for n in called(flat.frame.columns, ID_NAMES) if whom and _differs(lines, n)]
     raise UnclearColumnsError(
         "labels in lists of text, or a dotted key of those in nested objects, are required",
         found=f"objects, with {first_cases(inside)}",

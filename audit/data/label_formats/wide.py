@@ -144,7 +144,9 @@ def _require_flags(flags: pl.DataFrame, source: Source) -> None:
                 f"the column {node!r} must hold 0, 1, true, false or nothing",
                 found=first_cases(str(other)[:60] for other in others.unique(maintain_order=True)),
                 where=_place(source, node),
-                hint="a column that is not a node is named with --id, --group or --split, or as "
+                hint="write 1 or 0 for what is uncertain"
+                if {*others.unique()} <= {"-1", "-1.0", "u"}
+                else "a column that is not a node is named with --id, --group or --split, or as "
                 "one of the policy's strata",
             )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
@@ -24,6 +25,10 @@ Line: TypeAlias = tuple[str, str]
 
 _BINARY = (b"\x93NUMPY", b"PK\x03\x04", b"\x89HDF", b"SQLite format 3", b"\xd0\xcf\x11\xe0")
 """What files begin with that are no text."""
+_NAMES = ("id", "instance", "label", "labels", "code", "class", "category", "tag", "tags")
+"""Names by which a line is a header, whatever nodes are called."""
+_UNNAMED = "column "
+"""What stands before the letter of a column that has no name, as in a workbook."""
 HEAD = 1_000
 """Number of rows that a format recognises a table by, where the first bytes do not say so."""
 
@@ -56,7 +61,11 @@ class Source:
     def readings(self) -> tuple[Reading, ...]:
         """What is told of how the table stands in its file."""
         titles = self.preamble.lines * self.preamble.titled if self.is_text else 0
-        return (*self.told, *told_of_titles(titles, titles))
+        told = (*self.told, *told_of_titles(titles, titles))
+        if not (self.is_text and (self.preamble.header or "").startswith(_UNNAMED)):
+            return told
+        decision, why = "the first row names no columns", "a cell of it is a node, as those below"
+        return (*told, Reading(decision, why, 1, "write a name for each column above it"))
 
     def know(
         self, nodes: KnownNodes | None, *, named_classes: bool = False, id: str | None = None
@@ -125,10 +134,30 @@ class Source:
     def preamble(self) -> Preamble:
         """What stands before the rows of a text table."""
         try:
-            return preamble_of(self._first_lines)
+            return self._headed(preamble_of(self._first_lines))
         except AskedError as error:
             error.where = str(self)
             raise
+
+    def _headed(self, found: Preamble) -> Preamble:
+        """What stands before the rows, with names of columns where the first line is a row.
+
+        It is one where a cell of it is a node, as most of those below are; but not where an id and
+        labels stand on each side of a tab.
+        """
+        lines = [line for line in found.of_lines(self._first_lines) if line.strip()][:HEAD]
+        sign = separator_in("".join(lines[:1]))
+        nodes, rows = self.nodes, cells(lines, sign or ",")
+        if nodes is None or found.header or sign is None or (sign == "\t" and len(rows[0]) == 2):
+            return found
+        first, *below = rows
+        alike = [row for row in below if len(row) == len(first)]
+        for n, cell in enumerate(first if alike else ()):
+            held = sum(nodes.weight(row[n]) > 0 for row in alike)
+            if nodes.weight(cell) and 2 * held > len(alike) and not called(first, _NAMES):
+                names = (f"{_UNNAMED}{chr(ord('A') + place)}" for place in range(len(first)))
+                return replace(found, header=sign.join(names))
+        return found
 
     @cached_property
     def head_lines(self) -> list[str]:

@@ -239,16 +239,18 @@ def _object(path: Path, text: str) -> TableFile | None:
 
 
 def _qrels(path: Path, text: str) -> TableFile | None:
-    """A label, an id and 1 on each line."""
+    """An id and a label on each line, in either order, and perhaps 1."""
     rows = [line.split() for line in text.split("\n") if line.strip()]
-    if any(len(row) != 3 or row[2] != "1" for row in rows):
+    rows = rows[any(map(_USUAL.__contains__, rows[0])) :]
+    if {*map(len, rows)} not in ({2}, {3}) or any(row[2:] not in ([], ["1"]) for row in rows):
         return None
-    decision = "each line is a label, an id and 1"
-    told = Reading(decision, "all lines have these three parts", len(rows), "write a header")
-    table = table_of_rows(_EITHER, [[id, label] for label, id, _ in rows])
+    decision = "each line is an id and a label"
+    told = Reading(decision, "all lines have as many words", len(rows), "write a header")
+    table = table_of_rows(_EITHER, [[id, label] for label, id, *_ in rows])
     return TableFile(path, {path.name: table}, [told], kind="lines of qrels")
 
 
+_USUAL = {"id", "label", "labels", "topic", "class"}
 _PREFIX = "__label__"
 
 
@@ -289,7 +291,7 @@ def _arff(path: Path, text: str) -> TableFile | None:
 _FORMS: tuple[tuple[str, Callable[[Path, str], TableFile | None]], ...] = (
     (r"(--|/\*|(SET|CREATE|INSERT|DROP|BEGIN)\b).*(INSERT INTO|COPY \S)", _dump),
     (r"(?!\{[^\n]*\}\s*\n\s*\{)\{", _object),
-    (r"(\S+ \S+ 1\r?\n){2}", _qrels),
+    (r"([^\s,;|{\[]+ [^\s,;|]+( 1)?\r?\n){2}", _qrels),
     (rf"{_PREFIX}\S", _fast_text),
     (r"(%[^\n]*\n|\s)*@relation\b", _arff),
 )

@@ -224,7 +224,7 @@ UNCLEAR: dict[str, tuple[dict[str, list[str]], str]] = {
     ),
     "rows of one instance": ({"CLM_ID": STAYS, "line": COUNTED, **DX}, "--label 'DX#'"),
     "another column of codes beside a family": (
-        {"KEY": IDS["id"], **DX, "admitting": codes(6)},
+        {"KEY": IDS["id"], **DX, "extra": codes(6)},
         "--id KEY --label 'DX#'",
     ),
 }
