@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -12,7 +11,7 @@ import polars as pl
 from audit.base.errors import first_cases
 from audit.checks.shared.labels_as_written import LOST_ZERO, integrity_of, read_again
 from audit.hierarchies.coding import Integrity
-from audit.measure.measure import Measurements
+from audit.measure.measure import Measurements, once
 from audit.results.findings import Finding, Part
 
 LOST = "lost_zero"
@@ -23,10 +22,8 @@ PLAIN = 0.01
 """Share of the rows of a code set that are codes only with zeros put back, from which its zeros are
 lost, if no row begins with 0."""
 
-_FOUND = WeakKeyDictionary[Measurements, frozenset[str]]()
-"""Cache of `damaged_nodes`, by measurements."""
 
-
+@once
 def damaged_nodes(measured: Measurements) -> frozenset[str]:
     """Nodes of which more than half of the rows at or below may be other codes, as zeros were lost.
 
@@ -34,12 +31,6 @@ def damaged_nodes(measured: Measurements) -> frozenset[str]:
     code set has lost its zeros, all rows of each label that may be another code of the set, whether
     or not it is a code or a heading as it stands.
     """
-    if measured not in _FOUND:
-        _FOUND[measured] = _damaged(measured)
-    return _FOUND[measured]
-
-
-def _damaged(measured: Measurements) -> frozenset[str]:
     integrity, hierarchy = integrity_of(measured), measured.hierarchy
     if integrity is None or not integrity.zero_tables:
         return frozenset()
