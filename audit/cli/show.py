@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -80,7 +80,7 @@ def cases(
 ) -> None:
     """List the instances behind a finding of a run, or count those behind each finding."""
     from audit.cli.terminal.listings import case_summary
-    from audit.runs.case_lists import cases_of, drawn, listed, write_csv
+    from audit.runs.case_lists import cases_of, drawn, listed, records_behind, write_csv
     from audit.runs.read import read_run
 
     if sample and finding is None and csv is None:
@@ -93,24 +93,30 @@ def cases(
         if sample:
             found = drawn(found, sample, seed)
         if csv is not None:
-            write_csv(found, csv, overwrite=overwrite)
+            write_csv(records_behind(result, found), csv, overwrite=overwrite)
             typer.echo(f"Cases: {csv}")
         elif finding is None:
             print_shown(case_summary(listed(result)))
         else:
-            ids = found.collect(engine="streaming")["instance"].to_list()
-            _print_cases(f"{counted(len(ids), result.called)} behind {finding}", ids)
+            told = [one.drop("finding") for one in records_behind(result, found)]
+            many = sum(map(len, told))
+            _print_cases(f"{counted(many, result.called)} behind {finding}", told)
 
 
-def _print_cases(heading: str, instances: list[str]) -> None:
-    """Print ids, one a line; a terminal sees how many they are, and obeys nothing in them."""
+def _print_cases(heading: str, told: Sequence[Any]) -> None:
+    """Print ids, one a line; a terminal sees how many they are, with the labels of each.
+
+    It obeys nothing in them.
+    """
     if sys.stderr.isatty():
         typer.echo(heading, err=True)
-    if instances:
-        from audit.cli.terminal.tables import one_line
+    for one in told:
+        if sys.stdout.isatty():
+            from audit.cli.terminal.listings import record_lines
 
-        lines = map(one_line, instances) if sys.stdout.isatty() else instances
-        write_lines("\n".join(lines))
+            print_shown(record_lines(one))
+        elif len(one):
+            write_lines("\n".join(one["instance"]))
 
 
 BLOCKS = " ▏▎▍▌▋▊▉█"

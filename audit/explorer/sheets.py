@@ -18,10 +18,11 @@ ROWS_AT_ONCE = 20_000
 """Rows of a long table that are held at a time as it is written."""
 UNSUPPRESSED = "unsuppressed: not for sharing"
 Kind: TypeAlias = Literal[
-    "text", "texts", "named", "node", "level", "count", "share", "points", "number", "ranged",
-    "precise", "finding", "instance", "linked", "flag", "severity",
+    "text", "texts", "named", "marked", "node", "level", "count", "share", "points", "number",
+    "ranged", "precise", "finding", "instance", "linked", "flag", "severity",
 ]  # fmt: skip
-"""What values are. ``named`` is a text of the user's. ``points`` is a difference of two shares,
+"""What values are. ``named`` is a text of the user's,
+``marked`` one that stands out. ``points`` is a difference of two shares,
 whose bounds stand in the row as ``x_low`` and ``x_high``; ``ranged`` a number with these, and with
 its denominator as ``x_n``."""
 

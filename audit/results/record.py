@@ -49,6 +49,9 @@ class Record:
     instances: pl.LazyFrame | None = None
     """``instance, node, label, score, group``: the values of each instance before aggregation;
         never shared. None unless the run was read from a folder that keeps them."""
+    refused: pl.LazyFrame | None = None
+    """``instance, node``: labels as written that no node stands for; never shared. None like
+        ``instances``."""
     strata: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=STRATA))
     """``most_labels``: greatest number of labels in each length stratum of the pair scan, except
     the

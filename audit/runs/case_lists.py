@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,6 +18,7 @@ from audit.engine.statistics.resampling import unit_keys
 from audit.results.findings import filled
 from audit.results.order import ordered
 from audit.results.result import AuditResult
+from audit.runs.instances import hierarchy_of, kept_labels, records
 
 CaseNumbers: TypeAlias = NDArray[np.uint32]
 """Indices into the dataset of the instances behind a finding, ascending."""
@@ -66,6 +67,7 @@ class Listed:
         severity: Severity given by the policy, else by the check.
         statement: Its sentence with exact numbers, small ones included.
         cases: Number of instances behind it; 0 if it is not about instances.
+        labels: The most frequent of its labels that are no nodes, each with its instances.
     """
 
     id: str
@@ -73,6 +75,11 @@ class Listed:
     severity: str
     statement: str
     cases: int
+    labels: tuple[tuple[str, int], ...] = ()
+
+
+MOST_LABELS = 5
+"""Number of labels that are no nodes that are named of a finding."""
 
 
 def listed(result: AuditResult) -> Iterator[Listed]:
@@ -83,7 +90,9 @@ def listed(result: AuditResult) -> Iterator[Listed]:
     """
     counted = cases_of(result).group_by("finding").len().collect(engine="streaming")
     cases = dict(counted.select(pl.col("finding").cast(pl.String), "len").iter_rows())
+    nodes = set(result.nodes["node"])
     for finding in ordered(result.checks):
+        refused = [part for part in finding.parts if part.nodes and nodes.isdisjoint(part.nodes)]
         values = {name: quantity.value for name, quantity in finding.evidence.items()}
         yield Listed(
             finding.id,
@@ -91,6 +100,11 @@ def listed(result: AuditResult) -> Iterator[Listed]:
             finding.judged_severity,
             filled(finding.statement, values),
             cases.get(finding.id, 0),
+            tuple(
+                (part.nodes[0], int(part.evidence["instances"].value or 0))
+                for part in refused[:MOST_LABELS]
+                if "instances" in part.evidence
+            ),
         )
 
 
@@ -157,11 +171,34 @@ def drawn(cases: pl.LazyFrame, sample: int, seed: int) -> pl.LazyFrame:
     )
 
 
-def write_csv(cases: pl.LazyFrame, file: Path, *, overwrite: bool) -> None:
-    """Write ``finding,instance`` as CSV, atomically.
+def records_behind(result: AuditResult, cases: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Cases with the labels of their instances, as `records` has them, finding by finding.
+
+    Of a run that keeps no instances, ``finding, instance`` alone.
+    """
+    found = cases.with_columns(pl.col("finding").cast(pl.String)).collect(engine="streaming")
+    if result.instances is None:
+        yield found
+        return
+    named = {one.id: one for check in result.checks for one in check.findings}
+    rows, hierarchy = kept_labels(result, found["instance"]), hierarchy_of(result)
+    for one in found.partition_by("finding", maintain_order=True):
+        finding = named[one["finding"][0]]
+        nodes = finding.nodes or [node for part in finding.parts for node in part.nodes]
+        told = records(one["instance"], rows, nodes, hierarchy, result)
+        yield told.insert_column(0, one["finding"])
+
+
+def write_csv(records: Iterable[pl.DataFrame], file: Path, *, overwrite: bool) -> None:
+    """Write `records_behind` as CSV, atomically.
 
     Raises:
         OutputError: If ``file`` exists and is not a file, or is one and ``overwrite`` is False.
     """
     with replacing(file, overwrite=overwrite) as begun, begun.open("wb") as opened:
-        cases.sink_csv(opened)
+        first = True
+        for one in records:
+            one.write_csv(opened, include_header=first)
+            first = False
+        if first:
+            opened.write(b"finding,instance\n")

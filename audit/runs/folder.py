@@ -38,7 +38,7 @@ HTML, PDF = "report.html", "report.pdf"
 POLICY, FINDINGS = "policy.json", "findings.parquet"
 DENOMINATORS = "denominators.json"
 REFERENCE, EARLIER = "reference.json", "earlier.parquet"
-INSTANCES = "instances.parquet"
+INSTANCES, REFUSED = "instances.parquet", "refused_labels.parquet"
 PAIR_TABLES = ("pairs.parquet", "model_pairs.parquet")
 OTHERS, NUMBERS = "protected_with.parquet", "protected_with.json"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from audit.data.predictions import Predictions
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
-from audit.runs.folder import INSTANCES
+from audit.runs.folder import INSTANCES, REFUSED
 from audit.runs.manifest import RESTRICTED
 from audit.runs.read import read_run
 
@@ -54,9 +55,25 @@ def instance_frame(dataset: LabelDataset, predictions: Predictions | None = None
     )
 
 
-def write_instances(instances: pl.DataFrame, folder: Path) -> None:
-    """Write the table to the restricted tables."""
-    instances.write_parquet(folder / RESTRICTED / INSTANCES)
+def write_instances(
+    folder: Path, dataset: LabelDataset, predictions: Predictions | None = None
+) -> None:
+    """Write the table to the restricted tables, and beside it the labels that were refused."""
+    instance_frame(dataset, predictions).write_parquet(folder / RESTRICTED / INSTANCES)
+    lines = dataset.refusals.select("label").with_row_index("line", len(dataset.mappings))
+    written = dataset.written.join(lines.drop_nulls(), on="line")
+    ids = dataset.instances["instance"].gather(written["instance"])
+    refused = pl.DataFrame({"instance": ids, "node": written["label"]}).unique()
+    refused.sort("instance", "node").write_parquet(folder / RESTRICTED / REFUSED)
+
+
+def kept_labels(run: AuditResult, instances: pl.Series) -> pl.DataFrame:
+    """Rows of `instance_frame` of some instances, with a row for each label that was refused."""
+    tables = [] if run.instances is None else [run.instances]
+    if run.refused is not None:
+        tables.append(run.refused.with_columns(pl.lit(1, pl.Int64).alias("label")))
+    chosen = pl.col("instance").is_in(instances.unique().implode())
+    return pl.concat([table.filter(chosen) for table in tables], how="diagonal").collect()
 
 
 def kept_instances(run: str | Path, instance: str | None = None) -> pl.DataFrame:
@@ -96,12 +113,16 @@ def read_instance(run: str | Path, instance: str, *, unsealed: bool = False) -> 
         raise InputError(
             "an instance with labels or predictions is required", found=repr(instance), where=run
         )
-    hierarchy = Hierarchy.build(
+    return instance_tree(rows, hierarchy_of(result), result)
+
+
+def hierarchy_of(result: AuditResult) -> Hierarchy:
+    """The hierarchy of a run, in the order of its table of nodes."""
+    return Hierarchy.build(
         result.edges,
         result.nodes.select("node", "title", "assignable"),
         name=str(result.identity["hierarchy"]["name"]),
     )
-    return instance_tree(rows, hierarchy, result)
 
 
 def instance_tree(rows: pl.DataFrame, hierarchy: Hierarchy, result: AuditResult) -> InstanceTree:
@@ -123,6 +144,51 @@ def instance_tree(rows: pl.DataFrame, hierarchy: Hierarchy, result: AuditResult)
         WeightedDag(hierarchy, dict(scores.iter_rows()), aggregation) if len(scores) else None,
         threshold=float(decided["decision_threshold"]),
         single_label=bool(decided["single_label"]),
+    )
+
+
+def at_or_below(nodes: Iterable[str], hierarchy: Hierarchy) -> frozenset[str]:
+    """Nodes of a hierarchy at or below some; those that it lacks have none."""
+    known = (node for node in nodes if node in hierarchy)
+    return frozenset(one for node in known for one in hierarchy.descendants(node, with_self=True))
+
+
+def records(
+    ids: pl.Series, rows: pl.DataFrame, nodes: Iterable[str], hierarchy: Hierarchy, run: AuditResult
+) -> pl.DataFrame:
+    """A row an instance: the labels that lie at or below some nodes, and its others, with titles.
+
+    Args:
+        ids: Ids of the instances.
+        rows: From `kept_labels`, of these instances at least.
+        nodes: What a finding names: nodes, or labels that were refused.
+        hierarchy: Of the run.
+        run: The run.
+
+    Returns:
+        ``instance, labels, others`` in the order of the ids, and the same of predictions,
+        ``answers, other_answers``, where the run has some: of one answer an instance, the first
+        node of the highest score.
+    """
+    below = {*nodes, *at_or_below(nodes, hierarchy)}
+    own = rows.filter(pl.col("instance").is_in(ids.implode())).sort("instance", "node")
+    met = own["node"].unique()
+    called = {node: hierarchy.describe(hierarchy.index(node)) for node in met if node in hierarchy}
+    labelled, inside = pl.col("label") > 0, pl.col("node").is_in(list(below))
+    columns = {"labels": labelled & inside, "others": labelled & ~inside}
+    if (predictions := run.ledger["predictions"]) is not None:
+        score, least = pl.col("score").fill_null(0), predictions["decision_threshold"]
+        top = pl.int_range(pl.len()) == score.arg_max()
+        answer = (score > 0) & (top if predictions["single_label"] else score >= least)
+        columns |= {"answers": answer & inside, "other_answers": answer & ~inside}
+    named = pl.col("node").replace(called)
+    told = own.group_by("instance", maintain_order=True).agg(
+        named.filter(chosen).str.join("; ").alias(name) for name, chosen in columns.items()
+    )
+    return (
+        pl.DataFrame({"instance": ids})
+        .join(told, on="instance", how="left", maintain_order="left")
+        .with_columns(pl.col(*columns).fill_null(""))
     )
 
 

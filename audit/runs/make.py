@@ -42,7 +42,7 @@ from audit.runs.inputs import (
     reference_run,
     runs_beside,
 )
-from audit.runs.instances import instance_frame, write_instances
+from audit.runs.instances import write_instances
 from audit.runs.manifest import RESTRICTED, RESULT
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
@@ -165,7 +165,7 @@ def _audit_instances(
         return Audited(result, _keep_nothing)
 
     def keep(folder: Path) -> None:
-        write_instances(instance_frame(labels, predictions), folder)
+        write_instances(folder, labels, predictions)
 
     return Audited(result, keep)
 

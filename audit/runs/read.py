@@ -28,6 +28,7 @@ from audit.runs.folder import (
     OTHERS,
     POLICY,
     REFERENCE,
+    REFUSED,
     refuse_no_run,
 )
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
@@ -115,7 +116,8 @@ def _read(folder: Path, shared: Mapping[str, Any]) -> AuditResult:
         branch_pairs=tables["branch_pairs"],
         cases=_read_cases(folder, shared),
         parts=_read_parts(folder, shared, listed.get("analyses", {})),
-        instances=_read_instances(folder),
+        instances=_kept(folder, INSTANCES),
+        refused=_kept(folder, REFUSED),
         waivers=tuple(shared["waivers"]),
         counted_with=_counted_with(folder),
         reference=_read_reference(folder, shared),
@@ -133,9 +135,9 @@ def _read_cases(folder: Path, shared: Mapping[str, Any]) -> pl.LazyFrame | None:
     return _lazy_table(_table_file(folder, "cases"))
 
 
-def _read_instances(folder: Path) -> pl.LazyFrame | None:
-    """The values of each instance; None for a run that did not keep them."""
-    path = folder / RESTRICTED / INSTANCES
+def _kept(folder: Path, name: str) -> pl.LazyFrame | None:
+    """A table of single instances; None for a run that did not keep them."""
+    path = folder / RESTRICTED / name
     return _lazy_table(path) if path.is_file() else None
 
 

@@ -147,3 +147,26 @@ def test_a_comparison_holds_no_cases(run: Path, tmp_path: Path) -> None:
 
     assert audit("compare", run, tmp_path / "later", "--out", out).exit_code == 0
     assert not (out / "restricted" / "cases.parquet").exists()
+
+
+def test_records_stand_with_their_labels_those_behind_the_finding_apart(
+    toy_files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    answers = tmp_path / "answers.csv"
+    answers.write_text("instance,label\nAda-17,cow\nBen-23,bird\n")
+    kept = audited(toy_files, tmp_path / "kept", "--keep-instances", "--predictions", answers)
+    ids(audit("cases", kept, "--csv", tmp_path / "cases.csv"))
+    told = pl.read_csv(tmp_path / "cases.csv").with_columns(pl.col(pl.String).fill_null(""))
+    titles = {"dog": "Dog (dog)"} if "Dog (dog)" in "".join(told["labels"]) else {}
+
+    def written(who: str) -> set[str]:
+        return {titles.get(label, label) for name, label in LABELS if NAMES[name] == who}
+
+    assert told.columns[2:] == ["labels", "others", "answers", "other_answers"]
+    for row in told.iter_rows(named=True):
+        behind, others = (set(filter(None, row[n].split("; "))) for n in ("labels", "others"))
+        assert behind.isdisjoint(others)
+        assert behind | others == written(row["instance"])
+    unknown = told.filter(pl.col("finding") == "unknown_code:refused")
+    assert unknown["labels"].to_list() == ["unicorn", "gnome"]
+    assert unknown["others"].to_list() == ["", "pet"]

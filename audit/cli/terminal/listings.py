@@ -18,6 +18,8 @@ from audit.hierarchies.lint.finding import LintFinding
 from audit.hierarchies.lint.linting import LintResult
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from audit.alignment.preference import PreferenceResult
     from audit.runs.case_lists import Listed
     from audit.runs.verify import Verdict
@@ -96,7 +98,28 @@ def case_summary(findings: Iterable[Listed]) -> Group:
         parts.append(Text.assemble((one.severity, STYLE[one.severity]), f"  {one.check}{many}"))
         parts.append(Text(f"  {one_line(one.id)}", no_wrap=True, overflow="ignore"))
         parts.append(Padding(Text(one_line(one.statement)), (0, 0, 0, 2)))
+        if one.labels:
+            most = ", ".join(f"{label} {n:,}" for label, n in one.labels)
+            parts.append(Padding(Text(one_line(f"Most frequent: {most}"), "dim"), (0, 0, 0, 2)))
     return Group(*parts or [Text("No check has found anything.")])
+
+
+def record_lines(records: pl.DataFrame) -> Group:
+    """A line a record: its id, in bold what is behind the finding, then its other labels."""
+    lines = []
+    for row in records.iter_rows(named=True):
+        line = Text(one_line(row["instance"]), STYLE["note"])
+        for behind, others, kind in (("labels", "others", ""), _ANSWERED):
+            if row.get(behind) or row.get(others):
+                line.append(f"  {kind}", "dim")
+                line.append(one_line(row[behind]), "bold default")
+                line.append("; " if row[behind] and row[others] else "", "default")
+                line.append(one_line(row[others]), "default")
+        lines.append(line)
+    return Group(*lines)
+
+
+_ANSWERED = ("answers", "other_answers", "answered: ")
 
 
 def history_summary(history: Mapping[str, Any]) -> Group:

@@ -215,6 +215,19 @@ def _explained(explanations: Mapping[str, Any] | None) -> Iterator[RenderableTyp
             yield Text(f"{name}: {counts[used]:,} of {counted(counts[read], 'rows')} used; {why}.")
 
 
+def _written(findings: Sequence[Mapping[str, Any]]) -> str:
+    """The labels of findings that were refused, the most frequent as far as that is shown."""
+    parts = [part for finding in findings for part in finding["parts"] if part["nodes"]]
+    names = [f"{one['nodes'][0]['id']} {_instances(one)}".strip() for one in parts[:TOP]]
+    more = f" and {len(parts) - TOP:,} more" if len(parts) > TOP else ""
+    return f" ({', '.join(names)}{more})" if names else ""
+
+
+def _instances(part: Mapping[str, Any]) -> str:
+    count = part["evidence"].get("instances")
+    return f"{count:,}" if isinstance(count, int) else str(count or "")
+
+
 def _reading(shared: Mapping[str, Any]) -> Text:
     """Where the rows went, and why those that were refused were."""
     ledger, tuples = shared["ledger"], shared.get("entailment", {}).get("facts")
@@ -229,7 +242,9 @@ def _reading(shared: Mapping[str, Any]) -> Text:
         if tuples
         else f"{instances}; {rows} mapped to {one_line(shared['identity']['hierarchy']['name'])}"
     )
-    reasons = ", ".join(f"{reason} {rows:,}" for reason, rows in refused)
+    checks = (check for check in shared["checks"] if check["name"] in counts)
+    named = {check["name"]: _written(check["findings"]) for check in checks}
+    reasons = ", ".join(f"{reason} {rows:,}{named.get(reason, '')}" for reason, rows in refused)
     rest = f"refused: {reasons}." if refused else "none refused."
     dropped = ledger.get("dropped_edges")
     also = f" {dropped_sentence(**dropped)}" if dropped else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +15,7 @@ from audit.engine.scores.cuts import decide
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
-from audit.runs.instances import instance_tree, instance_view
+from audit.runs.instances import instance_tree, instance_view, kept_labels, records
 
 LEAST = 0.01
 """Share of the root below which a node is left out of the tree."""
@@ -52,7 +53,7 @@ class InstanceList:
 
     def __init__(self, result: AuditResult, hierarchy: Hierarchy) -> None:
         assert result.instances is not None, "the run keeps its instances"
-        self._result, self._hierarchy = result, hierarchy
+        self._result, self.hierarchy = result, hierarchy
         self._rows = result.instances.sort("instance", "node").collect()
         self._ids = self._rows["instance"].unique(maintain_order=True)
         self._last: tuple[InstanceQuery, IntArray] | None = None
@@ -71,10 +72,16 @@ class InstanceList:
         findings = self._findings_of(instance)
         if rows.is_empty() and not findings:
             return None
-        tree = instance_tree(rows, self._hierarchy, self._result)
+        tree = instance_tree(rows, self.hierarchy, self._result)
         view = instance_view(tree, instance, LEAST)
         group = rows["group"].first() if len(rows) else None
         return {**view, "group": group, "findings": findings}
+
+    def records(self, rows: Sequence[Row], nodes: Sequence[str]) -> Sequence[Row]:
+        """Rows of instances with their labels at or below some nodes, and their others."""
+        ids = pl.Series([row["instance"] for row in rows], dtype=pl.String)
+        kept = kept_labels(self._result, ids)
+        return records(ids, kept, nodes, self.hierarchy, self._result).to_dicts()
 
     def neighbours(self, instance: str, query: InstanceQuery) -> tuple[str | None, str | None]:
         """The instances before and after one; None at the ends, or if the query lacks it."""
@@ -129,11 +136,11 @@ class InstanceList:
 
     def _reaching(self, values: Sparse, node: str) -> BoolArray:
         """Whether an instance has a value at or below a node."""
-        if node not in self._hierarchy:
+        if node not in self.hierarchy:
             return np.zeros(len(self._ids), bool)
-        below = np.zeros(len(self._hierarchy), np.int64)
+        below = np.zeros(len(self.hierarchy), np.int64)
         below[
-            [self._hierarchy.index(n) for n in self._hierarchy.descendants(node, with_self=True)]
+            [self.hierarchy.index(n) for n in self.hierarchy.descendants(node, with_self=True)]
         ] = 1
         return np.asarray(values @ below > 0)
 
@@ -152,7 +159,7 @@ class InstanceList:
     @cached_property
     def _right_branch(self) -> BoolArray:
         """Whether an instance has a missed and a false node in one branch."""
-        branch = self._hierarchy.first_branch
+        branch = self.hierarchy.first_branch
         missed = _in_branches(self._labels - self._labels.multiply(self._answers), branch)
         false = _in_branches(self._answers - self._answers.multiply(self._labels), branch)
         return np.asarray(missed.multiply(false).sum(axis=1) > 0).ravel()
@@ -161,7 +168,7 @@ class InstanceList:
     def _numbers(self) -> tuple[IntArray, IntArray]:
         """Place of the instance and of the node of each row."""
         places = self._rows.select(pl.col("instance").rle_id()).to_series().to_numpy()
-        index = pl.Series(self._hierarchy.nodes, dtype=pl.String)
+        index = pl.Series(self.hierarchy.nodes, dtype=pl.String)
         known = pl.DataFrame({"node": index, "at": np.arange(len(index))})
         at = self._rows.select("node").join(known, on="node", how="left", maintain_order="left")
         return places.astype(np.int64), at["at"].to_numpy().astype(np.int64)
@@ -169,7 +176,7 @@ class InstanceList:
     def _matrix(self, column: str) -> Sparse:
         rows, nodes = self._numbers
         values = self._rows[column].fill_null(0).to_numpy()
-        made = csr_array((values, (rows, nodes)), shape=(len(self._ids), len(self._hierarchy)))
+        made = csr_array((values, (rows, nodes)), shape=(len(self._ids), len(self.hierarchy)))
         made.eliminate_zeros()
         return made
 

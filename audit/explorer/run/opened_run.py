@@ -26,6 +26,7 @@ from audit.results.result import AuditResult
 from audit.results.shared_findings import shared_finding
 from audit.results.shared_nodes import shared_titles
 from audit.runs.folder import INSTANCES, refuse_no_run
+from audit.runs.instances import hierarchy_of
 from audit.runs.manifest import RESTRICTED, RESULT
 from audit.runs.pair_layout import ends_of, twin_of
 from audit.runs.read import read_run
@@ -49,11 +50,7 @@ class RestrictedTables:
     @cached_property
     def hierarchy(self) -> Hierarchy:
         """The hierarchy, in the order of the table of nodes."""
-        return Hierarchy.build(
-            self.result.edges,
-            self.result.nodes.select("node", "title", "assignable"),
-            name=str(self.result.identity["hierarchy"]["name"]),
-        )
+        return hierarchy_of(self.result)
 
     @cached_property
     def places(self) -> NodePlaces:
@@ -132,12 +129,18 @@ class OpenedRun:
         return [finding for finding, ids in named if ids.issuperset(nodes)]
 
     def cases(self, finding: str, span: Span) -> Page:
-        """Rows ``instance``: the instances behind a finding; none if the data were only counted."""
+        """Rows ``instance``: the instances behind a finding; none if the data were only counted.
+
+        Where single instances may be looked at, with the columns of `records`.
+        """
         cases = None if self.restricted is None else self.restricted.result.cases
         if cases is None:
             return Page()
         ids = cases.filter(pl.col("finding").cast(pl.String) == finding).select("instance")
-        return span.of(ids.collect().to_dicts())
+        page, named = span.of(ids.collect().to_dicts()), self.finding(finding)
+        if self.instances is None or named is None:
+            return page
+        return Page(self.instances.records(page.rows, nodes_named(named)), page.total)
 
     def has_node(self, node: str) -> bool:
         """Whether a node of this id has a page; labels that are refused have none."""
@@ -191,6 +194,15 @@ class OpenedRun:
             node: {"node": node, "title": title, **pictured.get(node, nothing)}
             for node, title in shared_titles(self.shared).items()
         }
+
+
+def nodes_named(finding: Row) -> list[str]:
+    """The nodes of a finding; of one that names none, those of its parts."""
+    return [
+        node["id"]
+        for one in ([finding] if finding["nodes"] else finding["parts"])
+        for node in one["nodes"]
+    ]
 
 
 def open_run(

@@ -22,7 +22,7 @@ from audit.explorer.run.policy_editor import Decision, EditedPolicy
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters, way_to
-from audit.results.findings import OF_WAIVERS
+from audit.results.findings import OF_MODEL, OF_WAIVERS
 from reports.chapters.cards import card, headline
 from reports.chapters.report import printable_view
 from reports.words.words import DECISION, SEVERITY, words
@@ -35,6 +35,14 @@ FINDINGS = (
 )
 RECORDS = Column("cases", "Records", "count")
 CASES = (Column("instance", "Instance", "instance"),)
+RECORD = (
+    Column("labels", "Labels behind the finding", "marked"),
+    Column("others", "Other labels", "named"),
+)
+ANSWERS = (
+    Column("answers", "Answers behind it", "marked"),
+    Column("other_answers", "Other answers", "named"),
+)
 STATES = {
     "": "those that are not explained by others",
     "folded": "those that others explain",
@@ -82,7 +90,7 @@ def show_one(site: Site, request: Request) -> Response:
         request,
         "cases",
         "Records behind this finding",
-        CASES,
+        _columns(site, found["check"]),
         lambda span: _cases(site, wanted, span),
     )
     parts = _parts(site, request, found)
@@ -107,6 +115,13 @@ def show_one(site: Site, request: Request) -> Response:
         ticket=ticket(site, found),
         choice=choice_of(site, found),
     )
+
+
+def _columns(site: Site, check: str) -> tuple[Column, ...]:
+    """What is told of a record: its labels, where it may be looked at, and the answers."""
+    if site.run.instances is None:
+        return CASES
+    return (*CASES, *RECORD, *(ANSWERS if check in OF_MODEL else ()))
 
 
 def _parts(site: Site, request: Request, finding: Row) -> Sheet:

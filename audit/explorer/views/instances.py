@@ -13,9 +13,12 @@ from audit.explorer.links import address, instance_address
 from audit.explorer.pictures import Picture
 from audit.explorer.run.instance_list import InstanceList, InstanceQuery
 from audit.explorer.run.media import Attribution, MediaFile
+from audit.explorer.run.opened_run import nodes_named
 from audit.explorer.run.vocabulary import Row
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters, way_to
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.runs.instances import at_or_below
 from reports.chapters.report import printable_view
 from reports.charts.palette import shade
 from reports.instance import DEEPEST, TONES, branches, tree_drawing
@@ -221,8 +224,9 @@ def show_one(site: Site, request: Request) -> Response:
     query = query_of(asked)
     before, after = instances.neighbours(wanted, query)
     kept = query_parameters(query)
-    view = printable_view(found)
     behind = site.run.finding(query.finding)
+    named = nodes_named(behind) if behind else []
+    view = printable_view(_marked(found, named, instances.hierarchy))
     return site.page(
         request,
         "instance",
@@ -243,6 +247,20 @@ def show_one(site: Site, request: Request) -> Response:
         marked=marked,
         findings=[finding for id in found["findings"] if (finding := site.run.finding(id))],
     )
+
+
+def _marked(view: Row, named: Sequence[str], hierarchy: Hierarchy) -> Row:
+    """The tree with the nodes of the finding that led here marked, and what is used below them."""
+    below = at_or_below(named, hierarchy)
+    lines = [
+        {
+            **line,
+            "behind": line["node"] in named
+            or bool((line["own_label"] or line["own_score"]) and line["node"] in below),
+        }
+        for line in view["lines"]
+    ]
+    return {**view, "lines": lines}
 
 
 def _tree(instance: str, view: Row) -> Picture:

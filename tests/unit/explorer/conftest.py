@@ -8,7 +8,7 @@ import pytest
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
-from audit.runs.instances import instance_frame, write_instances
+from audit.runs.instances import write_instances
 from fixtures.explored import Visitor, entered
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
@@ -41,7 +41,7 @@ def folder(hierarchy: Hierarchy, tmp_path_factory: pytest.TempPathFactory) -> Pa
     run = write_run(
         run_audit(dataset, predictions=predictions), tmp_path_factory.mktemp("window") / "run"
     )
-    write_instances(instance_frame(dataset, predictions), run)
+    write_instances(run, dataset, predictions)
     reseal(run)
     return run
 

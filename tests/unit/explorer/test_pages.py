@@ -14,7 +14,7 @@ import pytest
 
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
-from audit.runs.instances import instance_frame, write_instances
+from audit.runs.instances import write_instances
 from fixtures.explored import Visitor, entered
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
@@ -203,7 +203,7 @@ def test_values_and_bars_on_a_graph_are_those_that_the_guide_names(tmp_path: Pat
     dataset = labelled(graph, {"one": ["d"]})
     predictions = predicted(dataset, {"one": {"a1": 0.3, "b1": 0.2, "d": 0.5}})
     run = write_run(run_audit(dataset, predictions=predictions), tmp_path / "run")
-    write_instances(instance_frame(dataset, predictions), run)
+    write_instances(run, dataset, predictions)
     reseal(run)
     with entered(run, show_instances=True) as visitor:
         text = visitor.get("/instance", id="one").text

@@ -109,27 +109,27 @@ def test_every_instance_is_drawn_as_often_as_another() -> None:
 
 def test_a_file_is_written_whole_and_replaced_only_when_asked(tmp_path: Path) -> None:
     file, cases = tmp_path / "cases.csv", frame([("x", 'a "b", c'), ("z", "é")])
-    write_csv(cases, file, overwrite=False)
+    write_csv([cases.collect()], file, overwrite=False)
 
     assert pl.read_csv(file).rows() == [("z", "é"), ("x", 'a "b", c')]
     before = file.read_bytes()
     with pytest.raises(OutputError, match="replaced only when asked"):
-        write_csv(frame([]), file, overwrite=False)
+        write_csv([frame([]).collect()], file, overwrite=False)
     assert file.read_bytes() == before
-    write_csv(frame([]), file, overwrite=True)
+    write_csv([frame([]).collect()], file, overwrite=True)
     assert file.read_text() == "finding,instance\n"
     assert [path.name for path in tmp_path.iterdir()] == ["cases.csv"]
 
 
 def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="not a file"):
-        write_csv(frame([]), tmp_path, overwrite=True)
+        write_csv([frame([]).collect()], tmp_path, overwrite=True)
     (tmp_path / "file").write_text("kept")
     with pytest.raises(OutputError, match="writable folder"):
-        write_csv(frame([]), tmp_path / "file" / "cases.csv", overwrite=False)
+        write_csv([frame([]).collect()], tmp_path / "file" / "cases.csv", overwrite=False)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["kept"]
 
 
 def test_the_folder_of_a_list_is_created(tmp_path: Path) -> None:
-    write_csv(frame([]), tmp_path / "new" / "cases.csv", overwrite=False)
+    write_csv([frame([]).collect()], tmp_path / "new" / "cases.csv", overwrite=False)
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["cases.csv"]

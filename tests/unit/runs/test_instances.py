@@ -45,7 +45,7 @@ def predictions(dataset: LabelDataset) -> Predictions:
 
 def kept(dataset: LabelDataset, predictions: Predictions | None, folder: Path) -> Path:
     run = write_run(run_audit(dataset, predictions=predictions), folder / "run")
-    write_instances(instance_frame(dataset, predictions), run)
+    write_instances(run, dataset, predictions)
     reseal(run)
     return run
 
@@ -113,7 +113,7 @@ def test_the_threshold_is_that_of_the_run(
     stated = Policy(decision_threshold=Threshold(value=threshold, reason="So."))
     audited = run_audit(dataset, predictions=predictions, policy=stated)
     run = write_run(audited, tmp_path / "run")
-    write_instances(instance_frame(dataset, predictions), run)
+    write_instances(run, dataset, predictions)
     reseal(run)
 
     assert read_instance(run, "b").threshold == threshold
@@ -181,7 +181,7 @@ def test_values_are_added_up_as_the_policy_of_the_run_says(
     dataset = labelled(TWO_WAYS, {"x": ["shared", "deep"]})
     result = run_audit(dataset, Policy(name="own", aggregation=aggregation))
     run = write_run(result, tmp_path / "run")
-    write_instances(instance_frame(dataset), run)
+    write_instances(run, dataset)
     reseal(run)
 
     merged = read_instance(run, "x")

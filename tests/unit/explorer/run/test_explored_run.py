@@ -21,7 +21,7 @@ from audit.explorer.run.vocabulary import Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
-from audit.runs.instances import instance_frame, write_instances
+from audit.runs.instances import write_instances
 from fixtures.brute_force import at_or_below, parents_of
 from fixtures.labelled import labelled
 from fixtures.predicted import predicted
@@ -43,7 +43,7 @@ def folder(toy_hierarchy: Hierarchy, tmp_path_factory: pytest.TempPathFactory) -
     predictions: Predictions = predicted(dataset, SCORES)
     place = tmp_path_factory.mktemp("explored")
     run = write_run(run_audit(dataset, predictions=predictions, anyway=True), place / "run")
-    write_instances(instance_frame(dataset, predictions), run)
+    write_instances(run, dataset, predictions)
     reseal(run)
     return run
 
