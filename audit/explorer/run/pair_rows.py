@@ -240,6 +240,7 @@ MOST_BRANCHES = 24
 APART = "apart"
 """The relations of pairs of which neither node is above the other."""
 PARTNER_ORDERS: Mapping[str, tuple[str, bool]] = {
+    "strength": ("strength", True),
     "together": ("joint", True),
     "ratio": ("ratio", True),
     "lift": ("lift", True),
@@ -308,10 +309,15 @@ class PairRows:
             span: Which rows.
 
         Returns:
-            Rows ``node, title, relation, support, joint, expected, lift, expected_length, ratio``;
-            ``node`` is the other end.
+            Rows ``node, title, relation, support, joint, expected, lift, expected_length, ratio,
+            strength``; ``node`` is the other end. Strength is the log likelihood ratio of what is
+            observed to what is expected, of the length where that is known, below 0 where fewer
+            are observed.
         """
         rows = self._partners[source].beside(self._hierarchy.index(node))
+        times = pl.coalesce("ratio", "lift")
+        strength = pl.col("joint") * (times.log() - 1 + 1 / times) * (times - 1).sign()
+        rows = rows.with_columns(strength.alias("strength"))
         if relation == APART:
             rows = rows.filter(pl.col("relation") != "ancestor")
         elif relation is not None:

@@ -21,6 +21,7 @@ from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages
 from audit.results.findings import OF_MODEL
 from reports.chapters.model import exchanges
+from reports.chapters.verdict import verdict
 from reports.charts.icicle import icicle, icicle_drawing
 from reports.words import metric_words
 from reports.words.words import words
@@ -209,6 +210,7 @@ def model(site: Site, request: Request) -> Response:
         "model",
         "Model",
         sheet=sheet,
+        verdict=verdict(site.printable_shared),
         names={name: words(name) for name in names},
         asked=asked,
         findings=[one for one in found if not one["folded"] and not one["waiver"]][:10],
@@ -217,9 +219,22 @@ def model(site: Site, request: Request) -> Response:
     )
 
 
+_LESS_IS_BETTER = ("lost", "mistake_severity", "uncertainty_alignment")
+
+
+def _badness(row: Row) -> tuple[bool, str, bool, float]:
+    """Of all instances first, in the order that they have; then each metric's worst nodes."""
+    if row["scope"] == "all":
+        return False, "", False, 0.0
+    value = row["value"] or 0.0
+    worse = -value if row["name"] in _LESS_IS_BETTER else value
+    return True, row["name"], row["value"] is None, worse
+
+
 def _metrics(site: Site, request: Request, rows: Sequence[Row]) -> Sheet:
     shown = [
-        {**row, "metric": words(row["name"]), "parameters": metric_words.by(row)} for row in rows
+        {**row, "metric": words(row["name"]), "parameters": metric_words.by(row)}
+        for row in sorted(rows, key=_badness)
     ]
     return site.sheet(request, "metrics", "Metrics of the model", METRICS, shown)
 

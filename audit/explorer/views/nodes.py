@@ -58,6 +58,7 @@ FOUND = (
     Column("depth", "Depth", "count"),
 )
 ORDERS = {
+    "strength": "strength",
     "together": "instances with both",
     "ratio": "times expected",
     "lift": "lift",
@@ -135,8 +136,8 @@ def search(site: Site, request: Request) -> Response:
 
 def _partners(site: Site, request: Request, pairs: PairRows, node: str, source: Source) -> Sheet:
     asked = parameters(request)
-    order = asked.get("order", "together")
-    order = order if order in PARTNER_ORDERS else "together"
+    order = asked.get("order", "strength")
+    order = order if order in PARTNER_ORDERS else "strength"
     relation = asked.get("relation", APART)
     relation = relation if relation in RELATIONS else APART
     whose = "Labels" if source == "data" else "Predictions"

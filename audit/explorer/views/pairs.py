@@ -43,14 +43,16 @@ RELATED = {
     "same_branch": "are in the same branch",
     "cross_branch": "are in different branches",
 }
-HEADINGS: Mapping[Source, tuple[str, str]] = {
-    "data": ("Labels", "the length of records leads one to expect"),
-    "model": ("Predictions", "expected if independent"),
+HEADINGS: Mapping[Source, str] = {"data": "Labels", "model": "Predictions"}
+EXPECTED = {
+    "ratio": "the length of records leads one to expect",
+    "lift": "is expected if the two are independent",
 }
+"""What each measure of the matrix compares with; of predictions only the second is known."""
 MOST_DRAWN = 24
 """Nodes of the picture of a pair at most."""
-SHADES = (0.5, 0.9, 1.1, 2.0)
-"""Bounds between the shades of ratios."""
+SHADES = (1 / 2, 1 / 1.1, 1.1, 2)
+"""Bounds between the shades of ratios: the middle is 1, and a factor counts alike both ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ def show_branches(site: Site, request: Request) -> Response:
     if full is None:
         return shared_pages.show_branches(site, request)
     node = parameters(request).get("id") or site.run.root
+    by = "lift" if site.run.has_model else "ratio"
     view = full.places.view(node)
     if view is None:
         raise NotThereError(f"The hierarchy has no node {node}.")
@@ -131,7 +134,7 @@ def show_branches(site: Site, request: Request) -> Response:
         view=view,
         children=children,
         matrices=[
-            Matrix(*HEADINGS[of], squares(children, pairs[of]), sheet)
+            Matrix(HEADINGS[of], EXPECTED[by], squares(children, pairs[of], by), sheet)
             for of, sheet in sheets.items()
         ],
         unused=len(view.children) - len(children),
@@ -147,12 +150,14 @@ def _matrix_sheet(
     return site.sheet(request, f"{source}-branches", "Two nodes together", MATRIX, rows)
 
 
-def squares(children: Sequence[Row], pairs: Sequence[Row]) -> list[list[Square | None]]:
-    """A row of squares for each child; None where it would meet itself."""
+def squares(children: Sequence[Row], pairs: Sequence[Row], by: str) -> list[list[Square | None]]:
+    """A row of squares for each child, by one of `EXPECTED`; None where it would meet itself."""
     known = {frozenset((row["a"], row["b"])): row for row in pairs}
     return [
         [
-            None if one is other else _square(one, other, known.get(frozenset(_ids(one, other))))
+            None
+            if one is other
+            else _square(one, other, known.get(frozenset(_ids(one, other))), by)
             for other in children
         ]
         for one in children
@@ -163,13 +168,14 @@ def _ids(one: Row, other: Row) -> tuple[str, str]:
     return one["node"], other["node"]
 
 
-def _square(one: Row, other: Row, row: Mapping[str, float] | None) -> Square:
+def _square(one: Row, other: Row, row: Mapping[str, float] | None, by: str) -> Square:
     names = f"{_name(one)} and {_name(other)}"
     to = pair_address(*_ids(one, other))
     if row is None:
         return Square("–", None, f"{names}: never together", to)
-    ratio = row["ratio"] if row["ratio"] is not None else row["lift"]
-    called = "times expected" if row["ratio"] is not None else "times as often as if independent"
+    by = by if row[by] is not None else "lift"
+    ratio = row[by]
+    called = "times expected" if by == "ratio" else "times as often as if independent"
     shade = sum(ratio >= bound for bound in SHADES)
     text = f"{names}: {counted(int(row['joint']), 'instance')} with both, {ratio:.2f} {called}"
     return Square(f"{ratio:.2f}", shade, text, to)
