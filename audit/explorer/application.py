@@ -28,6 +28,7 @@ from starlette.types import ASGIApp, Message
 from audit.base.disk import on_disk, working_beside
 from audit.base.errors import InputError, OutputError
 from audit.base.machine import cores
+from audit.explorer.connections import Connection, tell_errors_once
 from audit.explorer.guard import Guard
 from audit.explorer.run.opened_run import OpenedRun
 from audit.explorer.site import FileAsked, NotThereError, Site, View, result_json, static_file
@@ -48,15 +49,15 @@ PAGES: Mapping[str, View] = {
 """What answers at each address, given the application's run and the request."""
 
 
-def application(site: Site, port: int, token: str) -> Guard:
+def application(site: Site, port: int, secret: str) -> Guard:
     """The guarded application.
 
     Args:
         site: The run that is looked at, and what is beside it.
         port: Port that it is served at.
-        token: Secret of the address that opens it.
+        secret: Name of the path that its pages lie below.
     """
-    site.guard = Guard(pages_of(site), port, token)
+    site.guard = Guard(pages_of(site), port, secret)
     return site.guard
 
 
@@ -89,16 +90,17 @@ def serve(site: Site, port: int, opened: Callable[[str], None]) -> None:
     """
     with listening_at(port) as listening:
         taken = listening.getsockname()[1]
-        token = secrets.token_urlsafe(32)
+        guarded = application(site, taken, secrets.token_urlsafe(32))
         settings = uvicorn.Config(
-            application(site, taken, token),
+            guarded,
+            http=Connection,
             log_level="error",
             access_log=False,
             server_header=False,
             lifespan="off",
             timeout_graceful_shutdown=1,
         )
-        opened(f"http://{HOST}:{taken}/?token={token}")
+        opened(f"http://{HOST}:{taken}{guarded.root}/")
         with suppress(KeyboardInterrupt):
             asyncio.run(_answer(uvicorn.Server(settings), listening))
 
@@ -109,6 +111,7 @@ async def _answer(server: uvicorn.Server, listening: socket.socket) -> None:
     Further ones wait for their turn: made all at once, each would take as long as all of them.
     """
     current_default_thread_limiter().total_tokens = cores()
+    tell_errors_once(asyncio.get_running_loop())
     await server.serve(sockets=[listening])
 
 

@@ -1,12 +1,12 @@
-"""Who may look: one browser on this machine, by a token that is exchanged for a cookie."""
+"""Who may look: one browser on this machine, below an unguessable path and by a cookie."""
 
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
-from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -17,7 +17,7 @@ HEADERS = {
     "form-action 'self'; frame-ancestors 'none'; object-src 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",  # without one, browsers send forms without their origin
+    "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
@@ -27,19 +27,27 @@ LARGEST_FORM = 100_000
 """Bytes of a form at most."""
 
 
+_LINK = re.compile(rb'\b(href|src|action)="(?=/)')
+"""What leads from a page to another one; in texts of data, quotes are escaped."""
+
+
 class Guard:
-    """Answers only who opened the address that the command printed, and only at that address.
+    """Answers only who opened the address that the command printed, and only below that address.
+
+    The cookie of the session is sent to nothing else: browsers send cookies of a machine to every
+    port of it, but only to the path that they name.
 
     Args:
-        app: The application behind it.
+        app: The application behind it, which knows nothing of the path that it is served below.
         port: Port that it is served at.
-        token: Secret of the printed address; it opens one session and no second.
+        secret: Name of the path that all pages lie below; its first request opens the session.
     """
 
-    def __init__(self, app: ASGIApp, port: int, token: str) -> None:
+    def __init__(self, app: ASGIApp, port: int, secret: str) -> None:
         self._app = app
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
-        self._token: str | None = token
+        self.root = f"/{secret}"
+        self._opened = False
         self._session = secrets.token_urlsafe(32)
         self._cookie = f"audit_{port}"
         self.form_token = secrets.token_urlsafe(32)
@@ -50,45 +58,61 @@ class Guard:
             await self._app(scope, receive, send)
             return
         answer = self._refusal(scope) or self._entrance(scope)
-        app = self._app if answer is None else answer
-        await app(scope, receive, _with_headers(send))
+        if answer is not None:
+            await answer(scope, receive, _with_headers(send))
+            return
+        path = scope["path"].removeprefix(self.root)
+        below = {**scope, "path": path, "raw_path": path.encode()}
+        await self._app(below, receive, _with_headers(_below(self.root.encode(), send)))
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """Why a request is refused, whoever sends it."""
+        """Why a request is refused, whoever sends it.
+
+        Pages give no referrer, so what follows a link has neither that nor an origin, and a form
+        has the origin "null": then the browser must say that it comes from here.
+        """
         headers = Headers(scope=scope)
         if headers.get("host") not in self._hosts:
             return _plain("This address is not served here.", 421)
-        origin = headers.get("origin")
-        if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
-            return _plain("Requests from other sites are refused.", 403)
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            return _plain("Requests from other sites are refused.", 403)
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return _plain("Only reading, and sending a form, is served.", 405)
+        own, site = {f"http://{host}" for host in self._hosts}, headers.get("sec-fetch-site")
+        origin, referer = headers.get("origin"), urlsplit(headers.get("referer", ""))
+        form = scope["method"] == "POST"
+        from_here = origin in own or (origin == "null" and form and site == "same-origin")
+        if (
+            not (from_here or (origin is None and not form))
+            or ((referer.netloc or referer.scheme) and referer.netloc not in self._hosts)
+            or site not in (None, "none", "same-origin")
+        ):
+            return _plain("Requests from other sites are refused.", 403)
         return None
 
     def _entrance(self, scope: Scope) -> Response | None:
-        """Nothing for the open session; the cookie for the token; a refusal for all others."""
-        if hmac.compare_digest(self._cookie_of(scope), self._session):
+        """Nothing for the open session; the cookie for its first request; a refusal for others."""
+        asked = scope["path"].encode()
+        below = hmac.compare_digest(asked[: len(self.root) + 1], f"{self.root}/".encode())
+        if below and any(hmac.compare_digest(one, self._session) for one in self._sent(scope)):
             return None
-        given = dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("token", "")
-        if self._token is None or not hmac.compare_digest(given.encode(), self._token.encode()):
+        if self._opened or not below or len(asked) > len(self.root) + 1:
             return _plain(
                 "Open the address that `audit explore` printed. It opens one browser; for another, "
                 "start the command again.",
                 403,
             )
-        self._token = None
-        answer = RedirectResponse(scope["path"], 303)
-        answer.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/")
+        self._opened = True
+        answer = RedirectResponse(f"{self.root}/", 303)
+        answer.set_cookie(
+            self._cookie, self._session, httponly=True, samesite="strict", path=self.root
+        )
         return answer
 
-    def _cookie_of(self, scope: Scope) -> str:
-        try:
-            sent = SimpleCookie(Headers(scope=scope).get("cookie", ""))
-        except CookieError:
-            return ""
-        return sent[self._cookie].value if self._cookie in sent else ""
+    def _sent(self, scope: Scope) -> Iterator[str]:
+        """Values of the cookie; what other programs set is passed over, however it is written."""
+        for each in Headers(scope=scope).get("cookie", "").split(";"):
+            name, _, value = each.strip().partition("=")
+            if name == self._cookie and value.isascii():
+                yield value
 
     def accepts(self, form: Mapping[str, str]) -> bool:
         """Whether a form was made by a page of this application."""
@@ -106,5 +130,31 @@ def _with_headers(send: Send) -> Send:
             for name, value in HEADERS.items():
                 headers[name] = value
         await send(message)
+
+    return sending
+
+
+def _below(root: bytes, send: Send) -> Send:
+    """Answers whose links lead below a path."""
+    started: list[Message] = []
+    body = bytearray()
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            if headers.get("location", "").startswith("/"):
+                headers["location"] = f"{root.decode()}{headers['location']}"
+            if headers.get("content-type", "").startswith("text/html"):
+                started.append(message)
+                return
+        if message["type"] == "http.response.start" or not started:
+            await send(message)
+            return
+        body.extend(message.get("body", b""))
+        if not message.get("more_body"):
+            page = _LINK.sub(rb'\1="' + root, bytes(body))
+            MutableHeaders(scope=started[0])["content-length"] = str(len(page))
+            await send(started[0])
+            await send({**message, "body": page})
 
     return sending

@@ -78,7 +78,7 @@ def opened(browser: Browser, window: Visitor) -> Iterator[Opened]:
     """Opens a page as somebody who has entered; nothing is asked of other places."""
     faults: list[str] = []
     contexts: list[BrowserContext] = []
-    here = f"http://127.0.0.1:{window.port}"
+    here = f"http://127.0.0.1:{window.port}{window.root}"
 
     def open_page(path: str, *, width: int = 1280, **options: Any) -> Page:
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)

@@ -53,7 +53,7 @@ def page(browser: Browser, visitor: Visitor, request: pytest.FixtureRequest) -> 
     }
     context = browser.new_context(**manners[request.param])
     name, value = visitor.cookie.split("=", 1)
-    here = f"http://127.0.0.1:{visitor.port}"
+    here = f"http://127.0.0.1:{visitor.port}{visitor.root}"
     context.add_cookies([{"name": name, "value": value, "url": here}])
     made = context.new_page()
     made.goto(f"{here}/findings")

@@ -41,8 +41,8 @@ def window(browser: Browser, sample_runs: Path) -> Iterator[Visitor]:
 def page(browser: Browser, window: Visitor, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page of somebody who has entered; no error shows, and nothing else is asked."""
     faults: list[str] = []
-    here = f"http://127.0.0.1:{window.port}"
-    context = browser.new_context(base_url=here, **MANNERS[request.param])
+    here = f"http://127.0.0.1:{window.port}{window.root}"
+    context = browser.new_context(base_url=f"{here}/", **MANNERS[request.param])
     name, value = window.cookie.split("=", 1)
     context.add_cookies([{"name": name, "value": value, "url": here}])
     opened = context.new_page()
@@ -63,14 +63,14 @@ def page(browser: Browser, window: Visitor, request: pytest.FixtureRequest) -> I
 )
 def test_no_violation_of_wcag_2_2_aa(page: Page, rules: Rules) -> None:
     for path in ("/node?id=428", "/node?id=250.00", "/model", "/history"):
-        page.goto(path)
+        page.goto(path.removeprefix("/"))
         unfold(page)
         assert_accessible(page, rules)
         assert_fits(page)
 
 
 def test_from_a_node_to_the_history_and_back(page: Page) -> None:
-    page.goto("/node?id=428")
+    page.goto("node?id=428")
     shares = page.locator("#beside tbody tr td:nth-child(4)").all_inner_texts()
     assert len(shares) == 2
     assert all(share.endswith("%") for share in shares)

@@ -31,7 +31,7 @@ def opened(browser: Browser, reader: Visitor) -> Iterator[Callable[..., Page]]:
     """Opens the page of an instance as somebody who has entered; nothing is complained of."""
     faults: list[str] = []
     contexts: list[BrowserContext] = []
-    here = f"http://127.0.0.1:{reader.port}"
+    here = f"http://127.0.0.1:{reader.port}{reader.root}"
 
     def open_page(instance: str, *, width: int = 1280, **options: Any) -> Page:
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)

@@ -40,7 +40,7 @@ def windows(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def page_of(browser: Browser, window: Visitor, path: str, **options: Any) -> Iterator[Page]:
     """A page as somebody sees it who has entered; no script fails on it."""
     faults: list[str] = []
-    here = f"http://127.0.0.1:{window.port}"
+    here = f"http://127.0.0.1:{window.port}{window.root}"
     context = browser.new_context(**options)
     name, value = window.cookie.split("=", 1)
     context.add_cookies([{"name": name, "value": value, "url": here}])

@@ -29,7 +29,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
 
 def entered(context: BrowserContext, window: Visitor) -> str:
     """Let a browser in; the address of the window."""
-    here = f"http://127.0.0.1:{window.port}"
+    here = f"http://127.0.0.1:{window.port}{window.root}"
     name, value = window.cookie.split("=", 1)
     context.add_cookies([{"name": name, "value": value, "url": here}])
     return here

@@ -107,7 +107,7 @@ def test_the_walk_leads_to_a_record_and_back(
         page.go_back()
     walker.follow(".crumbs li:nth-child(2) a")
     assert page.url == finding
-    walker.follow("nav a[href='/']")
+    walker.follow("nav a[href$='/']")
     assert page.locator(".verdict").is_visible()
 
 

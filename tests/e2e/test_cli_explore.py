@@ -53,7 +53,7 @@ def test_it_prints_an_address_serves_it_and_ends_on_interrupt(run: Path) -> None
         try:
             assert started.stdout is not None
             printed = started.stdout.readline()
-            found = re.fullmatch(r"Open (http://127\.0\.0\.1:\d+/)\?token=([\w-]{43})\n", printed)
+            found = re.fullmatch(r"Open (http://127\.0\.0\.1:\d+/[\w-]{43}/)\n", printed)
             assert found, printed
             opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
             with opener.open(printed.removeprefix("Open ").strip(), timeout=30) as answer:
@@ -156,10 +156,10 @@ def test_the_text_of_an_instance_is_served_and_what_was_read_is_said(
         try:
             assert started.stdout is not None
             printed = started.stdout.readline()
-            found = re.fullmatch(r"Open http://127\.0\.0\.1:(\d+)/\?token=(.+)\n", printed)
+            found = re.fullmatch(r"Open http://127\.0\.0\.1:(\d+)(/.+)/\n", printed)
             assert found, printed
-            visitor = Visitor(int(found[1]))
-            visitor.enter(found[2])
+            visitor = Visitor(int(found[1]), found[2])
+            visitor.enter()
             assert "what was written" in visitor.get("/instance", id=ids[0]).text
             started.send_signal(signal.SIGINT)
             _, said = started.communicate(timeout=60)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from audit.explorer import connections
 from audit.explorer.guard import HEADERS
 from audit.explorer.run.opened_run import open_run
-from fixtures.explored import TOKEN, Visitor, served
+from fixtures.explored import SECRET, Visitor, served
 
 
 @pytest.fixture
@@ -18,30 +24,52 @@ def stranger(folder: Path) -> Iterator[Visitor]:
         yield visitor
 
 
-def test_the_token_opens_one_session_and_leaves_the_address(stranger: Visitor) -> None:
-    first = stranger.get("/", token=TOKEN)
+def test_the_secret_path_opens_one_session(stranger: Visitor) -> None:
+    first = stranger.ask_as_it_stands("GET", f"{stranger.root}/")
 
-    assert (first.status, first.headers["location"]) == (303, "/")
+    assert (first.status, first.headers["location"]) == (303, f"{stranger.root}/")
     cookie = first.headers["set-cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=strict" in cookie
-    assert TOKEN not in cookie
-    assert stranger.get("/", token=TOKEN).status == 403
+    assert {part.strip() for part in cookie.split(";")[1:]} == {
+        "HttpOnly",
+        "SameSite=strict",
+        f"Path={stranger.root}",
+    }
+    assert SECRET not in cookie.split(";")[0]
+    assert stranger.get("/").status == 403
     stranger.cookie = cookie.split(";")[0]
     assert stranger.get("/").status == 200
 
 
-@pytest.mark.parametrize("path", ["/", "/findings", "/static/explorer.js", "/no/such/page"])
+@pytest.mark.parametrize("path", ["/findings", "/static/explorer.js", "/no/such/page", "", "/."])
 @pytest.mark.parametrize("cookie", ["", "audit_1=x", "=;;\x01", "audit_{port}=guess"])
 def test_without_the_session_everything_is_refused(
     stranger: Visitor, path: str, cookie: str
 ) -> None:
     stranger.cookie = cookie.format(port=stranger.port)
-    for asked in ({}, {"token": "guess"}, {"token": "é"}):
-        answer = stranger.get(path, **asked)
+    for root in (stranger.root, "", f"{stranger.root[:-1]}?", stranger.root[:9], "/é"):
+        answer = stranger.ask_as_it_stands("GET", quote(f"{root}{path or '/x'}", safe="/?"))
         assert answer.status == 403
         assert answer.text.startswith("Open the address")
         assert "set-cookie" not in answer.headers
+    stranger.enter()
+
+
+@pytest.mark.parametrize("foreign", ["a=b c; d", 'x="', "é=1", "=;;", "k[]=1; $Version=2"])
+def test_cookies_of_other_programs_lock_nobody_out(stranger: Visitor, foreign: str) -> None:
+    other = foreign.encode().decode("latin-1")
+    stranger.cookie = other
+    stranger.enter()
+    stranger.cookie = f"{other}; {stranger.cookie}; {other}"
+
+    assert stranger.get("/findings").status == 200
+
+
+def test_all_that_a_page_leads_to_lies_below_the_path(visitor: Visitor) -> None:
+    content = visitor.get("/").content.decode()
+
+    links = re.findall(r'\b(?:href|src|action)="(/[^"]*)"', content)
+    assert len(links) > 10
+    assert all(link.startswith(f"{visitor.root}/") for link in links)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +80,8 @@ def test_without_the_session_everything_is_refused(
         ({"Host": "localhost:1"}, 421),
         ({"Origin": "http://example.org"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Referer": "http://127.0.0.1:1/"}, 403),
+        ({"Referer": "https://example.org/"}, 403),
         ({"Sec-Fetch-Site": "cross-site"}, 403),
         ({"Sec-Fetch-Site": "same-site"}, 403),
     ],
@@ -93,3 +123,46 @@ def test_a_path_that_climbs_out_finds_nothing(visitor: Visitor, path: str) -> No
 
     assert answer.status == 404
     assert "root:" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "null"}, 403),
+        ({"Origin": "null", "Sec-Fetch-Site": "none"}, 403),
+        ({"Origin": "http://example.org", "Sec-Fetch-Site": "same-origin"}, 403),
+        ({"Origin": "null", "Sec-Fetch-Site": "same-origin"}, 404),
+        ({}, 404),
+    ],
+)
+def test_a_form_comes_from_here(visitor: Visitor, headers: dict[str, str], status: int) -> None:
+    assert visitor.ask("POST", "/nowhere", "a=b", **headers).status == status
+
+
+def test_a_form_without_an_origin_is_refused(visitor: Visitor) -> None:
+    made = http.client.HTTPConnection("127.0.0.1", visitor.port, timeout=60)
+    made.request("POST", f"{visitor.root}/judging", "a=b", {"Cookie": visitor.cookie})
+
+    assert made.getresponse().status == 403
+    made.close()
+
+
+def test_half_open_connections_keep_nobody_out(
+    stranger: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST", 8)
+    monkeypatch.setattr(connections, "PATIENCE", 0.5)
+    address = ("127.0.0.1", stranger.port)
+    begun = [socket.create_connection(address, timeout=60) for _ in range(40)]
+    for place, one in enumerate(begun):
+        if place % 2:
+            one.sendall(b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nx"[: 10 * place])
+
+    stranger.enter()
+    assert stranger.get("/").status == 200
+    for one in begun:
+        with contextlib.suppress(ConnectionResetError):
+            while one.recv(1_000):
+                pass
+        one.close()
+    assert stranger.get("/").status == 200
