@@ -93,6 +93,9 @@ UNIT = 1 << 32
 that their sums are exact in any order.
 """
 
+EXACT = (1 << 53) // UNIT
+"""So many weights have a sum that a float holds exactly."""
+
 
 def weighed_sums(keys: IntArray, weight: IntArray, least: int = 0) -> IntArray:
     """Sum of the weights of each key from 0 on, exact; at least ``least`` of them.
@@ -101,6 +104,8 @@ def weighed_sums(keys: IntArray, weight: IntArray, least: int = 0) -> IntArray:
         keys: Not negative, in any order, shape (n,).
         weight: From 0 to `UNIT`, shape (n,).
     """
+    if len(keys) <= EXACT:
+        return np.bincount(keys, weight, least).astype(np.int64)
     halves = (np.bincount(keys, half, least) for half in (weight >> 16, weight & 0xFFFF))
     high, low = (half.astype(np.int64) for half in halves)
     return np.asarray((high << 16) + low)
