@@ -32,7 +32,7 @@ from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import RecordCounts, Records
 from audit.engine.pairs.sums import Sums
 from audit.engine.pairs.tally import PairTally
-from audit.engine.statistics.grouped import Grouped
+from audit.engine.statistics.grouped import Grouped, NodeSums
 from audit.hierarchies.hierarchy import Hierarchy
 
 
@@ -94,6 +94,10 @@ class Counts(Protocol):
         """Number of instances with each node as a label, shape (n_nodes,)."""
 
     @property
+    def node_sums(self) -> NodeSums:
+        """Nodes and labels by group."""
+
+    @property
     def records(self) -> Records:
         """Counts of whole instances by kind and key."""
 
@@ -136,6 +140,14 @@ class PairCount:
     def direct_support(self) -> IntArray:
         """Number of instances with each node as a label, shape (n_nodes,)."""
         return self.tally.direct_support
+
+    @property
+    def node_sums(self) -> NodeSums:
+        """Nodes and labels, each instance being a group of its own."""
+        n, support = len(self.hierarchy), self.support.astype(np.float64)
+        labels = self.hierarchy.below @ self.direct_support.astype(np.float64)
+        squares = self.records.at("labels_squared", n)[:n].astype(np.float64)
+        return NodeSums(support, support, np.asarray(labels), squares)
 
     def pair_records(self) -> PairRecords:
         """The counts of records from which pairs are judged, without groups."""

@@ -45,7 +45,15 @@ from audit.engine.pairs.record_counts import (
     count_uninformative,
 )
 from audit.engine.pairs.sums import NOTHING, UNIT, Sums, weighed_sums
-from audit.engine.statistics.grouped import Alike, Grouped, alike, joint_weights, without
+from audit.engine.statistics.grouped import (
+    Alike,
+    Grouped,
+    NodeSums,
+    alike,
+    joint_weights,
+    node_sums,
+    without,
+)
 from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
@@ -161,6 +169,11 @@ class Instances:
         return support(self.dataset.direct)
 
     @cached_property
+    def node_sums(self) -> NodeSums:
+        """Nodes and labels by group."""
+        return node_sums(self.aggregated, self.alike)
+
+    @cached_property
     def records(self) -> LoadedRecords:
         """Counts of whole instances by kind and key."""
         return LoadedRecords(self.dataset, self.residual)
@@ -229,7 +242,8 @@ class Instances:
         )
 
     def pairs_of(self, records: PairRecords, progress: Progress) -> PairsInMemory:
-        """Count every pair with a joint instance; with groups also ``observed``, by weight.
+        """Count every pair with a joint instance; with groups also ``observed``, by weight, and
+        ``group_sum``.
 
         Time and memory grow with the sum over instances of (nodes per instance)^2.
         """
@@ -241,8 +255,11 @@ class Instances:
             joint_entailed=pl.Series(own)
         )
         if self.alike is not None:
-            observed = self._weighed(counts, records.entailed, self.alike.weight) / UNIT
-            table = table.with_columns(observed=pl.Series(observed))
+            weights = {"observed": self.alike.weight, "group_sum": self.alike.part_of_group}
+            table = table.with_columns(
+                pl.Series(name, self._weighed(counts, records.entailed, weight) / UNIT)
+                for name, weight in weights.items()
+            )
         return PairsInMemory.of(table)
 
     def _weighed(self, counts: PairCounts, entailed: Sums, weight: IntArray) -> IntArray:

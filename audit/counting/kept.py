@@ -121,7 +121,7 @@ def _within_parts(sums: Sums, at: IntArray, n_before: int, n: int) -> Sums:
 
 def _moved_records(before: PairCount, count: PairCount, at: IntArray) -> RecordCounts:
     n_before, n = before.tally.n_nodes, count.tally.n_nodes
-    by_node: tuple[Kind, ...] = ("repeated", "below", "alone")
+    by_node: tuple[Kind, ...] = ("repeated", "below", "labels_squared", "alone")
     by_part: tuple[Kind, ...] = ("only_residual", "carried", "labelled")
     moved: dict[Kind, Sums] = {}
     for kind in KINDS:

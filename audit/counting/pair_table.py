@@ -26,9 +26,11 @@ JUDGED = schema(
         pl.Float64,
     ),
     ("groups found_rank", pl.Int64),
+    ("group_sum group_squares", pl.Float64),
 )
 """Columns with the judgement of a pair; null if it was not judged. ``observed`` and ``effective``,
-by weight, and ``groups`` are null without groups."""
+by weight, are null without groups. So are ``groups``, and the sum over all groups of the share of
+a group's records that count, given for every pair, and of its squares."""
 
 
 def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:

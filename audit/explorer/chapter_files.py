@@ -28,6 +28,7 @@ from reports.words.parts import (
     Plot,
     Ranged,
     Table,
+    Unfolding,
 )
 from reports.words.words import number
 
@@ -120,6 +121,8 @@ def _text(cell: Cell) -> str:
             return "; ".join([cell.badge.word, *cell.lines])
         case Ranged():
             return f"{cell.text} ({cell.interval})"
+        case Unfolding():
+            return f"{_text(cell.shown)}: {cell.sentence}"
         case Codes():
             return "; ".join(cell.texts)
         case Named():

@@ -14,6 +14,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.schemas import schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
+from audit.engine.statistics.two_rates import GroupSums, difference_p_value, effective_counts
 from audit.measure.measure import Measurements
 
 DRIFT_VALUES = schema(("column value", pl.String), ("instances labels", pl.Int64))
@@ -52,23 +53,29 @@ class _Side:
         sizes: Of the instances of each group, whether there are any, and their square, shape (3,).
         carriers: Of the carriers of each node, their square, and times the group's instances,
             shape (3, n_nodes).
+        shares: Of the shares of the groups' instances that carry each node, and their squares,
+            shape (2, n_nodes).
     """
 
     sizes: IntArray
     carriers: IntArray
+    shares: FloatArray
 
     @classmethod
     def of(cls, size: IntArray, carriers: Sparse) -> Self:
         """The sums of groups, from their instances and carriers, shape (n_groups, n_nodes)."""
         sums = carriers.sum(axis=0), carriers.power(2).sum(axis=0), carriers.T @ size
         sizes = size.sum(), np.count_nonzero(size), (size**2).sum()
-        return cls(np.array(sizes, np.int64), np.array(sums, np.int64))
+        own = csr_array(carriers.multiply(1 / np.maximum(size, 1)[:, None]))
+        shares = np.array([own.sum(axis=0), own.power(2).sum(axis=0)], np.float64)
+        return cls(np.array(sizes, np.int64), np.array(sums, np.int64), shares)
 
     def other(self, before: _Side, after: _Side) -> _Side:
         """The same where some groups are as after, and not as before."""
         return _Side(
             self.sizes - before.sizes + after.sizes,
             self.carriers - before.carriers + after.carriers,
+            self.shares - before.shares + after.shares,
         )
 
     @property
@@ -84,6 +91,10 @@ class _Side:
         """Instances that carry each node, shape (n_nodes,)."""
         return np.asarray(self.carriers[0])
 
+    @property
+    def by_group(self) -> GroupSums:
+        return GroupSums(self.shares[0], self.shares[1], self.groups, self.n)
+
     def spread(self, share: FloatArray) -> FloatArray:
         """Squared deviations of the groups' carriers from a share of each node, (n_nodes,)."""
         _, squares, products = self.carriers.astype(np.float64)
@@ -94,9 +105,10 @@ def drift_tables(measured: Measurements) -> DriftTables:
     """`DRIFT_VALUES` and `DRIFT_NODES` of the policy's drift columns; empty without any.
 
     Each value is compared with all others of its column; of two values, only the second is. The p
-    value is the larger of that of Fisher's exact test, doubled, and that of a score test whose
-    variance is summed over groups. All columns form one family, which depends on margins only:
-    nodes below the root with enough instances expected with and without them on both sides. If the
+    value is that of Fisher's exact test, doubled, on `effective_counts`, as in a comparison of two
+    runs. A node whose share of the instances differs in the other direction than the mean share of
+    the groups is not told. All columns form one family, which depends on margins only: nodes below
+    the root with enough effective instances expected with and without them on both sides. If the
     same instances carry a node and its child, only the child is in it. Newcombe's interval of the
     difference uses the effective numbers of instances.
     """
@@ -171,20 +183,21 @@ def _compared(
     there: _Side,
     smallest: IntArray,
 ) -> Iterator[pl.DataFrame]:
-    from scipy.stats import hypergeom, norm
-
     if min(here.groups, there.groups) < LEAST_GROUPS:
         return
-    nodes = _family(measured, here, there)
+    inside_of, outside_of = effective_counts(here.by_group, there.by_group)
+    nodes = _family(measured, inside_of, outside_of)
+    (own, size), (others, size_there) = (
+        (np.rint(k[nodes]).astype(np.int64), n[nodes]) for k, n in (inside_of, outside_of)
+    )
     k, k_there, n = here.k[nodes], there.k[nodes], here.n + there.n
     pooled = (here.k + there.k) / n
     spread = ((here.spread(pooled) + there.spread(pooled)) / n)[nodes]
     binomial = (pooled * (1 - pooled))[nodes]
     worth = np.minimum(binomial / np.maximum(spread, binomial), 1.0)
     difference = k / here.n - k_there / there.n
-    z = difference / np.sqrt(binomial / worth * (1 / here.n + 1 / there.n))
-    exact = hypergeom(n, k + k_there, here.n)
-    p_exact = 2 * np.minimum(exact.cdf(k), exact.sf(k - 1))
+    p_value = difference_p_value(others, size_there, own, size)
+    along = (own / size - others / size_there) * difference >= 0
     yield pl.DataFrame(
         {
             "column": [column] * len(nodes),
@@ -195,7 +208,7 @@ def _compared(
             "elsewhere": k_there,
             "of_elsewhere": np.full(len(nodes), there.n),
             "difference": difference,
-            "p_value": np.clip(np.maximum(p_exact, 2 * norm.sf(np.abs(z))), 0.0, 1.0),
+            "p_value": np.where(along, p_value, 1.0),
             "smallest": smallest[nodes],
             "worth": worth,
         },
@@ -203,9 +216,10 @@ def _compared(
     )
 
 
-def _family(measured: Measurements, here: _Side, there: _Side) -> IntArray:
-    carried, n = here.k + there.k, here.n + there.n
-    least = np.minimum(carried, n - carried) * (min(here.n, there.n) / n)
+def _family(measured: Measurements, *sides: tuple[FloatArray, IntArray]) -> IntArray:
+    (k, n), (k_there, n_there) = sides
+    carried, both = np.rint(k) + np.rint(k_there), n + n_there
+    least = np.minimum(carried, both - carried) * (np.minimum(n, n_there) / both)
     edges = measured.hierarchy.edges.tocoo()
     same = measured.support[edges.row] == measured.support[edges.col]
     judged: BoolArray = least >= LEAST_EXPECTED

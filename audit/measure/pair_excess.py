@@ -276,8 +276,9 @@ class _Rounds:
         )
         own = more[passing]
         scales = Scales(self.records.grouped, expected)
-        scale, p_value, groups = more.scale, more.p_value, more.groups
-        scale[passing], groups[passing] = scales.of(own.a, own.b, own.expected)
+        scale, p_value = more.scale, more.p_value
+        measured = scales.of(own.a, own.b, own.expected)
+        scale[passing], more.groups[passing], more.squares[passing] = measured
         effective = own.observed / scale[passing]
         few = effective < self.rules.least_joint
         judged = poisson_p_value(effective, own.expected / scale[passing])

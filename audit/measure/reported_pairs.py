@@ -126,6 +126,7 @@ class Candidates:
             p_value=p_value,
             scale=np.full(len(joint), np.nan),
             groups=np.zeros(len(joint), np.int64),
+            squares=np.zeros(len(joint)),
         )
 
 
@@ -138,12 +139,14 @@ class Excesses(Candidates):
         p_value: One-sided, for excess.
         scale: What one effective record counts in observed and expected; NaN if not measured.
         groups: Number of groups that carry the pair; 0 if not measured.
+        squares: Sum over groups of the squared share of a group's records that carry it; likewise.
     """
 
     expected: FloatArray
     p_value: FloatArray
     scale: FloatArray
     groups: IntArray
+    squares: FloatArray
 
     @property
     def effective(self) -> FloatArray:
@@ -227,10 +230,10 @@ class Verdicts:
             "explained": self.explained,
             **dict(zip(("shrunk_ratio", "ratio_low", "ratio_high"), ratios, strict=True)),
         }
-        counted = {"found_rank": self.found_rank}
+        counted: dict[str, IntArray | FloatArray] = {"found_rank": self.found_rank}
         if more.groups.any():
             columns["effective"] = more.effective
-            counted["groups"] = more.groups
+            counted |= {"groups": more.groups, "group_squares": more.squares}
         whole = (pl.Series(name, numbers).replace(0, None) for name, numbers in counted.items())
         return pl.DataFrame(columns, nan_to_null=True).with_columns(*whole)
 
@@ -239,7 +242,7 @@ class Verdicts:
 
         These are ``observed`` and ``expected_length``, null for a pair outside the family, and
         ``excess``, its position among the excesses, null if it is not one. Without groups
-        ``observed`` is null everywhere: it is the number of instances.
+        ``observed`` and ``group_sum`` are null everywhere: they are the number of instances.
         """
         a, b = ends_of(pairs)
         places = self.known.members(a, b)
@@ -249,11 +252,13 @@ class Verdicts:
         none = pl.repeat(None, len(pairs), dtype=pl.UInt32, eager=True)
         numbers = pl.Series(np.arange(first, last, dtype=np.uint32))
         length = pl.Series("expected_length", expected, nan_to_null=True)
-        observed = pl.lit(None, pl.Float64)
+        observed = sums = pl.lit(None, pl.Float64)
         if "observed" in pairs.columns:
             observed = pl.when(length.is_not_null()).then(pl.col("observed"))
+            sums = pl.col("group_sum")
         return pairs.with_columns(
             observed.alias("observed"),
+            sums.alias("group_sum"),
             length,
             none.scatter(self.excesses.lines[first:last] - start, numbers).alias("excess"),
         )
@@ -268,7 +273,9 @@ class Verdicts:
         }
         one = pl.when(pl.col("expected_length").is_not_null()).then(1.0)
         chances = [pl.coalesce(told.pop(name), one).alias(name) for name in ("p_value", "q_value")]
-        null = {name: pl.lit(None, JUDGED[name]) for name in ("effective", "groups")}
+        null = {
+            name: pl.lit(None, JUDGED[name]) for name in ("effective", "groups", "group_squares")
+        }
         return marked.with_columns(observed_ratio(), *chances, **(null | told)).drop("excess")
 
 

@@ -45,7 +45,8 @@ def residual_differences(measured: Measurements) -> pl.DataFrame:
         values and there is no reference.
     """
     rows = [*_between_values(measured), *_against_reference(measured)]
-    compared = [row for row in map(_at_one_design_effect, rows) if _comparable(*row[3:])]
+    alike = ((*row[:3], *_at_one_design_effect(*row[3:])) for row in rows)
+    compared = [row for row in alike if _comparable(*row[3:])]
     p_values = np.array([_p_value(*row[3:]) for row in compared], np.float64)
     q_values = benjamini_hochberg(p_values, len(compared))
     lines = [
@@ -144,15 +145,21 @@ def _share(measured: Measurements, inside: BoolArray, labelled: IntArray, only: 
     return residual_share(labelled, only, measured.loaded.group_of)
 
 
-def _at_one_design_effect(row: _Row) -> _Row:
+def p_of_difference(here: Share | None, there: Share | None) -> float | None:
+    """The p value of equal shares, as in `residual_differences`; None where there is too little."""
+    if here is None or there is None:
+        return None
+    here, there = _at_one_design_effect(here, there)
+    return _p_value(here, there) if _comparable(here, there) else None
+
+
+def _at_one_design_effect(here: Share, there: Share) -> tuple[Share, Share]:
     """Both shares at the design effect of the one whose groups repeat each other more.
 
     A side with few residual instances shows little of how its groups hang together.
     """
-    *_, here, there = row
     worth = min(side.effective / side.n if side.n else 1.0 for side in (here, there))
-    here, there = (replace(side, effective=side.n * worth) for side in (here, there))
-    return *row[:3], here, there
+    return replace(here, effective=here.n * worth), replace(there, effective=there.n * worth)
 
 
 def _pooled(here: Share, there: Share) -> float:

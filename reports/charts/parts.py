@@ -65,7 +65,8 @@ def axis(title: str, form: str) -> alt.Axis:
 def ranked(layers: Sequence[Any], lines: int, *, left: int, right: int) -> dict[str, Any]:
     """Layers over numbered lines, with room for labels at the left and texts at the right."""
     padding = {"left": left, "right": right, "top": 6, "bottom": 40}
-    return specification(layers, WIDTH - left - right, _LINE * lines, padding)
+    specified = specification(layers, WIDTH - left - right, _LINE * lines, padding)
+    return {**specified, "usermeta": {"line": _LINE}}
 
 
 def dots_spec(

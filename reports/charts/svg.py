@@ -62,7 +62,16 @@ def _drawn(specification: str) -> Drawing:
         width=round(float(root.attrib["width"])),
         height=round(float(root.attrib["height"])),
         markup=markup.replace(f' xmlns="{_SVG}"', ""),
+        lines=_lines(json.loads(specification)),
     )
+
+
+def _lines(specification: dict[str, Any]) -> dict[str, int] | None:
+    height = specification.get("usermeta", {}).get("line")
+    if height is None:
+        return None
+    room = {side: specification["padding"][side] for side in ("top", "left", "right")}
+    return {"count": specification["height"] // height, "height": height, **room}
 
 
 class _Drawer:

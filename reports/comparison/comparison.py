@@ -10,11 +10,11 @@ from reports.chapters.report import printable_view
 from reports.charts.charts import changes_spec
 from reports.charts.svg import draw
 from reports.comparison import tables
-from reports.comparison.tables import Models, models
+from reports.comparison.models import Models, models
 from reports.comparison.words import comparison_verdict, limits
 from reports.html import Section, environment, rendering, style
 from reports.words.parts import UNNAMED, Figure, Imprint, Key, Node, Table, Verdict
-from reports.words.table_specs import nodes, table
+from reports.words.table_specs import nodes, numbers, spans, table
 from reports.words.words import node_label, number, percent, points
 
 Imprints: TypeAlias = tuple[Imprint, Imprint]
@@ -47,11 +47,13 @@ class ComparisonReport:
     identity: Table
     model: Models | None
     node_totals: Mapping[str, str]
+    exchanges: Table | None
     nodes: Table | None
     figure: Figure | None
     pair_totals: Mapping[str, str]
     pairs: Table | None
     checks: Table
+    in_neither: int
     findings: Table | None
     edits: Table | None
     edits_not_shown: int
@@ -90,11 +92,13 @@ def build(shared: Mapping[str, Any], imprints: Imprints) -> ComparisonReport:
         identity=tables.identity_table(shared),
         model=models(shared["model"]),
         node_totals=_numbers(shared["nodes"]),
+        exchanges=tables.exchanges_table(shared["exchanges"]["rows"]),
         nodes=tables.nodes_table(shared["nodes"]["rows"]),
         figure=changes_figure(shared["nodes"]["rows"]),
         pair_totals=_numbers(shared["pairs"]),
         pairs=tables.pairs_table(shared["pairs"]["rows"]),
         checks=tables.checks_table(shared["checks"]),
+        in_neither=sum(map(tables.applies_to_neither, shared["checks"])),
         findings=tables.findings_table(shared["checks"]),
         edits=tables.edits_table(edits["rows"]),
         edits_not_shown=sum(edits["totals"].values()) - len(edits["rows"]),
@@ -110,6 +114,12 @@ def changes_figure(rows: Sequence[Mapping[str, Any]]) -> Figure | None:
     drawn = [row for row in rows if row["difference"] is not None]
     if not drawn:
         return None
+    rate = "mean" if drawn[0]["mean_old"] is not None else "rate"
+    share = (
+        "mean of the groups’ shares that carry"
+        if rate == "mean"
+        else "share of the instances that carry"
+    )
     up = sum(row["difference"] > 0 for row in drawn)
     first = drawn[0]
     return Figure(
@@ -121,18 +131,17 @@ def changes_figure(rows: Sequence[Mapping[str, Any]]) -> Figure | None:
                     {
                         "label": node_label(row["node"], row["title"], 38),
                         **{name: 100 * row[name] for name in ("difference", "low", "high")},
-                        "rates": f"{percent(row['rate_old'])} → {percent(row['rate_new'])}",
+                        "rates": f"{percent(row[f'{rate}_old'])} → {percent(row[f'{rate}_new'])}",
                     }
                     for row in drawn
                 ]
             )
         ),
-        alt=f"Ranked dot plot of {len(drawn)} nodes: {up} are carried by a larger share of the "
-        f"instances than before, {len(drawn) - up} by a smaller one. The greatest change is "
+        alt=f"Ranked dot plot of {len(drawn)} nodes: {up} are carried more than "
+        f"before, {len(drawn) - up} less. The greatest change is "
         f"{points(first['difference'])} percentage points, of "
         f"{Node(first['node'], first['title'] or '').text}.",
-        caption="The share of the instances that carry a node in NEW less the share in OLD. The "
-        "line is its 95% interval.",
+        caption=f"The {share} a node in NEW, less that in OLD. The line is the 95% interval.",
         key=(
             Key("observed", "difference of the two rates, with its 95% interval", "dot"),
             Key("expected", "no difference", "line"),
@@ -142,7 +151,8 @@ def changes_figure(rows: Sequence[Mapping[str, Any]]) -> Figure | None:
             "The greatest changes of rates",
             drawn,
             nodes("Node"),
-            *tables.DIFFERENCE,
+            numbers("Change, points", "difference", points),
+            spans("95% interval", points),
         ),
     )
 

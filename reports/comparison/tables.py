@@ -1,27 +1,42 @@
-"""The tables of a comparison, each made from a part of the shared view; models also in words."""
+"""The tables of a comparison, each made from a part of the shared view."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
 from reports.chapters.tables import short
-from reports.comparison.words import CAUSE, CHANGE, CHANGE_TONE, EDIT, chance, times
-from reports.words.metric_words import change, change_unit, cut, heading, others, value
-from reports.words.parts import Badge, Cell, Code, Named, Node, Nodes, Table
+from reports.comparison.words import (
+    CAUSE,
+    CHANGE,
+    CHANGE_TONE,
+    EDIT,
+    chance,
+    exchange_sentence,
+    times,
+)
+from reports.words.parts import (
+    Badge,
+    Cell,
+    Code,
+    Judged,
+    Named,
+    Node,
+    Nodes,
+    Ranged,
+    Table,
+    Unfolding,
+)
 from reports.words.shown_numbers import UNDEFINED, Rows
 from reports.words.table_specs import (
     Spec,
-    badges,
-    codes,
+    badge,
     named,
     node_list,
     nodes,
     numbers,
     optional_table,
-    spans,
     table,
     texts,
     written,
@@ -40,140 +55,7 @@ from reports.words.words import (
 
 Shared = Mapping[str, Any]
 
-_STATES: Mapping[str, str] = {
-    "same": "The predictions are the same in both runs.",
-    "differ": "The predictions of the two runs differ.",
-    "alike": "The files of the predictions differ, although every number counted of them is the "
-    "same. Runs made with --keep-instances can be compared instance by instance.",
-    "only_old": "OLD has predictions, NEW has none.",
-    "only_new": "NEW has predictions, OLD has none.",
-}
-_INTERVALS: Mapping[str, str] = {
-    "paired": "Intervals are paired: both runs keep their instances, and each of 200 bootstrap "
-    "replicates draws an instance, or a group, equally often into both.",
-    "unpaired": "Intervals are unpaired, since the runs do not both keep instances that they have "
-    "in common. They take the runs as independent, so that they are too wide where both models "
-    "predicted the same instances, and changes of confused pairs cannot be tested. Runs made with "
-    "--keep-instances have paired intervals.",
-    "none": "There is nothing to compare the metrics with.",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Models:
-    """What the section on models shows."""
-
-    predictions: str
-    intervals: str
-    metrics: Table | None
-    metrics_changed: str
-    tested: str
-    confusions: Table | None
-
-
-def models(model: Shared | None) -> Models | None:
-    """The section on models; None if neither run has predictions."""
-    if model is None:
-        return None
-    metrics, confusions = model["metrics"], model["confusions"]
-    return Models(
-        predictions=predictions_sentence(model),
-        intervals=_INTERVALS[model["interval"]],
-        metrics=metric_changes_table(metrics["rows"]),
-        metrics_changed=f"Of {counted(metrics['total'], 'metric')} over all instances, the "
-        f"intervals of {number(metrics['changed'])} do not hold 0.",
-        tested=_tested(confusions) if model["interval"] == "paired" else "",
-        confusions=confusion_changes_table(confusions["rows"]),
-    )
-
-
-def _tested(confusions: Shared) -> str:
-    return (
-        f"The concept confusion of {counted(confusions['changed'], 'pair')} of labels changed; "
-        f"{number(confusions['family'])} were tested together."
-    )
-
-
-def predictions_sentence(model: Shared) -> str:
-    """Whether the predictions differ, and of how many instances."""
-    state = _STATES[model["predictions"]]
-    if model["common"] is None or model["predictions"] == "same":
-        return state
-    return (
-        f"{state} Of {number(model['common'])} instances that both predicted, "
-        f"{number(model['scores_differ'])} have other scores and "
-        f"{number(model['answers_differ'])} other predicted labels."
-    )
-
-
-def metric_changes_table(rows: Sequence[Shared]) -> Table | None:
-    """Metrics of all instances in both runs; None without any."""
-    return optional_table(
-        "metric-change-table",
-        "Metrics over all instances in both runs",
-        rows,
-        texts("Metric", lambda row: heading(row["name"])),
-        texts("Of", lambda row: cut(row) or "; ".join(others(row)) or UNDEFINED),
-        written("OLD", lambda row: _value(row, "old")),
-        written("NEW", lambda row: _value(row, "new")),
-        written("Difference", _difference),
-        _interval(lambda row, bound: change(row["name"], row[bound])),
-    )
-
-
-def confusion_changes_table(rows: Sequence[Shared]) -> Table | None:
-    """Pairs that one model confuses more than the other; None without any."""
-    return optional_table(
-        "confusion-change-table",
-        "Concept confusion of pairs of labels in both runs, the greatest difference first",
-        rows,
-        nodes("First label", "a", "title_a"),
-        nodes("Second label", "b", "title_b"),
-        numbers("OLD", "old", "{:.4f}".format),
-        numbers("NEW", "new", "{:.4f}".format),
-        numbers("Difference", "difference", _signed),
-        _interval(lambda row, bound: _signed(row[bound])),
-        written("q-value", lambda row: chance(row["q_value"])),
-    )
-
-
-def _value(row: Shared, side: str) -> str:
-    if row[f"n_{side}"] is None:
-        return "not measured"
-    return value({**row, "n": row[f"n_{side}"]}, side)
-
-
-def _difference(row: Shared) -> str:
-    """The difference; a dash where one run has no value."""
-    if row["difference"] is None:
-        return WITHHELD if row["n_old"] and row["n_new"] else UNDEFINED
-    return change(row["name"], row["difference"]) + change_unit(row["name"])
-
-
-def _interval(end: Callable[[Shared, str], str]) -> Spec:
-    """The column of intervals of differences, a dash where there is none."""
-    return written(
-        "95% interval",
-        lambda row: (
-            UNDEFINED
-            if row["difference"] is None or row["low"] is None
-            else span(end(row, "low"), end(row, "high"))
-        ),
-    )
-
-
-def _signed(apart: float) -> str:
-    return f"{apart:+.4f}".replace("-", "\N{MINUS SIGN}")
-
-
 _DIGESTS = ("hierarchy", "policy")
-
-
-DIFFERENCE = (
-    numbers("Change, points", "difference", points),
-    spans("95% interval", points),
-)
-"""Columns of the difference of two rates."""
 
 
 def causes_table(causes: Rows) -> Table:
@@ -219,21 +101,77 @@ def identity_table(shared: Mapping[str, Any]) -> Table:
     )
 
 
+def exchanges_table(rows: Rows) -> Table | None:
+    """Siblings that stand for each other, the most instances first; None without any."""
+    return optional_table(
+        "exchange-change-table",
+        "Siblings of which one is used for the other, the most instances first",
+        rows,
+        texts("Below", _exchange),
+        texts("Used less", lambda row: node_list([{**n, "id": n["node"]} for n in row["from"]])),
+        texts("Used more", lambda row: node_list([{**n, "id": n["node"]} for n in row["to"]])),
+        numbers("Of the instances", "moved", percent),
+        written("q-value", lambda row: chance(row["q_value"])),
+    )
+
+
+def _exchange(row: Shared) -> Unfolding:
+    return Unfolding(Node(row["parent"], row["title"] or ""), exchange_sentence(row))
+
+
 def nodes_table(rows: Rows) -> Table | None:
     """Nodes whose use changed, the greatest difference first; None without any."""
     return optional_table(
         "node-table",
         "Nodes whose use changed, the greatest difference first",
         rows,
-        nodes("Node"),
-        numbers("OLD", "support_old"),
-        numbers("NEW", "support_new"),
-        numbers("Rate OLD", "rate_old", percent),
-        numbers("Rate NEW", "rate_new", percent),
-        *DIFFERENCE,
+        texts("Node", _with_what_it_stands_for),
+        written("Before", lambda row: _share_and_count(row, "rate_old", "support_old")),
+        written("After", lambda row: _share_and_count(row, "rate_new", "support_new")),
+        *_differences(rows),
         written("Odds", lambda row: times(row["odds_ratio"])),
         written("q-value", lambda row: chance(row["q_value"])),
     )
+
+
+def _with_what_it_stands_for(row: Shared) -> Cell:
+    node = Node(row["node"], row["title"] or "")
+    if not row["with_it"]:
+        return node
+    others = counted(row["with_it"], "node")
+    if row["whole_branch"]:
+        return Unfolding(node, f"The branch as a whole: {others} below it changed by its factor.")
+    return Unfolding(node, f"It stands for {others} above or below it that changed with it.")
+
+
+def _share_and_count(row: Shared, share: str, count: str) -> Cell:
+    """A share of the instances with their number below it; the number alone where withheld."""
+    if row[share] is None:
+        return number(row[count])
+    return Ranged(percent(row[share]), number(row[count]))
+
+
+def _differences(rows: Rows) -> tuple[Spec, ...]:
+    """The difference that was tested with its interval; with groups that of their means."""
+    grouped = any(row["mean_old"] is not None for row in rows)
+    means = written(
+        "Groups’ mean, before to after",
+        lambda row: (
+            WITHHELD
+            if row["mean_old"] is None
+            else f"{percent(row['mean_old'])} to {percent(row['mean_new'])}"
+        ),
+    )
+    called = "Difference of the means, points" if grouped else "Difference, points"
+    return (*((means,) if grouped else ()), written(called, _ranged_difference))
+
+
+def _ranged_difference(row: Shared) -> Cell:
+    if row["difference"] is None:
+        return WITHHELD
+    if row["low"] is None:
+        return points(row["difference"])
+    return Ranged(points(row["difference"]), span(points(row["low"]), points(row["high"])))
 
 
 def pairs_table(rows: Rows) -> Table | None:
@@ -246,13 +184,17 @@ def pairs_table(rows: Rows) -> Table | None:
         nodes("First node", "a", "title_a"),
         nodes("Second node", "b", "title_b"),
         texts("Relation", "relation", RELATION),
-        numbers("OLD", "joint_old"),
-        numbers("NEW", "joint_new"),
-        *DIFFERENCE,
+        numbers("Before", "joint_old"),
+        numbers("After", "joint_new"),
+        *_differences(rows),
         written("Lift", lambda row: times(row["lift_change"])),
         written("q-value", lambda row: chance(row["nodes_q_value"])),
-        written("Times expected, OLD", lambda row: times(row["ratio_old"])) if judged else None,
-        written("NEW", lambda row: times(row["ratio_new"])) if judged else None,
+        written(
+            "Times expected, before to after",
+            lambda row: f"{times(row['ratio_old'])} to {times(row['ratio_new'])}",
+        )
+        if judged
+        else None,
     )
 
 
@@ -289,19 +231,38 @@ def restated_table(rows: Rows) -> Table | None:
 
 
 def checks_table(checks: Rows) -> Table:
-    """Every check in both releases."""
-    changes = {name: CHANGE[name].capitalize() for name in ("new", "gone", "worse", "better")}
+    """Every check that applies to one of the releases, in both."""
     return table(
         "check-table",
-        "Every check in both runs",
-        [{**check, **check["changes"]} for check in checks],
+        "The checks in both runs",
+        [check for check in checks if not applies_to_neither(check)],
         named("Check", "title", "name"),
-        badges("Status OLD", "status_old", STATUS),
-        badges("Status NEW", "status_new", STATUS),
-        numbers("Findings OLD", "total_old"),
-        numbers("Findings NEW", "total_new"),
-        *(numbers(called, name) for name, called in changes.items()),
+        texts("Before", lambda check: _outcome(check, "old")),
+        texts("After", lambda check: _outcome(check, "new")),
+        texts("Findings that changed", _changes),
     )
+
+
+def applies_to_neither(check: Shared) -> bool:
+    """Whether a check was applied in neither run."""
+    return {check["status_old"], check["status_new"]} <= {None, "not_applicable"}
+
+
+def _outcome(check: Shared, side: str) -> Cell:
+    status = check[f"status_{side}"]
+    if status is None:
+        return UNDEFINED
+    lines = (counted(check[f"total_{side}"], "finding"),) if check[f"total_{side}"] else ()
+    return Judged(badge(status, STATUS), lines)
+
+
+def _changes(check: Shared) -> str:
+    found = [
+        f"{number(n)} {CHANGE[name]}"
+        for name, n in check["changes"].items()
+        if n and name in CHANGE
+    ]
+    return ", ".join(found) or UNDEFINED
 
 
 def findings_table(checks: Rows) -> Table | None:
@@ -309,13 +270,33 @@ def findings_table(checks: Rows) -> Table | None:
     return optional_table(
         "finding-table",
         "Findings that are new, gone, worse or better",
-        [{**found, "check": check["name"]} for check in checks for found in check["findings"]],
+        [{**found, "check": check} for check in checks for found in check["findings"]],
+        texts("Finding", _finding),
         texts("Change", _change),
-        codes("Check", "check"),
-        texts("Nodes", lambda found: node_list(found["nodes"]) if found["nodes"] else UNDEFINED),
-        texts("Finding", lambda found: found["statement"] or "See the runs’ own reports."),
-        texts("Effect, OLD to NEW", _effects),
+        written("Before", lambda found: _effect(found, "old")),
+        written("After", lambda found: _effect(found, "new")),
+        written(
+            "Difference, points",
+            lambda found: UNDEFINED if found["difference"] is None else _ranged_difference(found),
+        ),
     )
+
+
+def _finding(found: Shared) -> Cell:
+    about = node_list(found["nodes"]) if found["nodes"] else Code(found["check"]["name"])
+    sentence = found["statement"] or "See the runs’ own reports."
+    return Unfolding(about, f"{found['check']['title']} {sentence}")
+
+
+def _effect(found: Shared, side: str) -> Cell:
+    """The share of the instances that count; else the effect that the release states."""
+    count, of = found[f"count_{side}"], found[f"of_{side}"]
+    if count is not None:
+        return Ranged(percent(count / of), f"{number(count)} of {number(of)}")
+    effect = found[f"effect_{side}"]
+    if effect is None:
+        return UNDEFINED
+    return percent(effect) if found["effect"] == "share" else number(effect)
 
 
 def terms_table(terms: Rows) -> Table:
@@ -356,15 +337,3 @@ def _support(row: Mapping[str, Any], absent_of: str, field: str) -> str:
 
 def _bounds(low: int | None, high: int | None) -> str:
     return number(low) if low == high else span(number(low), number(high))
-
-
-def _effects(found: Mapping[str, Any]) -> str:
-    sides = [found["effect_old"], found["effect_new"]]
-    if all(side is None for side in sides):
-        return UNDEFINED
-    shown = [UNDEFINED if side is None else _effect(found["effect"], side) for side in sides]
-    return f"{words(found['effect'])} {shown[0]} to {shown[1]}"
-
-
-def _effect(name: str, value: float) -> str:
-    return percent(value) if name == "share" else number(value)

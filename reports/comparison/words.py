@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reports.words.parts import Badge, Verdict
-from reports.words.words import counted, listed
+from reports.words.parts import Badge, Node, Verdict
+from reports.words.words import counted, listed, percent
 
 EDIT: Mapping[str, str] = {
     "added": "added",
@@ -27,8 +27,8 @@ CHANGE: Mapping[str, str] = {
     "gone": "gone",
     "worse": "worse",
     "better": "better",
-    "same": "same",
-    "not_asked": "not checked in the other release",
+    "limit": "at the limit in one of the two",
+    "not_asked": "not asked in the other",
 }
 CHANGE_TONE: Mapping[str, str] = {
     "new": "warning",
@@ -61,7 +61,10 @@ def _sentence(shared: Mapping[str, Any]) -> str:
     differ = f"Different in the two runs: {listed(changed)}. " if changed else ""
     use = (
         f"The use of {counted(totals['nodes'], 'node')} and {counted(totals['pairs'], 'pair')} "
-        "changed"
+        f"changed, {counted(totals['exchanges'], 'group')} of siblings stand for each other"
+        if totals["exchanges"]
+        else f"The use of {counted(totals['nodes'], 'node')} and "
+        f"{counted(totals['pairs'], 'pair')} changed"
     )
     found = [f"{totals[change]:,} {change}" for change in ("new", "worse", "gone", "better")]
     edits = counted(totals["edits"], "edit")
@@ -86,6 +89,18 @@ def _metrics(model: Mapping[str, Any], totals: Mapping[str, int]) -> str:
     if model["interval"] != "paired":
         return f"{of} changed beyond chance."
     return f"{of} and {counted(totals['confusions'], 'confused pair')} changed beyond chance."
+
+
+def exchange_sentence(row: Mapping[str, Any]) -> str:
+    """What went from which children of a node to which, while the node did not change."""
+    less, more = (
+        listed([Node(one["node"], one["title"] or "").text for one in row[side]])
+        for side in ("from", "to")
+    )
+    part = "a part" if row["moved"] is None else percent(row["moved"])
+    parent = Node(row["parent"], row["title"] or "").text
+    went = f"{part} of the instances went from {less} to {more}"
+    return f"Below {parent}, {went}; {parent} did not change."
 
 
 def times(ratio: float | None) -> str:
@@ -121,14 +136,33 @@ def limits(shared: Mapping[str, Any]) -> tuple[str, ...]:
         "Pairs are compared only where both of their nodes have the same nodes below them in both "
         "hierarchies, and ancestor pairs are left out.",
         "A pair with a node that one release does not use cannot be judged beyond its nodes.",
-        "A node is folded into one changed node below it at a time: what several of them explain "
-        "together is not in the tables of a run.",
+        "Siblings are said to stand for each other where one lost what the other gained and their "
+        "parent did not change. Two changes of about the same size that have nothing to do with "
+        "each other look the same.",
+        "A finding that is told only beyond a limit, of which one run keeps no number, cannot be "
+        "tested: it is counted as at the limit in one of the two.",
     ]
-    if shared["grouped"]:
-        notes.insert(
-            1,
-            "Instances are repeated in groups, such as the stays of one patient. The tables hold "
-            "no count by group: intervals and q-values of labels treat instances as independent, "
-            "and are too narrow where one group’s instances are alike.",
-        )
+    notes.insert(1, _of_groups(**shared["grouped"]))
     return tuple(notes)
+
+
+def _of_groups(old: bool | None, new: bool | None) -> str:
+    """What is taken as independent, by whether each run has groups of several instances."""
+    if old and new:
+        return (
+            "Tested is the mean over groups, such as patients, of the share of a group’s "
+            "instances: what an instance of a mean group looks like. A node that only groups of "
+            "many instances carry more often counts little. Groups that come again are not "
+            "paired, so that small changes are missed rather than told by chance."
+        )
+    if old or new:
+        which = ("OLD", "NEW") if old else ("NEW", "OLD")
+        return (
+            f"In {which[0]} alone groups have several instances; each instance of {which[1]} is "
+            "taken as a group of its own. Where that is not so, more than one change in twenty "
+            "may be chance: name the column of the groups in both runs (--group)."
+        )
+    return (
+        "Every instance is taken as independent of the others. Where several are of one patient, "
+        "and no column was named that says so (--group), intervals and q-values are too small."
+    )

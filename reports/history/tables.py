@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.words import metric_words
-from reports.words.parts import Badge, Code, Named, Ranged, Table, Verdict
+from reports.words.parts import Badge, Code, Named, Ranged, Table, Unfolding, Verdict
 from reports.words.shown_numbers import UNDEFINED
 from reports.words.table_specs import (
     badge,
@@ -19,7 +19,7 @@ from reports.words.table_specs import (
     texts,
     written,
 )
-from reports.words.words import SEVERITIES, SEVERITY, STATUS, counted, listed
+from reports.words.words import SEVERITIES, SEVERITY, STATUS, counted, listed, number
 
 STEP: Mapping[str, str] = {
     "new": "New",
@@ -129,7 +129,7 @@ _COUNTS = {
     "not_shown": "Not listed",
 }
 """Counts of a check in a run, with their headings."""
-_NODES = 4
+_NODES = 2
 
 
 def runs_table(history: Mapping[str, Any]) -> Table:
@@ -146,8 +146,10 @@ def runs_table(history: Mapping[str, Any]) -> Table:
         texts("Made (UTC)", lambda run: moment(run["started"])),
         badges("Result", "status", STATUS),
         numbers("Instances", "instances"),
-        numbers("Rows read", "rows_read"),
-        numbers("Rows mapped", "rows_mapped"),
+        written(
+            "Rows mapped",
+            lambda run: Ranged(number(run["rows_mapped"]), f"of {number(run['rows_read'])} read"),
+        ),
         codes("Policy", "policy"),
         codes("Tool", "tool"),
     )
@@ -216,17 +218,20 @@ def findings_table(history: Mapping[str, Any]) -> Table | None:
     rows = history["findings"][:FINDINGS]
     return optional_table(
         "finding-table",
-        "Findings: since which run, until which, and their sentence there",
+        "Findings: since which run, until which; a line unfolds to show its sentence there",
         rows,
+        texts("Finding", _finding),
         texts("Now", lambda row: _now(row, len(history["runs"]))),
         texts("Severity", _severity),
         codes("Check", "check"),
-        written("From run", lambda row: str(row["first"])),
-        written("To run", lambda row: str(row["last"])),
-        texts("Nodes", lambda row: node_list(row["nodes"], _NODES) if row["nodes"] else UNDEFINED),
-        texts("Sentence", lambda row: row["statement"] or "See the run’s own report."),
+        written("Runs", lambda row: f"{row['first']} to {row['last']}"),
         left_out=len(history["findings"]) - len(rows),
     )
+
+
+def _finding(row: Mapping[str, Any]) -> Unfolding:
+    about = node_list(row["nodes"], _NODES) if row["nodes"] else Code(row["check"])
+    return Unfolding(about, row["statement"] or "See the run’s own report.")
 
 
 def _now(row: Mapping[str, Any], runs: int) -> Badge:

@@ -31,6 +31,7 @@ from reports.words.parts import (
     Nodes,
     Ranged,
     Table,
+    Unfolding,
 )
 from reports.words.words import columns_of, shortened
 
@@ -117,6 +118,8 @@ def _text(cell: Cell) -> tuple[str, ...]:
             return (cell.text, cell.name)
         case Ranged():
             return (cell.text, cell.interval)
+        case Unfolding():
+            return (*_text(cell.shown), cell.sentence)
 
 
 def _badge(badge: Badge) -> str:

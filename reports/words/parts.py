@@ -94,6 +94,15 @@ class Ranged:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfolding:
+    """A cell that unfolds to show a sentence."""
+
+    kind: ClassVar[str] = "unfolding"
+    shown: Cell
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Codes:
     """Several names in one cell, set as code."""
 
@@ -103,7 +112,9 @@ class Codes:
 
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 """Names and what is said under each."""
-Cell: TypeAlias = str | Node | Nodes | Badge | Judged | Code | Codes | Linked | Named | Ranged
+Cell: TypeAlias = (
+    str | Node | Nodes | Badge | Judged | Code | Codes | Linked | Named | Ranged | Unfolding
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,11 +267,16 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The content of an ``svg`` element, and its size in pixels."""
+    """The content of an ``svg`` element, and its size in pixels.
+
+    ``lines`` of equal height, with labels at the left and texts at the right: ``count``, and in
+    pixels ``height, top, left, right``. A narrow screen shows both above what is drawn.
+    """
 
     width: int
     height: int
     markup: str = field(repr=False)
+    lines: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

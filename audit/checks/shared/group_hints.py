@@ -88,7 +88,7 @@ def _vanished(measured: Measurements, groups: IntArray) -> pl.DataFrame:
     found = measured.excess.found
     a, b = (found[end].to_numpy() for end in ("a", "b"))
     joint = found["expected_length"].to_numpy()
-    scale, _ = Scales(records.grouped, expected).of(a, b, joint)
+    scale, *_ = Scales(records.grouped, expected).of(a, b, joint)
     effective = found["observed"].to_numpy() / scale
     gone = poisson_p_value(effective, joint / scale) > measured.excess.threshold
     gone |= effective < measured.policy.least_joint.value

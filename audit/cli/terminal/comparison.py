@@ -19,6 +19,7 @@ _KINDS = ("new", "gone", "worse", "better")
 def comparison_summary(shared: Mapping[str, Any]) -> Group:
     """Summary of a comparison: what changed between two runs, and why."""
     parts: list[RenderableType] = [*_causes(shared["causes"]), *_models(shared["model"])]
+    parts += _exchanges(shared["exchanges"]["rows"])
     nodes = [
         (row["node"], row["title"] or "", *_change_cells(row))
         for row in shared["nodes"]["rows"][:LARGEST]
@@ -39,7 +40,13 @@ def comparison_summary(shared: Mapping[str, Any]) -> Group:
     if checks:
         parts.append(filled(table("check", "OLD", "NEW", *_KINDS, right=4), checks))
     totals = shared["totals"]
-    names = ("nodes", "pairs", "edits", *(("metrics", "confusions") if shared["model"] else ()))
+    names = (
+        "nodes",
+        "exchanges",
+        "pairs",
+        "edits",
+        *(("metrics", "confusions") if shared["model"] else ()),
+    )
     changed = ", ".join(f"{totals[name]:,} {name}" for name in names)
     found = ", ".join(f"{totals[name]:,} {name}" for name in _KINDS)
     return Group(*parts, Text(f"changed: {changed}; findings: {found}"))
@@ -75,7 +82,7 @@ def _models(model: Mapping[str, Any] | None) -> Iterator[RenderableType]:
     """Whether the predictions differ, and each metric in both runs."""
     if model is None:
         return
-    from reports.comparison.tables import models
+    from reports.comparison.models import models
 
     sentence = models(model)
     assert sentence is not None, "a model has its words"
@@ -87,6 +94,14 @@ def _models(model: Mapping[str, Any] | None) -> Iterator[RenderableType]:
             (f"{name} {of}".strip(" –"), *numbers) for name, of, *numbers in sentence.metrics.rows
         )
         yield filled(table(*headings, right=4), (tuple(map(str, row)) for row in rows))
+
+
+def _exchanges(rows: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
+    """Siblings that stand for each other, a sentence each."""
+    from reports.comparison.words import exchange_sentence
+
+    for row in rows[:LARGEST]:
+        yield Text(one_line(exchange_sentence(row)))
 
 
 def _change_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:

@@ -138,6 +138,47 @@ def alike(specific: Sparse, group: IntArray) -> Alike:
 
 
 @dataclass(frozen=True, eq=False)
+class NodeSums:
+    """Sums over groups of records, each group counting once however many records it has.
+
+    Without groups each record is one, those without labels included, which add nothing.
+
+    Args:
+        carried: Sum of the shares of a group's labelled records that carry each node, (n_nodes,).
+        carried_squares: Sum of the squares of these shares.
+        labels: Sum of the labels at or below the node per labelled record of a group.
+        label_squares: Sum of the squares of these.
+    """
+
+    carried: FloatArray
+    carried_squares: FloatArray
+    labels: FloatArray
+    label_squares: FloatArray
+
+
+def node_sums(values: Sparse, alike: Alike | None) -> NodeSums:
+    """Add up nodes by group.
+
+    Args:
+        values: Labels at or below each node, shape (n_records, n_nodes), canonical CSR.
+        alike: The records' groups; None if each is a group of its own.
+    """
+    n_nodes = values.shape[1]
+    if alike is None:
+        shares, labels = np.ones(len(values.data)), values.data.astype(np.float64)
+        nodes = values.indices
+    else:
+        n = len(alike.group)
+        group = csr_array((np.ones(n, np.int64), (alike.group, np.arange(n))))
+        carriers = csr_array((np.ones_like(values.data), values.indices, values.indptr))
+        carried, summed = (csr_array(group @ of) for of in (carriers, values))
+        size = np.repeat(alike.size, np.diff(carried.indptr))
+        shares, labels, nodes = carried.data / size, summed.data / size, carried.indices
+    of_nodes = (shares, shares**2, labels, labels**2)
+    return NodeSums(*(np.bincount(nodes, one, n_nodes).astype(np.float64) for one in of_nodes))
+
+
+@dataclass(frozen=True, eq=False)
 class Grouped:
     """Records that take part, in the order of their groups.
 
@@ -214,26 +255,32 @@ class Scales:
         self._place = np.where(kept, np.cumsum(kept) - 1, -1)
         self._by_stratum: dict[int, FloatArray] = {}
 
-    def of(self, a: IntArray, b: IntArray, expected: FloatArray) -> tuple[FloatArray, IntArray]:
-        """The scale of each pair, and the number of groups that carry it, shape (n_pairs,) each.
+    def of(
+        self, a: IntArray, b: IntArray, expected: FloatArray
+    ) -> tuple[FloatArray, IntArray, FloatArray]:
+        """The scale of each pair, the number of groups that carry it, and the sum over groups of
+        the squared share of a group's records that do, shape (n_pairs,) each.
 
         Pairs are in the order of their first nodes. Time grows with the supports of the nodes.
         """
         pairs = zip(a.tolist(), b.tolist(), expected.tolist(), strict=True)
-        found = [self._scale(*pair) for pair in pairs]
-        return np.array([scale for scale, _ in found]), np.array([n for _, n in found], np.int64)
+        found = np.array([self._scale(*pair) for pair in pairs]).reshape(-1, 3)
+        return found[:, 0], found[:, 1].astype(np.int64), found[:, 2]
 
-    def _scale(self, a: int, b: int, expected: float) -> tuple[float, int]:
+    def _scale(self, a: int, b: int, expected: float) -> tuple[float, int, float]:
         grouped = self.grouped
         joint = self._with_both(a, b)
         alone = [grouped.carrying(node) for node in grouped.below_both(a, b).tolist()]
         both = np.setdiff1d(joint, np.concatenate(alone), assume_unique=True) if alone else joint
         if not len(both):
-            return 1.0, 0
+            return 1.0, 0, 0.0
         weight = grouped.weight[both]
         squared = float((weight**2).sum()) / float(weight.sum())
-        groups = 1 + int(np.count_nonzero(np.diff(grouped.group[both])))
-        return self._design_effect((a, b), joint, both, expected) * squared, groups
+        firsts = np.flatnonzero(np.diff(grouped.group[both], prepend=-1))
+        counts = np.diff(firsts, append=len(both))
+        shares = counts / grouped.alike.size[grouped.group[both[firsts]]]
+        effect = self._design_effect((a, b), joint, both, expected)
+        return effect * squared, len(firsts), float((shares**2).sum())
 
     def _with_both(self, a: int, b: int) -> IntArray:
         """Records with both nodes, ascending; those of the first stay marked for the next pair."""

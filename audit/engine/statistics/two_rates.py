@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -15,11 +15,65 @@ from audit.engine.statistics.intervals import LEVEL
 Size: TypeAlias = int | IntArray
 """Size of a sample: one for all counts, or one for each, shape (n,)."""
 
+Number: TypeAlias = IntArray | FloatArray
+"""Numbers that count, shape (n,); effective ones need not be whole."""
+
 _NEGLIGIBLE = 1e-12
 """Share of a sum below which a further term is left out."""
 
 
-def odds_ratio(k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Size) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class GroupSums:
+    """How much of each group of a sample counts, summed over its groups.
+
+    Args:
+        sums: Sum of the shares of a group's instances that count, shape (n,).
+        squares: Sum of the squares of these shares, shape (n,), or the sums as their upper bounds.
+        groups: Number of groups.
+        instances: Number of instances.
+    """
+
+    sums: FloatArray
+    squares: FloatArray
+    groups: int
+    instances: int
+
+    def __getitem__(self, places: IntArray) -> GroupSums:
+        return replace(self, sums=self.sums[places], squares=self.squares[places])
+
+
+_ALL_EQUAL = 1e-12
+"""Variance over groups below which all of them are taken as equal."""
+
+
+def effective_counts(
+    old: GroupSums, new: GroupSums
+) -> tuple[tuple[FloatArray, IntArray], tuple[FloatArray, IntArray]]:
+    """Counts of independent instances whose shares vary as the mean shares of groups do.
+
+    With q the mean of a group's share in both samples and s its variance over all groups, a sample
+    of G groups counts as ``G q (1 - q) / s`` instances, at least one and at most those it has; as
+    its groups where all of them are equal.
+
+    Returns:
+        How many count in each sample, not necessarily whole, and of how many, shape (n,) each.
+    """
+    groups = old.groups + new.groups
+    sums, squares = old.sums + new.sums, old.squares + new.squares
+    q = sums / groups
+    variance = np.maximum((squares - 2 * q * sums) / groups + q**2, 0.0)
+    differ = variance > _ALL_EQUAL
+    worth = q * (1 - q) / np.where(differ, variance, np.inf)
+
+    def counted(one: GroupSums) -> tuple[FloatArray, IntArray]:
+        size = np.clip(np.rint(one.groups * worth), 1, one.instances)
+        n = np.where(differ, size, one.groups).astype(np.int64)
+        return one.sums / one.groups * n, n
+
+    return counted(old), counted(new)
+
+
+def odds_ratio(k_old: Number, n_old: Size, k_new: Number, n_new: Size) -> FloatArray:
     """Odds ratio of the new share to the old one, shape (n,).
 
     Infinite if only the old share is 0 or only the new one is 1; 1 if both are equal.
@@ -56,12 +110,12 @@ def difference_p_value(k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Siz
     return p_value
 
 
-def share_p_value(k_new: IntArray, k_old: IntArray, share: FloatArray) -> FloatArray:
+def share_p_value(k_new: Number, k_old: Number, share: FloatArray) -> FloatArray:
     """Two-sided p value of the split of ``k_old + k_new`` under a binomial distribution, (n,).
 
     Args:
-        k_new: Number of instances in the new sample, shape (n,).
-        k_old: Number of instances in the old sample, shape (n,).
+        k_new: Number of instances in the new sample, not necessarily whole, shape (n,).
+        k_old: Number of instances in the old sample, likewise.
         share: Probability that an instance falls to the new sample, in (0, 1), shape (n,).
     """
     total = (k_old + k_new).astype(np.float64)

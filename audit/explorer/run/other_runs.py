@@ -97,7 +97,8 @@ class Differences:
             the hierarchy was edited so that shares cannot be compared, and ``q_value`` null too
             where there is too little to test; ``same_data``, whether both runs counted the same
             data; ``restated``, the instances of the earlier run under the later hierarchy where
-            these are others than were counted. None where a run does not have the node.
+            these are others than were counted; ``of_groups``, whether the difference is one of the
+            mean shares of groups. None where a run does not have the node.
         """
         row = self._rows.get(node)
         if row is None:
@@ -116,6 +117,7 @@ class Differences:
             "changed": row["changed"],
             "same_data": same_data(self.of, self.less),
             "restated": row["restated_low"] if restated else None,
+            "of_groups": row["mean_old"] is not None,
         }
 
     @cached_property

@@ -165,6 +165,8 @@ def _yes(difference: Mapping[str, Any]) -> str:
 
 
 def _restated(difference: Mapping[str, Any]) -> str | None:
+    if difference["of_groups"]:
+        return "the difference is of the mean shares of groups"
     if difference["restated"] is None:
         return None
     return (

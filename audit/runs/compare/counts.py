@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,14 @@ import numpy as np
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import difference_interval, wilson
-from audit.engine.statistics.two_rates import Size, difference_p_value, least_expected, odds_ratio
+from audit.engine.statistics.two_rates import (
+    GroupSums,
+    Size,
+    difference_p_value,
+    effective_counts,
+    least_expected,
+    odds_ratio,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +68,27 @@ def terms() -> list[dict[str, Any]]:
     return [asdict(term) for term in TERMS]
 
 
+def by_group(old: GroupSums, new: GroupSums, *, same_data: bool) -> Counts:
+    """Shares of a mean group, at the number of independent instances that vary as the groups do."""
+    (k_old, n_old), (k_new, n_new) = effective_counts(old, new)
+    return Counts(k_old, n_old, k_new, n_new, same_data)
+
+
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """The same things counted in two releases.
+    """The same things counted in two releases, in instances or, by `by_group`, in effective ones.
 
     Args:
-        old: Instances of OLD that count, shape (n,).
+        old: Instances of OLD that count, shape (n,); effective ones need not be whole.
         n_old: Instances of OLD that they are counted among, one number or shape (n,).
         new: Instances of NEW that count, shape (n,).
         n_new: Instances of NEW that they are counted among, one number or shape (n,).
         same_data: Whether both runs counted the same data: then differences are not due to chance.
     """
 
-    old: IntArray
+    old: IntArray | FloatArray
     n_old: Size
-    new: IntArray
+    new: IntArray | FloatArray
     n_new: Size
     same_data: bool
 
@@ -104,14 +117,19 @@ class Counts:
         """Two-sided p values, shape (n,); NaN if the data are the same."""
         if self.same_data:
             return np.full(len(self.old), np.nan)
-        return difference_p_value(self.old, self.n_old, self.new, self.n_new)
+        return difference_p_value(*self._whole)
+
+    @property
+    def _whole(self) -> tuple[IntArray, Size, IntArray, Size]:
+        old, new = (np.rint(counted).astype(np.int64) for counted in (self.old, self.new))
+        return old, self.n_old, new, self.n_new
 
     @property
     def tested(self) -> BoolArray:
         """Whether each is in the family, by margins; all False if the data are the same."""
         if self.same_data:
             return np.zeros(len(self.old), np.bool_)
-        expected = least_expected(self.old, self.n_old, self.new, self.n_new)
+        expected = least_expected(*self._whole)
         return np.asarray(expected >= LEAST_EXPECTED.value)
 
     @property
@@ -121,12 +139,17 @@ class Counts:
 
     def without(self, part: Counts) -> Counts:
         """Counts without the instances of a part that is contained in them."""
-        return Counts(
-            self.old - part.old, self.n_old, self.new - part.new, self.n_new, self.same_data
-        )
+        old, new = part.among(self.n_old, self.n_new)
+        return replace(self, old=self.old - old, new=self.new - new)
+
+    def among(self, n_old: Size, n_new: Size) -> tuple[FloatArray, FloatArray]:
+        """The same shares as counts among other numbers of instances."""
+        old = np.where(self.n_old == n_old, self.old, self.old / self.n_old * n_old)
+        return old, np.where(self.n_new == n_new, self.new, self.new / self.n_new * n_new)
 
     def __getitem__(self, places: IntArray | BoolArray | Sequence[int]) -> Counts:
-        return Counts(self.old[places], self.n_old, self.new[places], self.n_new, self.same_data)
+        n_old, n_new = (n if isinstance(n, int) else n[places] for n in (self.n_old, self.n_new))
+        return Counts(self.old[places], n_old, self.new[places], n_new, self.same_data)
 
     def holds(self) -> BoolArray:
         """Whether each difference is significant and large; used on remainders in folding."""
@@ -135,7 +158,7 @@ class Counts:
         return np.asarray(self.large & (self.p_value <= FALSE_DISCOVERY_RATE.value))
 
 
-def _with_bounds(k: IntArray, n: Size) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _with_bounds(k: IntArray | FloatArray, n: Size) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Rates with their Wilson intervals."""
     return k / n, *wilson(k, n)
 

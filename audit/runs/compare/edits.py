@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, IntArray, Sparse, closure, edge_matrix
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, closure, edge_matrix
 from audit.base.schemas import schema
+from audit.engine.statistics.two_rates import GroupSums
 from audit.results.result import AuditResult
 
 Edit: TypeAlias = Literal["added", "removed", "moved", "retitled", "assignable_changed"]
@@ -64,6 +65,35 @@ class Release:
     def instances(self) -> int:
         """Number of instances of the run."""
         return int(self.run.ledger["instances"])
+
+    def numbers(self, nodes: Iterable[str], name: str) -> FloatArray:
+        """A column of the run's node table for some of its nodes, shape (n,)."""
+        return np.array([self.nodes[node][name] for node in nodes], np.float64)
+
+    @cached_property
+    def root(self) -> str:
+        """The root of the hierarchy, which every instance with a label carries."""
+        return next(node for node, above in self.parents.items() if not above)
+
+    @cached_property
+    def groups(self) -> int:
+        """Number of groups with labelled instances; of these instances if none has several."""
+        return round(float(self.numbers([self.root], "group_sum")[0]))
+
+    @property
+    def labelled(self) -> int:
+        """Number of instances with labels."""
+        return _whole(self.nodes[self.root]["support"])
+
+    @property
+    def grouped(self) -> bool:
+        """Whether some group has several instances with labels."""
+        return self.groups != self.labelled
+
+    def group_sums(self, nodes: Sequence[str]) -> GroupSums:
+        """How much of each group carries some nodes."""
+        sums, squares = (self.numbers(nodes, f"group_{name}") for name in ("sum", "squares"))
+        return GroupSums(sums, squares, self.groups, self.labelled)
 
 
 def nearest_common(release: Release, node: str, common: Set[str]) -> tuple[str, ...]:

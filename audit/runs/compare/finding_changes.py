@@ -1,29 +1,36 @@
-"""Changes of findings (new, gone, worse, better), check by check."""
+"""Changes of findings (new, gone, worse, better), check by check, where a test tells them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from audit.base.schemas import schema
 from audit.checks.judging import main_effect
+from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.results.findings import CheckResult, Finding, Status
 from audit.results.result import AuditResult
+from audit.runs.compare.counts import FALSE_DISCOVERY_RATE
+from audit.runs.compare.finding_tests import Compared, FindingTests
 
-Change: TypeAlias = Literal["new", "gone", "worse", "better", "same", "not_asked"]
-CHANGES: tuple[Change, ...] = ("new", "worse", "gone", "better", "same", "not_asked")
+Change: TypeAlias = Literal["new", "gone", "worse", "better", "limit", "same", "not_asked"]
+CHANGES: tuple[Change, ...] = ("new", "worse", "gone", "better", "limit", "same", "not_asked")
+TOLD = CHANGES[:4]
+"""Changes beyond chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindingChange:
     """One finding in both releases; None for a release that does not have it.
 
-    ``change`` is ``not_asked`` if the check did not run in the other release. ``effect`` is the
-    name of the main effect: share or ratio, else the instances concerned.
+    ``change`` is ``limit`` if one release has it, and no test says that the two differ, and
+    ``not_asked`` if the check did not run in the other release. ``effect`` is the name of the main
+    effect: share or ratio, else the instances concerned. ``compared`` is None if there was no test.
     """
 
     change: Change
@@ -32,6 +39,7 @@ class FindingChange:
     effect: str
     effect_old: float | None
     effect_new: float | None
+    compared: Compared | None = None
 
     @property
     def finding(self) -> Finding:
@@ -63,24 +71,61 @@ class CheckChange:
         return sum(finding.change == change for finding in self.findings)
 
 
-def check_changes(old: AuditResult, new: AuditResult) -> tuple[CheckChange, ...]:
+def check_changes(old: AuditResult, new: AuditResult, tests: FindingTests | None) -> _Changes:
     """All checks of either run, in NEW's order, with findings matched by id.
 
     A finding is new if it is reported in NEW and OLD does not have it, not even folded into
-    another; gone is the reverse. It is worse if its effect in NEW is above the interval of its
-    effect in OLD, better if the effect in OLD is above the interval in NEW.
+    another, and a test says that the two differ; gone is the reverse. It is worse if its effect in
+    NEW is above the interval of its effect in OLD, better if the effect in OLD is above the
+    interval in NEW, unless a test finds no difference. All tests are corrected together.
+
+    Args:
+        old: The earlier run.
+        new: The later run.
+        tests: What findings are tested by; None if the data are the same, so that nothing is
+            chance.
     """
     before = {check.name: check for check in old.checks}
     after = {check.name: check for check in new.checks}
     sizes = int(old.ledger["instances"]), int(new.ledger["instances"])
-    return tuple(_check(before.get(name), after.get(name), sizes) for name in {**after, **before})
+    every = tuple(_check(before.get(name), after.get(name), sizes) for name in {**after, **before})
+    return every if tests is None else _beyond_chance(every, tests)
+
+
+_Changes: TypeAlias = tuple["CheckChange", ...]
+
+
+def _beyond_chance(checks: _Changes, tests: FindingTests) -> _Changes:
+    """The same without changes that no test tells."""
+    asked = [
+        replace(found, compared=tests.of(found.old, found.new))
+        for check in checks
+        for found in check.findings
+        if found.change != "not_asked"
+    ]
+    known = {f.finding.id: f.compared.p_value for f in asked if f.compared is not None}
+    q_values = benjamini_hochberg(np.array(list(known.values()), np.float64), len(known)).tolist()
+    told = {id_ for id_, q in zip(known, q_values, strict=True) if q <= FALSE_DISCOVERY_RATE.value}
+    judged = {found.finding.id: _judged(found, told) for found in asked}
+    return tuple(
+        replace(check, findings=_in_order(judged.get(f.finding.id, f) for f in check.findings))
+        for check in checks
+    )
+
+
+def _judged(found: FindingChange, told: Set[str]) -> FindingChange:
+    if found.finding.id in told or found.change == "same":
+        return found
+    if found.change in ("new", "gone"):
+        return replace(found, change="limit")
+    return found if found.compared is None else replace(found, change="same")
 
 
 FINDING_COLUMNS = schema(
     ("check id change", pl.String),
     ("nodes", pl.List(pl.String())),
     ("severity_old severity_new effect", pl.String),
-    ("effect_old effect_new", pl.Float64),
+    ("effect_old effect_new p_value", pl.Float64),
     ("touched_old touched_new", pl.Int64),
 )
 
@@ -98,6 +143,7 @@ def finding_frame(checks: tuple[CheckChange, ...]) -> pl.DataFrame:
             "effect": found.effect,
             "effect_old": found.effect_old,
             "effect_new": found.effect_new,
+            "p_value": None if found.compared is None else found.compared.p_value,
             "touched_old": None if found.old is None else found.old.touched,
             "touched_new": None if found.new is None else found.new.touched,
         }
@@ -119,14 +165,15 @@ def _check(old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, i
         total_new=0 if new is None else len(new.standing),
         findings=(),
     )
-    findings = sorted(
-        _findings(old, new, sizes, ran_in_both=empty.ran_in_both),
-        key=lambda found: (CHANGES.index(found.change), -found.finding.touched, found.finding.id),
-    )
-    return CheckChange(
-        **{name: getattr(empty, name) for name in CheckChange.__slots__ if name != "findings"},
-        findings=tuple(findings),
-    )
+    findings = _in_order(_findings(old, new, sizes, ran_in_both=empty.ran_in_both))
+    return replace(empty, findings=findings)
+
+
+def _in_order(findings: Iterable[FindingChange]) -> tuple[FindingChange, ...]:
+    def place(found: FindingChange) -> tuple[int, int, str]:
+        return CHANGES.index(found.change), -found.finding.touched, found.finding.id
+
+    return tuple(sorted(findings, key=place))
 
 
 def _findings(

@@ -109,12 +109,17 @@ def _hold_without(counts: Counts, parts: Mapping[int, int]) -> BoolArray:
 def _hold_within(counts: Counts, wholes: Mapping[int, int]) -> BoolArray:
     """Whether the share of changes of the instances of one above each changed, or is unknown."""
     changes, above = list(wholes), list(wholes.values())
-    n_old, n_new = counts.old[above], counts.new[above]
+    whole = counts[above]
+    old, new = counts[changes].among(whole.n_old, whole.n_new)
+    n_old, n_new = (np.rint(n).astype(np.int64) for n in (whole.old, whole.new))
     in_both = (n_old > 0) & (n_new > 0)
-    ones = counts[changes]
     holds = ~in_both
     within = Counts(
-        ones.old[in_both], n_old[in_both], ones.new[in_both], n_new[in_both], counts.same_data
+        np.minimum(old, n_old)[in_both],
+        n_old[in_both],
+        np.minimum(new, n_new)[in_both],
+        n_new[in_both],
+        counts.same_data,
     )
     holds[in_both] = within.holds()
     return holds

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.engine.statistics.two_rates import share_p_value
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.two_rates import GroupSums, share_p_value
 from audit.runs.compare.counts import (
     FALSE_DISCOVERY_RATE,
     LEAST_EXPECTED,
     Counts,
     beyond_floor,
+    by_group,
     q_values,
 )
 from audit.runs.compare.edits import Common, Release
@@ -24,6 +28,7 @@ FOLDED_AT_MOST = 20_000
 """Largest number of changed pairs considered for folding, the largest differences first."""
 
 _RATE = FALSE_DISCOVERY_RATE.value
+_Number = TypeVar("_Number", np.int64, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +36,11 @@ class PairChanges:
     """Changes of all tested pairs.
 
     ``table`` has the columns ``a, b, relation, joint_old, joint_new, support_a_old, support_b_old,
-    support_a_new, support_b_new, difference, low, high, odds_ratio, p_value, q_value, lift_change,
-    nodes_p_value, nodes_q_value, ratio_old, ratio_new, changed, folded_a, folded_b``. If both runs
-    have ``joint_entailed``, it is subtracted from the joint counts. ``relation`` and the
+    support_a_new, support_b_new, mean_old, mean_new, difference, low, high, odds_ratio, p_value,
+    q_value, lift_change, nodes_p_value, nodes_q_value, ratio_old, ratio_new, changed, folded_a,
+    folded_b``. If both runs have ``joint_entailed``, it is subtracted from the joint counts. With
+    groups the means are those of the groups' shares, and what follows is of these; else they are
+    null. ``relation`` and the
     ratios to the expectation from record length are given for changed pairs only.
     """
 
@@ -43,17 +50,28 @@ class PairChanges:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Pairs by their place among the common nodes, with joint counts; sorted by ``key``."""
+    """Pairs by their place among the common nodes, sorted by ``key``: instances, and group sums."""
 
     key: IntArray
     joint: IntArray
+    sums: FloatArray
+    squares: FloatArray
 
-    def at(self, wanted: IntArray) -> IntArray:
-        """Joint count of each pair, 0 where it does not occur."""
-        if not len(self.key):
-            return np.zeros(len(wanted), np.int64)
-        place = np.searchsorted(self.key, wanted).clip(max=len(self.key) - 1)
-        return np.where(self.key[place] == wanted, self.joint[place], 0)
+    def at(self, wanted: IntArray) -> _Pairs:
+        """Some pairs; 0 where one does not occur."""
+        place = np.searchsorted(self.key, wanted).clip(max=max(len(self.key) - 1, 0))
+        there = np.isin(wanted, self.key)
+
+        def found(of: NDArray[_Number]) -> NDArray[_Number]:
+            numbers = np.zeros(len(wanted), of.dtype)
+            numbers[there] = of[place[there]]
+            return numbers
+
+        return _Pairs(wanted, found(self.joint), found(self.sums), found(self.squares))
+
+    def of(self, release: Release) -> GroupSums:
+        """How much of each group of a release carries the pairs."""
+        return GroupSums(self.sums, self.squares, release.groups, release.labelled)
 
 
 def pair_changes(old: Release, new: Release, common: Common, *, same_data: bool) -> PairChanges:
@@ -68,17 +86,32 @@ def pair_changes(old: Release, new: Release, common: Common, *, same_data: bool)
     kept = common.as_it_is
     before = _read(old, common, kept, entailed=entailed)
     after = _read(new, common, kept, entailed=entailed)
-    key = _candidates(before, after, old.instances, new.instances, same_data)
-    counts = Counts(before.at(key), old.instances, after.at(key), new.instances, same_data)
+    grouped = old.grouped or new.grouped
+    key = _candidates((old, before), (new, after), grouped=grouped, same_data=same_data)
+    pairs = before.at(key), after.at(key)
+    shown = Counts(pairs[0].joint, old.instances, pairs[1].joint, new.instances, same_data)
+    counts = shown
+    if grouped:
+        counts = by_group(pairs[0].of(old), pairs[1].of(new), same_data=same_data)
     members = counts.difference != 0 if same_data else counts.tested
-    return _judged(_Family(key[members], counts[members], old, new, common))
+    some = tuple(one.at(key[members]) for one in pairs)
+    return _judged(_Family(key[members], shown[members], counts[members], some, old, new, common))
 
 
-def _candidates(before: _Pairs, after: _Pairs, n_old: int, n_new: int, same_data: bool) -> IntArray:
-    """Keys of all pairs that may be members: half of the total needed is in one release."""
-    least = LEAST_EXPECTED.value * (n_old + n_new) / max(min(n_old, n_new), 1)
-    half = 1 if same_data else math.ceil(least / 2)
-    return np.asarray(np.union1d(before.key[before.joint >= half], after.key[after.joint >= half]))
+def _candidates(*releases: tuple[Release, _Pairs], grouped: bool, same_data: bool) -> IntArray:
+    """Keys of all pairs that may be members: half of what is needed may be in one release.
+
+    A release of G groups counts no more than ``instances / G`` of a joint instance.
+    """
+    sizes = [release.instances for release, _ in releases]
+    half = math.ceil(LEAST_EXPECTED.value * sum(sizes) / max(min(sizes), 1) / 2)
+    some = []
+    for release, pairs in releases:
+        least: float = 1 if same_data else half
+        if grouped:
+            least *= (LEAST_EXPECTED.value - 0.5) / half * release.groups / release.labelled
+        some.append(pairs.key[pairs.joint >= least])
+    return np.asarray(np.union1d(*some))
 
 
 def _columns(release: Release) -> list[str]:
@@ -88,9 +121,18 @@ def _columns(release: Release) -> list[str]:
 def _read(release: Release, common: Common, kept: BoolArray, *, entailed: bool) -> _Pairs:
     ids = pl.Enum(common.nodes)
     joint = pl.col("joint") - pl.col("joint_entailed") if entailed else pl.col("joint")
+    grouped = "group_sum" in _columns(release)
+    none, joints = pl.lit(None, pl.Float64), joint.cast(pl.Float64)
+    sums = pl.coalesce(pl.col("group_sum") if grouped else none, joints)
+    squares = pl.coalesce(pl.col("group_squares") if grouped else none, sums)
     pairs = (
         release.run.pairs.filter(pl.col("relation") != "ancestor")
-        .select(pl.col("a", "b").cast(ids, strict=False).to_physical(), joint.alias("joint"))
+        .select(
+            pl.col("a", "b").cast(ids, strict=False).to_physical(),
+            joint.alias("joint"),
+            sums.alias("sums"),
+            squares.alias("squares"),
+        )
         .drop_nulls()
         .collect()
     )
@@ -98,7 +140,8 @@ def _read(release: Release, common: Common, kept: BoolArray, *, entailed: bool) 
     comparable = kept[a] & kept[b]
     key = (a * len(common.nodes) + b)[comparable]
     order = np.argsort(key, kind="stable")
-    return _Pairs(key[order], pairs["joint"].to_numpy()[comparable][order])
+    kept_of = (pairs[name].to_numpy()[comparable] for name in ("joint", "sums", "squares"))
+    return _Pairs(key[order], *(of[order] for of in kept_of))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +149,9 @@ class _Family:
     """Pairs that are tested together, with what is known of their nodes."""
 
     key: IntArray
+    shown: Counts
     counts: Counts
+    pairs: tuple[_Pairs, ...]
     old: Release
     new: Release
     common: Common
@@ -119,6 +164,17 @@ class _Family:
     def b(self) -> IntArray:
         return self.key % len(self.common.nodes)
 
+    @property
+    def grouped(self) -> bool:
+        return self.old.grouped or self.new.grouped
+
+    @property
+    def means(self) -> dict[str, FloatArray]:
+        """The mean of the groups' shares in each release; NaN without groups."""
+        of, none = self.counts, np.full(len(self.key), np.nan)
+        means = (of.old / of.n_old, of.new / of.n_new) if self.grouped else (none, none)
+        return dict(zip(("mean_old", "mean_new"), means, strict=True))
+
     def supports(self, release: Release) -> tuple[IntArray, IntArray]:
         """Supports of the first and second nodes."""
         of = np.array([release.support(node) for node in self.common.nodes], np.int64)
@@ -126,7 +182,7 @@ class _Family:
 
 
 def _judged(family: _Family) -> PairChanges:
-    counts = family.counts
+    counts, shown = family.counts, family.shown
     tested = counts.tested
     q_value = q_values(counts.p_value, tested)
     lift_change, nodes_p_value = _beyond_nodes(family)
@@ -143,6 +199,10 @@ def _judged(family: _Family) -> PairChanges:
             & (nodes_q_value <= _RATE)
         )
     folded = _folded(family, changed)
+    if not counts.same_data:
+        _correct_again(
+            family, changed, folded, (counts.p_value, nodes_p_value), (q_value, nodes_q_value)
+        )
     low, high = counts.interval
     names = np.array([*family.common.nodes, None], dtype=object)
     old_a, old_b = family.supports(family.old)
@@ -151,12 +211,13 @@ def _judged(family: _Family) -> PairChanges:
         {
             "a": pl.Series(names[family.a].tolist(), dtype=pl.String),
             "b": pl.Series(names[family.b].tolist(), dtype=pl.String),
-            "joint_old": counts.old,
-            "joint_new": counts.new,
+            "joint_old": shown.old,
+            "joint_new": shown.new,
             "support_a_old": old_a,
             "support_b_old": old_b,
             "support_a_new": new_a,
             "support_b_new": new_b,
+            **family.means,
             "difference": counts.difference,
             "low": low,
             "high": high,
@@ -189,8 +250,8 @@ _EMPTY = {
     },
     **{
         name: pl.Series([], dtype=pl.Float64)
-        for name in ("difference", "low", "high", "odds_ratio", "p_value", "q_value",
-                     "lift_change", "nodes_p_value", "nodes_q_value")
+        for name in ("mean_old", "mean_new", "difference", "low", "high", "odds_ratio", "p_value",
+                     "q_value", "lift_change", "nodes_p_value", "nodes_q_value")
     },
     "changed": pl.Series([], dtype=pl.Boolean),
     **{name: pl.Series([], dtype=pl.String) for name in ("folded_a", "folded_b")},
@@ -202,20 +263,32 @@ def _beyond_nodes(family: _Family) -> tuple[FloatArray, FloatArray]:
 
     Given the joint instances of both releases, those of NEW are binomial with NEW's part of what
     is expected under independence. That expectation is estimated from the same instances, which
-    makes the test the more careful the more of a node's instances carry the other.
+    makes the test the more careful the more of a node's instances carry the other. With groups both
+    are sums over groups, divided by the sum of squares over the sum of shares of both releases.
     """
-    counts = family.counts
+    releases, places = (family.old, family.new), (family.a, family.b)
+    joint = [family.shown.old.astype(np.float64), family.shown.new.astype(np.float64)]
+    sizes = [one.instances for one in releases]
+    sides: list[tuple[IntArray | FloatArray, IntArray | FloatArray]] = [
+        family.supports(one) for one in releases
+    ]
+    scale: FloatArray | float = 1.0
+    if family.grouped:
+        joint = [pairs.sums for pairs in family.pairs]
+        known = [one.group_sums(family.common.nodes).sums for one in releases]
+        sides = [(of[places[0]], of[places[1]]) for of in known]
+        sizes = [one.groups for one in releases]
+        scale = sum(pairs.squares for pairs in family.pairs) / np.maximum(sum(joint), 1e-300)
     expected = [
-        np.multiply(*(side.astype(np.float64) for side in family.supports(release)))
-        / release.instances
-        for release in (family.old, family.new)
+        np.multiply(*(side.astype(np.float64) for side in own)) / n
+        for own, n in zip(sides, sizes, strict=True)
     ]
     with np.errstate(divide="ignore", invalid="ignore"):
-        change = (counts.new / expected[1]) / (counts.old / expected[0])
+        change = (joint[1] / expected[1]) / (joint[0] / expected[0])
         share = expected[1] / (expected[0] + expected[1])
-    change = np.where(np.isnan(change), np.where(counts.new > 0, np.inf, 0.0), change)
+    change = np.where(np.isnan(change), np.where(joint[1] > 0, np.inf, 0.0), change)
     inside = np.clip(share, 1e-300, 1 - 1e-16)
-    return change, share_p_value(counts.new, counts.old, inside)
+    return change, share_p_value(joint[1] / scale, joint[0] / scale, inside)
 
 
 def _folded(family: _Family, changed: BoolArray) -> IntArray:
@@ -234,6 +307,26 @@ def _folded(family: _Family, changed: BoolArray) -> IntArray:
     for pair, end in found.items():
         into[places[pair]] = places[end]
     return into
+
+
+def _correct_again(
+    family: _Family,
+    changed: BoolArray,
+    folded: IntArray,
+    p_values: tuple[FloatArray, FloatArray],
+    q_values: tuple[FloatArray, FloatArray],
+) -> None:
+    """Correct the pairs that stand once more, in place; what fails is dropped with what it holds.
+
+    Folded pairs are true with those they are folded into, and would make room for others by chance.
+    """
+    standing = np.flatnonzero(changed & (folded < 0))
+    holds = np.ones(len(changed), np.bool_)
+    for p_value, q_value in zip(p_values, q_values, strict=True):
+        q_value[standing] = benjamini_hochberg(p_value[standing], int(family.counts.tested.sum()))
+        holds[standing] &= q_value[standing] <= _RATE
+    changed &= holds & np.where(folded < 0, True, holds[folded])
+    folded[~changed] = -1
 
 
 def _described(table: pl.DataFrame, family: _Family) -> pl.DataFrame:

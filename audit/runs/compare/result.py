@@ -17,7 +17,7 @@ from audit.results.result import AuditResult
 from audit.results.shared_metrics import NET, SHARES, shared_metrics
 from audit.runs.compare.causes import Cause
 from audit.runs.compare.counts import terms
-from audit.runs.compare.edits import EDITS
+from audit.runs.compare.edits import EDITS, Release
 from audit.runs.compare.finding_changes import CheckChange
 from audit.runs.compare.model_changes import ModelChanges
 from audit.runs.compare.node_changes import NodeChanges
@@ -177,7 +177,7 @@ def _withheld(row: Mapping[str, Any]) -> bool:
     return row["new"] is None and row["n_new"] is not None
 
 
-SCHEMA_VERSION = "3.0"
+SCHEMA_VERSION = "4.0"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -220,7 +220,8 @@ class Comparison:
         pairs = self.pairs.filter(pl.col("changed") & pl.col("folded_a").is_null())
         return {
             "edits": int((~self.edits["from_labels"]).sum()),
-            "nodes": len(standing),
+            "nodes": int((standing["kind"] != "exchange").sum()),
+            "exchanges": int((standing["kind"] == "exchange").sum()),
             "pairs": len(pairs),
             "metrics": 0 if self.model is None else self.model.metrics_in_all_changed,
             "confusions": 0 if self.model is None else len(self.model.confusions_changed),
@@ -242,7 +243,13 @@ class Comparison:
         give the same bytes.
         """
         view = SharedView(
-            self.old, self.new, self.min_cell, nodes=self.nodes, pairs=self.pairs, edits=self.edits
+            self.old,
+            self.new,
+            self.min_cell,
+            nodes=self.nodes,
+            pairs=self.pairs,
+            edits=self.edits,
+            checks=self.checks,
         )
         return {
             "schema_version": SCHEMA_VERSION,
@@ -254,13 +261,23 @@ class Comparison:
             "changed": self.changed,
             "totals": self._totals,
             "nodes": {**self._node_totals(), "rows": view.nodes()},
+            "exchanges": {"total": self._totals["exchanges"], "rows": view.exchanges()},
             "pairs": {**self._pair_totals(), "rows": view.pairs()},
             "restated": {"total": self._restated, "rows": view.restated()},
             "edits": {"totals": self._edit_totals(), "rows": view.edits()},
             "checks": [view.check(check) for check in self.checks],
             "model": self._shared_model(),
-            "grouped": any(run.ledger["groups"] is not None for run in (self.old, self.new)),
+            "grouped": {side: self._grouped(run) for side, run in self._sides},
         }
+
+    @property
+    def _sides(self) -> tuple[tuple[str, AuditResult], ...]:
+        return ("old", self.old), ("new", self.new)
+
+    @staticmethod
+    def _grouped(run: AuditResult) -> bool | None:
+        """Whether groups have several instances; None if the run does not say which they are."""
+        return None if run.ledger["groups"] is None else Release(run).grouped
 
     def _shared_model(self) -> dict[str, Any] | None:
         if self.model is None:

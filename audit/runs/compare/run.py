@@ -15,6 +15,7 @@ from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.compare.causes import causes, same_data
 from audit.runs.compare.edits import Release, common_nodes, hierarchy_edits
 from audit.runs.compare.finding_changes import check_changes, finding_frame
+from audit.runs.compare.finding_tests import FindingTests
 from audit.runs.compare.model_changes import model_changes
 from audit.runs.compare.node_changes import node_changes
 from audit.runs.compare.pair_changes import pair_changes
@@ -34,8 +35,8 @@ def compare_runs(old: AuditResult, new: AuditResult, *, same_hierarchy: bool = F
 
     Returns:
         The comparison. Swapping the runs negates every difference. Intervals and p values of labels
-        assume independent instances, and that the two releases have none in common; those of models
-        pair the instances that both runs keep.
+        take groups as independent of each other, instances where there are none, and the releases
+        as having none in common; those of models pair the instances that both runs keep.
 
     Raises:
         InputError: If the runs are on different hierarchies, or one of them has no instances.
@@ -51,14 +52,16 @@ def compare_runs(old: AuditResult, new: AuditResult, *, same_hierarchy: bool = F
     common = common_nodes(before, after)
     edits = hierarchy_edits(before, after)
     same = same_data(old, new)
+    pairs = pair_changes(before, after, common, same_data=same)
+    tests = None if same else FindingTests(before, after, pairs.table)
     return Comparison(
         old=old,
         new=new,
         causes=causes(old, new, edits, int((~common.as_it_is).sum()), shared),
         edits=edits,
         node_changes=node_changes(before, after, common, same_data=same),
-        pair_changes=pair_changes(before, after, common, same_data=same),
-        checks=check_changes(old, new),
+        pair_changes=pairs,
+        checks=check_changes(old, new, tests),
         model=model_changes(old, new, same_data=same),
     )
 

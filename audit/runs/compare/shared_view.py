@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -21,7 +22,9 @@ from audit.disclosure import (
 )
 from audit.results.findings import Finding
 from audit.results.result import AuditResult
-from audit.runs.compare.finding_changes import CHANGES, CheckChange, FindingChange
+from audit.runs.compare.edits import Release
+from audit.runs.compare.finding_changes import CHANGES, TOLD, CheckChange, FindingChange
+from audit.runs.compare.finding_tests import Compared
 
 SHOWN = 20
 """Largest number of rows of each ranked table, and of findings per check; the restricted tables
@@ -31,7 +34,7 @@ SHOWN_EDITS = 50
 """Largest number of edits of the hierarchy that are listed."""
 
 _Row = dict[str, Any]
-_COMMON = ("difference", "low", "high", "odds_ratio", "p_value", "q_value")
+_COMMON = ("mean_old", "mean_new", "difference", "low", "high", "odds_ratio", "p_value", "q_value")
 _BEYOND_NODES = ("lift_change", "nodes_q_value", "ratio_old", "ratio_new")
 
 
@@ -47,19 +50,32 @@ class SharedView:
         nodes: pl.DataFrame,
         pairs: pl.DataFrame,
         edits: pl.DataFrame,
+        checks: Sequence[CheckChange] = (),
     ) -> None:
         self._old, self._new, self._min_cell = old, new, min_cell
         self._sizes = old.size, new.size
         self._titles = {**old.titles, **new.titles}
-        self._nodes = _ranked(nodes.filter(pl.col("folded_into").is_null()), "node")
+        self._groups = Release(old).groups, Release(new).groups
+        alone, exchange = pl.col("folded_into").is_null(), pl.col("kind") == "exchange"
+        self._with_it = Counter(nodes["folded_into"].drop_nulls().to_list())
+        self._nodes = _ranked(nodes.filter(alone & ~exchange), "node")
+        self._exchanged = _exchanged(nodes, _ranked(nodes.filter(alone & exchange), "node"))
         self._pairs = _ranked(pairs.filter(pl.col("folded_a").is_null()), "a", "b")
         self._edits = list(edits.head(SHOWN_EDITS).iter_rows(named=True))
         self._restated = list(_restated(nodes).head(SHOWN).iter_rows(named=True))
-        self._published = self._protected(old, "old"), self._protected(new, "new")
+        self._told = {
+            check.name: [found for found in check.findings if found.change in TOLD][:SHOWN]
+            for check in checks
+        }
+        self._published = self._protected(old, 0), self._protected(new, 1)
 
     def nodes(self) -> list[_Row]:
         """The changed nodes with the greatest differences, without folded ones."""
         return withheld_last(map(self._node, self._nodes), "difference", "node")
+
+    def exchanges(self) -> list[_Row]:
+        """Siblings of which one is used instead of the other, the most instances first."""
+        return withheld_last(map(self._exchange, self._exchanged), "moved", "parent")
 
     def pairs(self) -> list[_Row]:
         """The changed pairs with the greatest differences, without folded ones."""
@@ -75,25 +91,31 @@ class SharedView:
 
     def check(self, check: CheckChange) -> _Row:
         """A check in both releases, with the findings that differ."""
-        differing = [found for found in check.findings if found.change != "same"]
+        told = self._told[check.name]
         names = ("name", "title", "status_old", "status_new", "total_old", "total_new")
         return {
             **{name: getattr(check, name) for name in names},
             "changes": {change: check.count(change) for change in CHANGES},
-            "findings": sorted(map(self._finding, differing[:SHOWN]), key=_place),
-            "not_shown": max(len(differing) - SHOWN, 0),
+            "findings": sorted(map(self._finding, told), key=_place),
+            "not_shown": sum(map(check.count, TOLD)) - len(told),
         }
 
-    def _protected(self, run: AuditResult, when: str) -> dict[Cell, int | str]:
+    def _protected(self, run: AuditResult, side: int) -> dict[Cell, int | str]:
         """Counts of one release, each as it may be shown beside all others that are shown.
 
         Joint counts of overlapping nodes are no counts of what carries both: those that one label
         entails are left out of them. They stand alone.
         """
-        rows = (*self._nodes, *self._restated, *self._edits)
+        when = ("old", "new")[side]
+        members = (member for _, members in self._exchanged for member in members)
+        rows = (*self._nodes, *members, *self._restated, *self._edits)
         counts = {carried(row["node"]): row[f"support_{when}"] for row in rows}
         apart = [row for row in self._pairs if row["relation"] != "overlap"]
         counts |= {_both(row): row[f"joint_{when}"] for row in apart}
+        compared = (found.compared for told in self._told.values() for found in told)
+        for one in compared:
+            if one is not None and not any(cell.differing for cell in one.cells):
+                counts |= dict(zip(one.cells, (one.counts[side], one.of[side]), strict=False))
         known = {cell: value for cell, value in counts.items() if value is not None}
         return protected(known, run.release, self._min_cell)
 
@@ -115,14 +137,47 @@ class SharedView:
         return dict(zip(names, shown, strict=True))
 
     def _node(self, row: _Row) -> _Row:
-        supports, n = self._supports(row), self._sizes[0]
-        hidden = _bounded(*supports.values()) or self._differ_little(
-            row["support_old"], row["restated_low"], n, n
-        )
+        supports, hidden = self._supports(row), self._hidden(row)
         return {
             **{name: row[name] for name in ("node", "title", "branch")},
+            "with_it": self._with_it[row["node"]],
+            "whole_branch": row["kind"] == "branch",
             **supports,
             **_measured(row, ("rate_old", "rate_new", *_COMMON), hidden=hidden),
+        }
+
+    def _hidden(self, row: _Row) -> bool:
+        """Whether shares of a node would tell a small count of instances or of groups."""
+        n = self._sizes[0]
+        return (
+            _bounded(*self._supports(row).values())
+            or self._differ_little(row["support_old"], row["restated_low"], n, n)
+            or self._few_groups(row)
+        )
+
+    def _few_groups(self, row: _Row) -> bool:
+        """Whether the means of groups tell as little as a few groups that carry something."""
+        means = row["mean_old"], row["mean_new"]
+        if None in means:
+            return False
+        counts = [int(mean * n) for mean, n in zip(means, self._groups, strict=True)]
+        return self._differ_little(counts[0], counts[1], *self._groups)
+
+    def _exchange(self, exchanged: tuple[_Row, list[_Row]]) -> _Row:
+        row, members = exchanged
+        hidden = any(map(self._hidden, members))
+        return {
+            "parent": row["parent"],
+            "title": self._titles.get(row["parent"]),
+            **{
+                side: [
+                    {"node": one["node"], "title": one["title"], **self._supports(one)}
+                    for one in members
+                    if (one["difference"] > 0) == (side == "to")
+                ]
+                for side in ("from", "to")
+            },
+            **_measured(row, ("moved", "q_value"), hidden=hidden),
         }
 
     def _edit(self, row: _Row) -> _Row:
@@ -142,7 +197,7 @@ class SharedView:
                 joints, margins, self._change(cell, *joints), strict=True
             )
         )
-        hidden = _bounded(old, new)
+        hidden = _bounded(old, new) or self._few_groups(row)
         supports_hidden = hidden or _bounded(
             *(
                 shown_count(margin, [n], self._min_cell)
@@ -200,7 +255,26 @@ class SharedView:
             "effect": found.effect,
             "effect_old": None if withheld else found.effect_old,
             "effect_new": None if withheld else found.effect_new,
+            **self._compared(found.compared, hidden=withheld),
         }
+
+    def _compared(self, compared: Compared | None, *, hidden: bool) -> _Row:
+        """What both releases say of a finding's subject; null where it is not known or withheld."""
+        names = ("count_old", "of_old", "count_new", "of_new", "difference", "low", "high")
+        if compared is None or hidden:
+            return dict.fromkeys(names)
+        counts = zip(compared.counts, compared.of, strict=True)
+        shown = [
+            self._change(cell, *of_both)
+            for cell, of_both in zip(compared.cells, (compared.counts, compared.of), strict=False)
+        ]
+        alone = shown_change(*compared.counts, *compared.of, self._min_cell)
+        if _bounded(*alone) or any(_bounded(*both) for both in shown):
+            return dict.fromkeys(names)
+        values = (n for both in counts for n in both)
+        return dict(
+            zip(names, (*values, compared.difference, compared.low, compared.high), strict=True)
+        )
 
     @cached_property
     def _own_findings(self) -> tuple[dict[str, _Row], dict[str, _Row]]:
@@ -234,6 +308,16 @@ def _both(row: _Row) -> Cell:
 def _ranked(rows: pl.DataFrame, *ids: str) -> list[_Row]:
     changed = rows.filter("changed").sort(-pl.col("difference").abs(), *ids)
     return list(changed.head(SHOWN).iter_rows(named=True))
+
+
+def _exchanged(nodes: pl.DataFrame, rows: list[_Row]) -> list[tuple[_Row, list[_Row]]]:
+    """Each exchange with the nodes that it is of, those that changed most first.
+
+    What is folded into its first node beside them, as changes above it, is no child of the parent.
+    """
+    of = nodes.filter("exchanged").sort(-pl.col("difference").abs(), "node")
+    told = pl.coalesce("folded_into", "node")
+    return [(row, list(of.filter(told == row["node"]).iter_rows(named=True))) for row in rows]
 
 
 def _place(row: _Row) -> tuple[int, bool, str]:

@@ -17,6 +17,8 @@ from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from audit.runs.compare import Comparison, compare_runs
 from audit.runs.compare.counts import Counts, q_values
+from audit.runs.compare.finding_changes import FindingChange
+from audit.runs.compare.node_folding import exchanged
 from fixtures.labelled import labelled, repeated, tree
 
 Labels = Mapping[str, Sequence[str]]
@@ -108,6 +110,100 @@ def test_a_node_whose_share_of_a_changed_ancestor_stays_is_folded_into_it(
 
     assert into["skin"] is None
     assert into["rash"] == into["burn"] == "skin"
+
+
+def told(comparison: Comparison) -> dict[str, str]:
+    return dict(comparison.nodes.filter(pl.col("kind").is_not_null())["node", "kind"].iter_rows())
+
+
+def test_siblings_that_stand_for_each_other_are_one_change() -> None:
+    sets = [(400, ["cough"]), (200, ["asthma"]), (900, ["attack"]), (800, ["rash"])]
+    after = [(280, ["cough"]), (320, ["asthma"]), (900, ["attack"]), (800, ["rash"])]
+    comparison = compare_runs(*(audited(repeated(one)) for one in (sets, after)))
+    (row,) = comparison.shared()["exchanges"]["rows"]
+
+    assert told(comparison) == {"asthma": "exchange"}
+    assert row["parent"] == "lung"
+    assert [[one["node"] for one in row[side]] for side in ("from", "to")] == [
+        ["cough"],
+        ["asthma"],
+    ]
+    assert row["moved"] == pytest.approx(120 / 2300)
+    assert comparison._totals["nodes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("difference", "of_parent", "wanted"),
+    [
+        ([-4.0, 3.0], 1.0, [(0, 1)]),
+        ([-4.0, 3.0], 2.0, []),  # the parent changed too much
+        ([-4.0, 2.0], 0.0, []),  # they differ by as much as one of them
+        ([4.0, 3.0], 0.0, []),
+        ([-4.0, 2.0, 2.5], 0.5, [(0, 2, 1)]),  # none fits alone, all do together
+        ([-4.0, 4.0, -1.0, 1.0], 0.0, [(0, 1), (2, 3)]),
+    ],
+)
+def test_rises_and_falls_are_joined_where_they_cancel(
+    difference: list[float], of_parent: float, wanted: list[tuple[int, ...]]
+) -> None:
+    found = exchanged(range(len(difference)), np.array(difference), of_parent)
+    assert list(found) == wanted
+
+
+def test_a_branch_that_grew_by_one_factor_is_one_change_and_one_that_did_not_is_none() -> None:
+    """Where one child of three grows alone, it is the one that is told."""
+    leaves = {"asthma": 200, "cough": 300, "other_lung": 250, "attack": 900, "rash": 500}
+    grown = {x: n * (2 if x in ("asthma", "cough", "other_lung") else 1) for x, n in leaves.items()}
+    apart = {x: n * (2 if x == "cough" else 1) for x, n in leaves.items()}
+    runs = [
+        audited({f"{x}{i}": [x] if i < n else [] for x, n in of.items() for i in range(1000)})
+        for of in (leaves, grown, apart)
+    ]
+
+    assert told(compare_runs(runs[0], runs[1])) == {"lung": "branch"}
+    assert set(told(compare_runs(runs[0], runs[2]))) == {"cough"}
+
+
+def visits(seed: int) -> tuple[Labels, dict[str, str]]:
+    """2 or 40 visits of each of 60 persons, all of a person alike."""
+    random = np.random.default_rng(seed)
+    has = random.random((60, len(LEAVES))) < 0.3
+    rows = [(person, i) for person in range(60) for i in range(2 + 38 * (person % 2))]
+    labels = {f"v{p:02}-{i:02}": [x for x, on in zip(LEAVES, has[p], strict=True) if on] or ["body"]
+              for p, i in rows}  # fmt: skip
+    return labels, {name: name[:3] for name in labels}
+
+
+@pytest.mark.parametrize("both", [True, False], ids=["both", "one"])
+def test_visits_that_repeat_their_persons_are_no_change(both: bool) -> None:
+    """Taken as independent these tell many; where one run has no groups, the report says so."""
+    (old, of_old), (new, of_new) = visits(1), visits(2)
+    alone = compare_runs(audited(old), audited(new))
+    grouped = compare_runs(audited(old, groups=of_old), audited(new, groups=of_new if both else {}))
+
+    assert len(told(alone)) >= 3
+    assert grouped.shared()["grouped"] == {"old": True, "new": True if both else None}
+    if both:
+        assert not told(grouped)
+        assert grouped.nodes["mean_old"].null_count() == 0
+
+
+@pytest.mark.parametrize("groups", ["each its own", "some named", "one", "of hundreds"])
+def test_groups_of_any_size_are_compared(old: AuditResult, groups: str) -> None:
+    """Each alone is as without; one group of all has nothing to test; a missing name is a group."""
+    labels = drawn(3000, 3, {"cough": 0.3})
+    of = {
+        "each its own": {name: name for name in labels},
+        "some named": {name: f"g{i // 3}" for i, name in enumerate(labels) if i < 900},
+        "one": dict.fromkeys(labels, "g"),
+        "of hundreds": {name: f"g{i % 5}" for i, name in enumerate(labels)},
+    }[groups]
+    found = compare_runs(old, audited(labels, groups=of))
+
+    assert found.shared()
+    if groups == "each its own":
+        assert found.nodes.equals(compare_runs(old, audited(labels)).nodes)
+    assert ("cough" in told(found)) == (groups in ("each its own", "some named"))
 
 
 def test_a_pair_whose_nodes_explain_it_is_not_told(old: AuditResult) -> None:
@@ -243,6 +339,28 @@ def test_findings_are_new_gone_worse_and_better(old: AuditResult) -> None:
     assert of(base, less) == of(less, base) == {"same"}
 
 
+def test_a_finding_at_the_limit_of_one_release_is_no_news() -> None:
+    """Both just around the limit, one above: no test tells them apart; far above: new."""
+    hierarchy = tree(*BODY, titles={"other_lung": "Other diseases of lung"})
+
+    def run(n: int) -> AuditResult:
+        return audited(repeated([(n, ["other_lung"]), (200 - n, ["asthma"])]), hierarchy)
+
+    def changes(a: AuditResult, b: AuditResult) -> dict[str, FindingChange]:
+        checks = {check.name: check for check in compare_runs(a, b).checks}
+        return {f.change: f for f in checks["residual_overuse"].findings if f.finding.key == ()}
+
+    below, above, far = run(112), run(118), run(190)
+    assert set(changes(below, above)) == set(changes(above, below)) == {"limit"}
+    assert set(changes(far, below)) == {"gone"}
+    found = changes(below, far)["new"].compared
+    assert found is not None
+    assert (found.counts, found.of) == ((112, 190), (200, 200))
+    assert found.low is not None
+    assert found.low < found.difference == pytest.approx((190 - 112) / 200)
+    assert not compare_runs(below, above).changed
+
+
 def test_a_check_that_one_run_could_not_ask_has_no_new_finding(old: AuditResult) -> None:
     hierarchy = tree(*BODY, labelled_ancestors="fault")
     labels = {**drawn(300, 1, {}), **repeated([(100, ["lung", "asthma"])])}
@@ -293,7 +411,7 @@ def test_the_terms_of_a_comparison_are_in_its_view(old: AuditResult, new: AuditR
     }  # fmt: skip
     assert all(term["reason"] for term in shared["terms"])
     assert shared["nodes"]["family"] <= shared["nodes"]["compared"]
-    assert shared["grouped"] is False
+    assert shared["grouped"] == {"old": None, "new": None}
 
 
 def test_policies_of_two_runs_are_compared_by_their_digests(old: AuditResult) -> None:

@@ -383,6 +383,7 @@ def test_tables_have_the_columns_that_formats_promises(
     explained = ("explained", "effective", "shrunk_ratio", "ratio_low", "ratio_high")
     real = dict.fromkeys((*against_chance, *judged, *explained), pl.Float64())
     real |= dict.fromkeys(("groups", "found_rank"), pl.Int64())
+    real |= dict.fromkeys(("group_sum", "group_squares"), pl.Float64())
     text = dict.fromkeys(("relation", "lca"), pl.String())
     assert list(pairs.items()) == [
         ("a", pl.String()),

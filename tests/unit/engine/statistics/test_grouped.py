@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
@@ -21,6 +22,7 @@ from audit.engine.statistics.grouped import joint_weights
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from fixtures import brute_force_scan as oracle
+from fixtures.brute_force import above
 from fixtures.examples import examples
 from fixtures.planted_pairs import Planted, planted
 
@@ -77,6 +79,34 @@ def test_instances_weigh_what_the_likeness_of_their_groups_leaves(seed: int) -> 
     own = dict(zip(instances, (found.weight / UNIT).tolist(), strict=True))
     assert [own[name] for name in labelled] == pytest.approx([*map(plain.weight, labelled)])
     assert found.several == sum(len(members) > 1 for members in plain.members.values())
+
+
+@given(st.integers(0, 2**16))
+@examples(20)
+def test_nodes_and_pairs_are_summed_over_groups_by_their_shares(seed: int) -> None:
+    """Each group counts once; squares of a pair are known where it has a scale."""
+    release = grouped(seed)
+    found = measured(release)
+    plain = oracle.Release(release.parents, release.labels, release.groups)
+    alone = [{name} for name in release.labels] if found.excess.alike is None else ()
+    members = [{n for n in own if release.labels[n]} for own in alone or plain.members.values()]
+    lines = {node: {node, *above(release.parents, node)} for node in release.parents}
+    up = {name: Counter(at for x in own for at in lines[x]) for name, own in release.labels.items()}
+    for row in found.nodes.iter_rows(named=True):
+        counts = [[up[name][row["node"]] for name in own] for own in members if own]
+        shares = [sum(map(bool, own)) / len(own) for own in counts]
+        labels = [sum(own) / len(own) for own in counts]
+        wanted = [*((sum(of), sum(x * x for x in of)) for of in (shares, labels))]
+        names = (("group_sum", "group_squares"), ("label_sum", "label_squares"))
+        assert [tuple(row[n] for n in of) for of in names] == [pytest.approx(of) for of in wanted]
+    apart = pl.col("group_sum").is_not_null() & (pl.col("relation") != "ancestor")
+    for row in table(found).filter(apart).iter_rows(named=True):
+        a, b = row["a"], row["b"]
+        met = {n for n, own in up.items() if own[a] and own[b]}
+        met -= {n for n in met if any({a, b} <= lines[x] for x in release.labels[n])}
+        shares = [len(own & met) / len(own) for own in members if own]
+        assert row["group_sum"] == pytest.approx(sum(shares), abs=1e-6)
+        assert row["group_squares"] in (None, pytest.approx(sum(x * x for x in shares)))
 
 
 @given(st.integers(0, 2**16), st.randoms(use_true_random=False))

@@ -10,7 +10,9 @@ from scipy.stats import binomtest, hypergeom
 
 from audit.engine.statistics.intervals import difference_interval, newcombe, wilson
 from audit.engine.statistics.two_rates import (
+    GroupSums,
     difference_p_value,
+    effective_counts,
     least_expected,
     odds_ratio,
     share_p_value,
@@ -117,3 +119,19 @@ def test_the_family_is_decided_by_the_total_alone() -> None:
 
     assert least_expected(old, 100, new, 100).tolist() == [5, 5, 5]
     assert least_expected(old, 100, new, 300).tolist() == [2.5, 2.5, 2.5]
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=5), min_size=2, max_size=30))
+def test_independent_instances_vary_as_the_groups_do(groups: list[list[bool]]) -> None:
+    """Alone they are themselves; copied within groups they count as the groups."""
+    shares = np.array([sum(own) / len(own) for own in groups])
+    instances = sum(map(len, groups))
+    one = GroupSums(shares[:, None].sum(0), (shares[:, None] ** 2).sum(0), len(groups), instances)
+    (k, n), again = effective_counts(one, one)
+    q, spread = float(shares.mean()), float(shares.var())
+    wanted = len(groups) * q * (1 - q) / spread if spread > 1e-12 else len(groups)
+    assert (k.tolist(), n.tolist()) == (again[0].tolist(), again[1].tolist())
+    assert n[0] == pytest.approx(max(1, min(instances, wanted)), abs=0.5 + 1e-9)
+    assert k[0] / n[0] == pytest.approx(q)
+    if all(len({*own}) == 1 for own in groups):
+        assert n[0] == len(groups)
