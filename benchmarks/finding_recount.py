@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import gamma
 
 from benchmarks.depth_recount import loss_of_depth
 from benchmarks.plain_releases import Release
@@ -125,8 +126,8 @@ class Recount:
         own, each = self.scanned, self.scanned.scale(a, b)
         both = own.meeting(a, b)
         k, expected = own.weigh(both) / each, own.expected(a, b) / each
-        yield f"{_of(len(both), self.n)} instances, in {len(set(map(own.group, both))):,} groups"
-        yield f"{(k + 0.5) / (expected + 0.5):.2f} times what the length"
+        yield f"{_of(len(both), self.n)} instances in {len(set(map(own.group, both))):,} groups"
+        yield _times(k, expected)
         if own.alike and sum(len(some) > 1 for some in own.members.values()) >= 50:
             yield f"weighing as one to {1 / own.alike:.1f}".removesuffix(".0")
 
@@ -237,7 +238,7 @@ def _without_citations(recount: Recount, statement: str, finding: Mapping[str, A
     rule = re.compile(
         r"(The rule:|Hypertension with chronic|The paper Abstraction|They were kept).*"
     )
-    names = re.compile(r"in version 32 \(FY2015\)|above 50\.0%")
+    names = re.compile(r"version 32 \(FY2015\)|Limit 50\.0%|95% interval")
     text = names.sub("", rule.sub("", statement))
     nodes = (node["id"] for one in (finding, *finding["parts"]) for node in one["nodes"])
     above = (a for node in set(nodes) for a in recount.release.above.get(node, {node}))
@@ -257,6 +258,15 @@ def _share(k: float, n: float) -> str:
 
 def _of(k: int, n: int) -> str:
     return f"{k:,} of {n:,}"
+
+
+def _number(x: float) -> str:
+    return f"{x:,.0f}" if abs(x) >= 10 else f"{x:.2f}".rstrip("0").rstrip(".")
+
+
+def _times(k: float, expected: float) -> str:
+    low, high = gamma.ppf([0.025, 0.975], k + 0.5) / (expected + 0.5)
+    return f"{_number(low)} to {_number(high)} times what the length of records"
 
 
 _Pieces = Iterable[str]
@@ -297,16 +307,18 @@ def _headings(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piece
     ]
     k, n = sum(rows[code] for code in found), rows.total()
     yield f"{_of(k, n)} rows ({_share(k, n)})"
-    yield f"{len(found)} label" if kind != "unlisted" else f"{len(found)} codes"
+    if kind != "unlisted" or len(found) > 3:
+        yield f"{len(found)} label" if kind != "unlisted" else f"{len(found)} codes"
 
 
 def _shallower(recount: Recount) -> _Pieces:
     if recount.before is None:
         raise ValueError("a loss since a reference is counted again with the reference")
     loss = loss_of_depth(recount.release, recount.before)
-    yield f"at a mean depth of {loss['depth']:.2f}, there at {loss['depth_before']:.2f}"
-    yield f"a loss of {loss['lost']:.2f}"
-    yield f"(95% interval {loss['lost_low']:.2f} to {loss['lost_high']:.2f})"
+    told = {name: _number(number) for name, number in loss.items()}
+    yield f"mean depth {told['depth']}, there {told['depth_before']}"
+    yield f"a loss of {told['lost']}"
+    yield f"(95% interval {told['lost_low']} to {told['lost_high']})"
 
 
 def _not_specific(recount: Recount, finding: Mapping[str, Any], policy: Any) -> _Pieces:
@@ -338,7 +350,7 @@ def _repeated(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piece
     k, n = sum(map(bool, repeats)), len(counts)
     yield f"{_of(k, n)} instances with labels ({_share(k, n)})"
     extra = sum(times - 1 for own in repeats for times in own.values())
-    yield f"the {extra} repeated rows, of {len(set().union(*repeats))} different labels"
+    yield f"{extra} repeated rows of {len(set().union(*repeats))} different labels"
 
 
 def _empty(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
@@ -376,7 +388,7 @@ def _companion(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str
     else:
         asking = [own for own in asking if any(_any(x, rule["needs"]) for x in own)]
         k, n = sum(_only_after(own, rule) for own in asking), len(asking)
-        yield f"On {_of(k, n)} instances with both "
+        yield f"{_of(k, n)} instances with both "
     yield f"({_share(k, n)})"
     yield from _listed(finding["statement"], rule["if"])
     yield from _listed(finding["statement"], rule["needs"])
@@ -437,13 +449,12 @@ def _pair(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
         ends = list(_named(finding["parts"][0]))
     else:
         ends = list(_named(finding))[-2:]
-    joint, expected = recount.joint(*ends), recount.scanned.expected(*ends)
     if recount.release.groups:
         yield from recount.by_groups(*ends)
         return
-    yield f"{_of(joint, recount.n)} instances carry both"
-    yield f"where {expected:.2f} are expected"
-    yield f"{(joint + 0.5) / (expected + 0.5):.2f} times as many"
+    joint, expected = recount.joint(*ends), recount.scanned.expected(*ends)
+    yield f"{_of(joint, recount.n)} instances have both"
+    yield _times(joint, expected)
 
 
 def _copied(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
@@ -482,13 +493,12 @@ def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
     first, second, both = len(recount.carried[a]), len(recount.carried[b]), recount.both(a, b)
     met = min(recount.scanned.expected(a, b), first, second)
     if finding["id"].endswith(":beside"):
-        yield f"{_of(both, first)} instances that carry the first carry both"
-        yield f"which are {_share(both, first)}"
-        yield f"where {_share(met, first)} are expected"
+        yield f"{_of(both, first)} instances have both ({_share(both, first)}"
+        yield f"{_share(met, first)} by chance"
         return
-    yield f"{_of(both, recount.n)} instances carry both"
-    yield f"which are {_share(both, first + second - both)}"
-    yield f"where {_share(met, first + second - met)} are expected"
+    yield f"{_of(both, recount.n)} instances have both"
+    yield f"{_share(both, first + second - both)} of those with either"
+    yield f"{_share(met, first + second - met)} by chance"
 
 
 def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
@@ -505,10 +515,9 @@ def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
     a, b = _named(finding)
     forth, back, expected = recount.exchanges.of(a, b)
     one = len(recount.carried_alone(a, b))
-    yield f"on {_of(forth + back, one)} instances ({_share(forth + back, one)})"
-    yield f"where {expected:.2f} are expected"
-    yield f"On {forth} of them the first is the label"
-    yield f"on {back} it is the other way round"
+    yield f"{_of(forth + back, one)} instances with one of the two ({_share(forth + back, one)})"
+    yield f"{_number(expected)} if errors fell at random"
+    yield f"the second on {forth}, the second for the first on {back}"
 
 
 def _habit(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
@@ -516,8 +525,7 @@ def _habit(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     labelled = recount.both(a, b)
     answered = len(recount.answered[a] & recount.answered[b])
     yield f"on {_of(answered, recount.n)} instances ({_share(answered, recount.n)})"
-    yield f"labelled together on {labelled:,} ({_share(labelled, recount.n)})"
-    yield f"{answered / labelled:.2f} times as strong"
+    yield f"{_number(answered / labelled)} times as often as labelled together ({labelled:,})"
 
 
 _PIECES: Mapping[str, Callable[[Recount, Mapping[str, Any], Any], _Pieces]] = {

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from audit.base.plurals import filled, title_and_code
 from audit.disclosure import (
     AT_MOST,
     DENOMINATOR,
@@ -22,7 +23,7 @@ from audit.disclosure import (
     suppress_breakdown,
     with_tight_bounds,
 )
-from audit.results.findings import OF_MODEL, CheckResult, Finding, Part, Waived, filled
+from audit.results.findings import OF_MODEL, CheckResult, Finding, Part, Waived
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     evidence_cells,
@@ -155,7 +156,9 @@ def shared_finding(
         "id": finding.id,
         "severity": finding.judged_severity,
         "nodes": _titled(_nodes_as_shown(finding, [part for part, _ in parts]), titles),
-        "statement": filled(finding.statement, evidence),
+        "statement": filled(
+            finding.statement, evidence | {"mostly": _mostly(evidence, parts, titles)}
+        ),
         "evidence": evidence,
         "parts": [
             {"nodes": _titled(part.nodes, titles), "evidence": part_evidence}
@@ -166,6 +169,19 @@ def shared_finding(
         **_answered_for(finding.judgement.waiver),
         "known": finding.judgement.known,
     }
+
+
+def _mostly(
+    evidence: Mapping[str, Shown],
+    parts: Sequence[tuple[Part, Mapping[str, Shown]]],
+    titles: Mapping[str, str | None],
+) -> str | None:
+    """The node of the first part, where what is shown says that most instances have it."""
+    for part, numbers in parts[:1]:
+        n, of = numbers.get("instances"), evidence.get("instances")
+        if isinstance(n, int) and isinstance(of, int) and len(part.nodes) == 1 and 2 * n > of:
+            return title_and_code(part.nodes[0], titles.get(part.nodes[0]))
+    return None
 
 
 def _answered_for(waiver: Waived | None) -> dict[str, dict[str, str] | None]:

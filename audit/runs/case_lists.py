@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from audit.base.disk import replacing
 from audit.base.errors import InputError
+from audit.base.plurals import filled
 from audit.engine.statistics.resampling import unit_keys
-from audit.results.findings import filled
 from audit.results.order import ordered
 from audit.results.result import AuditResult
 from audit.runs.instances import hierarchy_of, kept_labels, records

@@ -70,9 +70,9 @@ def test_rows_are_judged_on_their_day(place: Path) -> None:
     (heading,) = checks["not_specific"]["findings"]
 
     assert (retired["severity"], heading["severity"]) == ("warning", "warning")
-    assert retired["statement"].startswith("40 of 90 dated rows (44.4%) carry 1 code that was")
-    assert heading["statement"].startswith("30 of 90 dated rows (33.3%) carry 1 label that was")
-    assert "which admittime gives" in retired["statement"]
+    assert retired["statement"].startswith("40 of 90 dated rows (44.4%) have a code that was not")
+    assert heading["statement"].startswith("30 of 90 dated rows (33.3%) have a heading as code (1")
+    assert "on their day (admittime): 1 code" in retired["statement"]
     assert [node["id"] for node in retired["nodes"]] == ["585.6"]
     assert {retired["evidence"]["not_dated"], heading["evidence"]["not_dated"]} == {50}
 
@@ -122,7 +122,9 @@ def test_a_changed_table_is_told_by_verify_and_refused_by_judge(place: Path) -> 
     table.write_text(DATES.replace("2005-09-30", "2005-09-29"))
     try:
         verified = audit("verify", place / "run", "--recompute")
-        judged = audit("judge", place / "run", "--policy", place / "policy.toml", "--no-pdf")
+        judged = audit(
+            "judge", place / "run", "--overwrite", "--policy", place / "policy.toml", "--no-pdf"
+        )
     finally:
         table.write_text(DATES)
 
@@ -139,7 +141,9 @@ def test_a_judged_run_is_made_again_with_its_dates(place: Path, tmp_path: Path) 
     (desk / "dates" / "icd9cm.csv").write_text(DATES)
     (desk / "again.toml").write_text(f'{STATED}[severities]\nretired_code = "error"\n')
     assert run(place, place / "release", "judged").exit_code == 0
-    judged = audit("judge", place / "judged", "--policy", desk / "again.toml", "--no-pdf")
+    judged = audit(
+        "judge", place / "judged", "--overwrite", "--policy", desk / "again.toml", "--no-pdf"
+    )
     assert judged.exit_code == 0, judged.output
     done = audit("verify", place / "judged", "--recompute", "--json")
 

@@ -235,14 +235,13 @@ def _carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
 def _finding(measured: Measurements, meeting: Meeting, parts: tuple[Part, ...]) -> Finding:
     a, b = (measured.hierarchy.describe(i) for i in (meeting.a, meeting.b))
     disjoint = meeting.rule.rule == "disjoint"
-    verb = "although the policy keeps the two apart" if disjoint else "which the policy watches"
+    verb = "keeps apart" if disjoint else "watches"
     return Finding(
         check=_NAME,
         severity="error" if disjoint else "note",
         nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
-        statement="{instances} of {of} instances ({share}) {instances|carries|carry} "
-        f"nodes of both {a} and {b}, "
-        f"{verb}. {meeting.rule.reason}",
+        statement="{instances} of {of} instances ({share}) {instances|has|have} both "
+        f"{a} and {b}, which the policy {verb}. {meeting.rule.reason}",
         evidence=_evidence(measured, meeting, meeting.instances),
         curator="Decide for each line of the breakdown whether the two belong on one record, and "
         "write the decision into the policy as expected or disjoint.",
@@ -280,7 +279,7 @@ def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) ->
         check=_NAME,
         severity="warning",
         nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
-        statement="{instances} of {of} instances ({share}) {instances|carries|carry} a code of "
+        statement="{instances} of {of} instances ({share}) {instances|has|have} a code of "
         f"{names} beside {measured.hierarchy.describe(meeting.b)}, though it should be "
         "the only code or the first.",
         evidence=_evidence(measured, meeting, len(misplaced), meeting.instances),

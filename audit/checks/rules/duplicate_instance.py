@@ -53,8 +53,7 @@ def _places_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
             severity="warning",
             nodes=(_root(measured),),
             statement="{instances} of {of} instances with labels ({share}) {instances|is|are} in "
-            "two places, such as two records or two splits, with equal labels; "
-            "{instances|it|each} counts once here.",
+            "two places (records or splits) with equal labels; {instances|it|each} counts once.",
             evidence={
                 "instances": count(len(twice), labelled),
                 "of": Quantity(labelled),
@@ -77,10 +76,9 @@ def _group_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
         check=_NAME,
         severity="warning",
         nodes=(_root(measured),),
-        statement=f"{{instances}} of {{of}} instances with labels ({{share}}), of {{groups}} of "
-        f"{{of_groups}} groups, {{instances|has|have}} the same {LEAST_LABELS} or more labels as "
-        "another instance of "
-        "{instances|its|their} group; {distinct} records would say the same.",
+        statement="{instances} of {of} instances with labels ({share}) {instances|has|have} the "
+        f"labels ({LEAST_LABELS} or more) of another instance of {{instances|its|their}} group, in "
+        "{groups} of {of_groups} groups[; {distinct} records would say the same].",
         evidence={
             "instances": count(instances, labelled),
             "of": Quantity(labelled),

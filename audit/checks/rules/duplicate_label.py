@@ -83,9 +83,8 @@ def _finding(measured: Measurements, repeats: _Repeats) -> tuple[Finding, ...]:
             severity="note",
             nodes=parts[0].nodes,
             statement="{instances} of {of} instances with labels ({share}) "
-            "{instances|carries|carry} a label more than "
-            "once; the {extra} repeated rows, of {labels} different labels, {extra|counts|count} "
-            "once here.",
+            "{instances|has|have} a label more than once: {extra} repeated rows of {labels} "
+            "different labels, which count once.",
             evidence={
                 "instances": count(touched, labelled),
                 "of": Quantity(labelled),

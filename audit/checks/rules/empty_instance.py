@@ -44,9 +44,8 @@ def _refused_finding(measured: Measurements, refused: int) -> Finding:
         check=_NAME,
         severity="warning",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
-        statement="{instances} of {of} instances ({share}) {instances|has|have} no label because "
-        "all of {instances|its rows|theirs} were refused: {instances|it looks|they "
-        "look} empty but {instances|is|are} not.",
+        statement="{instances} of {of} instances ({share}) {instances|has|have} no label left, "
+        "since all of {instances|its rows|their rows} were refused.",
         evidence=_evidence(measured, refused),
         curator="Correct the refused labels; the checks on codes list them.",
         data_user="Leave these instances out: they are unknown, not negative.",

@@ -147,10 +147,9 @@ def _finding(
         severity="note" if note.wide else "warning",
         nodes=nodes,
         statement="{instances} of {of} instances with at least two labels ({share}) "
-        "{instances|carries|carry} a code of "
-        f"{hierarchy.describe(hierarchy.index(note.node))} beside a code that its note "
-        f"excludes: “{note.text}”. This conflicts with the Excludes1 note of release "
-        f"{release} unless the two conditions are unrelated.",
+        f"{{instances|has|have}} {hierarchy.describe(hierarchy.index(note.node))} beside a code "
+        f"that its Excludes1 note rules out. The note (release {release}): “{note.text}”. Two "
+        "unrelated conditions are allowed.",
         evidence={
             "instances": count(
                 touched, several, *(measured.support[hierarchy.index(node)] for node in margins)

@@ -161,9 +161,9 @@ def _finding(measured: Measurements, found: _Confined, q_value: float, family: i
         check=_NAME,
         severity="note",
         nodes=tuple(hierarchy.nodes[i] for i in chain),
-        statement=f"All {{units}} {unit} with {hierarchy.describe(chain[0])} have the "
-        f"{column.name} {value!r}; of the {{of_parent}} with {hierarchy.describe(found.parent)}, "
-        "{parent_share} have.",
+        statement=f"All[ {{units}}//] {unit} with {hierarchy.describe(chain[0])} have the "
+        f"{column.name} {value!r}[, as {{parent_share}} of the {{of_parent}} "
+        f"with {hierarchy.describe(found.parent)} do].",
         evidence={
             "units": count(units, of_parent),
             "low": derived(low, "units"),

@@ -160,11 +160,9 @@ def _rows(
         check=_NAME,
         key=key,
         severity="warning",
-        statement=f"{{rows}} of {{of}} rows of {named} ({{share}}) {{rows|carries|carry}} "
-        "{labels} labels that {labels|is no code|are no codes} as written but would be "
-        "{labels|one|some} with zeros put back at {labels|its|their} ends; {ambiguous} "
-        "more rows can also be read in another way and {ambiguous|is|are} not "
-        f"counted.{sentence}",
+        statement=f"{{rows}} of {{of}} rows of {named} ({{share}}) {{rows|is a code|are codes}} "
+        "only with zeros put back ({labels} labels); {ambiguous} more {ambiguous|has|have} other "
+        f"readings too and {{ambiguous|is|are}} not counted.{sentence}",
         curator=_CURATOR,
         data_user=_DATA_USER,
         in_ledger=False,
@@ -186,8 +184,7 @@ def _several(lost: pl.DataFrame, fits: pl.DataFrame | None) -> tuple[str, dict[s
         )
     fitted = len(several.join(fits, on="line", how="semi"))
     return (
-        f"{can}; for {{fitted}} of them one reading fits the other codes of most records clearly "
-        "better than the others.",
+        f"{can}[; for {{fitted}} of them one reading fits the other codes of most records best].",
         {"several": count, "fitted": Quantity(fitted, "derived", sources=("rows",))},
     )
 
@@ -204,8 +201,8 @@ def _none_left(
         severity="warning",
         nodes=tuple(part.nodes[0] for part in parts) or (root,),
         statement=f"None of {{of}} rows of {table} starts with 0, where at least "
-        "{expected_rows} would be expected; {rows} rows {rows|is|are} a code only with "
-        "zeros put back, and {ambiguous} more can also be read in another way.",
+        "{expected_rows} would be expected; {rows} rows {rows|is a code|are codes} only with "
+        "zeros put back, and {ambiguous} more {ambiguous|has|have} other readings too.",
         evidence={
             "of": Quantity(read),
             "expected_rows": Quantity(expected),

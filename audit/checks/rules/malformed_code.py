@@ -43,7 +43,7 @@ def run(measured: Measurements) -> Outcome:
             severity="error",
             statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
             f"{_what_they_are(measured, never)}; "
-            "{rows|it was|they were} refused and {rows|counts|count} nowhere else.",
+            "{rows|it was|they were} refused.",
             curator="Correct these labels; look for cut digits, joined codes and free text."
             + (_CURATOR if never else ""),
             data_user="Leave these rows out, and say so.",

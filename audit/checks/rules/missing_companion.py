@@ -122,8 +122,7 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             severity=group.rule.severity if group.dated else "note",
             of=len(group.asked),
             statement=f"{{instances}} of {{of}} instances with {asking} ({{share}}) "
-            "{instances|has|have} no code "
-            f"of {needed}.",
+            f"{{instances|lacks|lack}} {needed}.",
             curator="Look at a sample of these records: add the code that the rule requires, or "
             "correct the one that needs it. Where the record says why it is absent, waive "
             "the finding.",
@@ -138,8 +137,8 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             kind="order",
             severity="note",
             of=len(group.given),
-            statement=f"On {{instances}} of {{of}} instances with both {asking} and a code of "
-            f"{needed} ({{share}}), the latter comes only {only} the former.",
+            statement=f"{{instances}} of {{of}} instances with both {asking} and {needed} "
+            f"({{share}}) {{instances|lists|list}} the latter only {only} the former.",
             curator="Find out whether the order of the labels is that of the record; where it is, "
             "put the two codes in the order that the rule requires.",
             data_user="Do not read the order of these labels as cause before consequence.",
@@ -165,9 +164,7 @@ def _finding(
         check=_NAME,
         severity=severity,
         nodes=(*asking, *(rule.needed if len(rule.needed) == 1 else ())),
-        statement=f"{statement} The rule: {rule.source.rstrip('.')}.{_since(group)} "
-        "{instances|It is a candidate|They are candidates} for review, not {instances|a "
-        "fault|faults}.",
+        statement=f"{statement} The rule: {rule.source.rstrip('.')}.{_since(group)}",
         evidence={
             "instances": count(touched, of, measured.n_instances),
             "of": count(of, measured.n_instances),

@@ -91,9 +91,8 @@ def _finding(measured: Measurements, columns: tuple[str, ...], beyond: float) ->
         check=_NAME,
         severity="note",
         nodes=(hierarchy.nodes[hierarchy.root],),
-        statement="Of {pairs} pairs that are reported, {vanished} vanish within the values of "
-        f"{named}: there, the nodes occur together no more often than expected. One is "
-        f"{a} with {b}.",
+        statement="{vanished} of the {pairs} reported pairs {vanished|is|are} explained by "
+        f"{named}: within its values they are no more frequent than expected. One is {a} with {b}.",
         evidence={
             "pairs": Quantity(len(measured.excess.found)),
             "vanished": Quantity(len(vanished)),

@@ -54,8 +54,8 @@ def _contradicted(measured: Measurements) -> tuple[Finding, ...]:
         check=_NAME,
         key=_CONTRADICTED,
         severity="warning",
-        statement="{rows} of {of} rows ({share}) {rows|says|say} a version of {rows|its|their} "
-        "code that has no such code, where the other version has it: {labels} labels.",
+        statement="{rows} of {of} rows ({share}) {rows|says|say} a version that lacks "
+        "{rows|its|their} code, while the other version has it: {labels} labels.",
         curator="Correct the column of versions, or these codes.",
         data_user="Do not trust the version of these rows.",
         in_ledger=False,
@@ -92,9 +92,9 @@ def _marked(measured: Measurements) -> tuple[Finding, ...]:
         check=_NAME,
         key=_MARKED,
         severity="warning",
-        statement="{rows} of {of} rows ({share}) {rows|is|are} marked, or read with the others of "
-        "{rows|its|their} column, as another version of the classification, with {labels} "
-        "different labels; {rows|it was|they were} refused.",
+        statement="{rows} of {of} rows ({share}) {rows|is|are} of another version of the "
+        "classification, as marked or as the rest of the column shows, with {labels} different "
+        "labels; {rows|it was|they were} refused.",
         curator=_CURATOR,
         data_user=_DATA_USER,
     )

@@ -85,8 +85,8 @@ def _with_answer(measured: Measurements, answer: Mapping[str, Any], pair: Findin
     return replace(
         pair,
         statement=f"{pair.statement} The model gives {named} falsely on {{falsely_given}} "
-        "instances where it misses another label, and misses it on {given_missed} for another "
-        "answer.",
+        "instances where it misses another label[, and misses it on {given_missed} for another "
+        "answer].",
         evidence={
             **pair.evidence,
             "falsely_given": coarse(answer["falsely"], answer["answers"]),
@@ -112,9 +112,9 @@ def _leaning(measured: Measurements, leaning: Leaning, pairs: Sequence[Finding])
         nodes=(node,),
         key=(node, LEANING),
         statement=f"The model gives {named(answer['node'])} falsely on {{falsely_given}} instances "
-        "where it misses another label, and misses it on {given_missed} for another answer[; most "
-        f"in place of {', '.join(told)}]. Either these labels leave it out, or the model gives it "
-        "too readily; labels and answers cannot say which.",
+        "where it misses another label[, and misses it on {given_missed} for another answer]"
+        f"[; most in place of {', '.join(told)}]. Either labels lack it, or the model gives it "
+        "too readily.",
         evidence={
             "falsely_given": coarse(falsely, answer["answers"]),
             "given_missed": coarse(answer["missed"], answer["labelled"]),
@@ -165,11 +165,10 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         check=_NAME,
         severity="note",
         nodes=(hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]]),
-        statement=f"{first} and {second}, {_RELATION[RELATIONS[row['relation']]]}: the model "
-        "answers one in place of the other on {instances} of {of} instances ({share}) labelled "
-        "with just one of them[, where {expected_exchanges} are expected of labels mistaken as "
-        "often]. On {first_as_second} of them the first is the label and the second the answer, on "
-        "{second_as_first} it is the other way round.",
+        statement=f"{first} and {second} ({_RELATION[RELATIONS[row['relation']]]}): {{instances}} "
+        "of {of} instances with one of the two ({share}) {instances|is|are} mistaken for the other"
+        "[; {expected_exchanges} if errors fell at random].[ The first is taken for the second on "
+        "{first_as_second}, the second for the first on {second_as_first}.]",
         evidence={
             **exchange_evidence(row, measured.n_instances),
             "family": Quantity(family),

@@ -81,10 +81,10 @@ def _residual_finding(
         check=_NAME,
         severity="note",
         nodes=(hierarchy.nodes[parent],),
-        statement=f"Below {hierarchy.describe(parent)}, the model predicts only residual nodes on "
-        "{instances} of {of} instances ({share}); in the data, {data_instances} of "
-        "{data_of} have only residual labels ({data_share}). The model has learned the "
-        "data’s habit.",
+        statement=f"{hierarchy.describe(parent)}: the model answers nothing more specific than "
+        '"other" or "unspecified" on {instances} of {of} instances ({share}). In the data '
+        "[{data_instances} of {data_of} {data_instances|has|have} nothing more specific "
+        "({data_share}): the model copies the habit//the number is withheld].",
         evidence={
             "instances": count(len(only), len(predicted)),
             "of": count(len(predicted), len(model.predictions)),
@@ -170,9 +170,9 @@ def _stronger_finding(
         check=_NAME,
         severity="note",
         nodes=(hierarchy.nodes[ends[0]], hierarchy.nodes[ends[1]]),
-        statement=f"{a} and {b}, of different branches, are predicted together on {{instances}} of "
-        f"{{of}} instances ({{share}}) and labelled together on {{{in_data}}} ({{data_share}})[: "
-        "the model has made the data’s habit {ratio} times as strong].",
+        statement=f"{a} and {b} are predicted together on {{instances}} of {{of}} instances "
+        f"({{share}})[, {{ratio}} times as often as labelled together ({{{in_data}}})//; how often "
+        "they are labelled together is withheld].",
         evidence={
             "instances": count(predicted, n),
             "of": Quantity(n),

@@ -70,10 +70,9 @@ def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
         measured,
         HEADING,
         check=_NAME,
-        statement="{rows} of {of} dated rows ({share}) {rows|carries|carry} {labels} labels that "
-        "{labels|was a heading|were headings} on {rows|its|their} day, which {column} gives: not "
-        "valid {labels|itself|themselves}, with more specific codes below {labels|it|them} that "
-        "were.",
+        statement="{rows} of {of} dated rows ({share}) {rows|has|have} a heading as code "
+        "({labels} labels), where more specific ones were valid on {rows|its|their} day "
+        "({column}).",
         curator="Find out whether digits were cut on the way, or whether a form allowed headings, "
         "and code these records again where the source allows it.",
         data_user=_DATA_USER,
@@ -91,11 +90,9 @@ def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Find
             check=_NAME,
             key=table,
             severity="note",
-            statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
-            "{labels|is|are} not "
-            f"assignable in {integrity.editions.get(table, f'the list of {table} in use')}, which "
-            "has more specific codes below {labels|it|them}; {labels|it|they} may have been valid "
-            "when coded."
+            statement="{rows} of {of} rows ({share}) {rows|has|have} a heading as code "
+            f"({{labels}} labels), where {integrity.editions.get(table, f'the list of {table}')} "
+            "has more specific ones; {labels|it|they} may have been valid when coded."
             f"{not_dated_sentence(measured)}",
             curator="Check when these records were coded; where the more specific codes existed "
             "already, the label was cut or left open.",
@@ -169,9 +166,8 @@ def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, .
             severity="note",
             nodes=tuple(ids[node] for node in used[:TOP_PARTS].tolist()),
             statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
-            "no labels but roots and nodes that are above more than half of the "
-            "hierarchy; {labels} of {of_labels} labels ({label_share}) {labels|is such "
-            "a node|are such nodes}.",
+            "only labels that say next to nothing: roots, or nodes above more than half of the "
+            "hierarchy, as {labels} of {of_labels} labels ({label_share}) {labels|is|are}.",
             evidence={
                 "instances": count(touched, labelled),
                 "of": Quantity(labelled),
@@ -243,9 +239,8 @@ def _finding(measured: Measurements, found: MeanLoss) -> Finding:
         check=check,
         severity="note",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
-        statement="Labels are less deep than in the reference[: at a mean depth of {depth}, there "
-        "at {depth_before}][, a loss of {lost}][ (95% interval {lost_low} to "
-        "{lost_high})].",
+        statement="Labels are more general than in the reference[: mean depth {depth}, there "
+        "{depth_before}][, a loss of {lost}][ (95% interval {lost_low} to {lost_high})].",
         evidence={
             **{name: derived(value, BESIDE) for name, value in numbers.items()},
             "family": Quantity(1),

@@ -51,9 +51,8 @@ def _findings(measured: Measurements) -> tuple[Finding, ...]:
             check=_NAME,
             severity="warning",
             nodes=parts[0].nodes,
-            statement="{instances} of {of} instances with labels ({share}) {instances|is|are} "
-            "labelled with a "
-            "node and with its own ancestor, in {pairs} different pairs.",
+            statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
+            "a label and another one above it, in {pairs} different pairs.",
             evidence={
                 "instances": count(touched, labelled),
                 "of": Quantity(labelled),

@@ -50,8 +50,7 @@ def _findings(
             severity="warning",
             nodes=tuple(part.nodes[0] for part in parts),
             statement="{instances} of {of} instances with a label in first place ({share}) "
-            "{instances|has|have} a "
-            "code there that may never be the principal diagnosis.",
+            "{instances|has|have} a code there that cannot be the principal diagnosis.",
             evidence={
                 "instances": count(touched, ordered),
                 "of": count(ordered, measured.n_instances),

@@ -167,14 +167,15 @@ def _finding(
     near, far = (int(scope.counts[pile.length - step]) for step in (1, 2))
     low, high = _ratio_interval(pile, near)
     sources = ("instances", "one_shorter", "two_shorter")
+    longer = "{longer} {longer|has|have} more" if pile.longer else "none has more"
     those = f"with the {scope.column} {scope.value!r} and labels" if scope.column else "with labels"
     return Finding(
         check=_NAME,
         severity="warning",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement=f"{{instances}} of {{of}} instances {those} ({{share}}) {{instances|has|have}} "
-        "exactly {length}[, where at most {expected} would be expected from the shorter "
-        "ones], and {longer} {longer|has|have} more: longer records may have been cut.",
+        "exactly {length} labels[ (at most {expected} expected)], "
+        f"{longer}: records were probably cut at {{length}}.",
         evidence={
             "instances": count(pile.at, scope.total),
             "of": count(scope.total, measured.n_instances),

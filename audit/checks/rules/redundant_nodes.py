@@ -101,10 +101,9 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
             check=_NAME,
             severity="note",
             nodes=_ids(measured, a, b),
-            statement="{instances} of {of} instances {instances|carries|carry} both "
-            f"{first} and {second}[, which {{instances|is|are}} {{both_share}} of those "
-            "that carry either, where {chance_share} are expected from the length of the records]"
-            f"{words.told}{_HARDLY.format(*within) if within else ''}.",
+            statement="{instances} of {of} instances {instances|has|have} both "
+            f"{first} and {second}[, {{both_share}} of those with either ({{chance_share}} by "
+            f"chance){words.told}]{_HARDLY.format(*within) if within else ''}.",
             evidence=_counts(measured, a, b, joint)
             | {
                 "both_share": derived(joint / either[place], *_COUNTS),
@@ -131,7 +130,7 @@ class _Words:
 
 
 _AS_SIBLINGS = _Words(
-    ": on {instances|it|these} the two are used as one label",
+    ": they nearly always occur together",
     "Look at records with one of the two and not the other. Where both mean the same, merge them "
     "or put one below the other; where they do not, say in the labelling guide when each of them "
     "is right.",
@@ -143,7 +142,7 @@ _APART = _Words(
     "for it, or what a rule demands: name the pair under expected in the policy where it is so.",
     "Count the two once.",
 )
-_HARDLY = "[; {0} hardly occurs without {1}: {{within_share}} of the instances with it have both]"
+_HARDLY = "[; {0} hardly occurs without {1} ({{within_share}} of its instances have both)]"
 _ALONE = 0.8
 """Least share of a node's instances with another node, from which neither stands alone."""
 
@@ -173,10 +172,9 @@ def _contained_nodes(measured: Measurements, pairs: Together) -> Iterator[Findin
             check=_NAME,
             severity="note",
             nodes=_ids(measured, rarer, other),
-            statement=f"{first} almost never occurs without {second}: {{instances}} of "
-            "{support_a} instances that {support_a|carries|carry} the first "
-            "{instances|carries|carry} both[, which {instances|is|are} {beside_share}, "
-            "where {chance_share} are expected from the length of the records].",
+            statement=f"[{first} almost never occurs without {second}: {{instances}} of "
+            "{support_a} instances {instances|has|have} both ({beside_share}; {chance_share} by "
+            f"chance)//{first} mostly occurs with {second}; the number is withheld].",
             evidence=_counts(measured, rarer, other, joint)
             | {
                 "beside_share": derived(joint / int(measured.support[rarer]), *_COUNTS),

@@ -110,9 +110,9 @@ def _difference(measured: Measurements, row: dict[str, Any], into: tuple[str, ..
         check=_NAME,
         severity="note",
         nodes=(row["parent"],),
-        statement=f"Below {parent}, {{instances}} of {{of}} instances ({{share}}) "
-        "{instances|carries|carry} only "
-        f"residual labels{here}; {there} {{elsewhere}} of {{of_elsewhere}} ({{elsewhere_share}}).",
+        statement=f"{parent}: {{instances}} of {{of}} instances ({{share}}) "
+        '{instances|has|have} nothing more specific than "other" or "unspecified"'
+        f"{here}; {there} {{elsewhere}} of {{of_elsewhere}} ({{elsewhere_share}}).",
         evidence={
             "instances": count(row["k"], row["n"]),
             "of": n,
@@ -306,9 +306,9 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
         check=_NAME,
         severity="note" if words else "warning",
         nodes=(node,),
-        statement=f"Below {measured.hierarchy.describe(parent)}, {{instances}} of {{of}} instances "
-        "({share}) {instances|carries|carry} only residual labels: the residual share is high, "
-        "above {limit}." + _UNREVIEWED * bool(words),
+        statement=f"{measured.hierarchy.describe(parent)}: {{instances}} of {{of}} instances "
+        '({share}) {instances|has|have} nothing more specific than "other" or "unspecified"[, '
+        "mostly {mostly}]. Limit {limit}." + _UNREVIEWED * bool(words),
         evidence={
             "instances": count(k, n),
             "of": count(n, measured.n_instances),

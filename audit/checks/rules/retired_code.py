@@ -26,6 +26,8 @@ from audit.measure.validity import INVALID
 from audit.results.findings import Finding
 
 _NAME = "retired_code"
+_MOST_NAMED = 3
+"""Largest number of codes that a sentence names."""
 _REPLACED = "replaced"
 """Key of the finding on labels that the hierarchy has retired."""
 
@@ -63,9 +65,9 @@ def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
         measured,
         INVALID,
         check=_NAME,
-        statement="{rows} of {of} dated rows ({share}) {rows|carries|carry} {labels} codes that "
-        "{labels|was|were} not valid on "
-        "{rows|its|their} day, which {column} gives: retired before it, or not yet introduced.",
+        statement="{rows} of {of} dated rows ({share}) {rows|has|have} a code that was not "
+        "valid on {rows|its|their} day ({column}): {labels} codes, retired before or introduced "
+        "later.",
         curator="Look up which code was valid on these days, and whether the column holds the day "
         "of coding.",
         data_user="Trust their category more than their last digits; their meaning may differ "
@@ -83,16 +85,21 @@ def _in_no_list(measured: Measurements) -> tuple[Finding, ...]:
         check=_NAME,
         key="unlisted",
         severity="note",
-        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} codes that "
-        f"{{labels|is|are}} not assignable in {editions} but {{labels|was|were}} in other "
-        "editions, and may have been valid when coded. {labels|It was|They were} "
-        "kept below the category that {labels|its|their} digits "
-        f"name.{not_dated_sentence(measured)}",
+        statement=f"{{rows}} of {{of}} rows ({{share}}) {{rows|has|have}} {_these(retired)} "
+        f"{editions} does not list, though others do. {{labels|It was|They were}} kept below "
+        f"the category that {{labels|its|their}} digits name.{not_dated_sentence(measured)}",
         curator="Look the codes up in the edition that was valid when they were assigned.",
         data_user="Trust their category more than their last digits.",
         in_ledger=False,
         more=among_not_dated(measured, retired),
     )
+
+
+def _these(labels: pl.DataFrame) -> str:
+    """The codes themselves where they are few, else how many."""
+    codes = labels["label"].unique().sort().to_list()
+    few = len(codes) <= _MOST_NAMED
+    return f"{' or '.join(codes)}, which" if few else "{labels} codes that"
 
 
 def _lacked(measured: Measurements) -> pl.DataFrame:
@@ -112,9 +119,9 @@ def _replaced(measured: Measurements) -> tuple[Finding, ...]:
         check=_NAME,
         key=_REPLACED,
         severity="warning",
-        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that the "
-        "hierarchy has retired; of these labels {kept} {kept|was|were} kept at the only node that "
-        "took {kept|its|their} place, and {refused} {refused|was|were} refused.",
+        statement="{rows} of {of} rows ({share}) {rows|has|have} {labels} labels that the "
+        "hierarchy has retired; {kept} {kept|was|were} kept at the only node that took "
+        "{kept|its|their} place, and {refused} {refused|was|were} refused.",
         curator="Use the successor instead, and decide where several are possible.",
         data_user="Labels that were merged into one node can no longer be distinguished; rows "
         "that were refused count nowhere else.",

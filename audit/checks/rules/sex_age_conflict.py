@@ -128,8 +128,7 @@ def _findings(measured: Measurements, judged: _Judged) -> Iterator[Finding]:
             severity="note",
             of=judged.carrying,
             statement=f"{{instances}} of {{of}} instances with a code of {codes} ({{share}}) "
-            f"{{instances|is|are}} of a person whose {what} is not known: the rule was not applied "
-            "there.",
+            f"{{instances|is|are}} of a person whose {what} is not known, and not judged.",
             advice=_mend(measured, rule),
         )
 
@@ -170,11 +169,7 @@ def _finding(
 ) -> Finding:
     rule, touched, total = judged.rule, len(instances), measured.n_instances
     parts = parts_of(measured, rule.nodes_named, instances)
-    rule_text = (
-        f" The rule: {rule.source.rstrip('.')}. "
-        "{instances|It is a candidate|They are candidates} for review, not {instances|a "
-        "fault|faults}."
-    )
+    rule_text = f" The rule: {rule.source.rstrip('.')}."
     return Finding(
         check=_NAME,
         severity=severity,

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, triu
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
+from audit.checks.shared.carriers import named
 from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
 from audit.policy.rules import Exclusive
@@ -71,10 +72,9 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
         check=_NAME,
         severity=group.declared.severity,
         nodes=parts[0].nodes,
-        statement="{instances} of {of} instances ({share}) with a node of a group that the policy "
-        "declares mutually exclusive {instances|carries|carry} two of them, in {pairs} "
-        f"different pairs. {group.declared.reason} {{instances|This record is a "
-        "candidate|These records are candidates} for review.",
+        statement=f"{{instances}} of {{of}} instances with {_sides(measured, group.declared)} "
+        "({share}) {instances|has|have} two of them, in {pairs} different pairs. "
+        f"{group.declared.reason}",
         evidence={
             "instances": count(touched, of, total),
             "of": count(of, total),
@@ -88,6 +88,11 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
         parts=parts,
         key=_key(group.declared),
     )
+
+
+def _sides(measured: Measurements, declared: Exclusive) -> str:
+    """The nodes of a group; those of a side in a row."""
+    return named(measured.hierarchy, [node for side in declared.sides for node in side])
 
 
 def _key(declared: Exclusive) -> tuple[str, ...]:

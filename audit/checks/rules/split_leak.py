@@ -263,10 +263,9 @@ def _unseen_finding(
         check=_NAME,
         severity="note",
         nodes=parts[0].nodes,
-        statement=f"{{labels}} labels never {{labels|occurs|occur}} in the split {training!r}, "
-        "which counts as the training split[, where {expected_labels} would be expected "
-        "in a random split]; {instances} of the {of} other instances with a split "
-        "({share}) {instances|carries|carry} {labels|it|one of them}.",
+        statement=f"{{labels}} labels never {{labels|occurs|occur}} in {training!r}, taken as the "
+        "training split[ ({expected_labels} expected in a random one)]; {instances} of the {of} "
+        "other instances with a split ({share}) {instances|carries|carry} {labels|it|one of them}.",
         evidence={
             "labels": Quantity(len(unseen)),
             "expected_labels": derived(expected, "instances"),

@@ -115,26 +115,17 @@ def _statement(measured: Measurements, row: Mapping[str, Any], children: int) ->
         " with ".join(hierarchy.describe(node) for node in pair)
         for pair in row["explained_by"][:MOST_NAMED]
     )
-    if measured.excess.alike is None:
-        expected = "where {expected_length} are expected from the length of the records"
-        if others:
-            expected += f"][, and {{explained}} once the excess of {others} is taken into account"
-        sentence = (
-            f"{{instances}} of {{of}} instances {{instances|carries|carry}} both {both}[, "
-            f"{expected}][: {{ratio}} times as many by a cautious estimate]."
-        )
-    else:
-        expected = f"the length of the records{others and f' and the excess of {others}'}"
-        sentence = (
-            "{instances} of {of} instances, in {groups} {groups|group|groups}, "
-            f"{{instances|carries|carry}} both {both}[: {{ratio}} times what {expected} "
-            f"{'lead' if others else 'leads'} one to expect, by a cautious "
-            f"estimate]{_several_weigh(measured)}."
-        )
+    by_group = "" if measured.excess.alike is None else " in {groups} {groups|group|groups}"
+    sentence = (
+        f"{{instances}} of {{of}} instances{by_group} {{instances|has|have}} both {both}[: "
+        "{ratio_low} to {ratio_high} times what the length of records"
+        f"{others and f' and the excess of {others}'} {'explain' if others else 'explains'} (95% "
+        f"interval)]{_several_weigh(measured)}."
+    )
     if not children:
         return sentence
     parent = hierarchy.describe(row["parent"])
-    return f"Most children of {parent} occur together: {{pairs}} pairs of them. {sentence}"
+    return f"Most children of {parent} occur together: {{pairs}} pairs. Strongest: {sentence}"
 
 
 def _several_weigh(measured: Measurements) -> str:

@@ -52,9 +52,8 @@ def _refused(measured: Measurements) -> tuple[Finding, ...]:
         check=_NAME,
         key=_REFUSED,
         severity="error",
-        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that the "
-        "hierarchy does not "
-        "have; {rows|it was|they were} refused and {rows|counts|count} nowhere else.",
+        statement="{rows} of {of} rows ({share}) {rows|has|have} {labels} labels that the "
+        "hierarchy lacks; {rows|it was|they were} refused.",
         curator="Correct these labels, or name the hierarchy and version they come from.",
         data_user="Leave these rows out, and say so: not even their ancestors are known.",
         of=looked_at(measured).rows,
@@ -69,8 +68,7 @@ def _unread(measured: Measurements) -> tuple[Finding, ...]:
         key=_UNREAD,
         severity="error",
         statement="{rows} of {of} rows ({share}) {rows|has|have} no id of an instance, or "
-        "{rows|says|say} no version of {rows|its|their} code; {rows|it was|they were} refused and "
-        "{rows|counts|count} nowhere else.",
+        "{rows|says|say} no version of {rows|its|their} code; {rows|it was|they were} refused.",
         curator="Give every row the id of its instance, and its version where there is a column.",
         data_user="Leave these rows out, and say so.",
     )
@@ -84,9 +82,8 @@ def _hung(measured: Measurements) -> tuple[Finding, ...]:
         check=_NAME,
         key="hung",
         severity="warning",
-        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that the "
-        "hierarchy does not "
-        "have; {nodes_added} nodes {nodes_added|was|were} added for {labels|it|them}, "
+        statement="{rows} of {of} rows ({share}) {rows|has|have} {labels} labels that the "
+        "hierarchy lacks; {nodes_added} nodes {nodes_added|was|were} added for {labels|it|them}, "
         "{nodes_added|below|each below} the node that its digits name.",
         curator="Look the codes up in the edition that was valid when they were assigned, and name "
         "the hierarchy that has them.",
@@ -116,8 +113,8 @@ def _classes(measured: Measurements) -> tuple[Finding, ...]:
             severity="warning",
             nodes=unknown[:TOP_PARTS],
             statement="{labels} of {classes} classes of the predictions {labels|is|are} not in "
-            "the hierarchy; {labels|it was|they were} left out, with {labels|its|their} "
-            "scores above 0 on {instances} of {of} instances.",
+            "the hierarchy; {labels|it was|they were} left out, scored above 0 on {instances} of "
+            "{of} instances.",
             evidence={
                 "labels": Quantity(len(unknown)),
                 "classes": Quantity(told.classes_read),

@@ -80,8 +80,7 @@ def _finding(measured: Measurements, siblings: Sparse, of: int) -> tuple[Finding
             severity="note",
             nodes=parts[0].nodes,
             statement="{instances} of {of} instances with an unspecified label ({share}) "
-            "{instances|carries|carry} a specific sibling of that label too, in {pairs} "
-            "different pairs.",
+            "{instances|has|have} a specific sibling of it too, in {pairs} different pairs.",
             evidence={
                 "instances": count(touched, of, total),
                 "of": count(of, total),

@@ -42,10 +42,9 @@ def _statement(use: WaiverUse) -> str:
             f"What the waiver {use.named} lists was to be fixed by {day}: {{findings}} of its "
             "findings {findings|is|are} still there."
         )
-    return (
-        f"The waiver {use.named} held until {day}: {{findings}} findings that it covered "
-        "{findings|counts|count} again."
-    )
+    if not use.findings:
+        return f"The waiver {use.named} expired on {day}; it covers {{findings}} findings now."
+    return f"The waiver {use.named} expired on {day}: {{findings}} findings of it count again."
 
 
 CHECK = WaiverCheck(_NAME, "Does every waiver of the policy still hold?", run)

@@ -74,8 +74,7 @@ def _whole(
         severity="error",
         statement=f"{{rows}} of {{of}} rows of {table} ({{share}}), with {{labels}} labels, "
         "{rows|is a valid code|are valid codes} of another table and not of this one: "
-        "the table seems to hold the other code set, and those of its rows that were "
-        "mapped count under wrong nodes.",
+        "the table seems to hold the other code set.",
         curator="Check whether two tables were exchanged on export, and publish them again.",
         data_user="Leave the whole table out until it is exchanged.",
         in_ledger=False,

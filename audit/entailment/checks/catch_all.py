@@ -40,8 +40,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         severity="warning" if row["says_nothing"] else "note",
         nodes=(row["relation"],),
         statement=f"{quoted(row['concept'])} is the concept of {{edges}} of {{of}} valid edges of "
-        f"{row['relation']} ({{share}}), {{excess}} times as many as the other concepts of its "
-        f"instances have on average.{empty}",
+        f"{row['relation']} ({{share}})[, {{excess}} times as many as the other concepts of its "
+        f"instances have on average].{empty}",
         evidence={
             "instances": coarse(tuples, measured.n_instances),
             **edges_of(row["edges"], row["of"]),

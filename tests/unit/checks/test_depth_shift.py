@@ -86,7 +86,7 @@ def test_a_site_that_cuts_labels_is_told_and_the_others_are_not() -> None:
     values = {name: quantity.value for name, quantity in finding.evidence.items()}
 
     assert finding.key == ("site", "p", "depth")
-    assert "less deep" in finding.statement
+    assert "more general" in finding.statement
     assert (values["instances"], values["of"]) == (60, 240)
     assert values["family"] == 8
     assert values["apart_low"] < values["apart"] < values["apart_high"]  # type: ignore[operator]
@@ -139,7 +139,7 @@ def test_of_two_values_one_is_compared_and_of_strata_none() -> None:
     (finding,) = checked(labels).findings
 
     assert finding.key == ("site", "q", "depth")
-    assert "deeper" in finding.statement
+    assert "more specific" in finding.statement
     assert "no column of drift" in checked(labels, policy=Policy(strata=("site",))).not_applicable
     assert checked(labels, policy=Policy(drift=("site",))).findings == (finding,)
 

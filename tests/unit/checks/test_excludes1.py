@@ -63,9 +63,8 @@ def test_a_note_is_told_once_with_its_pairs_of_labels() -> None:
     assert finding.severity == "warning"
     assert finding.statement == (
         "{instances} of {of} instances with at least two labels ({share}) "
-        "{instances|carries|carry} a code of Sugar (A1) beside a code that its note excludes: "
-        "“gout (B2.-)”. This conflicts with the Excludes1 note of release of May unless the two "
-        "conditions are unrelated."
+        "{instances|has|have} Sugar (A1) beside a code that its Excludes1 note rules out. The note "
+        "(release of May): “gout (B2.-)”. Two unrelated conditions are allowed."
     )
     values = {name: quantity.value for name, quantity in finding.evidence.items()}
     assert values == {"instances": 3, "of": 4, "share": 3 / 4}

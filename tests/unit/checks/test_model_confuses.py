@@ -112,7 +112,7 @@ def test_it_is_a_note_in_a_branch_and_across_branches() -> None:
     for said, words in ((within, "siblings"), (SWAPPED, "of different branches")):
         (finding,) = checked(said).findings
         assert finding.severity == "note"
-        assert f", {words}: the model answers" in finding.statement
+        assert f" ({words}): " in finding.statement
 
 
 def test_how_often_two_labels_meet_in_the_data_does_not_matter() -> None:
@@ -269,7 +269,7 @@ def test_small_counts_and_what_is_derived_are_withheld() -> None:
     assert (evidence["instances"], evidence["first_as_second"]) == ("<11", "<11")
     for name in ("share", "expected_exchanges", "excess", "q_value"):
         assert evidence[name] is None
-    assert "<11 of" in shown["statement"]
+    assert "wer than 11 of" in shown["statement"]
     assert not re.search(r"[{}]", shown["statement"])
 
 
@@ -310,8 +310,8 @@ def test_every_placeholder_is_filled() -> None:
     (finding,) = checked(SWAPPED).findings
     statement = shared_finding(finding, 1, {})["statement"]
 
-    assert "on 54 of 278 instances (19.4%)" in statement
-    assert "On 32 of them the first is the label" in statement
+    assert ": 54 of 278 instances with one of the two (19.4%) are mistaken" in statement
+    assert "The first is taken for the second on 32" in statement
     assert not re.search(r"[{}]", statement)
 
 
@@ -491,7 +491,7 @@ def test_a_leaning_reads_well_and_tells_no_small_remainder() -> None:
     open_, closed = (shared_finding(leaning, m, {}) for m in (1, 11))
 
     assert f"The model gives saw falsely on {GIVEN} instances where it misses" in open_["statement"]
-    assert "labels and answers cannot say which" in open_["statement"]
+    assert "Either labels lack it" in open_["statement"]
     assert re.search(r"most in place of \w+ \(43\), \w+ \(43\), \w+ \(43\)", open_["statement"])
     assert not re.search(r"[{}]", open_["statement"] + closed["statement"])
     assert closed["evidence"]["falsely_given"] == ">175"

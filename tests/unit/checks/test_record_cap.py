@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from audit.base.plurals import filled
 from audit.checks.rules.record_cap import CHECK, LEAST_RATIO, pile_of
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.results.findings import CheckResult, filled
+from audit.results.findings import CheckResult
 from fixtures.labelled import labelled, tree
 
 WIDE = tree(" ".join(f"n{i:02}" for i in range(30)) + " < top")
@@ -122,9 +123,11 @@ def test_it_is_one_warning_with_its_neighbours() -> None:
 def test_its_sentence_leaves_out_what_is_withheld() -> None:
     (finding,) = checked([*CUT, 0]).findings
     shown = {name: quantity.value for name, quantity in finding.evidence.items()}
-    assert "exactly 5, where at most 40.00 would be expected" in filled(finding.statement, shown)
+    assert "exactly 5 labels (at most 40 expected), none has more" in filled(
+        finding.statement, shown
+    )
     withheld = filled(finding.statement, {**shown, "expected": None})
-    assert "exactly 5, and 0 have more" in withheld
+    assert "exactly 5 labels, none has more" in withheld
 
 
 def test_a_cap_of_one_site_is_found_where_the_policy_names_the_column() -> None:

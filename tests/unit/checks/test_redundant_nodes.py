@@ -82,9 +82,8 @@ def test_two_nodes_used_as_one_label_are_told() -> None:
     assert shared["evidence"]["chance_share"] == pytest.approx(0.0394, abs=0.0005)
     assert finding.strength == shared["evidence"]["least_share"]
     assert shared["statement"] == (
-        "60 of 500 instances carry both asthma and wheeze, which are 75.0% of those that carry "
-        "either, where 3.9% are expected from the length of the records: on these the two are "
-        "used as one label."
+        "60 of 500 instances have both asthma and wheeze, 75.0% of those with either (3.9% by "
+        "chance): they nearly always occur together."
     )
     assert shared["statement"] in PAGE.read_text("utf-8")
 
@@ -107,7 +106,7 @@ def test_only_siblings_are_used_as_one_label() -> None:
     (finding,) = CHECK.run(measured(among_others(counts), NESTED)).findings
     apart = shared_finding(finding, 1, {})
 
-    assert apart["statement"].endswith("are expected from the length of the records.")
+    assert apart["statement"].endswith("by chance).")
     assert "count" in finding.data_user.lower()
     assert "one label" not in finding.statement + finding.curator
 
@@ -117,8 +116,7 @@ def test_of_two_that_come_together_the_one_that_hardly_stands_alone_is_named() -
     (finding,) = CHECK.run(measured(among_others(counts), NESTED)).findings
 
     assert shared_finding(finding, 1, {})["statement"].endswith(
-        "from the length of the records; wheeze hardly occurs without asthma: 98.0% of the "
-        "instances with it have both."
+        "by chance); wheeze hardly occurs without asthma (98.0% of its instances have both)."
     )
 
 
@@ -158,8 +156,8 @@ def test_a_node_that_never_stands_alone_is_told_in_words_of_its_own() -> None:
     assert other.key == ("asthma", "wheeze", "beside")
     assert "one label" not in other.statement
     assert shared["statement"] == (
-        "asthma almost never occurs without wheeze: 100 of 100 instances that carry the first "
-        "carry both, which are 100.0%, where 1.9% are expected from the length of the records."
+        "asthma almost never occurs without wheeze: 100 of 100 instances have both (100.0%; 1.9% "
+        "by chance)."
     )
 
 
@@ -283,9 +281,7 @@ def test_a_small_cell_hides_all_that_follows_from_it() -> None:
 
     assert shared["evidence"]["instances"] == "<65"
     assert {shared["evidence"][f"{name}_share"] for name in ("both", "least", "chance")} == {None}
-    assert shared["statement"] == (
-        "<65 of 500 instances carry both asthma and wheeze: on these the two are used as one label."
-    )
+    assert shared["statement"] == ("Fewer than 65 of 500 instances have both asthma and wheeze.")
 
 
 @pytest.mark.parametrize(

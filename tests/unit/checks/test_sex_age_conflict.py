@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from audit import run_audit
 from audit.base.errors import AuditError, PolicyError, SchemaError
+from audit.base.plurals import filled
 from audit.checks.rules.sex_age_conflict import CHECK
 from audit.disclosure import shown
 from audit.measure.measure import Measurements, measure
@@ -19,7 +20,7 @@ from audit.measure.rule_book import at_or_below
 from audit.policy.policy import Policy
 from audit.policy.reading import policy_for
 from audit.policy.rules import Person, PersonRule
-from audit.results.findings import CheckResult, filled
+from audit.results.findings import CheckResult
 from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
 
@@ -73,11 +74,11 @@ def test_a_rule_is_one_finding_and_what_is_not_known_another() -> None:
     }
     assert filled(conflict.statement, {"instances": 4, "of": 8, "share": 0.5}) == (
         "4 of 8 instances with a code of a and a known sex (50.0%) are of a person who is not "
-        "female. The rule: A book. They are candidates for review, not faults."
+        "female. The rule: A book."
     )
     assert filled(unknown.statement, {"instances": 1, "of": 1, "share": 1.0}) == (
-        "1 of 1 instance with a code of a (100.0%) is of a person whose sex is not known: the rule "
-        "was not applied there."
+        "1 of 1 instance with a code of a (100.0%) is of a person whose sex is not known, and not "
+        "judged."
     )
 
 

@@ -46,7 +46,7 @@ def test_a_group_is_one_finding_with_its_pairs() -> None:
         (("one_b", "two_a"), 3),
     ]
     told = shared_finding(finding, 1, {})["statement"]
-    assert told.endswith("By rule. These records are candidates for review.")
+    assert told.endswith("in 2 different pairs. By rule.")
 
 
 def test_two_labels_of_one_side_are_no_conflict() -> None:

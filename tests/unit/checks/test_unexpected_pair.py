@@ -122,7 +122,7 @@ def test_a_local_pair_stands_beside_the_diffuse_association_around_it(
     later = max(found.findings, key=lambda finding: int(finding.evidence["rank"].value or 0))
     values = {name: quantity.value for name, quantity in later.evidence.items()}
     assert float(values["explained"] or 0) > float(values["expected_length"] or 0)
-    assert "once the excess of " in later.statement
+    assert " and the excess of " in later.statement
     assert later.beside
 
 
@@ -267,11 +267,11 @@ def test_with_groups_a_sentence_tells_instances_and_groups_and_no_weights(
         "weigh as 2,000"
     )
     assert statement.startswith(
-        f"{both} of 4,000 instances, in {both // 2} groups, carry both A11 and B11: "
+        f"{both} of 4,000 instances in {both // 2} groups have both A11 and B11: "
     )
     assert statement.endswith(
-        "times what the length of the records leads one to expect, by a cautious estimate, several "
-        "instances of a group weighing as one."
+        "times what the length of records explains (95% interval), several instances of a group "
+        "weighing as one."
     )
     few = shared_finding(finding, both // 2 + 1, {})
     derived = ("observed", "effective", "expected_length", "explained", "ratio", "p_value")
@@ -336,10 +336,11 @@ def test_the_worked_example_of_the_page_holds() -> None:
 
 def test_the_sentence_says_what_is_expected() -> None:
     shared = shared_finding(worked_example(), 1, {})
+    low, high = (shared["evidence"][name] for name in ("ratio_low", "ratio_high"))
 
     assert shared["statement"] == (
-        "50 of 1,000 instances carry both asthma and attack, where 9.61 are expected from the "
-        "length of the records: 5.00 times as many by a cautious estimate."
+        f"50 of 1,000 instances have both asthma and attack: {low:.2f} to {high:.2f} times what "
+        "the length of records explains (95% interval)."
     )
 
 
@@ -349,5 +350,5 @@ def test_a_small_cell_hides_all_that_follows_from_it() -> None:
 
     assert shared["evidence"]["instances"] == "<51"
     assert all(shared["evidence"][name] is None for name in derived)
-    assert shared["statement"] == "<51 of 1,000 instances carry both asthma and attack."
+    assert shared["statement"] == "Fewer than 51 of 1,000 instances have both asthma and attack."
     assert [part["evidence"]["share"] for part in shared["parts"]] == [None]

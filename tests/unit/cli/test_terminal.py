@@ -142,7 +142,7 @@ def test_findings_to_be_fixed_are_listed_with_who_fixes_them_until_when_and_why(
     text = words_of(printed(shared(check("many", "warn", *many, finding(id="many:none")))))
 
     assert f"{TOP + 2} findings to be fixed" in text
-    assert f"many:{TOP - 1}: To be fixed by Ward 7 until 2031-01-01: Ask." in text
+    assert f"many:{TOP - 1}: Ward 7 is to fix this by 2031-01-01: Ask." in text
     assert f"many:{TOP}" not in text
     assert "many:none" not in text
     assert "and 2 more" in text

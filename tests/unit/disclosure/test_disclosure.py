@@ -290,7 +290,7 @@ def test_a_finding_is_not_dropped_for_being_small() -> None:
     disjoint = next(finding for finding in found if finding["severity"] == "error")
     assert disjoint["evidence"]["instances"] == "<11"
     assert disjoint["evidence"]["share"] is None
-    assert disjoint["statement"].startswith("<11 of 63 instances (at most 15.9%)")
+    assert disjoint["statement"].startswith("Fewer than 11 of 63 instances (at most 15.9%)")
 
 
 def test_a_share_is_withheld_where_its_whole_nearly_is_the_release() -> None:

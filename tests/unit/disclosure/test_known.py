@@ -76,7 +76,7 @@ def test_a_count_of_a_finding_is_told_no_finer_than_in_another_view() -> None:
     assert [part["evidence"]["instances"] for part in alone["findings"][0]["parts"]] == [30, 20]
     assert alone["denominator"] == 140
     assert told["findings"][0]["evidence"]["instances"] == ">10"
-    assert told["findings"][0]["statement"] == "≥11 instances."
+    assert told["findings"][0]["statement"] == "At least 11 instances."
     assert [part["evidence"]["instances"] for part in told["findings"][0]["parts"]] == [30, ">0"]
     assert told["denominator"] == ">10"
 

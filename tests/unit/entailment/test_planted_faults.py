@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from audit.base.plurals import filled
 from audit.entailment.analysis import Entailment
 from audit.entailment.dataset import EntailmentDataset
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, filled
+from audit.results.findings import Finding
 from fixtures.entailed_release import measured_tuples
 from fixtures.entailment_world.faults import FAULTS, Planted
 from fixtures.entailment_world.lexicon import made_up

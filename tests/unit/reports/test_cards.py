@@ -50,7 +50,7 @@ def test_what_was_decided_on_a_finding_stands_on_it() -> None:
     (first, second) = cards([{**check, "findings": [to_fix, accepted]}], {})
 
     assert first.badge.word == "Note, to be fixed"
-    assert "To be fixed by Ward 7 until 2031-01-01: Ask the coders." in first.explanation
+    assert "Ward 7 is to fix this by 2031-01-01: Ask the coders." in first.explanation
     assert second.badge.word == "Note, accepted"
     assert "Accepted by Ward 7 until 2031-01-01: Ask the coders." in second.explanation
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from audit.base.plurals import filled, in_words
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
-from audit.results.findings import CheckResult, Finding, Part, Severity, filled, in_words
+from audit.results.findings import CheckResult, Finding, Part, Severity
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_findings import shared_finding
 from audit.runs.audit import run_audit
@@ -184,7 +185,7 @@ def test_a_shared_finding_has_titles_and_hides_small_cells() -> None:
 
     assert shown["nodes"] == [{"id": "a", "title": "Title"}]
     assert shown["evidence"] == {"n": "<11", "share": None, "of": 100}
-    assert shown["statement"] == "<11 of 100 (share withheld) are odd"
+    assert shown["statement"] == "Fewer than 11 of 100 (at most 10.0%) are odd"
     assert shown["parts"][0]["nodes"] == [
         {"id": "a", "title": "Title"},
         {"id": "zz", "title": None},
@@ -201,10 +202,11 @@ def test_a_shared_finding_has_titles_and_hides_small_cells() -> None:
         ("residual_share", 0.9999, ">99.9%"),
         ("chance_share", 1e-15, "<0.1%"),
         ("limit", 0.5, "50.0%"),
-        ("lift", 1234.5, "1,234.50"),
-        ("instances", "<11", "<11"),
-        ("share", None, "share withheld"),
-        ("low", None, "withheld"),
+        ("lift", 1234.5, "1,234"),
+        ("ratio", 5.0, "5"),
+        ("ratio", 3.456, "3.46"),
+        ("instances", "<11", "fewer than 11"),
+        ("instances", None, "some"),
     ],
 )
 def test_evidence_in_words(name: str, value: int | float | str | None, text: str) -> None:

@@ -35,7 +35,7 @@ def test_every_finding_is_listed_with_its_own_numbers_and_its_cases(result: Audi
     assert list(told) == result.findings["id"].to_list()
     refused = told["unknown_code:refused"]
     assert (refused.check, refused.severity, refused.cases) == ("unknown_code", "error", 2)
-    assert refused.statement.startswith("2 of 7 rows (28.6%) carry 2 labels")
+    assert refused.statement.startswith("2 of 7 rows (28.6%) have 2 labels")
 
 
 def test_one_finding_has_its_cases_in_order(result: AuditResult) -> None:

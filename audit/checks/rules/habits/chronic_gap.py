@@ -146,10 +146,10 @@ def _finding(
         check=_NAME,
         severity="note",
         nodes=condition.carrying,
-        statement=f"{{instances}} of {{of}} instances of {{persons}} persons who had "
+        statement=f"{{instances}} of {{of}} instances of persons who had "
         f"{condition.condition} on two earlier ones ({{share}}) {{instances|lacks|lack}} it"
-        "[ (95% interval over persons {low_share} to {high_share})]; by a published comparison "
-        f"with charts, codes miss a median of {{published_share}} of such conditions.{unsure}",
+        "[ (95% interval {low_share} to {high_share})]; a published comparison with charts found "
+        f"{{published_share}} (median).{unsure}",
         evidence={
             "instances": count(missed, later),
             "of": count(later, measured.n_instances),

@@ -112,7 +112,7 @@ def _finding(measured: Measurements, found: Copies, long: int) -> Finding:
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement=f"{{instances}} of {{of}} instances with {LEAST_LABELS} or more different labels "
         f"({{share}}) {{instances|has|have}} exactly the labels of another one{whose}: {{copies}} "
-        "records repeat others, and {near} pairs differ by one label[ (copies are {copied_share} "
+        "records repeat others, {near} pairs differ by one label[ (copies are {copied_share} "
         "of both, at least {low_share} at 95%)]. They are copies, or templates that nobody edits.",
         evidence={
             "instances": count(touched, long),

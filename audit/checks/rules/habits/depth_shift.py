@@ -219,14 +219,14 @@ def _limit(measured: Measurements, what: _What) -> float:
 
 
 _SENTENCES = {
-    "depth": "Labels of {instances} of {of} instances, those with the %s, lie %s than elsewhere: "
-    "by {apart} levels within their branches[ (95%% interval {apart_low} to {apart_high})], at a "
-    "mean depth of {mean}, elsewhere {mean_elsewhere}.",
-    "length": "{instances} of {of} instances, those with the %s, have %s labels than elsewhere: "
-    "{mean} typically (the geometric mean), elsewhere {mean_elsewhere}[; one is {apart} times the "
-    "other (95%% interval {apart_low} to {apart_high})].",
+    "depth": "With the %s ({instances} of {of} instances) labels are %s than elsewhere[: by "
+    "{apart} levels within their branches (95%% interval {apart_low} to {apart_high}); mean depth "
+    "{mean}, elsewhere {mean_elsewhere}].",
+    "length": "With the %s ({instances} of {of} instances) records have %s labels than elsewhere[: "
+    "{mean} typically (geometric mean), elsewhere {mean_elsewhere} (ratio {apart}, 95%% "
+    "interval {apart_low} to {apart_high})].",
 }
-_WORDS = {"depth": ("less deep", "deeper"), "length": ("fewer", "more")}
+_WORDS = {"depth": ("more general", "more specific"), "length": ("fewer", "more")}
 
 
 def _finding(

@@ -291,8 +291,8 @@ def _finding(
         nodes=tuple(hierarchy.nodes[node] for node in shift.nodes),
         statement=f"With the {column} {value!r}, {more} stands where others have {less}: "
         "{instances} of {of} instances below "
-        f"{hierarchy.describe(table.parent)} ({{share}}), elsewhere {{elsewhere_share}}"
-        f"[; {{points_share}} are exchanged][{beside}].{alone}",
+        f"{hierarchy.describe(table.parent)} ({{share}})[, elsewhere {{elsewhere_share}}]"
+        f"[; {{points_share}} of the uses are exchanged][{beside}].{alone}",
         evidence={
             **evidence,
             "points_share": derived(shift.exchange, *others),

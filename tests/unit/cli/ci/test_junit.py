@@ -93,7 +93,7 @@ def test_a_finding_to_be_fixed_says_who_fixes_it() -> None:
     ]
 
     statement = check["findings"][0]["statement"]
-    assert f"{statement} To be fixed by Ward 7 until 2031-01-01: Ask." in told
+    assert f"{statement} Ward 7 is to fix this by 2031-01-01: Ask." in told
 
 
 def test_a_report_that_failed_is_a_case() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from audit.base.plurals import filled
 from audit.entailment.analysis import Entailment
 from audit.entailment.checks.contradiction import CHECK
 from audit.entailment.dataset import HYPERNYM, NOUN
-from audit.results.findings import filled
 from fixtures.entailed_release import measured_tuples, stated
 from fixtures.entailment_world.faults import contradiction
 from fixtures.entailment_world.world import clean_world

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from audit.base.plurals import filled
 from audit.entailment.analysis import Entailment
 from audit.entailment.checks.redundant_edge import CHECK
 from audit.entailment.dataset import HYPERNYM, NOUN
-from audit.results.findings import filled
 from fixtures.entailed_release import measured_tuples, stated
 from fixtures.entailment_world.faults import redundant_edge
 from fixtures.entailment_world.world import clean_world
