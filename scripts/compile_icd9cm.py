@@ -5,7 +5,7 @@
 Codes and their titles are the version 32 tables that the Centers for Medicare & Medicaid Services
 publish in one archive ("Version 32 Full and Abbreviated Code Titles"): of diagnoses
 ``CMS32_DESC_LONG_SHORT_DX.xlsx``, of procedures ``CMS32_DESC_LONG_SHORT_SG.xlsx``. Chapters,
-sections and categories are in ``icd9cm_headings.csv`` beside this script.
+sections, categories and headings below them are in ``icd9cm_headings.csv`` beside this script.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def read_sheet(table: io.BytesIO) -> Iterator[list[str]]:
 
 
 def read_headings(path: Path) -> dict[str, dict[str, str]]:
-    """Titles of typed-in nodes by kind: branch, chapter, section, category."""
+    """Titles of typed-in nodes by kind: branch, chapter, section, category, subcategory."""
     headings: dict[str, dict[str, str]] = {}
     with path.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
@@ -105,7 +105,7 @@ def classification(headings: dict[str, dict[str, str]], codes: dict[str, str]) -
     for code, title in categories.items():
         parent = holder(code, sections) or holder(code, chapters)
         yield Node(code, parent, title, assignable=code in billable)
-    yield from subcategories(codes)
+    yield from subcategories(codes, headings["subcategory"])
 
 
 def generated_sections(
@@ -119,12 +119,13 @@ def generated_sections(
     }
 
 
-def subcategories(codes: dict[str, str]) -> Iterator[Node]:
-    """Everything after the dot: codes, and headings without a title above them."""
+def subcategories(codes: dict[str, str], headings: dict[str, str]) -> Iterator[Node]:
+    """Everything after the dot: codes, and headings above them."""
     below = [code for code in codes if "." in code]
     above = {prefix for code in below for prefix in prefixes(code) if "." in prefix}
     for code in {*below, *above}:
-        yield Node(code, prefixes(code)[0], codes.get(code, ""), assignable=code in codes)
+        title = codes.get(code) or headings[code]
+        yield Node(code, prefixes(code)[0], title, assignable=code in codes)
 
 
 def holder(code: str, ranges: dict[str, str]) -> str:

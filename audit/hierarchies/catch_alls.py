@@ -110,12 +110,21 @@ class CatchAlls:
     title the titles of its children are used; a child whose title consists of catch-all words and
     one phrase repeats the heading, if it is the only such child of its kind.
 
+    Headings between the categories and the codes of a complete ICD-9-CM count as untitled: they
+    are worded apart from their codes ("Hyperaldosteronism" is above "Other secondary
+    aldosteronism"), so that codes are compared with each other alone.
+
     Time grows with the nodes that have catch-all words times their siblings.
     """
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         self.hierarchy = hierarchy
-        self._titles = [read_title(title) for title in hierarchy.titles]
+        coding, given = hierarchy.coding, list(hierarchy.titles)
+        if coding is not None and coding.name.startswith("icd9") and hierarchy.complete_tables:
+            lists = zip(hierarchy.nodes, given, hierarchy.assignable.tolist(), strict=True)
+            given = ["" if "." in node and not may else title for node, title, may in lists]
+        self._given = given
+        self._titles = [read_title(title) for title in self._given]
         self._implied = dict[int, Title]()
 
     def kind(self, node: int) -> Kind | None:
@@ -185,11 +194,11 @@ class CatchAlls:
         alone = title.repeats and not any(
             sibling.repeats and bool(sibling.others) == bool(title.others) for sibling in siblings
         )
-        return not (alone and not self.hierarchy.titles[parent])
+        return not (alone and not self._given[parent])
 
     def _says(self, node: int) -> Title:
         """Its title; of a node without one all words of its children's, and their fewest marks."""
-        if self.hierarchy.titles[node]:
+        if self._given[node]:
             return self._titles[node]
         if node not in self._implied:
             children = row(self.hierarchy.child_matrix, node).tolist()
@@ -201,7 +210,7 @@ class CatchAlls:
 
     def _heading(self, node: int) -> frozenset[str]:
         """Words of the nearest title at or above a node."""
-        while not self.hierarchy.titles[node]:
+        while not self._given[node]:
             above = row(self.hierarchy.edges, node)
             if not len(above):
                 break

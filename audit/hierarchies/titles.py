@@ -91,7 +91,8 @@ def title_key(text: str) -> str:
 def nodes_by_title(hierarchy: Hierarchy) -> dict[str, str | None]:
     """The node of each title, by `title_key`; None where several nodes have it.
 
-    Where ids are no codes, the titles on the only way from the top to a node are one too.
+    A heading is not meant where one assignable node has its title too. Where ids are no codes, the
+    titles on the only way from the top to a node are one too.
     """
     found: dict[str, str | None] = {}
     ways: dict[str, list[str]] = {hierarchy.nodes[hierarchy.root]: []}
@@ -104,8 +105,15 @@ def nodes_by_title(hierarchy: Hierarchy) -> dict[str, str | None]:
             ways[node] = [*ways[above[0]], title or node]
             said += [" > ".join(ways[node]), " > ".join([top, *ways[node]])]
         for key in filter(None, map(title_key, said)):
-            found[key] = node if found.get(key, node) == node else None
+            before = found.get(key, node)
+            found[key] = node if before == node else _meant(hierarchy, before, node)
     return found
+
+
+def _meant(hierarchy: Hierarchy, *nodes: str | None) -> str | None:
+    """The only assignable one of nodes with one title; None stands for several before."""
+    may = [node for node in nodes if node is None or hierarchy.assignable[hierarchy.index(node)]]
+    return may[0] if len(may) == 1 else None
 
 
 def read_own_titles(path: Path, hierarchy: Hierarchy) -> TitleList:
