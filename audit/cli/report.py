@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from audit.base.errors import InputError
+from audit.base.settings import OUTPUT, Option
 from audit.cli.options import AsJson, FailOn, Force, JUnitFile, RunFolder, SealKeyFile, WritePdf
 from audit.cli.output import exit_status, print_report_place, shown_progress, summarise
 from audit.cli.rendering import imprint_of_run, rendering
@@ -40,6 +44,12 @@ def report(
 def judge(
     run: RunFolder,
     judging: Judging,
+    out: Annotated[
+        Path | None, Option("Folder of the run as it is judged now.", OUTPUT, writes=True)
+    ] = None,
+    overwrite: Annotated[
+        bool, Option("Replace the run itself, or an earlier one at --out.", OUTPUT)
+    ] = False,
     pdf: WritePdf = True,
     fail_on: FailOn = "never",
     as_json: AsJson = False,
@@ -50,17 +60,25 @@ def judge(
     """Judge a run again by another policy, without recounting."""
     from audit.cli.ci.outcomes import of_audit
     from audit.cli.ci.publishing import publish, refuse_no_file
-    from audit.runs.folder import rewriting_run, seal_judged, write_judged_tables
+    from audit.runs.folder import refuse_no_run, seal_judged, write_judged_tables, writing_run
     from audit.runs.inputs import judge_again
     from audit.runs.manifest import with_keyed_data
     from audit.runs.read import read_run
     from audit.runs.sealed_run import refuse_lost_key
 
+    if out is None and not overwrite:
+        raise InputError(
+            "a place for the run as it is judged now is required",
+            found="neither --out nor --overwrite",
+            hint="--out DIR writes a run beside this one, --overwrite replaces it",
+        )
     refuse_no_file(junit)
+    refuse_no_run(run)
+    target = out or run
     key, before = key_of(seal_key), [judging.reference] if judging.reference else []
     with (
         shown_progress() as progress,
-        rewriting_run(run) as folder,
+        writing_run(target, overwrite=overwrite) as folder,
         reading_runs([run], key, force) as forced,
         reading_runs(before, None, force) as forced_before,
     ):
@@ -81,6 +99,6 @@ def judge(
             key=key,
             forced=forced + forced_before,
         )
-    summarise(result, run, unrendered, as_json=as_json)
+    summarise(result, target, unrendered, as_json=as_json)
     publish(of_audit("judge", result.shared(), fail_on, unrendered, imprint.title), junit)
     raise typer.Exit(exit_status(result, fail_on, unrendered))

@@ -125,3 +125,14 @@ def policy_for(hierarchy_name: str, stated: Policy | None = None) -> Policy:
     """The built-in policy of a hierarchy; what the user's policy states takes precedence."""
     base = built_in_policy(hierarchy_name)
     return base if stated is None else stated.over(base)
+
+
+def judged_by(stated: Policy, made_with: Policy) -> Policy:
+    """What a run is judged by: a key that a file leaves out keeps what the run was made with.
+
+    Waivers are those of the file alone; the smallest count of the run is no part of the policy
+    where it is one that holds without being stated.
+    """
+    usual = made_with.min_cell in (Policy().min_cell_for(persons) for persons in (True, False))
+    kept = {"waivers": (), **({"min_cell": None} if usual else {})}
+    return stated.over(made_with.model_copy(update=kept))

@@ -12,6 +12,7 @@ import polars as pl
 
 from audit.base.schemas import schema
 from audit.disclosure import Known, Quantity, Release
+from audit.policy.policy import Policy
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Status
 from audit.results.order import TEN, ordered, worst
 from audit.results.parts import AnalysisPart, ModelPart, ResultPart
@@ -89,6 +90,11 @@ class Record:
     def metrics(self) -> tuple[Mapping[str, Any], ...]:
         """``name, scope, value, low, high, n, parameters`` of the model's metrics, if any."""
         return () if self.model is None else self.model.metrics
+
+    @property
+    def made_with(self) -> Policy:
+        """The policy that the run was counted with."""
+        return Policy.model_validate_json(json.dumps(self.counted_with))
 
     def part(self, kind: type[Kind]) -> Kind | None:
         """The part of a kind; None if the result has none."""

@@ -18,7 +18,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import Words
 from audit.hierarchies.reading import built_in_named, load_hierarchy
 from audit.policy.policy import Policy
-from audit.policy.reading import load_policy, policy_for
+from audit.policy.reading import judged_by, load_policy
 from audit.policy.rules import BehaviourQuery, Subgraph, query_of, subgraph_of
 from audit.results.result import AuditResult
 from audit.runs.analyses import MEASURED
@@ -165,14 +165,22 @@ def _files_of_analyses(settings: Settings) -> Iterator[tuple[str, Path]]:
             yield from ((role, one) for one in paths if isinstance(one, Path) and role != "files")
 
 
-def judge_again(judging: Judging, found: AuditResult) -> AuditResult:
-    """Judge a run by another policy, and replace the policy among its inputs."""
+def judge_again(
+    judging: Judging, found: AuditResult, made_with: Policy | None = None
+) -> AuditResult:
+    """Judge a run by another policy, and replace the policy among its inputs.
+
+    Args:
+        judging: The settings.
+        found: The run.
+        made_with: The policy that it was made with, where that is not what the run says.
+    """
     before = judging.reference and judging.reference / RESULT
     files = {"policy": judging.policy, "reference": before}
     kept = tuple(source for source in found.inputs if source["role"] not in files)
     result = rejudged(
         found,
-        policy_for(found.identity["hierarchy"]["name"], load_policy(judging.policy)),
+        judged_by(load_policy(judging.policy), made_with or found.made_with),
         today=judging.today,
         reference=read_run(judging.reference, unsealed=True) if judging.reference else None,
         checks=MEASURED,

@@ -305,8 +305,8 @@ def _keyed_as_before(run: SealedRun, result: AuditResult, key: SealKey | None) -
 def _judged_again(run: SealedRun, settings: Settings, judging: Judging) -> AuditResult:
     """Counted by the policy that the run keeps, then judged as it was judged last."""
     counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY}"))
-    counted = counted.model_copy(update={"ratchet": False})
-    return judge_again(judging, audited(settings, counted).result)
+    alone = counted.model_copy(update={"ratchet": False})
+    return judge_again(judging, audited(settings, alone).result, counted)
 
 
 def _differing_parts(run: SealedRun, given: bytes) -> str:

@@ -55,7 +55,7 @@ def test_every_command_with_a_verdict_writes_a_file(data: Path, fail_on: str, st
     assert done.exit_code == status, done.output
     assert audit(*RUN, "--out", "b").exit_code == 0
     others = {
-        "judge": ("judge", "b", "--policy", "policy.toml", "--no-pdf"),
+        "judge": ("judge", "b", "--overwrite", "--policy", "policy.toml", "--no-pdf"),
         "compare": ("compare", "b", "a", "--out", "c"),
         "verify": ("verify", "a"),
         "lint": ("lint", "tree.csv"),
@@ -114,7 +114,9 @@ def test_the_title_that_was_given_names_file_and_summary(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(data / "summary.md"))
     audit(*RUN, "--out", "a", "--title", "Spring", "--junit", "run.xml")
     audit(*RUN, "--out", "b", "--title", "Autumn")
-    audit("judge", "b", "--policy", "policy.toml", "--no-pdf", "--junit", "judge.xml")
+    audit(
+        "judge", "b", "--overwrite", "--policy", "policy.toml", "--no-pdf", "--junit", "judge.xml"
+    )
     audit("compare", "a", "b", "--out", "c", "--junit", "compare.xml")
 
     titles = {"run": "Spring", "judge": "Autumn", "compare": "Autumn"}

@@ -56,7 +56,9 @@ class Desk:
         return audit("run", *files, "--no-pdf", "--out", out or self.run, *options)
 
     def judged(self, text: str, *options: object) -> Result:
-        return audit("judge", self.run, "--policy", self.policy(text), "--no-pdf", *options)
+        return audit(
+            "judge", self.run, "--overwrite", "--policy", self.policy(text), "--no-pdf", *options
+        )
 
     def bytes(self) -> dict[str, bytes]:
         return {p.name: p.read_bytes() for p in self.run.rglob("*") if p.is_file()}
@@ -92,6 +94,29 @@ def test_judging_by_the_run_s_own_policy_changes_no_byte_of_its_result(desk: Des
 
     assert before.keys() == after.keys()
     assert {name for name in before if before[name] != after[name]} == {"manifest.json"}
+
+
+def test_a_key_left_out_keeps_what_the_run_was_made_with(desk: Desk) -> None:
+    strict = desk.policy('[residual_share]\nvalue = 0.3\nreason = "Ours."\n', "strict")
+    assert desk.audited("--overwrite", "--policy", strict, "--min-cell", 3).exit_code == 0
+    made = desk.shared()["policy"]
+    assert desk.judged("max_findings = 7\nmin_cell = 5").exit_code == 0
+    assert desk.judged("max_findings = 7").exit_code == 0
+
+    assert desk.shared()["policy"] == {**made, "max_findings": 7, "name": "policy"}
+
+
+def test_it_writes_beside_the_run_unless_it_is_to_replace_it(desk: Desk, tmp_path: Path) -> None:
+    policy, before = desk.policy("max_findings = 7"), desk.bytes()
+    asked = ("judge", desk.run, "--policy", policy, "--no-pdf")
+
+    refused(audit(*asked), "neither --out nor --overwrite")
+    assert audit(*asked, "--out", tmp_path / "judged").exit_code == 0
+    refused(audit(*asked, "--out", tmp_path / "judged"), "--overwrite")
+    assert desk.bytes() == before
+    assert audit("verify", tmp_path / "judged", "--recompute").exit_code == 0
+    assert audit(*asked, "--overwrite").exit_code == 0
+    assert desk.bytes()["result.json"] == (tmp_path / "judged" / "result.json").read_bytes()
 
 
 def test_a_waiver_takes_an_error_out_of_the_verdict(desk: Desk) -> None:

@@ -215,7 +215,7 @@ def test_judge_keeps_the_seal_with_the_key_and_is_refused_without(
     desk: Path, tmp_path: Path
 ) -> None:
     run = shutil.copytree(desk / "keyed", tmp_path / "run")
-    given = ("judge", run, "--policy", desk / "policy.toml", "--no-pdf")
+    given = ("judge", run, "--overwrite", "--policy", desk / "policy.toml", "--no-pdf")
     refused = audit(*given)
     assert refused.exit_code == 2
     assert "the key that the run is sealed with is required" in refused.stderr
@@ -279,7 +279,7 @@ COMMANDS = ("report", "judge", "compare", "show", "cases", "run")
 def command(name: str, desk: Path, run: Path, out: Path) -> tuple[object, ...]:
     return {
         "report": ("report", run, "--no-pdf"),
-        "judge": ("judge", run, "--policy", desk / "policy.toml", "--no-pdf"),
+        "judge": ("judge", run, "--overwrite", "--policy", desk / "policy.toml", "--no-pdf"),
         "compare": ("compare", desk / "plain", run, "--out", out),
         "show": ("show", run, "i3"),
         "cases": ("cases", run),

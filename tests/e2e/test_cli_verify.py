@@ -50,7 +50,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (*of_data, "--out", place / "plain"),
         (*of_data, *of_model, *judged, "--out", place / "model"),
         (*of_data, *of_model, *judged, "--out", place / "judged"),
-        ("judge", place / "judged", "--policy", place / "again.toml", "--no-pdf"),
+        ("judge", place / "judged", "--overwrite", "--policy", place / "again.toml", "--no-pdf"),
     ):
         done = audit(*command)
         assert done.exit_code == 0, done.output

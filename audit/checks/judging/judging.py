@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -145,7 +144,7 @@ def rejudged(
             or asks for a ratchet without a reference.
         InputError: If the reference is a run on another hierarchy.
     """
-    counted = Policy.model_validate_json(json.dumps(result.counted_with))
+    counted = result.made_with
     hierarchy = result.identity["hierarchy"]["name"]
     named = {check.name for check in checks} | {check.name for check in result.checks}
     refuse_unknown_names(policy, set(result.nodes["node"]), hierarchy, named)

@@ -18,7 +18,7 @@ from audit.base.errors import AuditError, InputError, OutputError, first_cases
 from audit.checks.judging import refuse_unknown_checks
 from audit.explorer.run.vocabulary import Row
 from audit.policy.policy import Policy
-from audit.policy.reading import load_policy, policy_for, policy_of
+from audit.policy.reading import judged_by, load_policy, policy_of
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.policy.statements import Decision as Decided
 from audit.policy.waiver_tables import text_with, text_without
@@ -112,16 +112,16 @@ class EditedPolicy:
             if waiver.finding is not None
         }
 
-    def judged(self, identity: Mapping[str, Any]) -> bool:
-        """Whether a run of this identity was judged by what the file states now.
+    def judged(self, identity: Mapping[str, Any], made_with: Policy) -> bool:
+        """Whether a run of this identity, made with a policy, is judged by what the file says now.
 
         A file that is not there states nothing, and one that cannot be judged by has judged none.
         """
         try:
-            stated = load_policy(self.path) if self.path.exists() else None
+            stated = load_policy(self.path) if self.path.exists() else Policy()
         except AuditError:
             return False
-        policy = policy_for(identity["hierarchy"]["name"], stated)
+        policy = judged_by(stated, made_with)
         return bool(policy.sha256 == identity["policy"]["sha256"])
 
     def _content(self) -> bytes:

@@ -22,6 +22,7 @@ from audit.explorer.run.policy_editor import Decision, EditedPolicy
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters, way_to
+from audit.policy.reading import policy_for
 from audit.results.findings import OF_MODEL, OF_WAIVERS
 from reports.chapters.cards import card, headline
 from reports.chapters.report import printable_view
@@ -238,7 +239,9 @@ def choice_of(site: Site, finding: Row) -> Choice | None:
         decided = site.policy.decided().get(finding["id"])
     except AuditError as error:
         return Choice(finding["id"], str(site.policy.path), problem=str(error))
-    judged = site.policy.judged(site.run.shared["identity"])
+    identity, tables = site.run.shared["identity"], site.run.restricted
+    usual = policy_for(identity["hierarchy"]["name"])
+    judged = site.policy.judged(identity, tables.result.made_with if tables else usual)
     return Choice(finding["id"], str(site.policy.path), decided, judged=judged)
 
 
@@ -263,7 +266,7 @@ def show_written(site: Site, request: Request) -> Response:
 def _command(run: str, policy: str, options: Sequence[str]) -> str:
     """The command that judges the run again by the policy file, as a shell takes it."""
     folder = f"./{run}" if run.startswith("-") else run
-    return shlex.join(["audit", "judge", folder, "--policy", policy, *options])
+    return shlex.join(["audit", "judge", folder, "--policy", policy, *options, "--overwrite"])
 
 
 def _answering(answer: _Answer, site: Site) -> Callable[[Request], Awaitable[Response]]:

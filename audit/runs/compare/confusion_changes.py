@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +23,6 @@ from audit.engine.scores.cuts import decide
 from audit.engine.statistics.intervals import LEVEL
 from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.policy import Policy
 from audit.results.model_overview import most_confused
 from audit.results.result import AuditResult
 from audit.runs.compare.counts import (
@@ -95,13 +93,9 @@ class KeptModel:
         return both.astype(np.int64), binary_entropy(first[both], second[both])
 
     @cached_property
-    def _policy(self) -> Policy:
-        """What the run was counted with."""
-        return Policy.model_validate_json(json.dumps(self.run.counted_with))
-
-    @cached_property
     def _columns(self) -> csc_array[Any]:
-        return csc_array(aggregated_values(self.hierarchy, self.scores, self._policy.aggregation))
+        way = self.run.made_with.aggregation
+        return csc_array(aggregated_values(self.hierarchy, self.scores, way))
 
 
 def kept_model(run: AuditResult) -> KeptModel | None:

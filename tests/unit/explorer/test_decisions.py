@@ -123,7 +123,7 @@ def test_the_command_names_the_earlier_run_that_it_was_judged_beside(
 ) -> None:
     run, file = shutil.copytree(folder, tmp_path / "run"), tmp_path / "policy.toml"
     file.write_text("# Ours.\n")
-    run_command("judge", run, "--policy", file, "--reference", folder, "--no-pdf")
+    run_command("judge", run, "--overwrite", "--policy", file, "--reference", folder, "--no-pdf")
     beside = ["--reference", str(folder)]
     assert open_shared(run, "run").judged_with == beside
     page = _page_of_decision(run, file)
@@ -167,7 +167,7 @@ def test_the_run_is_judged_by_what_was_decided(window: Window, tmp_path: Path) -
     shown = window.send("/judging", decided(window)).text
     window.send("/judging/write", fields(shown, "/judging/write"))
     run = shutil.copytree(window.run, tmp_path / "run")
-    run_command("judge", run, "--policy", window.file, "--no-pdf")
+    run_command("judge", run, "--overwrite", "--policy", window.file, "--no-pdf")
     judged = json.loads((run / "result.json").read_text())
     found = [one for check in judged["checks"] for one in check["findings"]]
     assert [one["id"] for one in found if one["waiver"]] == [window.finding()]
@@ -312,7 +312,7 @@ def test_the_page_falls_silent_once_the_run_is_judged_by_the_file(
     window: Window, tmp_path: Path
 ) -> None:
     run = shutil.copytree(window.run, tmp_path / "run")
-    run_command("judge", run, "--policy", window.file, "--no-pdf")
+    run_command("judge", run, "--overwrite", "--policy", window.file, "--no-pdf")
     with served(open_run(run, "run"), EditedPolicy(window.file)) as visitor:
         visitor.enter()
         judged = Window(visitor, run, window.file)

@@ -18,6 +18,7 @@ from audit.explorer.run.policy_editor import Decision, EditedPolicy
 from audit.policy.reading import load_policy
 from audit.policy.statements import Decision as Decided
 from audit.policy.statements import Waiver
+from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, tree
 
@@ -209,20 +210,22 @@ def test_a_run_is_judged_by_a_file_only_while_that_states_the_same(tmp_path: Pat
     path = tmp_path / "policy.toml"
     path.write_text("[residual_share]\nvalue = 0.4\nreason = 'Ours.'\n")
     dataset = labelled(tree("a b < root"), {"one": ["a"]})
-    ours = run_audit(dataset, load_policy(path)).identity
-    default = run_audit(dataset).identity
+    ours, default = (run_audit(dataset, policy) for policy in (load_policy(path), None))
 
-    assert editor(path).judged(ours)
-    assert not editor(path).judged(default)
+    def judged(run: AuditResult) -> bool:
+        return editor(path).judged(run.identity, run.made_with)
+
+    assert judged(ours)
+    assert not judged(default)
     decide(path, FIX)
-    assert not editor(path).judged(ours)
+    assert not judged(ours)
     decide(path, Decision(FINDING, "open"))
-    assert editor(path).judged(ours)
+    assert judged(ours)
     path.write_text("colour = 'red'")
-    assert not editor(path).judged(ours)
+    assert not judged(ours)
     path.unlink()
-    assert not editor(path).judged(ours)
-    assert editor(path).judged(default)
+    assert judged(ours)
+    assert judged(default)
 
 
 def test_a_file_that_has_changed_is_not_written_over(file: Path) -> None:
