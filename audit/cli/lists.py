@@ -28,7 +28,8 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
     if what == "checks":
         from audit.runs.analyses import ALL_CHECKS
 
-        yield from ((check.name, check.title) for check in ALL_CHECKS)
+        of_data = sorted(ALL_CHECKS, key=lambda check: bool(getattr(check, "reads", None)))
+        yield from ((check.name, check.title) for check in of_data)
         return
     if what == "metrics":
         from audit.alignment.metrics import METRICS
