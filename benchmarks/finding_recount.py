@@ -128,8 +128,6 @@ class Recount:
         k, expected = own.weigh(both) / each, own.expected(a, b) / each
         yield f"{_of(len(both), self.n)} instances in {len(set(map(own.group, both))):,} groups"
         yield _times(k, expected)
-        if own.alike and sum(len(some) > 1 for some in own.members.values()) >= 50:
-            yield f"weighing as one to {1 / own.alike:.1f}".removesuffix(".0")
 
     @cached_property
     def exchanges(self) -> Exchanges:
@@ -238,7 +236,7 @@ def _without_citations(recount: Recount, statement: str, finding: Mapping[str, A
     rule = re.compile(
         r"(The rule:|Hypertension with chronic|The paper Abstraction|They were kept).*"
     )
-    names = re.compile(r"version 32 \(FY2015\)|Limit 50\.0%|95% interval")
+    names = re.compile(r"version 32 \(FY2015\)|Limit 50%|95% interval")
     text = names.sub("", rule.sub("", statement))
     nodes = (node["id"] for one in (finding, *finding["parts"]) for node in one["nodes"])
     above = (a for node in set(nodes) for a in recount.release.above.get(node, {node}))
@@ -477,7 +475,7 @@ def _copied(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     d, i = sum(copied.values()), sum(single.get(x) == y for y, x in single.items()) // 2
     k, n = sum(x in copied for x in own.values()), sum(len(x) >= 5 for x in own.values())
     yield f"{_of(k, n)} instances with 5 or more different labels ({_share(k, n)})"
-    yield f"{d:,} records repeat others, and {i:,} pairs differ by one label"
+    yield f"{d:,} records repeat others, {i:,} pairs differ by one label"
     yield f"copies are {_share(d, d + i)} of both, at least {_wilson(d, d + i):.1%} at 95%"
 
 

@@ -45,6 +45,16 @@ def counted(n: int | str, nouns: str) -> str:
     return f"{n:,} {of_one(nouns) if n == 1 else nouns}"
 
 
+def roughly(n: int | str, nouns: str) -> str:
+    """As `counted`, from a million on in millions.
+
+    >>> roughly(1_422_894, "pairs of labels"), roughly(1200, "rows")
+    ('1.4 million pairs of labels', '1,200 rows')
+    """
+    large = isinstance(n, int) and n >= 1_000_000
+    return f"{int(n) / 1e6:,.1f} million {nouns}" if large else counted(n, nouns)
+
+
 _ERROR = 1e-12
 """How far from 1 the mean of many ones may be."""
 
@@ -161,7 +171,7 @@ def in_words(name: str, value: Shown) -> str:
             return "some"
         return f"at least {int(number) + 1:,}" if low else f"fewer than {int(number):,}"
     if name.endswith(("share", "limit")):
-        return percentage(value)
+        return percentage(value).replace(".0%", "%" if name.endswith("limit") else ".0%")
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.0f}" if abs(value) >= 10 else f"{round(value, 2) + 0.0:g}"

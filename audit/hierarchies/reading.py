@@ -265,7 +265,9 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
         "--hierarchy-levels COL; or give them such names; `audit list formats` says what is read"
     )
     raise FormatError(
-        "exactly one hierarchy format must match",
+        "exactly one hierarchy format must match"
+        if matching
+        else "a hierarchy is required, such as child,parent[,title] separated by commas or tabs",
         found=", ".join(known.name for known in matching) or table,
         where=path,
         hint=ways

@@ -133,6 +133,6 @@ def judged_by(stated: Policy, made_with: Policy) -> Policy:
     Waivers are those of the file alone; the smallest count of the run is no part of the policy
     where it is one that holds without being stated.
     """
-    usual = made_with.min_cell in (Policy().min_cell_for(persons) for persons in (True, False))
+    usual = made_with.min_cell in [Policy().min_cell_for(persons) for persons in (True, False)]
     kept = {"waivers": (), **({"min_cell": None} if usual else {})}
     return stated.over(made_with.model_copy(update=kept))

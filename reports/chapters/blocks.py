@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from audit.base.plurals import counted as counted_units
+from audit.base.plurals import roughly
 from reports.chapters.cards import card
 from reports.words.parts import Advice, Block, Card, Named, Table
 from reports.words.table_specs import badge, table, texts
@@ -100,7 +100,7 @@ def _listed(check: Check) -> list[Mapping[str, Any]]:
 def _sentence(check: Check) -> str:
     """What was looked at, and what of the findings is not listed."""
     standing = check["total"] - check["folded"]
-    looked = counted_units(check["denominator"], check["denominator_unit"])
+    looked = roughly(check["denominator"], check["denominator_unit"])
     parts = [f"{counted(standing, 'finding')}; looked at: {looked}."]
     if check["not_shown"]:
         parts.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from audit.base.plurals import counted
+from audit.base.plurals import counted, roughly
 from reports.words.parts import Cell, Code, Facts, Linked, Named, Table
 from reports.words.shown_numbers import UNDEFINED
 from reports.words.table_specs import (
@@ -286,7 +286,7 @@ def _linked(check: Mapping[str, Any]) -> Cell:
 
 
 def _looked_at(check: Mapping[str, Any]) -> str:
-    return check["reason"] or counted(check["denominator"], check["denominator_unit"])
+    return check["reason"] or roughly(check["denominator"], check["denominator_unit"])
 
 
 def _branch(id_: str) -> Cell:

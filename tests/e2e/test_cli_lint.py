@@ -102,7 +102,7 @@ def test_titles_may_come_from_a_file(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("", "a hierarchy file with content is required"),
-        ("child,title\na,b\n", "exactly one hierarchy format must match"),
+        ("child,title\na,b\n", "such as child,parent[,title] separated by commas or tabs"),
         ("child,parent,title\na,b,One\na,c,Two\n", "a node has one title"),
         ("child,parent\n,b\n", "every row must name a child"),
         ("child,parent\n", "a hierarchy of at least one node is required"),

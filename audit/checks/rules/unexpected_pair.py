@@ -15,7 +15,7 @@ from audit.measure.measure import Measurements
 from audit.results.findings import Finding, Part, times_limit
 
 _NAME = "unexpected_pair"
-_UNIT = "pairs of nodes, neither above the other, frequent enough to be judged"
+_UNIT = "pairs of labels frequent enough to be judged"
 _MARGINS = ("instances", "support_a", "support_b")
 CHILDREN = "children"
 """Last part of the key of a finding on most pairs of children of a parent."""
@@ -120,21 +120,12 @@ def _statement(measured: Measurements, row: Mapping[str, Any], children: int) ->
         f"{{instances}} of {{of}} instances{by_group} {{instances|has|have}} both {both}[: "
         "{ratio_low} to {ratio_high} times what the length of records"
         f"{others and f' and the excess of {others}'} {'explain' if others else 'explains'} (95% "
-        f"interval)]{_several_weigh(measured)}."
+        "interval)]."
     )
     if not children:
         return sentence
     parent = hierarchy.describe(row["parent"])
     return f"Most children of {parent} occur together: {{pairs}} pairs. Strongest: {sentence}"
-
-
-def _several_weigh(measured: Measurements) -> str:
-    """What several instances of a group weigh, where enough groups have several."""
-    found = _alike(measured)
-    if found is None or not found.share:
-        return ""
-    most = f"{1 / found.share:.1f}".removesuffix(".0")
-    return f", several instances of a group weighing as one{f' to {most}' * (most != '1')}"
 
 
 def _evidence(measured: Measurements, row: Mapping[str, Any]) -> dict[str, Quantity]:

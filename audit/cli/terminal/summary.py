@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from audit.base.plurals import counted
+from audit.base.plurals import counted, roughly
 from audit.base.readings import read_as
 from audit.cli.terminal.analyses import concept_tests, detected
 from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_word, table
@@ -116,7 +116,7 @@ def _checks(checks: Iterable[Mapping[str, Any]]) -> Table:
     """A line a check, with what it looked at and how many of its findings are shown."""
     lines = table("status", "check", "looked at", "findings", "shown", "folded", right=3)
     for check in checks:
-        looked_at = check["reason"] or counted(check["denominator"], check["denominator_unit"])
+        looked_at = check["reason"] or roughly(check["denominator"], check["denominator_unit"])
         shown, folded = len(check["findings"]), check["folded"]
         lines.add_row(
             status_word(check["status"]),

@@ -72,7 +72,7 @@ class KeptModel:
         A unit is drawn as often as in any other run, by its name.
         """
         ledger = self.run.ledger["predictions"]
-        policy = self._policy
+        policy = self.run.made_with
         kind = (ledger[name] for name in ("single_label", "set_valued", "decision_threshold"))
         moves = moves_of(self.hierarchy, policy.levels, policy.aggregation)
         measures = measures_of(self.hierarchy, moves, policy.subgraphs, *kind)

@@ -269,10 +269,7 @@ def test_with_groups_a_sentence_tells_instances_and_groups_and_no_weights(
     assert statement.startswith(
         f"{both} of 4,000 instances in {both // 2} groups have both A11 and B11: "
     )
-    assert statement.endswith(
-        "times what the length of records explains (95% interval), several instances of a group "
-        "weighing as one."
-    )
+    assert statement.endswith("times what the length of records explains (95% interval).")
     few = shared_finding(finding, both // 2 + 1, {})
     derived = ("observed", "effective", "expected_length", "explained", "ratio", "p_value")
     assert (few["evidence"]["instances"], few["evidence"]["groups"]) == (both, f"<{both // 2 + 1}")

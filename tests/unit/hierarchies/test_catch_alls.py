@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given

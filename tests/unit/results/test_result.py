@@ -201,7 +201,7 @@ def test_a_shared_finding_has_titles_and_hides_small_cells() -> None:
         ("residual_share", 1.0, "100.0%"),
         ("residual_share", 0.9999, ">99.9%"),
         ("chance_share", 1e-15, "<0.1%"),
-        ("limit", 0.5, "50.0%"),
+        ("limit", 0.5, "50%"),
         ("lift", 1234.5, "1,234"),
         ("ratio", 5.0, "5"),
         ("ratio", 3.456, "3.46"),
