@@ -137,7 +137,8 @@ def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
             pair = _exact(evidence[part]), _exact(evidence[whole])
             said = _part_of(*pair, match["the"] or "", match["of"])
         elif share:
-            return _share_of(evidence[share], *pair)
+            told = share_told(evidence[share], *pair)
+            return f" ({told})" if told else ""
         elif chosen:
             return match["one" if _exact(evidence[chosen]) == 1 else "many"]
         else:
@@ -201,15 +202,19 @@ def _tells(part: Shown, whole: int) -> bool:
     return number <= whole if part[0] == "<" else number + 1 >= NEARLY_ALL * whole
 
 
-def _share_of(share: Shown, part: Shown, whole: Shown) -> str:
-    """A share in parentheses, or what the bound of its count beside a printed total tells of it."""
+def share_told(share: Shown, part: Shown, whole: Shown) -> str:
+    """A share, or what the bound of its count beside a printed total tells of it.
+
+    >>> share_told(0.5, 3, 6), share_told(None, "<11", 840), share_told(None, "<11", "<11")
+    ('50.0%', 'at most 1.2%', '')
+    """
     if share is not None:
-        return f" ({in_words('share', share)})"
+        return in_words("share", share)
     if not isinstance(whole, int) or not whole:
         return ""
     if not isinstance(part, str) or not _tells(part, whole):
-        return " (number withheld)"
+        return "number withheld"
     few, number = part[0] == "<", int(part[1:])
     tenths = (1000 * (number - 1) / whole) if few else (1000 * (number + 1) / whole)
     rounded = (math.ceil if few else math.floor)(round(tenths, 6)) / 10
-    return f" ({'at most' if few else 'at least'} {rounded:.1f}%)"
+    return f"{'at most' if few else 'at least'} {rounded:.1f}%"

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
-from audit.disclosure import Quantity, Shown, least
+from audit.disclosure import Quantity
 from audit.results.reference_changes import Ids
 
 Severity: TypeAlias = Literal["error", "warning", "note"]

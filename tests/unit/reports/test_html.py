@@ -81,7 +81,7 @@ def test_no_path_and_no_time(html: str) -> None:
 def test_withheld_and_bounds_are_shown_as_they_are(html: str) -> None:
     text = Document(html).text
     assert "&lt;11" in html
-    assert "Below External causes (E000-E999), &lt;11 of 45 instances" in html
+    assert "Below External causes (E000-E999), fewer than 11 of 45 instances" in html
     assert "withheld" in text
 
 
