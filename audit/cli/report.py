@@ -60,21 +60,14 @@ def judge(
     """Judge a run again by another policy, without recounting."""
     from audit.cli.ci.outcomes import of_audit
     from audit.cli.ci.publishing import publish, refuse_no_file
-    from audit.runs.folder import refuse_no_run, seal_judged, write_judged_tables, writing_run
+    from audit.runs.folder import seal_judged, write_judged_tables, writing_run
     from audit.runs.inputs import judge_again
     from audit.runs.manifest import with_keyed_data
     from audit.runs.read import read_run
     from audit.runs.sealed_run import refuse_lost_key
 
-    if out is None and not overwrite:
-        raise InputError(
-            "a place for the run as it is judged now is required",
-            found="neither --out nor --overwrite",
-            hint="--out DIR writes a run beside this one, --overwrite replaces it",
-        )
     refuse_no_file(junit)
-    refuse_no_run(run)
-    target = out or run
+    target = _judged_place(run, out, overwrite=overwrite)
     key, before = key_of(seal_key), [judging.reference] if judging.reference else []
     with (
         shown_progress() as progress,
@@ -102,3 +95,17 @@ def judge(
     summarise(result, target, unrendered, as_json=as_json)
     publish(of_audit("judge", result.shared(), fail_on, unrendered, imprint.title), junit)
     raise typer.Exit(exit_status(result, fail_on, unrendered))
+
+
+def _judged_place(run: Path, out: Path | None, *, overwrite: bool) -> Path:
+    """Where the run as it is judged now is written."""
+    from audit.runs.folder import refuse_no_run
+
+    refuse_no_run(run)
+    if out is None and not overwrite:
+        raise InputError(
+            "a place for the run as it is judged now is required",
+            found="neither --out nor --overwrite",
+            hint="--out DIR writes a run beside this one, --overwrite replaces it",
+        )
+    return out or run

@@ -428,7 +428,7 @@ SHOWN: dict[str, tuple[str, int | str]] = {
 """How counts may be shown, and the totals that they are part of."""
 READS_BADLY = (
     r"[<>≥≤]\s?\d", r"(?<!number )(?<!is )withheld", r"//|\[\W|  |\(\)| [,.;:]",
-    r"\b(of|the|all) (some|fewer|at least)\b", r"nearly always|almost never|copies|None\b",
+    r"\b(of|the|all) (some|fewer|at least)\b", r"nearly always|almost never|copies the|None\b",
 )  # fmt: skip
 
 
