@@ -428,7 +428,8 @@ SHOWN: dict[str, tuple[str, int | str]] = {
 """How counts may be shown, and the totals that they are part of."""
 READS_BADLY = (
     r"[<>≥≤]\s?\d", r"(?<!number )(?<!is )withheld", r"//|\[\W|  |\(\)| [,.;:]",
-    r"\b(of|the|all) (some|fewer|at least)\b", r"nearly always|almost never|copies the|None\b",
+    r"((\d|[Ss]ome) of|\bthe|\ball) (some|fewer|at least)\b",
+    r"nearly always|almost never|copies the|None\b",
 )  # fmt: skip
 
 
