@@ -115,7 +115,7 @@ def test_a_decision_is_shown_and_then_written(window: Window) -> None:
     assert window.visitor.get("/findings", state="all").text.count("decided since") == 1
     after = window.visitor.get(written.headers["location"]).text
     assert "Accepted</strong> by Ward 7" in after
-    assert _command(after)[2:] == [str(window.run), "--policy", str(window.file), "--overwrite"]
+    assert _command(after)[2:] == [str(window.run), "--overwrite", "--policy", str(window.file)]
 
 
 def test_the_command_names_the_earlier_run_that_it_was_judged_beside(
@@ -130,7 +130,7 @@ def test_the_command_names_the_earlier_run_that_it_was_judged_beside(
     command = _command(page)
 
     assert "sealed with a key" not in page
-    assert command == [*JUDGE, str(run), "--policy", str(file), *beside, "--overwrite"]
+    assert command == [*JUDGE, str(run), "--overwrite", "--policy", str(file), *beside]
     run_command(*command[1:], "--no-pdf")
     assert open_run(run, "run").judged_with == beside
 
@@ -145,7 +145,7 @@ def test_the_command_asks_for_the_key_that_the_run_is_sealed_with(
     page = _page_of_decision(run, file)
     command = _command(page)
 
-    assert command == [*JUDGE, str(run), "--policy", str(file), "--seal-key", "FILE", "--overwrite"]
+    assert command == [*JUDGE, str(run), "--overwrite", "--policy", str(file), "--seal-key", "FILE"]
     assert "<code>FILE</code> is the file of that key" in page
     run_command(*command[1:-1], key, "--no-pdf")
     verdicts = {one.name: one.outcome for one in verify_run(run, key=read_key(key))}
