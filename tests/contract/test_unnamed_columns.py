@@ -36,7 +36,6 @@ PARTING: Values = {
 }
 OTHERS: Values = {
     "row_id": [f"r{n}" for n in range(N)],
-    "stay": [str(n // 2) for n in range(N)],
     "day": every(*DAYS),
     "born": every("01/02/1990", "3/4/1990"),
     "coded": every("20190301", "20190302"),
@@ -45,6 +44,10 @@ OTHERS: Values = {
     "text": [f"a note on {n}" for n in range(N)],
     "many": every(*(str(n) for n in range(21))),
 }
+
+
+OF_GROUPS: Values = {"stay": [str(n // 2) for n in range(N)]}
+"""A column that may be one of groups, which tables hand on where no group is named."""
 
 
 def frame(values: Values) -> pl.DataFrame:
@@ -173,6 +176,7 @@ HANDED_ON: tuple[Writer, ...] = (
     long, long_parquet, lists, joined, several, jsonl, mimic3_table, mimic3_admissions,
     mimic3_patients, mimic4,
 )  # fmt: skip
+TABLES = (long, long_parquet, lists, joined, several)
 WITHOUT: tuple[Writer, ...] = (caml, wide, grouped, psv, npy, interface)
 """Formats whose other columns are nodes, or text, or that have none."""
 
@@ -204,6 +208,17 @@ def test_columns_that_part_the_instances_are_handed_on(writer: Writer, tmp_path:
 @pytest.mark.parametrize("name", OTHERS)
 def test_ids_days_and_text_never_are(writer: Writer, name: str, tmp_path: Path) -> None:
     assert read(writer(tmp_path, {name: OTHERS[name]})).columns == ["instance"]
+
+
+@pytest.mark.parametrize("writer", HANDED_ON, ids=lambda writer: writer.__name__)
+def test_what_may_be_a_group_is_handed_on_where_none_is_named(
+    writer: Writer, tmp_path: Path
+) -> None:
+    path = writer(tmp_path, {**OF_GROUPS, **PARTING})
+
+    assert ("stay" in read(path).columns) is (writer in TABLES)
+    if writer in TABLES:
+        assert "stay" not in read(path, Columns(group="Site")).columns
 
 
 @pytest.mark.parametrize("writer", HANDED_ON, ids=lambda writer: writer.__name__)
