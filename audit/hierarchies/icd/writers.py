@@ -80,6 +80,7 @@ WRITERS = (
     Writer("some with dots, some without", (_CODE, _UNDOTTED)),
     Writer("as categories or codes", (_CODE,), headings=True),
     _damage("as whole numbers", _WHOLE, _UNDOTTED),
+    _damage("as whole numbers, read as decimals", _WHOLE + ".0", _UNDOTTED),
     _damage("as whole numbers, dotted after", _AFTER),
     _damage("as whole numbers, dotted after, read as decimals", _joined(_FIRST, _REST, ".0")),
     _damage("as decimals", _joined(_number(_HEAD), _TAIL, ".0")),
