@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from unittest.mock import patch
@@ -22,9 +22,9 @@ from audit.engine.scores.exchanges import Given, count_given
 from audit.engine.statistics.fdr import benjamini_hochberg
 from benchmarks.answer_worlds import WORLDS, Told, World, told
 from benchmarks.pair_guards import Guard
-from benchmarks.pair_truth import table
-from benchmarks.shares import Share
+from benchmarks.shares import Off, Row, Share, compared, table, tables
 
+CHECK = "model_confuses"
 RELEASES = 30
 FALSE = 0.05
 """Share of the releases without a leaning in which chance may tell of one."""
@@ -122,56 +122,29 @@ def _found(some: Sequence[Told], *, table_too: bool) -> Share:
     return Share(sum(found), sum(len(one.planted) for one in some))
 
 
-def tables(every: Sequence[Told], guards: Sequence[GuardedAnswers]) -> Iterator[str]:
-    """The tables as Markdown: of the worlds, and of the guards."""
-    lines = [(world, [one for one in every if one.world == world.name]) for world in WORLDS]
-    head = ("world", "what it is", "releases", "with a false leaning",
-            "with a false line of the table", "planted", "found as a leaning",
-            "or in the table")  # fmt: skip
-    rows = [
-        (
-            world.name if world.scored else f"{world.name} (shown, not scored)",
-            world.what,
-            *_counted(of),
+def rows(every: Sequence[Told]) -> Iterator[Row]:
+    """A line for each world: found is what findings or the table of answers tell."""
+    for world in WORLDS:
+        own = [one for one in every if one.world == world.name]
+        found, told = _found(own, table_too=True), _false_releases(own)
+        findings = Share(
+            sum(len(one.false_leanings) for one in own), sum(len(one.leanings) for one in own)
         )
-        for world, of in lines
-        if of
-    ]
-    scored = [one for world, of in lines if world.scored for one in of]
-    yield table(head, [*rows, ("all that are scored", "", *_counted(scored))])
-    if guards:
-        yield table(
-            ("guard", "instead", "world", "releases", "releases with a false leaning or line",
-             "false leanings", "false lines of the table"),
-            [_guard_row(guard, guards) for guard in ANSWER_GUARDS],
-        )  # fmt: skip
+        if own:
+            yield Row(CHECK, world.name, world.what, len(own), found, findings, told, world.scored)
 
 
-def _counted(some: Sequence[Told]) -> tuple[str, ...]:
-    planted = sum(len(one.planted) for one in some)
-    return (
-        str(len(some)),
-        str(_false_releases(some).k),
-        str(sum(bool(one.false_answers) for one in some)),
-        str(planted or ""),
-        *(str(_found(some, table_too=too).k) if planted else "" for too in (False, True)),
-    )
-
-
-def _guard_row(guard: Guard, every: Sequence[GuardedAnswers]) -> tuple[str, ...]:
-    own = [one for one in every if one.guard == guard.name]
-    sides = [[one.on for one in own], [one.off for one in own]]
-    return (
-        guard.name,
-        guard.instead,
-        guard.world,
-        str(len(own)),
-        ", ".join(
-            str(sum(bool(t.false_leanings | t.false_answers) for t in side)) for side in sides
-        ),
-        ", ".join(str(sum(len(t.false_leanings) for t in side)) for side in sides),
-        ", ".join(str(sum(len(t.false_answers) for t in side)) for side in sides),
-    )
+def off(every: Sequence[GuardedAnswers]) -> Iterator[Off]:
+    """What changes without each guard."""
+    counts: Mapping[str, Callable[[Sequence[Told]], object]] = {
+        "false leanings": lambda side: sum(len(one.false_leanings) for one in side),
+        "false lines of the table": lambda side: sum(len(one.false_answers) for one in side),
+    }
+    for guard in ANSWER_GUARDS:
+        own = [one for one in every if one.guard == guard.name]
+        numbers = compared([one.on for one in own], [one.off for one in own], counts)
+        if own:
+            yield Off(CHECK, guard.name, guard.instead, guard.world, len(own), numbers)
 
 
 def main() -> None:
@@ -181,7 +154,17 @@ def main() -> None:
     n = parser.parse_args().releases
     every = [told_in_turn(number) for number in range(n * len(WORLDS))]
     guards = [guarded_answers(number) for number in range(min(n, 10) * len(ANSWER_GUARDS))]
-    print("\n".join(tables(every, guards)))
+    print(
+        "\n".join(
+            (
+                *tables(rows(every)),
+                table(
+                    ("guard", "world", "releases", "what changes"),
+                    [one.cells() for one in off(guards)],
+                ),
+            )
+        )
+    )
     print("\n".join(f"missed: {goal}" for goal in missed_goals(every)) or "all goals are met")
 
 

@@ -483,7 +483,7 @@ def _wilson(k: int, n: int) -> float:
     """Lower end of the 95 % interval of a share."""
     z, p = 1.959964, k / n
     root = z * (p * (1 - p) / n + z**2 / (4 * n**2)) ** 0.5
-    return (p + z**2 / (2 * n) - root) / (1 + z**2 / n)
+    return float((p + z**2 / (2 * n) - root) / (1 + z**2 / n))
 
 
 def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:

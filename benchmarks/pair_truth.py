@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.pair_records import Planted
-from benchmarks.pair_scores import Outcome, Told, outcome
-from benchmarks.pair_worlds import WORLDS, World, world
-from benchmarks.shares import Share
+from benchmarks.pair_scores import CHECK, Outcome, Told, outcome
+from benchmarks.pair_worlds import WORLDS, world
+from benchmarks.shares import NONE, Row, Share, tables
 
 RELEASES = 100
 RECALL, FALSE = 0.95, 0.05
@@ -51,7 +51,7 @@ def main() -> None:
     if unknown:
         sys.exit(f"no such world: {', '.join(sorted(unknown))}")
     outcomes = measured(options.worlds, options.releases, options.jobs)
-    print("\n".join(tables(outcomes)))
+    print("\n".join((*tables(rows(outcomes)), *goals(outcomes))))
     if options.json:
         options.json.write_text(json.dumps([asdict(one) for one in outcomes]), "utf-8")
 
@@ -144,70 +144,37 @@ def _apart(outcomes: Iterable[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
     return null, planted
 
 
-def tables(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """What the outcomes show, as lines of Markdown below headings of the third level."""
-    of_world = by_world(outcomes)
-    null = [name for name in of_world if world(name).null]
-    planted = [name for name in of_world if not world(name).null]
-    scored = [one for one in outcomes if world(one.world).scored]
-    yield "### All scored worlds together\n"
-    yield table(("what", "goal", "k/n (share; 95 % interval)"), _goals(scored))
-    yield "### Worlds with planted pairs\n"
-    yield table(
-        ("world", "releases", "standing", "neither end planted", "pairs told",
-         "not both ends of one planted pair", "of them below a planted pair",
-         "recall at 2 and 50", "recall of all"),
-        (_planted_row(name, of_world[name]) for name in planted),
-    )  # fmt: skip
-    yield "### Recall by true ratio, by expected joint count, by the larger share of a parent\n"
-    classes = list(_CLASSES.items())
-    yield table(
-        ("world", *(f"{by} {called}" for by, (_, all_) in classes for _, called in all_)),
-        (
-            (name, *(share.brief() for share in _by_class(of_world.get(name, scored))))
-            for name in ("all", *planted)
-        ),
-    )
-    yield "### Worlds with nothing planted\n"
-    yield table(
-        ("world", "releases with a finding", "findings"),
-        (_null_row(name, of_world[name]) for name in null),
-    )
-    yield "### The worlds\n"
-    yield table(("world", "what it is"), ((name, world(name).about) for name in of_world))
+def rows(outcomes: Sequence[Outcome]) -> Iterator[Row]:
+    """A line for each world: found is what is planted at ratio 2 and more with 50 expected."""
+    for name, own in by_world(outcomes).items():
+        law = world(name)
+        told = with_a_finding(own) if law.null else NONE
+        yield Row(CHECK, name, law.about, len(own), enough(own), false(own), told, law.scored)
 
 
-def _goals(scored: Sequence[Outcome]) -> Iterator[tuple[str, ...]]:
-    null, planted = _apart(scored)
-    yield "recall at ratio 2 and more, 50 and more expected", f"≥ {RECALL}", str(enough(planted))
-    yield "standing findings with neither end planted", f"≤ {FALSE}", str(false(planted))
-    yield "pairs told, not both ends of one planted pair", "", str(strictly(planted))
-    yield "null releases with a finding", f"≤ {FALSE}", str(with_a_finding(null))
+def classes(outcomes: Sequence[Outcome]) -> Iterator[dict[str, object]]:
+    """For each world what is told more strictly, and recall by ratio, expected count and share."""
+    for name, own in by_world(outcomes).items():
+        kinds = {f"{by} {called}": share for by, called, share in _by_class(own)}
+        shares = {"recall at 2 and 50": enough(own), "recall of all": recall(own), **kinds}
+        yield {
+            "world": name,
+            "what": world(name).about,
+            "releases": len(own),
+            "pairs told": strictly(own).n,
+            "not both ends of one planted pair": strictly(own).k,
+            "of them below a planted pair": sum(told.below for one in own for told in one.told),
+            **{called: share.brief() for called, share in shares.items()},
+        }
 
 
-def _planted_row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    pairs = strictly(outcomes)
-    below = sum(told.below for one in outcomes for told in one.told)
-    return (
-        _called(world(name)),
-        str(len(outcomes)),
-        str(false(outcomes).n),
-        str(false(outcomes)),
-        str(pairs.n),
-        pairs.brief(),
-        str(below),
-        str(enough(outcomes)),
-        str(recall(outcomes)),
-    )
-
-
-def _null_row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    findings = sum(len(one.told) for one in outcomes)
-    return _called(world(name)), str(with_a_finding(outcomes)), str(findings)
-
-
-def _called(one: World) -> str:
-    return one.name if one.scored else f"{one.name} (shown, not scored)"
+def goals(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """What scored worlds show together, against what is asked for."""
+    null, planted = _apart(one for one in outcomes if world(one.world).scored)
+    yield f"recall at ratio 2 and more, 50 and more expected {enough(planted)}, at least {RECALL}"
+    yield f"findings with neither end planted {false(planted)}, at most {FALSE}"
+    yield f"null releases with a finding {with_a_finding(null)}, at most {FALSE}"
+    yield f"pairs told that are not both ends of one planted pair {strictly(planted)}, no goal"
 
 
 def recall(outcomes: Iterable[Outcome], which: Callable[[Found], bool] = lambda _: True) -> Share:
@@ -283,21 +250,16 @@ _CLASSES = {
 }
 
 
-def _by_class(outcomes: Sequence[Outcome]) -> Iterator[Share]:
-    for value, classes in _CLASSES.values():
-        for _, called in classes:
-            yield recall(outcomes, lambda f, v=value, c=classes, n=called: class_of(v(f), c) == n)  # type: ignore[misc]
+def _by_class(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, str, Share]]:
+    for by, (value, least) in _CLASSES.items():
+        for _, called in least:
+            found = recall(outcomes, lambda f, v=value, c=least, n=called: class_of(v(f), c) == n)  # type: ignore[misc]
+            yield by, called, found
 
 
 def class_of(value: float, classes: Sequence[tuple[float, str]]) -> str:
     """What the class is called that a value belongs to."""
     return next(called for least, called in reversed(classes) if value >= least)
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -18,8 +18,7 @@ from audit.explanations import evidence_by_node
 from benchmarks import concept_worlds, evidence_worlds
 from benchmarks.concept_worlds import Judged
 from benchmarks.evidence_worlds import Seen
-from benchmarks.pair_truth import table
-from benchmarks.shares import Share
+from benchmarks.shares import NONE, Off, Row, Share, compared, tables
 
 RELEASES = 20
 GUARDED = 5
@@ -110,60 +109,38 @@ def missed_goals(probed: Probed) -> list[str]:
     return [f"{what}: {share}" for what, _, share, missed in probed.goals if missed]
 
 
-def tables(probed: Probed) -> Iterator[str]:
-    """What was found, as lines of Markdown."""
-    yield table(
-        ("what", "goal", "k/n (share; 95 % interval)"),
-        [(what, goal, str(share)) for what, goal, share, _ in probed.goals],
-    )
-    yield table(
-        ("world of concepts", "there", "called absent", "no power", "called absent if candidates "
-         "alone decided", "absent", "a control reads", "found there"),
-        [_concepts(world.name, probed.concepts) for world in concept_worlds.WORLDS],
-    )  # fmt: skip
-    yield table(
-        ("world of evidence", "releases", "with a finding", "planted branch found"),
-        [_evidence(world, probed.evidence) for world in evidence_worlds.WORLDS],
-    )
-    rows = [
-        (name, instead, world, *(_told(side) for side in probed.unguarded[name]))
-        for name, instead, world, _, _ in evidence_worlds.GUARDS
-    ]
-    found = [_called([one for one in side if not one.present]) for side in probed.blind]
-    counted = [f"absent ones found: {share.k} of {share.n}" for share in found]
-    rows.append(("whole groups", BLIND, probed.blind[0][0].world, *counted))
-    yield table(("guard", "instead", "world", "releases told with it", "without it"), rows)
+def rows(probed: Probed) -> Iterator[Row]:
+    """A line for each world; of a concept that is there, one called absent is false."""
+    for law in concept_worlds.WORLDS:
+        own = [one for one in probed.concepts if one.world == law.name]
+        there = [one for one in own if one.present]
+        mute = sum(one.state == "no_power" for one in there)
+        what = f"{len(there)} concepts that are there, of {mute} of which nothing can be said"
+        found = _called([one for one in own if not one.present and one.reads])
+        releases = len(probed.evidence) // len(evidence_worlds.WORLDS)
+        yield Row("concept_absent", law.name, what, releases, found, _called(there))
+    for world in evidence_worlds.WORLDS:
+        seen = [one for one in probed.evidence if one.world == world.name]
+        share = Share(sum(one.found for one in seen), len(seen)) if world.ignored else NONE
+        wrong = sum(any(node != one.planted for node in one.told) for one in seen)
+        told = NONE if world.ignored else Share(wrong, len(seen))
+        yield Row("evidence_ignored", world.name, "", len(seen), share, told=told)
 
 
-def _concepts(name: str, nodes: Sequence[Judged]) -> tuple[str, ...]:
-    there = [one for one in nodes if one.world == name and one.present]
-    absent = [one for one in nodes if one.world == name and not one.present]
-    legible = [one for one in absent if one.reads]
-    return (
-        name,
-        str(len(there)),
-        str(_called(there).k),
-        str(sum(one.state == "no_power" for one in there)),
-        str(_candidates(there)),
-        str(len(absent)),
-        str(len(legible)),
-        str(_called(legible).k),
-    )
+def off(probed: Probed) -> Iterator[Off]:
+    """What changes without each guard."""
+    for name, instead, world, _, _ in evidence_worlds.GUARDS:
+        on, without = probed.unguarded[name]
+        numbers = compared(on, without, {"releases told": _told})
+        yield Off("evidence_ignored", name, instead, world, len(on), numbers)
+    sighted, blind = probed.blind
+    counts = {"absent ones found": lambda side: _called([x for x in side if not x.present]).brief()}
+    world, numbers = sighted[0].world, compared(sighted, blind, counts)
+    yield Off("concept_absent", "whole groups", BLIND, world, GUARDED, numbers)
 
 
-def _candidates(nodes: Sequence[Judged]) -> int:
-    """Concepts that are there, and surely below the limit."""
-    return sum(one.present and one.state in ("absent", "no_power") for one in nodes)
-
-
-def _evidence(world: evidence_worlds.World, seen: Sequence[Seen]) -> tuple[str, ...]:
-    own = [one for one in seen if one.world == world.name]
-    found = f"{sum(one.found for one in own)}" if world.ignored else ""
-    return (world.name, str(len(own)), _told(own), found)
-
-
-def _told(seen: Sequence[Seen]) -> str:
-    return str(sum(bool(one.told) for one in seen))
+def _told(seen: Sequence[Seen]) -> int:
+    return sum(bool(one.told) for one in seen)
 
 
 def main() -> None:
@@ -174,7 +151,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     probed = measured(options.releases, options.processes, options.first)
-    print("\n".join(tables(probed)))
+    print("\n".join(tables(rows(probed))))
     missed = missed_goals(probed)
     print("\n".join(f"missed: {goal}" for goal in missed) or "all goals are met")
     sys.exit(int(bool(missed)))

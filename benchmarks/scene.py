@@ -121,6 +121,7 @@ class Seen:
             drawn.policy,
             predictions=drawn.predictions,
             reference=None if before is None else audit.run_audit(before, drawn.policy),
+            anyway=True,
         )
         (check,) = (one for one in result.checks if one.name == scene.check)
         if check.crashed:

@@ -1,9 +1,11 @@
-"""A share of cases, with its bounds."""
+"""Shares of cases with their bounds, and the lines of docs/truth.md that are made of them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from scipy.stats import binom
 
@@ -11,6 +13,7 @@ Z2 = 3.841459
 """Square of the normal quantile of a 95 % interval."""
 SIDE = 0.025
 """Probability beyond one end of it."""
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -63,3 +66,103 @@ class Share:
     def brief(self) -> str:
         """Without the interval."""
         return f"{self.k:,}/{self.n:,}" if self.n else ""
+
+
+NONE = Share(0, 0)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a check makes of the releases of one law.
+
+    Args:
+        check: The check.
+        world: The law, or the kind of fault.
+        what: What it is.
+        releases: How many there are.
+        found: Of what is planted, what is told.
+        findings: Of what is told, what is false.
+        told: Of the releases, those with something false.
+        scored: Whether a goal holds for it; not where nothing in the rows tells what is false.
+        recall: Goal of `found`, at least.
+        rate: Goal of `told`, or of `findings` where releases are not counted, at most.
+    """
+
+    check: str
+    world: str
+    what: str
+    releases: int
+    found: Share = NONE
+    findings: Share = NONE
+    told: Share = NONE
+    scored: bool = True
+    recall: float = 0.0
+    rate: float = 1.0
+
+    def missed_goals(self) -> Iterator[str]:
+        """Goals that it misses by more than its sampling error."""
+        if self.scored and self.found.is_below(self.recall):
+            yield f"{self.check}: recall of {self.world}"
+        if self.scored and (self.told if self.told.n else self.findings).is_above(self.rate):
+            yield f"{self.check}: false findings, {self.world}"
+
+    def cells(self) -> tuple[str, ...]:
+        """Its line of the page."""
+        name = self.world if self.scored else f"{self.world} (not scored)"
+        shares = (self.found, self.findings, self.told)
+        return name, f"{self.releases:,}", *(share.brief() for share in shares)
+
+
+def tables(rows: Iterable[Row]) -> Iterator[str]:
+    """A heading and a table for each check, as lines of Markdown; below it all that is scored."""
+    of_check: dict[str, list[Row]] = {}
+    for row in rows:
+        of_check.setdefault(row.check, []).append(row)
+    head = ("releases", "number", "planted and told", "false of the findings",
+            "releases with a false one")  # fmt: skip
+    for check, own in sorted(of_check.items()):
+        scored = [row for row in own if row.scored]
+        every = [[getattr(row, one) for row in scored] for one in ("found", "findings", "told")]
+        last = ("all that are scored", "", *(str(sum(shares, NONE)) for shares in every))
+        yield f"### `{check}`\n"
+        yield table(head, [*(row.cells() for row in own), *([last] if len(own) > 1 else ())])
+
+
+@dataclass(frozen=True)
+class Off:
+    """A guard of a check, and what is told with it and without.
+
+    Args:
+        check: The check.
+        guard: What the guard is called.
+        instead: What takes its place while it is off.
+        world: Where it is tried.
+        releases: On how many.
+        numbers: What is counted, with the guard at work and off.
+    """
+
+    check: str
+    guard: str
+    instead: str
+    world: str
+    releases: int
+    numbers: Mapping[str, tuple[str, str]]
+
+    def cells(self) -> tuple[str, ...]:
+        """Its line of the page: what changes."""
+        changes = [f"{one} {on} → {off}" for one, (on, off) in self.numbers.items() if on != off]
+        name = f"{self.guard} (`{self.check}`)"
+        return name, self.world, str(self.releases), "; ".join(changes) or "nothing"
+
+
+def compared(
+    on: Sequence[_T], off: Sequence[_T], counts: Mapping[str, Callable[[Sequence[_T]], object]]
+) -> dict[str, tuple[str, str]]:
+    """What is counted of releases with a guard at work, and of the same without it."""
+    return {name: (str(count(on)), str(count(off))) for name, count in counts.items()}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

@@ -1,9 +1,9 @@
 """Whether findings are true: planted pairs and faults, releases without any, and public data.
 
-``AUDIT_DATA=FOLDER python benchmarks/truth.py [--releases N] [--pairs N] [--pairs-from FILE]
-[--guards N] [--scenes N] [--answers N] [--processes N] [--out FILE]`` writes docs/truth.md and the
-chart beside it. ``--pairs-from`` takes the pairs from what ``pair_truth.py --json`` wrote. Exit
-status 1 where a goal is missed by more than its sampling error.
+``AUDIT_DATA=FOLDER python -m benchmarks.truth [--releases N] [--pairs N] [--guards N] [--scenes N]
+[--answers N] [--probes N] [--processes N] [--out FOLDER]`` writes docs/truth.md, the chart beside
+it and the data files of validation/. Exit status 1 where a goal is missed by more than its sampling
+error.
 """
 
 from __future__ import annotations
@@ -12,47 +12,44 @@ import argparse
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
+import polars as pl
 
 from benchmarks import answer_truth, pair_truth, probe_truth
 from benchmarks.answer_worlds import WORLDS as ANSWER_WORLDS
 from benchmarks.evidence_worlds import WORLDS as EVIDENCE_WORLDS
-from benchmarks.pair_guards import GUARDS, Guarded
+from benchmarks.pair_guards import GUARDS
 from benchmarks.pair_power import power_chart
 from benchmarks.pair_scores import Outcome
-from benchmarks.pair_truth import table
 from benchmarks.pair_worlds import WORLDS as PAIR_WORLDS
 from benchmarks.probe_truth import Probed
-from benchmarks.scene_guards import SCENE_GUARDS, GuardedScene
 from benchmarks.scenes import SCENES
-from benchmarks.shares import Share
+from benchmarks.shares import Row, Share, table, tables
 from benchmarks.truth_judgements import judgement
 from benchmarks.truth_measure import RATE, RECALL, Measured, measure
-from benchmarks.truth_null import WORLDS
-from benchmarks.truth_planted import KINDS, KINDS_OF_ICD10, LEAST, MOST, STATISTICAL
+from benchmarks.truth_planted import LEAST, MOST
 from benchmarks.truth_real import SOURCES, TOP, Examined, examined
 
-PAGE = Path(__file__).parents[1] / "docs" / "truth.md"
+ROOT = Path(__file__).parents[1]
 CHART = "truth_pairs.svg"
 RELEASES, SCENE_RELEASES, GUARDED = 200, 40, 10
 WIDTH = 120
 
 
 def main() -> None:
-    """Measure, write the page and its chart, and print what is missed."""
+    """Measure, write the page, its chart and data files, and print what is missed."""
     parser = argparse.ArgumentParser(description="Hold findings against what was planted.")
     parser.add_argument("--releases", type=int, default=RELEASES, help="with faults and without")
     parser.add_argument("--pairs", type=int, default=pair_truth.RELEASES, help="of each world")
-    parser.add_argument("--pairs-from", type=Path, metavar="FILE", help="pairs of an earlier run")
     parser.add_argument("--guards", type=int, default=GUARDED, help="releases for each guard")
     parser.add_argument("--scenes", type=int, default=SCENE_RELEASES, help="of each scene")
     parser.add_argument("--answers", type=int, default=answer_truth.RELEASES, help="of each world")
     parser.add_argument("--probes", type=int, default=probe_truth.RELEASES, help="of each world")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=PAGE)
+    parser.add_argument("--out", type=Path, default=ROOT, help="the folder of docs and validation")
     options = parser.parse_args()
     folder = os.environ.get("AUDIT_DATA")
     if not folder:
@@ -65,71 +62,133 @@ def main() -> None:
         answers=options.answers,
         processes=options.processes,
     )
-    if options.pairs_from:
-        pairs = pair_truth.read(options.pairs_from)
-    else:
-        names = [one.name for one in PAIR_WORLDS]
-        pairs = pair_truth.measured(names, options.pairs, options.processes)
+    names = [one.name for one in PAIR_WORLDS]
+    pairs = pair_truth.measured(names, options.pairs, options.processes)
     probed = probe_truth.measured(options.probes, options.processes)
-    options.out.write_text(page(measured, pairs, probed, Path(folder)), "utf-8")
-    (options.out.parent / CHART).write_text(power_chart(pairs), "utf-8")
+    write(options.out, measured, pairs, probed, Path(folder))
     missed = [*pair_truth.missed_goals(pairs), *measured.missed_goals()]
     missed += probe_truth.missed_goals(probed)
     print("\n".join(f"missed: {goal}" for goal in missed) or "all goals are met")
     sys.exit(int(bool(missed)))
 
 
-def page(measured: Measured, pairs: Sequence[Outcome], probed: Probed, folder: Path) -> str:
-    """The page, from what was measured and the public data in a folder."""
-    lines = (*synthetic(measured, pairs), *_probes(probed), *_real(folder))
-    return "\n".join(lines).rstrip() + "\n"
+def write(
+    out: Path, measured: Measured, pairs: Sequence[Outcome], probed: Probed, folder: Path
+) -> None:
+    """Write the page, its chart, and the data files that it sums up.
+
+    Args:
+        out: The folder with the folders docs and validation.
+        measured: What came of releases with faults and without, scenes and answers.
+        pairs: What came of the worlds of pairs.
+        probed: What came of concepts and evidence.
+        folder: Where the public data lie.
+    """
+    found = {source.name: examined(source, folder) for source in SOURCES}
+    lines = (*synthetic(measured, pairs, probed), *_real(found))
+    (out / "docs" / "truth.md").write_text("\n".join(lines).rstrip() + "\n", "utf-8")
+    (out / "docs" / CHART).write_text(power_chart(pairs), "utf-8")
+    guards = (*measured.off(), *probe_truth.off(probed))
+    files = {
+        "truth": [_record(row) for row in (*_rows(measured, pairs), *probe_truth.rows(probed))],
+        "truth_pairs": list(pair_truth.classes(pairs)),
+        "truth_guards": [
+            {"check": one.check, "guard": one.guard, "instead": one.instead, "world": one.world,
+             "releases": one.releases, "counted": what, "with it": on, "without it": off}
+            for one in guards for what, (on, off) in one.numbers.items()
+        ],
+        "truth_public": [_judged(name, one) for name, some in found.items() for one in some],
+    }  # fmt: skip
+    (out / "validation").mkdir(exist_ok=True)
+    for name, records in files.items():
+        pl.DataFrame(records).write_csv(out / "validation" / f"{name}.csv")
 
 
-def synthetic(measured: Measured, pairs: Sequence[Outcome]) -> Iterator[str]:
+def _rows(measured: Measured, pairs: Sequence[Outcome]) -> Iterator[Row]:
+    yield from pair_truth.rows(pairs)
+    yield from measured.rows()
+
+
+def _record(row: Row) -> dict[str, object]:
+    return {
+        "check": row.check,
+        "releases of": row.world,
+        "what": row.what,
+        "releases": row.releases,
+        "planted": row.found.n,
+        "told": row.found.k,
+        "findings": row.findings.n,
+        "false findings": row.findings.k,
+        "releases counted": row.told.n,
+        "with a false finding": row.told.k,
+        "scored": row.scored,
+    }
+
+
+def synthetic(
+    measured: Measured, pairs: Sequence[Outcome], probed: Probed | None = None
+) -> Iterator[str]:
     """All of the page but the public data, as lines of Markdown."""
     yield "# Are the findings true?\n"
-    yield from _made(measured, pairs)
-    yield from _limits()
-    yield from _goals(measured, pairs)
-    yield from _pairs(pairs)
-    yield from _guards(measured.guards)
-    yield from _recall(measured)
-    yield from _beside(measured)
-    yield from _null(measured)
-    yield from _scenes(measured)
-    yield from _scene_guards(measured.scene_guards)
-    yield from _answers(measured)
-
-
-def _made(measured: Measured, pairs: Sequence[Outcome]) -> Iterator[str]:
     yield _text(
         "This page tells what `audit` finds where the truth is known, and what it finds on public "
-        f"data. `{_command(measured, pairs)}` writes it, and with more releases where no number is "
-        "given; tests run a few of the same releases. Intervals are 95 % Wilson intervals; "
-        "a goal is missed by more than its sampling error where an exact binomial test says so at "
-        "2.5 %, as these intervals are too short for a handful of cases. "
-        "Everything runs in memory with the built-in policies, with patients as groups."
+        f"data. `{_command(measured, pairs, probed)}` writes it, and with more releases where no "
+        "number is given. Null rates and recall are of the same run, with the built-in policies "
+        "and with patients as groups. Intervals are 95 % Wilson intervals; a "
+        "goal is missed by more than its sampling error where an exact binomial test says so at "
+        "2.5 %. What each line is, every class of pairs and each judgement stand in the tables of "
+        "[validation](../validation): `truth.csv`, `truth_pairs.csv`, `truth_guards.csv` and "
+        "`truth_public.csv`."
     )
-    yield "## How it is made\n"
+    yield from _limits()
+    yield "## Goals\n"
+    missed = [*pair_truth.missed_goals(pairs), *measured.missed_goals()]
+    missed += probe_truth.missed_goals(probed) if probed else []
+    if missed:
+        yield "Goals that are missed by more than their sampling error:\n"
+        yield "\n".join(f"- {goal}" for goal in missed) + "\n"
+    else:
+        yield _text("Every goal on this page is met within its sampling error.")
+    beyond = "; ".join(pair_truth.worlds_beyond(pairs)) or "none"
     yield _text(
-        f"Pairs of nodes (`unexpected_pair`) are judged on {len(pairs):,} releases of "
-        f"{len(pair_truth.by_world(pairs))} worlds, each a law by which records are drawn, with "
-        "pairs planted or with none. The worlds vary what decides whether a pair can be seen: how "
-        "often it is expected, how many times as often it meets, how much of its parent each label "
-        "is, how many labels records have and how they were filled, and what else depends on what. "
-        "Every world states the chance of each label on each record, so that the expected count of "
-        "a pair is known and not estimated."
+        f"Goals: {RECALL:.2f} of what is planted; no false finding of a check that judges by a "
+        f"rule; of one that judges by chance {RATE:.2f} of its findings, and of the releases "
+        "without a fault of its kind. Goals of pairs and of answers hold for all scored worlds "
+        f"together: {'; '.join(pair_truth.goals(pairs))}. Single worlds of pairs beyond them by "
+        f"more than their sampling error: {beyond}."
     )
+    if probed:
+        goals = (f"{what} {share}, goal {goal}" for what, goal, share, _ in probed.goals)
+        yield _text(f"Of concepts and evidence: {'; '.join(goals)}.")
+    yield "## Each check\n"
     yield _text(
-        f"All other checks are judged on {len(measured.planted)} releases with planted faults and "
-        f"{len(measured.null)} without any, over ICD-9-CM and ICD-10-CM; on "
-        f"{len(measured.scenes):,} small releases of {len(SCENES)} scenes, each made for one check;"
-        f" and answers that a model leans to on {len(measured.answers):,} releases of "
-        f"{len(ANSWER_WORLDS)} worlds of its mistakes."
+        f"**Kinds of faults** are planted at random in releases of {LEAST:,} to {MOST:,} records, "
+        "three of four over ICD-9-CM, the others over ICD-10-CM, with labels in a long tail and "
+        "patients who return; a finding on ancestors of what is planted does not count. What "
+        "stands *beside planted faults* and nothing planted explains is false, and so is all that "
+        "is told *without faults*. **Scenes** are small releases for one check; a fact is told "
+        "where a finding gives its nodes, its exact counts and nothing more. **Pairs** "
+        "(`unexpected_pair`) are planted at many ratios and expected counts: those "
+        "counted here have a ratio of 2 and 50 expected, or more, and are found where a finding "
+        "names them, or ancestors of whose records they are at least 0.9; a finding is false where "
+        "neither end is planted or lies above one. **Answers** that a model leans to "
+        "(`model_confuses`) are found as a finding or in its table. **Concepts**: those that are "
+        "not there, found where a control reads; one that is there and called absent is false. "
+        "Lines that are not scored hold what nothing in their rows can tell from a fault."
     )
+    yield f"![Share of the planted pairs found]({CHART})\n"
+    yield from tables((*_rows(measured, pairs), *(probe_truth.rows(probed) if probed else ())))
+    yield "## Each guard switched off\n"
+    yield _text(
+        "One function of the running product, or one line of its policy, is replaced at a time, "
+        "where that guard has most to do; what changes with it at work → off."
+    )
+    guards = (*measured.off(), *(probe_truth.off(probed) if probed else ()))
+    head = ("guard", "where", "releases", "what changes")
+    yield table(head, [one.cells() for one in guards])
 
 
-def _command(measured: Measured, pairs: Sequence[Outcome]) -> str:
+def _command(measured: Measured, pairs: Sequence[Outcome], probed: Probed | None) -> str:
     """The command that makes as many releases again."""
     asked = {
         "releases": len(measured.planted),
@@ -137,260 +196,10 @@ def _command(measured: Measured, pairs: Sequence[Outcome]) -> str:
         "guards": len(measured.guards) // len(GUARDS),
         "scenes": len(measured.scenes) // len(SCENES),
         "answers": len(measured.answers) // len(ANSWER_WORLDS),
+        "probes": len(probed.evidence) // len(EVIDENCE_WORLDS) if probed else 0,
     }
     options = " ".join(f"--{name} {number}" for name, number in asked.items())
-    return f"AUDIT_DATA=FOLDER python benchmarks/truth.py {options}"
-
-
-def _goals(measured: Measured, pairs: Sequence[Outcome]) -> Iterator[str]:
-    yield "## Goals\n"
-    missed = [*pair_truth.missed_goals(pairs), *measured.missed_goals()]
-    if missed:
-        yield _text("Goals that are missed by more than their sampling error: ")
-        yield "\n".join(f"- {goal}" for goal in missed) + "\n"
-    else:
-        yield _text("Every goal on this page is met within its sampling error.")
-    beyond = pair_truth.worlds_beyond(pairs)
-    if beyond:
-        yield _text(
-            "The goals for pairs hold for all scored worlds together. Single worlds that are "
-            "beyond them by more than their sampling error: " + "; ".join(beyond) + "."
-        )
-    else:
-        yield _text("No single world of pairs is beyond its goals by more than its sampling error.")
-
-
-def _pairs(pairs: Sequence[Outcome]) -> Iterator[str]:
-    yield "## Pairs of nodes\n"
-    yield _text(
-        "A planted pair is found where a finding names it, or ancestors of whose records it is at "
-        "least 0.9. A finding is false where no end of it is a planted end or lies above one. The "
-        "tables have a stricter count too: the pairs told whose two ends are not both at or above "
-        "those of one planted pair; those of them below a planted pair share its excess and were "
-        "not planted by themselves. Recall is of the pairs with a true ratio of 2 or more and 50 "
-        "records expected or more, and of all, however weak. Worlds that are shown and not scored "
-        "hold associations that nothing in their rows can tell from a planted one."
-    )
-    yield f"![Share of the planted pairs found]({CHART})\n"
-    yield from pair_truth.tables(pairs)
-
-
-def _guards(guards: Sequence[Guarded]) -> Iterator[str]:
-    yield "## The guards of the scan at work\n"
-    yield _text(
-        "Each guard is switched off in turn: one function of the running product is replaced, on a "
-        "world where that guard has most to do. In each cell the first number is with all guards, "
-        "the second without this one. The last column counts planted pairs that are told as "
-        "themselves, not as an ancestor."
-    )
-    yield table(
-        ("guard", "instead", "world", "releases", "findings a release", "of them false",
-         "releases with a false finding", "planted pairs found", "by their own names"),
-        (
-            _guard_row(guard.name, guard.instead, guard.world, own)
-            for guard in GUARDS
-            for own in [[one for one in guards if one.guard == guard.name]]
-            if own
-        ),
-    )  # fmt: skip
-
-
-def _guard_row(name: str, instead: str, world: str, own: Sequence[Guarded]) -> tuple[str, ...]:
-    sides = ([one.on for one in own], [one.off for one in own])
-    counted = [[finding for one in side for finding in one.told] for side in sides]
-    return (
-        name,
-        instead,
-        world,
-        str(len(own)),
-        _two(f"{len(told) / len(own):.1f}" for told in counted),
-        _two(f"{sum(finding.false for finding in told) / len(own):.1f}" for told in counted),
-        _two(str(sum(any(f.false for f in one.told) for one in side)) for side in sides),
-        _two(pair_truth.recall(side).brief() for side in sides),
-        _two(pair_truth.under_its_own_name(side).brief() for side in sides),
-    )
-
-
-def _two(of_sides: Iterable[str]) -> str:
-    on, off = of_sides
-    return f"{on}, {off}" if on or off else ""
-
-
-def _recall(measured: Measured) -> Iterator[str]:
-    n = len(measured.planted)
-    yield "## Planted faults\n"
-    yield _text(
-        f"{n} releases of {LEAST:,} to {MOST:,} records with 10 labels on average, three of four "
-        "over ICD-9-CM, the others over ICD-10-CM; each with a random choice of the kinds of "
-        "faults below. Labels follow a Zipf law over some 2,000 codes, patients return and tend to "
-        "have the same labels. A fault is found where a finding that stands names its nodes at "
-        f"their own depth: a finding on their ancestors does not count. Goal: {RECALL:.2f} for "
-        "each kind."
-    )
-    kinds = {kind.name: kind for kind in (*KINDS, *KINDS_OF_ICD10)}
-    recall = measured.recall()
-    rows = [
-        (name, f"`{kind.check}`", kind.effect, *_share(recall[name]))
-        for name, kind in kinds.items()
-        if name in recall
-    ]
-    together = sum(recall.values(), Share(0, 0))
-    head = ("fault", "check", "effect", "planted", "found", "recall", "interval")
-    yield table(head, [*rows, ("all", "", "", *_share(together))])
-
-
-def _share(share: Share) -> tuple[str, str, str, str]:
-    return (
-        f"{share.n:,}",
-        f"{share.k:,}",
-        f"{share.value:.3f}" if share.n else "",
-        f"{share.low:.3f} to {share.high:.3f}" if share.n else "",
-    )
-
-
-def _beside(measured: Measured) -> Iterator[str]:
-    yield "### False findings beside them\n"
-    yield _text(
-        "Findings of these releases that stand and that nothing planted explains: that name any "
-        "other node, or a pair of nodes that are not both at or above those of one planted fault. "
-        "What a check says of labels that training lacks is counted again from the rows. Goal: "
-        f"none for the checks that judge by a rule, {RATE:.2f} for those that judge by chance."
-    )
-    beside = measured.false_findings(measured.planted)
-    rules = {check: share for check, share in beside.items() if check not in STATISTICAL}
-    rows = [(f"`{check}`", *_share(beside[check])) for check in STATISTICAL]
-    rows.append(("all checks by a rule", *_share(sum(rules.values(), Share(0, 0)))))
-    yield table(("check", "findings", "false", "share", "interval"), rows)
-
-
-def _null(measured: Measured) -> Iterator[str]:
-    yield "## Releases without faults\n"
-    yield _text(
-        f"{len(measured.null)} releases in {len(WORLDS)} worlds in turn: labels drawn "
-        "independently, given how frequent they are, how long the record is and what the patient "
-        "tends to have. A third have a model that misses and adds labels by chance. Sites and "
-        "splits are drawn by patient. A release counts where a check has any finding. Goal: "
-        f"{RATE:.2f} of the releases for each check that judges by chance, and no finding of the "
-        "others."
-    )
-    rows = [
-        (
-            f"`{check}`",
-            *_share(measured.false_releases(check)),
-            f"{_mean_family(measured, check):,.0f}",
-            f"{_mean_false(measured, check):.3f}",
-        )
-        for check in STATISTICAL
-    ]
-    head = ("check", "releases", "with a finding", "share", "interval", "mean family",
-            "mean findings")  # fmt: skip
-    yield table(head, rows)
-    rules = [finding for o in measured.null for finding in o.false if finding[0] not in STATISTICAL]
-    yield f"Findings of checks that judge by a rule: {len(rules)}.\n"
-    yield "By world, releases with a finding of `unexpected_pair` and `residual_overuse`:\n"
-    worlds = [
-        (world.name, f"{pairs.n}", f"{pairs.k}", f"{residual.k}")
-        for world in WORLDS
-        for pairs in [measured.false_releases("unexpected_pair", world.name)]
-        for residual in [measured.false_releases("residual_overuse", world.name)]
-    ]
-    yield table(("world", "releases", "`unexpected_pair`", "`residual_overuse`"), worlds)
-
-
-def _scenes(measured: Measured) -> Iterator[str]:
-    yield "## Scenes\n"
-    yield _text(
-        "Small releases over ICD-9-CM or made-up trees, each for one check. What is planted is "
-        "counted while records are made: a fact is told where a finding of the check gives its "
-        "nodes or codes, its counts where they are exact, and nothing more. A finding that tells "
-        f"no fact is false. Goals: {RECALL:.2f} of the facts of each scene; no false finding of "
-        f"what is judged by a rule; of what is judged by chance, in {RATE:.2f} of the releases. "
-        "Scenes that are shown and not scored hold what nothing in their rows can tell from a "
-        "fault."
-    )
-    rows = [
-        (
-            scene.name if scene.scored else f"{scene.name} (shown, not scored)",
-            f"`{scene.check}`",
-            scene.what,
-            str(len(of.seen)),
-            str(of.facts),
-            of.false.brief(),
-            str(of.false_releases),
-        )
-        for scene in SCENES
-        for of in [measured.of_scene(scene)]
-        if of.seen
-    ]
-    head = ("scene", "check", "what it is", "releases", "facts told", "false findings",
-            "releases with one")  # fmt: skip
-    yield table(head, rows)
-
-
-def _probes(probed: Probed) -> Iterator[str]:
-    yield "## Concepts and evidence\n"
-    yield _text(
-        "Representations with concepts that are there (a best discriminant is right in .92) and "
-        "concepts that are not, of 12 to 128 instances, by numbers of instances and features, with "
-        "groups, and on real features; and explained texts, where one branch has longer or shorter "
-        "texts or evidence, or is ignored by the model. `python -m benchmarks.probe_truth "
-        f"--releases {len(probed.evidence) // len(EVIDENCE_WORLDS)}` makes these tables alone."
-    )
-    yield from probe_truth.tables(probed)
-
-
-def _scene_guards(guards: Sequence[GuardedScene]) -> Iterator[str]:
-    yield "### Guards of single checks at work\n"
-    yield _text(
-        "As with the scan of pairs, each guard is switched off in turn: one function of the "
-        "running product or one line of its policy is replaced. The first number in each cell is "
-        "with all guards, the second without this one."
-    )
-    rows = [
-        (
-            guard.name,
-            guard.instead,
-            guard.scene,
-            str(len(own)),
-            _two(str(sum(len(one.false) for one in side)) for side in sides),
-            _two(str(sum(bool(one.false) for one in side)) for side in sides),
-            _two(Share(sum(told), len(told)).brief() for told in facts),
-        )
-        for guard in SCENE_GUARDS
-        for own in [[one for one in guards if one.guard == guard.name]]
-        for sides in [([one.on for one in own], [one.off for one in own])]
-        for facts in [[[fact for one in side for fact in one.facts] for side in sides]]
-        if own
-    ]
-    head = ("guard", "instead", "scene", "releases", "false findings",
-            "releases with a false finding", "facts told")  # fmt: skip
-    yield table(head, rows)
-
-
-def _answers(measured: Measured) -> Iterator[str]:
-    if not measured.answers:
-        return
-    yield "## Answers that a model leans to\n"
-    yield _text(
-        "Releases for `model_confuses`. Where nothing is planted (null), missed and given labels "
-        "are drawn alike. Elsewhere five answers are given 3 to 8 times as often again as they are "
-        "missed, and 40 times or more; two of them in place of any label, three of 4 to 8 labels. "
-        "The last worlds have what is no leaning, or a weak one. One is found where a "
-        "finding tells it, or where the table of answers has it. Goals: "
-        f"a false finding on an answer in {answer_truth.FALSE:.2f} of the releases without one, "
-        f"and {answer_truth.EITHER:.2f} of the planted ones in either place. Then each guard of "
-        "the rule is switched off in turn: the first number in each cell is with all guards."
-    )
-    yield from answer_truth.tables(measured.answers, measured.answer_guards)
-
-
-def _mean_family(measured: Measured, check: str) -> float:
-    return float(np.mean([o.family[check] for o in measured.null if o.family[check]] or [0]))
-
-
-def _mean_false(measured: Measured, check: str) -> float:
-    asked = [o for o in measured.null if o.family[check]]
-    return float(np.mean([sum(c == check for c, _ in o.false) for o in asked] or [0]))
+    return f"AUDIT_DATA=FOLDER python -m benchmarks.truth {options}"
 
 
 LIMITS = (
@@ -439,37 +248,38 @@ def _limits() -> Iterator[str]:
     yield ""
 
 
-def _real(folder: Path) -> Iterator[str]:
+def _real(found: Mapping[str, Sequence[Examined]]) -> Iterator[str]:
     yield "## Public data\n"
     yield _text(
         f"The first {TOP} findings of each release by severity, then by instances touched. The "
-        "authors of this tool looked at each against the source rows and say which are sensible "
-        "and why. **This is not the review of an expert** in medicine, sound or genetics. Where a "
-        "finding is about instances with certain nodes, these were counted again from the rows "
-        "with plain Python over sets."
+        "authors of this tool looked at each against the source rows and say in "
+        "`truth_public.csv` which are sensible and why. **This is not the review of an expert** in "
+        "medicine, sound or genetics. Where a finding is about instances with certain nodes, "
+        "these were counted again from the rows with plain Python over sets. What is not sensible "
+        "is a limit of the built-in policy, not of the counts; `expected` in a policy silences "
+        "notes on pairs that are known to go together."
     )
-    for source in SOURCES:
-        found = examined(source, folder)
-        verdicts = [judgement(one.finding.id)[0] for one in found]
-        counts = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
-        yield f"### {source.name}\n"
-        yield f"Sensible: {counts}.\n"
-        yield table(
-            ("finding", "instances", "counted again", "sensible", "why"),
-            (_row(one) for one in found),
-        )
-    yield _text(
-        "What is not sensible is a limit of the built-in policy, not of the counts. A policy with "
-        "`expected` for pairs that are known to go together silences notes on them."
-    )
+    rows = []
+    for name, some in found.items():
+        said = Counter(judgement(one.finding.id)[0] for one in some)
+        again = [one.again == one.finding.touched for one in some if one.again is not None]
+        shares = (*(str(said[verdict]) for verdict in ("yes", "partly", "no")),
+                  Share(sum(again), len(again)).brief())  # fmt: skip
+        rows.append((name, str(len(some)), *shares))
+    yield table(("release", "findings", "sensible", "partly", "no", "counted again alike"), rows)
 
 
-def _row(one: Examined) -> tuple[str, ...]:
+def _judged(name: str, one: Examined) -> dict[str, object]:
     verdict, why = judgement(one.finding.id)
-    statement = one.statement.split(". ")[0].rstrip(".")
-    told = f"`{one.finding.check}`: {statement}".replace("|", "/")
-    again = "" if one.again is None else _count(one.again, one.min_cell)
-    return told, _count(one.finding.touched, one.min_cell), again, verdict, why
+    return {
+        "release": name,
+        "finding": one.finding.id,
+        "statement": one.statement,
+        "instances": _count(one.finding.touched, one.min_cell),
+        "counted again": "" if one.again is None else _count(one.again, one.min_cell),
+        "sensible": verdict,
+        "why": why,
+    }
 
 
 def _count(n: int, min_cell: int) -> str:

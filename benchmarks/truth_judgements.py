@@ -253,6 +253,13 @@ JUDGEMENTS: dict[str, tuple[str, str]] = {
         _PARTLY,
         "Parts of the ribosome stand in it; a third of the genes with either have one alone.",
     ),
+    "model_confuses:%2Fm%2F04szw:answer": (
+        _PARTLY,
+        "Echoes, tuners and harmonics are mostly of instruments: the label may be missing rather "
+        "than the answer wrong.",
+    ),
+    "unexpected_pair:GO%3A0002376:GO%3A0006950": (_YES, "Defence is a response to stress."),
+    "unexpected_pair:GO%3A0016887:GO%3A0022857": (_YES, "Pumps are driven by ATP."),
     "copied_records:sets": (
         _PARTLY,
         "Genes alike in kind have the same terms of a slim: it is so, but nobody copied them.",

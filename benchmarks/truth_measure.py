@@ -3,64 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TypeVar
 
-from benchmarks import answer_truth
+from benchmarks import answer_truth, pair_scores, pair_truth
 from benchmarks.answer_truth import ANSWER_GUARDS, GuardedAnswers, guarded_answers, told_in_turn
 from benchmarks.answer_worlds import WORLDS as ANSWER_WORLDS
 from benchmarks.answer_worlds import Told
 from benchmarks.pair_guards import GUARDS, Guarded, guarded
+from benchmarks.pair_scores import CHECK
 from benchmarks.scene import Scene, Seen
 from benchmarks.scene_guards import SCENE_GUARDS, GuardedScene, guarded_scene
 from benchmarks.scenes import SCENES, seen_in_turn
-from benchmarks.shares import Share
-from benchmarks.truth_null import null_release, world_of
-from benchmarks.truth_planted import STATISTICAL, Outcome, planted_release
+from benchmarks.shares import NONE, Off, Row, Share, compared
+from benchmarks.truth_null import WORLDS, null_release
+from benchmarks.truth_planted import (
+    KINDS,
+    KINDS_OF_ICD10,
+    STATISTICAL,
+    Outcome,
+    planted_release,
+)
 
 RATE = 0.05
 """Share of the findings, and of the releases without faults, in which chance may err."""
 RECALL = 0.95
+NULL = f"in turn: {'; '.join(world.name for world in WORLDS)}"
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True)
-class OfScene:
-    """The releases of one scene."""
-
-    scene: Scene
-    seen: Sequence[Seen]
-
-    @property
-    def facts(self) -> Share:
-        """Planted facts that are told."""
-        told = [fact for one in self.seen for fact in one.facts]
-        return Share(sum(told), len(told))
-
-    @property
-    def false(self) -> Share:
-        """Findings that tell no fact."""
-        return Share(
-            sum(len(one.false) for one in self.seen), sum(one.standing for one in self.seen)
-        )
-
-    @property
-    def false_releases(self) -> Share:
-        """Releases with such a finding."""
-        return Share(sum(bool(one.false) for one in self.seen), len(self.seen))
-
-    def missed_goals(self) -> list[str]:
-        """Goals that the numbers miss by more than their sampling error."""
-        if not self.scene.scored:
-            return []
-        by_chance = self.scene.by_chance or self.scene.check in STATISTICAL
-        wrong = self.false_releases.is_above(RATE) if by_chance else self.false.k > 0
-        few = self.facts.is_below(RECALL)
-        missed = [f"recall in the scene: {self.scene.name}"] if few else []
-        return missed + ([f"false findings in the scene: {self.scene.name}"] if wrong else [])
 
 
 @dataclass(frozen=True)
@@ -101,44 +73,88 @@ class Measured:
             false.update(check for check, _ in outcome.false)
         return {check: Share(false[check], n) for check, n in standing.items()}
 
-    def false_releases(self, check: str, world: str | None = None) -> Share:
-        """Releases without faults in which a check finds something that is not so.
-
-        Args:
-            check: A statistical check; releases to which it does not apply are left out.
-            world: Only releases of this world.
-        """
-        asked = [
-            outcome
-            for number, outcome in enumerate(self.null)
-            if outcome.family[check] and world in (None, world_of(number).name)
-        ]
+    def false_releases(self, check: str) -> Share:
+        """Releases without faults, to which a check applies, in which it has a finding."""
+        asked = [outcome for outcome in self.null if outcome.family[check]]
         return Share(sum(check in dict(outcome.false) for outcome in asked), len(asked))
 
-    def of_scene(self, scene: Scene) -> OfScene:
-        """What became of the releases of a scene."""
-        return OfScene(scene, [one for one in self.scenes if one.scene == scene.name])
+    def rows(self) -> Iterator[Row]:
+        """What each check makes of each kind of fault, of what stands beside, and of scenes."""
+        recall = self.recall()
+        for kind in {kind.name: kind for kind in (*KINDS, *KINDS_OF_ICD10)}.values():
+            if found := recall.get(kind.name):
+                what = f"planted: {kind.effect}"
+                yield Row(kind.check, kind.name, what, found.n, found, recall=RECALL)
+        beside, without = (self.false_findings(some) for some in (self.planted, self.null))
+        for check in sorted({*beside, *without}):
+            rate = RATE if check in STATISTICAL else 0.0
+            if (findings := beside.get(check, NONE)).n:
+                what = "findings on other nodes than those of planted faults"
+                n = len(self.planted)
+                yield Row(check, "beside planted faults", what, n, findings=findings, rate=rate)
+            if (told := self.false_releases(check)).n:
+                yield Row(check, "without faults", NULL, told.n, told=told, rate=rate)
+        yield from (row for scene in SCENES if (row := self._row(scene)))
+        yield from answer_truth.rows(self.answers)
+
+    def _row(self, scene: Scene) -> Row | None:
+        seen = [one for one in self.scenes if one.scene == scene.name]
+        facts = [fact for one in seen for fact in one.facts]
+        false = Share(sum(len(one.false) for one in seen), sum(one.standing for one in seen))
+        by_chance = scene.by_chance or scene.check in STATISTICAL
+        return (
+            Row(
+                scene.check,
+                scene.name,
+                scene.what,
+                len(seen),
+                Share(sum(facts), len(facts)),
+                false,
+                Share(sum(bool(one.false) for one in seen), len(seen)),
+                scene.scored,
+                RECALL,
+                RATE if by_chance else 0.0,
+            )
+            if seen
+            else None
+        )
+
+    def off(self) -> Iterator[Off]:
+        """What changes where each guard of pairs, of single checks and of answers is off."""
+        for guard in GUARDS:
+            own = [one for one in self.guards if one.guard == guard.name]
+            if own:
+                numbers = compared([one.on for one in own], [one.off for one in own], _OF_PAIRS)
+                yield Off(CHECK, guard.name, guard.instead, guard.world, len(own), numbers)
+        checks = {scene.name: scene.check for scene in SCENES}
+        for scene_guard in SCENE_GUARDS:
+            seen = [one for one in self.scene_guards if one.guard == scene_guard.name]
+            if seen:
+                name, instead, scene = scene_guard.name, scene_guard.instead, scene_guard.scene
+                numbers = compared([one.on for one in seen], [one.off for one in seen], _OF_SCENES)
+                yield Off(checks[scene], name, instead, scene, len(seen), numbers)
+        yield from answer_truth.off(self.answer_guards)
 
     def missed_goals(self) -> list[str]:
         """Goals that the numbers miss by more than their sampling error; none where all hold."""
-        recall = self.recall()
-        missed = [f"recall of {kind}" for kind, share in recall.items() if share.is_below(RECALL)]
-        if sum(recall.values(), Share(0, 0)).is_below(RECALL):
+        missed = [goal for row in self.rows() for goal in row.missed_goals()]
+        if sum(self.recall().values(), NONE).is_below(RECALL):
             missed.append("recall of all kinds together")
-        for check, share in self.false_findings(self.planted).items():
-            wrong = share.is_above(RATE) if check in STATISTICAL else share.k > 0
-            missed += [f"false findings of {check} beside faults"] if wrong else []
-        for check, share in self.false_findings(self.null).items():
-            if check not in STATISTICAL and share.k:
-                missed.append(f"false findings of {check} without faults")
-        missed += [
-            f"releases without faults with a finding of {check}"
-            for check in STATISTICAL
-            if self.false_releases(check).is_above(RATE)
-        ]
-        missed += [goal for scene in SCENES for goal in self.of_scene(scene).missed_goals()]
         missed += answer_truth.missed_goals(self.answers)
         return missed + [told for o in (*self.planted, *self.null) for told in o.crashed]
+
+
+_OF_PAIRS: Mapping[str, Callable[[Sequence[pair_scores.Outcome]], object]] = {
+    "findings": lambda side: sum(len(one.told) for one in side),
+    "false ones": lambda side: sum(told.false for one in side for told in one.told),
+    "planted pairs found": lambda side: pair_truth.recall(side).brief(),
+    "by their own names": lambda side: pair_truth.under_its_own_name(side).brief(),
+}
+_OF_SCENES: Mapping[str, Callable[[Sequence[Seen]], object]] = {
+    "false findings": lambda side: sum(len(one.false) for one in side),
+    "releases with one": lambda side: sum(bool(one.false) for one in side),
+    "facts told": lambda side: sum(sum(one.facts) for one in side),
+}
 
 
 def measure(
