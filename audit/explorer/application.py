@@ -22,6 +22,8 @@ from anyio.from_thread import start_blocking_portal
 from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message
 
@@ -47,6 +49,25 @@ PAGES: Mapping[str, View] = {
     "/static/{name}": static_file,
 }
 """What answers at each address, given the application's run and the request."""
+_OF_TABLES = frozenset(("start", "sheet", "csv", "svg", "order"))
+"""Parameters of every page: those of its tables and pictures."""
+_QUERY = ("finding", "nodes", "predicted", "outcome")
+ASKED: Mapping[str, tuple[str, ...]] = {
+    "/": (),
+    "/findings": ("check", "severity", "state", "branch"),
+    "/finding": ("id",),
+    "/judged": ("id",),
+    "/node": ("id", "relation"),
+    "/search": ("q",),
+    "/pair": ("a", "b"),
+    "/branches": ("id",),
+    "/hierarchy": ("id", "open"),
+    "/model": ("name", "scope"),
+    "/instances": _QUERY,
+    "/instance": ("id", *_QUERY, *instances.CHOICES),
+    "/media": ("id",),
+}
+"""Further parameters of pages; those of the tables of an analysis are their columns."""
 
 
 def application(site: Site, port: int, secret: str) -> Guard:
@@ -65,7 +86,7 @@ def pages_of(site: Site) -> ASGIApp:
     """The application without its guard."""
     return Starlette(
         routes=[
-            *(Route(path, partial(page, site)) for path, page in PAGES.items()),
+            *(Route(path, partial(_answer_to, page, site)) for path, page in PAGES.items()),
             *(Route(path, form(site), methods=["POST"]) for path, form in findings.FORMS.items()),
         ],
         exception_handlers={
@@ -103,6 +124,16 @@ def serve(site: Site, port: int, opened: Callable[[str], None]) -> None:
         opened(f"http://{HOST}:{taken}{guarded.root}/")
         with suppress(KeyboardInterrupt):
             asyncio.run(_answer(uvicorn.Server(settings), listening))
+
+
+def _answer_to(page: View, site: Site, request: Request) -> Response:
+    """A page; an address with a parameter that the page does not have is refused."""
+    known = ASKED.get(request.url.path)
+    unknown = [] if known is None else sorted({*request.query_params} - {*known} - _OF_TABLES)
+    if known is not None and unknown:
+        has = f"it has {', '.join(known)}" if known else "it has none"
+        raise NotThereError(f"This page has no parameter {', '.join(unknown)}; {has}.")
+    return page(site, request)
 
 
 async def _answer(server: uvicorn.Server, listening: socket.socket) -> None:

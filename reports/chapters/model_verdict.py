@@ -95,9 +95,9 @@ def _said(kind: str, at: int, order: Sequence[int]) -> str:
 
 def _sentence(places: Sequence[_Place]) -> str:
     """What becomes of mistakes further up, by what is shown."""
-    if len(places) < 2:
-        return ""
     first, *beyond = places
+    if not beyond or not ("f1" in first.metrics or "recovered" in beyond[-1].metrics):
+        return ""
     if "f1" in first.metrics:
         return _of_f1(first, beyond)
     shown = [

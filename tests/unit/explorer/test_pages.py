@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from audit.explorer.application import ASKED
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.instances import write_instances
@@ -22,7 +23,7 @@ from fixtures.sealed_files import reseal
 from tests.unit.explorer.conftest import HOSTILE, WIDE
 
 PAGES = (
-    "/", "/findings", "/findings?state=all", "/hierarchy", "/branches", "/branches?of=model",
+    "/", "/findings", "/findings?state=all", "/hierarchy", "/branches", "/branches?id=left",
     "/model", "/model?scope=all", "/instances", "/node?id=root", "/node?id=left",
     "/pair?a=a1&b=b1", "/instance?id=two", "/search?q=w0", "/nowhere", "/node?id=x",
 )  # fmt: skip
@@ -55,6 +56,14 @@ def test_pages_are_whole_and_say_that_they_are_not_for_sharing(visitor: Visitor,
     assert HOSTILE not in answer.text
     assert not re.search(r'\s(style|on\w+)="', answer.text)
     assert not re.findall(r'(?:src|href)="(?!/|#)', answer.text)
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_a_parameter_that_a_page_does_not_have_is_refused(visitor: Visitor, path: str) -> None:
+    answer = visitor.get(path, nonsense="1")
+
+    assert answer.status == 404
+    assert "has no parameter nonsense" in answer.text
 
 
 def test_the_page_of_the_model_lists_what_is_exchanged_most(tmp_path: Path) -> None:
