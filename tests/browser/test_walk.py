@@ -114,7 +114,7 @@ def test_the_walk_leads_to_a_record_and_back(
 @pytest.mark.parametrize("window", ["audioset", "cifar", "mimic", "sample"], indirect=True)
 def test_what_is_worst_is_two_steps_from_its_records(opened: Opened) -> None:
     walker = Walker(opened("/"), "mouse", EVERY)
-    walker.follow(".points a")
+    walker.follow(".worst a")
     walker.follow("#cases tbody a")
     assert_is_an_icicle(walker.page)
 
