@@ -17,6 +17,7 @@ from reports.words.words import SEVERITY, TONE, number, percent, span, words
 def first(shared: Mapping[str, Any]) -> tuple[First, ...]:
     """The findings of a shared view to act on, the first one first."""
     led = {id_: anchor for check in shared["checks"] for id_, anchor in anchors(check).items()}
+    checks = {check["name"]: check for check in shared["checks"]}
     found = first_findings(shared)
     advice = [headline(finding["curator"]) for _, finding in found]
     return tuple(
@@ -30,9 +31,18 @@ def first(shared: Mapping[str, Any]) -> tuple[First, ...]:
             how_many=_how_many(finding["evidence"]),
             share=_share(finding["evidence"]),
             to_do=to_do if to_do != before else "",
+            among=_among(checks[check]),
         )
         for (check, finding), to_do, before in zip(found, advice, ["", *advice], strict=False)
     )
+
+
+def _among(check: Mapping[str, Any]) -> str:
+    """That a check has more findings than are listed; empty where all are."""
+    if not check["not_shown"]:
+        return ""
+    total = number(len(check["findings"]) + check["not_shown"])
+    return f"one of {total} such findings, of which the first {len(check['findings'])} are listed"
 
 
 def order_said(shared: Mapping[str, Any]) -> str:

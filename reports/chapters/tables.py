@@ -176,11 +176,13 @@ def exclusive_table(policy: Mapping[str, Any]) -> Table | None:
 
 
 def expected_table(policy: Mapping[str, Any]) -> Table | None:
-    """Associations that the policy expects; None if it names none."""
+    """Associations that the policy expects and that took out a pair; None if there is none."""
+    known = [one for one in policy["expected"] if one["pairs"]]
     return optional_table(
         "expected-table",
-        "Associations that are known, and not reported",
-        policy["expected"],
+        f"Associations that are known, and not reported: {len(known)} of "
+        f"{len(policy['expected'])} stand in the data",
+        known,
         texts("Node", lambda known: Code(known["nodes"][0])),
         texts("With", lambda known: Code(known["nodes"][1])),
         texts("Known from", "source"),

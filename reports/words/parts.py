@@ -374,6 +374,13 @@ class First:
     how_many: str
     share: str
     to_do: str
+    among: str = ""
+    """How many findings its check has, where these are more than anybody can act on."""
+
+    @property
+    def more(self) -> str:
+        """What stands below the sentence."""
+        return " · ".join(filter(None, (self.how_many, self.share, self.among, self.to_do)))
 
 
 @dataclass(frozen=True, slots=True)

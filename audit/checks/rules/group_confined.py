@@ -16,6 +16,7 @@ from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
+from audit.measure.rule_book import at_or_below
 from audit.results.findings import Finding, times_limit
 
 _NAME = "group_confined"
@@ -67,7 +68,9 @@ def run(measured: Measurements) -> Outcome:
     one of which is frequent enough to hold all units of the node. Totals alone decide which nodes
     are tested.
     """
-    columns = [column for name in measured.loaded.columns if (column := _counted(measured, name))]
+    person = measured.policy.person
+    asked = [name for name in measured.loaded.columns if not person or name not in person.columns]
+    columns = [column for name in asked if (column := _counted(measured, name))]
     judged = sum(int(_judged(measured, column).sum()) for column in columns)
     confined = [found for column in columns for found in _confined(measured, column)]
     q_values = benjamini_hochberg(np.array([found.p_value for found in confined]), judged)
@@ -110,9 +113,16 @@ def _indicator(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Spa
 
 
 def _judged(measured: Measurements, column: _Column) -> BoolArray:
-    """Nodes of the family, shape (n_nodes,): totals of node and parents alone decide."""
-    total, most = column.total, column.most
+    """Nodes of the family, shape (n_nodes,): totals of node and parents alone decide.
+
+    Of what is told of persons, nodes that a rule on persons covers are left out: the rule says why
+    they are confined.
+    """
+    total, most, policy = column.total, column.most, measured.policy
     judged: BoolArray = total >= LEAST_UNITS
+    if column.name not in ("split", *policy.coding_columns):
+        named = [node for rule in policy.person_rules for node in rule.nodes_named]
+        judged &= ~at_or_below(measured.hierarchy, named)
     for node in np.flatnonzero(judged).tolist():
         parents = row(measured.hierarchy.edges, node)
         judged[node] = len(parents) > 0 and bool(

@@ -146,7 +146,7 @@ def _findings(findings: Sequence[First], shared: Mapping[str, Any]) -> Group:
         lines.append(Text(said, "dim"))
     for place, one in enumerate(findings, 1):
         severity = told[one.id]["severity"]
-        about = "  ".join(filter(None, (one.check, one.how_many, one.share)))
+        about = "  ".join(filter(None, (one.check, one.how_many, one.share, one.among)))
         lines.append(
             Text.assemble((f"{place:>2}  "), (one.severity, STYLE[severity]), (f"  {about}", "dim"))
         )

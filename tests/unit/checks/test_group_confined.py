@@ -11,9 +11,11 @@ from audit.checks.rules.group_confined import CHECK, _chance
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
+from audit.policy.rules import Person, PersonRule
 from audit.results.findings import CheckResult
 from fixtures.labelled import labelled, tree
 
+POLICY = Policy()
 BODY = tree("asthma cough fever < lung", "rare < asthma", "attack < heart", "lung heart < body")
 
 
@@ -23,9 +25,10 @@ def checked(
     *,
     groups: dict[str, str] | None = None,
     hierarchy: Hierarchy = BODY,
+    policy: Policy = POLICY,
 ) -> CheckResult:
     dataset = labelled(hierarchy, labels, groups=groups, strata={"site": site})
-    return CHECK.run(measure(dataset, Policy()))
+    return CHECK.run(measure(dataset, policy))
 
 
 def release(asthma: int = 20, leaf: str = "asthma") -> tuple[dict[str, list[str]], dict[str, str]]:
@@ -44,6 +47,16 @@ def test_a_node_of_one_site_is_one_note() -> None:
     assert (values["units"], values["of_parent"], values["parent_units"]) == (20, 100, 50)
     assert values["parent_share"] == 0.5
     assert "site 'a'" in finding.statement
+
+
+def test_what_a_person_is_and_a_rule_on_persons_says_is_no_news() -> None:
+    of_person = Policy(person=Person(sex="site", female="a", male="b"))
+    rule = PersonRule(nodes="asthma", sex="female", source="Told.")
+
+    assert checked(*release(), policy=of_person).status == "not_applicable"
+    assert checked(*release(), policy=Policy(person_rules=(rule,))).findings == ()
+    coded = Policy(person_rules=(rule,), coding_columns=("site",))
+    assert len(checked(*release(), policy=coded).findings) == 1
 
 
 def test_a_chain_is_named_by_its_most_specific_node() -> None:
