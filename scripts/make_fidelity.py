@@ -381,7 +381,7 @@ def _softmax_data(
 
 
 def _everywhere(result: AuditResult) -> list[Mapping[str, Any]]:
-    found = [m for m in result.metrics if m["name"] in METRICS and m["scope"] == "all"]
+    found = [m for m in result.metric_rows if m["name"] in METRICS and m["scope"] == "all"]
     return sorted(found, key=lambda metric: METRICS.index(metric["name"]))
 
 
@@ -454,7 +454,7 @@ def _audioset(folder: Path) -> Iterator[str]:
         (
             (m["name"].removeprefix("hierarchical_"), m["parameters"]["average"],
              _number(m["value"]), f"{_number(m['low'])} to {_number(m['high'])}")
-            for m in result.metrics
+            for m in result.metric_rows
             if m["scope"] == "all" and m["name"].startswith("hierarchical_")
         ),
     )  # fmt: skip

@@ -119,6 +119,20 @@ def first_findings(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, An
     return worst((one[0], one) for one in worst_first(counting))
 
 
+def in_report_order(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Every finding of a shared view, each with its check: those to act on, then check by check."""
+    first = first_findings(shared)
+    taken = {finding["id"] for _, finding in first}
+    rest = [
+        (check["name"], one)
+        for check in shared["checks"]
+        for one in check["findings"]
+        if one["id"] not in taken
+    ]
+    rest.sort(key=lambda one: (one[1]["waiver"] is not None, SEVERITIES.index(one[1]["severity"])))
+    return [*first, *rest]
+
+
 def worst_first(found: Iterable[tuple[str, int, Found]]) -> list[Found]:
     """What several checks found: the worst severity first, then the first of each check first.
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
 import polars as pl
 
 from audit.base.schemas import schema
-from audit.disclosure import Known, Quantity, Release
+from audit.disclosure import Known, Release
 from audit.policy.policy import Policy
-from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Status
-from audit.results.order import TEN, ordered, worst
+from audit.results.findings import OF_WAIVERS, CheckResult, Status
+from audit.results.frames import finding_frame, metric_frame
+from audit.results.order import TEN, between, ordered, worst
 from audit.results.parts import AnalysisPart, ModelPart, ResultPart
 from audit.results.reference_changes import Remembered
 
@@ -87,8 +88,13 @@ class Record:
         return self.part(ModelPart)
 
     @property
-    def metrics(self) -> tuple[Mapping[str, Any], ...]:
+    def metrics(self) -> pl.DataFrame:
         """``name, scope, value, low, high, n, parameters`` of the model's metrics, if any."""
+        return metric_frame(self.metric_rows)
+
+    @property
+    def metric_rows(self) -> tuple[Mapping[str, Any], ...]:
+        """The same as they were measured, each with no parameters but its own."""
         return () if self.model is None else self.model.metrics
 
     @property
@@ -116,13 +122,16 @@ class Record:
 
     @cached_property
     def findings(self) -> pl.DataFrame:
-        """All findings, folded ones included, unsuppressed, in report order: one row per finding.
+        """All findings, folded ones included, unsuppressed: a row each, those to act on first.
 
-        Columns ``check, id, severity, nodes, statement, touched, strength, evidence, parts,
-        curator, data_user, key, folded_into, judgement, beside, beyond, aside``; ``evidence``,
-        ``parts`` and ``judgement`` are JSON.
+        Columns ``check, id, severity`` (as judged), ``sentence, nodes, titles, instances, share,
+        low, high``, ``weight`` (what orders findings of different checks), ``evidence`` and
+        ``parts`` (structs), ``curator, data_user, touched, strength, beyond, aside, key,
+        folded_into``, and ``record``, the finding in full as JSON, from which it is read back.
         """
-        return pl.DataFrame(map(_finding_row, ordered(self.checks)), schema=_FINDINGS)
+        findings = ordered(self.checks)
+        weights = {one.id: -between(one)[3] / max(self.size, 1) for one in findings}
+        return finding_frame(findings, self.titles, weights)
 
     def worst(self, n: int = TEN) -> pl.DataFrame:
         """The findings to act on first: at most ``n``, and at most three of one check."""
@@ -172,31 +181,3 @@ class Record:
     def size(self) -> int:
         """Number of instances."""
         return int(self.ledger["instances"])
-
-
-_FINDINGS = schema(
-    ("check id severity", pl.String),
-    ("nodes", pl.List(pl.String)),
-    ("statement", pl.String),
-    ("touched", pl.Int64),
-    ("strength", pl.Float64),
-    ("evidence parts curator data_user", pl.String),
-    ("key folded_into", pl.List(pl.String)),
-    ("judgement", pl.String),
-    ("beside", pl.List(pl.List(pl.String))),
-    ("beyond", pl.Float64),
-    ("aside", pl.Boolean),
-)
-
-
-def _finding_row(finding: Finding) -> dict[str, Any]:
-    parts = [{"nodes": part.nodes, "evidence": _plain(part.evidence)} for part in finding.parts]
-    return {name: getattr(finding, name) for name in _FINDINGS} | {
-        "evidence": json.dumps(_plain(finding.evidence)),
-        "parts": json.dumps(parts, ensure_ascii=False),
-        "judgement": json.dumps(asdict(finding.judgement), ensure_ascii=False),
-    }
-
-
-def _plain(evidence: Mapping[str, Quantity]) -> dict[str, Any]:
-    return {name: asdict(quantity) for name, quantity in evidence.items()}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from audit.base.plurals import counted
+import polars as pl
+
+from audit.base.plurals import counted, percentage
 from audit.results.record import Record
 from audit.results.shared_view import SharedView
 
@@ -46,13 +49,43 @@ class AuditResult(Record):
         )
 
     def _repr_markdown_(self) -> str:
-        rows = "\n".join(
-            f"| {check.name} | {check.status} | {len(check.standing):,} "
-            f"| {counted(check.denominator, check.denominator_unit)} |"
-            for check in self.checks
-        )
-        heading = "| check | status | findings | looked at |\n|---|---|---:|---|"
-        return f"**{self!r}**\n\n{heading}\n{rows}\n"
+        """The status, the findings to act on first, and a model's metrics; exact numbers."""
+        first = self.worst()
+        rows = [
+            (
+                row["severity"],
+                row["sentence"],
+                row["instances"],
+                _percent(row["share"]),
+                row["curator"],
+            )
+            for row in first.iter_rows(named=True)
+        ]
+        parts = [f"**{self!r}**", _table("severity, finding, instances, share, to do", rows)]
+        metrics = self.metrics.filter(pl.col("scope") == "all")
+        parts.append(_table("metric, value, low, high, n", metrics.select(*_MEASURED).rows()))
+        return "\n\n".join(filter(None, parts)) + "\n"
+
+
+_MEASURED = ("name", "value", "low", "high", "n")
+
+
+def _table(headings: str, rows: Sequence[Sequence[Any]]) -> str:
+    """A table in Markdown, in which no text of the data is markup; empty without rows."""
+    names = headings.split(", ")
+    lines = [names, ["---"] * len(names), *([_cell(value) for value in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) if rows else ""
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = f"{value:,.3f}" if isinstance(value, float) else str(value)
+    return re.sub(r"([\\`*_\[\]|$<>&])", lambda one: f"&#{ord(one[1])};", " ".join(text.split()))
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else percentage(share)
 
 
 def _copied(value: Any) -> Any:

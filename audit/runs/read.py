@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,8 +12,9 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import parquet_schema, read_json, read_table, sha256_of
-from audit.disclosure import Known, Quantity
-from audit.results.findings import CheckResult, Finding, Judgement, Part, Waived
+from audit.disclosure import Known
+from audit.results.findings import CheckResult
+from audit.results.frames import finding_of
 from audit.results.order import in_order
 from audit.results.parts import DriftPart, ModelPart, ResultPart, read_analyses
 from audit.results.record import COUNTED
@@ -209,8 +209,8 @@ def _read_checks(
             denominator=looked_at[check["name"]],
             denominator_unit=check["denominator_unit"],
             findings=tuple(
-                _read_finding(row)
-                for row in rows.get((check["name"],), pl.DataFrame()).iter_rows(named=True)
+                finding_of(record)
+                for record in rows.get((check["name"],), findings.clear())["record"]
             ),
             not_applicable=check["reason"] if check["status"] == "not_applicable" else "",
             crashed=check["reason"] if check["status"] == "error" else "",
@@ -218,31 +218,3 @@ def _read_checks(
         for check in shared
     ]
     return in_order(read)
-
-
-def _read_finding(row: dict[str, Any]) -> Finding:
-    texts = ("check", "severity", "statement", "curator", "data_user")
-    numbers = ("touched", "strength", "beyond", "aside")
-    parts = json.loads(row["parts"])
-    return Finding(
-        **{name: row[name] for name in (*texts, *numbers)},
-        nodes=tuple(row["nodes"]),
-        evidence=_read_evidence(json.loads(row["evidence"])),
-        parts=tuple(Part(tuple(one["nodes"]), _read_evidence(one["evidence"])) for one in parts),
-        key=tuple(row["key"]),
-        folded_into=tuple(row["folded_into"]),
-        judgement=_read_judgement(json.loads(row["judgement"])),
-        beside=tuple((a, b) for a, b in row["beside"]),
-    )
-
-
-def _read_judgement(stored: dict[str, Any]) -> Judgement:
-    waiver = stored.pop("waiver")
-    return Judgement(**stored, waiver=Waived(**waiver) if waiver else None)
-
-
-def _read_evidence(stored: dict[str, Any]) -> dict[str, Quantity]:
-    return {
-        name: Quantity(q["value"], q["kind"], tuple(q["totals"]), tuple(q["sources"]))
-        for name, q in stored.items()
-    }

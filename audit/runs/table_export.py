@@ -22,6 +22,7 @@ from audit.base.spreadsheets import defused, write_workbook
 from audit.data.interface_folder import CONFUSION, INSTANCES, LABELS, SCORES
 from audit.hierarchies.formats.interface import GRAPH
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.order import in_report_order
 from audit.results.result import AuditResult
 from audit.runs.instances import kept_instances
 from audit.runs.read import read_run
@@ -264,9 +265,9 @@ def exported_tables(shared: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     """The tables of a shared view, by name.
 
     ``summary`` has every single value with its place, ``checks`` a row a check, ``findings`` a row
-    a finding, ``evidence`` a row for each number of a finding (part 0) or of a part of it, and
-    ``waivers`` a row a waiver. Every other list of records is a table called by its place
-    (``metrics``, ``overview_pairs``). A column is of numbers if all its values are, else of text as
+    a finding, those to act on first, ``evidence`` a row for each number of a finding (part 0) or of
+    a part of it, and ``waivers`` a row a waiver. Every other list of records is a table called by
+    its place (``metrics``, ``overview_pairs``). A column is of numbers if all its values are, else of text as
     they are shown ("<11", "withheld"); lists and records in a cell are JSON. Lists without rows are
     left out.
     """
@@ -274,9 +275,7 @@ def exported_tables(shared: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     rows: dict[str, Sequence[Mapping[str, Any]]] = {
         "summary": [{"place": place, "value": value} for place, value in _values(rest, "")],
         "checks": [_without(check, "findings") for check in shared["checks"]],
-        "findings": [
-            _finding(check, one) for check in shared["checks"] for one in check["findings"]
-        ],
+        "findings": [_finding(check, one) for check, one in in_report_order(shared)],
         "evidence": list(_evidence(shared)),
         "waivers": shared["waivers"],
         **dict(_lists(rest, "")),
@@ -308,9 +307,18 @@ def _is_table(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
 
 
-def _finding(check: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, Any]:
-    kept = _without(finding, "evidence", "parts", "nodes")
-    return {"check": check["name"], **kept, "nodes": _ids(finding["nodes"])}
+def _finding(check: str, finding: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of `AuditResult.findings` as far as they are shared, then what else is told."""
+    evidence = finding["evidence"]
+    return {
+        "check": check,
+        **{name: finding[name] for name in ("id", "severity")},
+        "sentence": finding["statement"],
+        "nodes": _ids(finding["nodes"]),
+        "titles": "; ".join(node["title"] or "" for node in finding["nodes"]),
+        **{name: evidence.get(name) for name in ("instances", "share", "low", "high")},
+        **_without(finding, "id", "severity", "statement", "evidence", "parts", "nodes"),
+    }
 
 
 def _evidence(shared: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -45,7 +45,9 @@ def audited(
     given = predicted(dataset, {str(i): own for i, own in enumerate(scores)}, **kind)
     result = audit.run_audit(dataset, predictions=given, anyway=True)
     return {
-        named(m["name"], m["parameters"]): m["value"] for m in result.metrics if m["scope"] == "all"
+        named(m["name"], m["parameters"]): m["value"]
+        for m in result.metric_rows
+        if m["scope"] == "all"
     }
 
 

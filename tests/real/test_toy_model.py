@@ -60,7 +60,7 @@ def measured(hierarchy: Hierarchy) -> dict[str, float]:
     result = audit.run_audit(dataset, Policy(), predictions=predicted(dataset, said))
     return {
         metric["name"]: metric["value"]
-        for metric in result.metrics
+        for metric in result.metric_rows
         if metric["scope"] == "all" and metric["parameters"] in (CUT, {"depth_to": 2} | AGGREGATION)
     }
 

@@ -115,7 +115,7 @@ class NodePlaces:
             children=self.children(node),
             siblings=self._frequent(beside),
             residual_use=self._residual_use(node),
-            model=[metric for metric in self._result.metrics if metric["scope"] == node],
+            model=[metric for metric in self._result.metric_rows if metric["scope"] == node],
             drift=self._drift.of(node),
         )
 

@@ -20,8 +20,8 @@ from audit.explorer.run.pair_rows import PairRows, Partners
 from audit.explorer.run.part_tables import PartTable, part_tables
 from audit.explorer.run.vocabulary import Page, Row, Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.results.findings import SEVERITIES, Finding
-from audit.results.order import first_findings, ordered
+from audit.results.findings import Finding
+from audit.results.order import in_report_order, ordered
 from audit.results.result import AuditResult
 from audit.results.shared_findings import shared_finding
 from audit.results.shared_nodes import shared_titles
@@ -171,7 +171,7 @@ class OpenedRun:
     def metrics(self) -> Sequence[Row]:
         """Rows ``name, scope, title, value, low, high, n, parameters`` of the model."""
         full = self.restricted
-        rows = self.shared["metrics"] if full is None else full.result.metrics
+        rows = self.shared["metrics"] if full is None else full.result.metric_rows
         return [{**row, "title": self.title(row["scope"])} for row in rows]
 
     @cached_property
@@ -300,12 +300,6 @@ def _judged_with(folder: Path) -> Sequence[str]:
 def _shared_findings(shared: Mapping[str, Any]) -> Sequence[Row]:
     """Findings as they are shared, in report order."""
     above = {line["node"]: line["above"] for line in shared["overview"]["lineage"]}
-    first = first_findings(shared)
-    taken = {finding["id"] for _, finding in first}
-    every = sorted(
-        ((check["name"], one) for check in shared["checks"] for one in check["findings"]),
-        key=lambda one: (one[1]["waiver"] is not None, SEVERITIES.index(one[1]["severity"])),
-    )
     return [
         {
             **finding,
@@ -314,7 +308,7 @@ def _shared_findings(shared: Mapping[str, Any]) -> Sequence[Row]:
             "branches": _branches_above(finding, above),
             "cases": None,
         }
-        for check, finding in (*first, *(one for one in every if one[1]["id"] not in taken))
+        for check, finding in in_report_order(shared)
     ]
 
 

@@ -120,7 +120,7 @@ def _unpaired(old: AuditResult, new: AuditResult, *, same_data: bool) -> ModelCh
             **_sides(was, now),
             **_bounds(was, now, exact=exact),
         }
-        for key, was, now in _matched(old.metrics, new.metrics)
+        for key, was, now in _matched(old.metric_rows, new.metric_rows)
     )
     return ModelChanges(
         state, "unpaired", None, None, None, metrics, *untested_confusions((old, new))
@@ -152,7 +152,7 @@ def _stored(model: KeptModel, values: Any, common: pl.Series) -> pl.DataFrame:
 
 
 def _paired_metrics(old: KeptModel, new: KeptModel) -> pl.DataFrame:
-    scopes = [{metric["scope"] for metric in model.run.metrics} for model in (old, new)]
+    scopes = [{metric["scope"] for metric in model.run.metric_rows} for model in (old, new)]
     shared = sorted(scopes[0] & scopes[1])
     before, after = (
         [
@@ -242,7 +242,7 @@ def _counted(run: AuditResult) -> list[Any]:
     assert run.model is not None
     columns = ["a", "b", "joint", "co_predicted", "confusion"]
     pairs = run.model.pairs.select(columns).sort("a", "b").collect()
-    metrics = sorted((*_key(metric), metric["value"], metric["n"]) for metric in run.metrics)
+    metrics = sorted((*_key(metric), metric["value"], metric["n"]) for metric in run.metric_rows)
     behaviours = [(one["name"], one["instances"]) for one in run.model.behaviours]
     return [run.ledger["predictions"], pairs.rows(), metrics, behaviours]
 

@@ -164,7 +164,7 @@ def test_all_findings_stand_in_the_frame() -> None:
 
     assert frame["touched"].to_list() == [5, 4, 2, 1, 3]
     assert frame["folded_into"].to_list() == [[], [], [], [], ["a_check:n1"]]
-    assert json.loads(frame["evidence"][0])["n"]["value"] == 5
+    assert frame["evidence"][0]["n"] == 5
 
 
 def test_a_reason_is_told_for_what_crashed_or_does_not_apply() -> None:
@@ -244,6 +244,17 @@ def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
     n_checks = len(CHECKS) + len(ON_WAIVERS)
     assert repr(shown) == (f"AuditResult(note: 1 finding in {n_checks} checks, 1 instance)")
     assert (
-        "| cross_branch | note | 1 | 1 pair of branches in use that a rule of the policy covers |"
-        in shown._repr_markdown_()
+        "| note | 1 of 1 instance (100.0%) carries nodes of both animal and tool, which the policy "
+        "watches. | 1 | 100.0% | Decide" in shown._repr_markdown_()
     )
+
+
+def test_what_a_notebook_shows_is_no_markup_of_the_data() -> None:
+    named = finding("note", 5, statement="<b>{n}</b> | of\n*all*", curator="[see](x)")
+    (line,) = [one for one in result(check(named))._repr_markdown_().splitlines() if "5" in one][
+        -1:
+    ]
+
+    assert "&#60;b&#62;5&#60;/b&#62; &#124; of &#42;all&#42;" in line
+    assert "&#91;see&#93;(x)" in line
+    assert line.count(" | ") == 4

@@ -239,10 +239,10 @@ def test_values_are_those_of_the_runs_themselves(old: AuditResult, new: AuditRes
     comparison = compare_runs(old, new)
     assert comparison.model is not None
     for side, run in (("old", old), ("new", new)):
-        recorded = {(m["name"], m["scope"], m["n"]): m["value"] for m in run.metrics}
+        recorded = {(m["name"], m["scope"], m["n"]): m["value"] for m in run.metric_rows}
         for row in comparison.model.metrics.iter_rows(named=True):
             key = (row["name"], row["scope"], row[f"n_{side}"])
-            same = [m["value"] for m in run.metrics if (m["name"], m["scope"], m["n"]) == key]
+            same = [m["value"] for m in run.metric_rows if (m["name"], m["scope"], m["n"]) == key]
             assert any(
                 (value is None and row[side] is None) or value == pytest.approx(row[side])
                 for value in same
@@ -313,7 +313,7 @@ def test_an_unpaired_interval_is_made_of_the_intervals_of_both(
         compare_runs(replace(old, instances=None), new), "hierarchical_f1", average='"macro"'
     )
     (a,), (b,) = (
-        [m for m in run.metrics if m["scope"] == "all" and m["name"] == "hierarchical_f1"
+        [m for m in run.metric_rows if m["scope"] == "all" and m["name"] == "hierarchical_f1"
          and m["parameters"]["average"] == "macro"]
         for run in (old, new)
     )  # fmt: skip
