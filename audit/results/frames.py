@@ -9,9 +9,10 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.plurals import filled
 from audit.base.schemas import schema
 from audit.disclosure import Quantity
-from audit.results.findings import Finding, Judgement, Part, Waived, filled
+from audit.results.findings import Finding, Judgement, Part, Waived
 
 _FINDINGS = schema(
     ("check id severity sentence", pl.String),

@@ -243,10 +243,9 @@ def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
 
     n_checks = len(CHECKS) + len(ON_WAIVERS)
     assert repr(shown) == (f"AuditResult(note: 1 finding in {n_checks} checks, 1 instance)")
-    assert (
-        "| note | 1 of 1 instance (100.0%) carries nodes of both animal and tool, which the policy "
-        "watches. | 1 | 100.0% | Decide" in shown._repr_markdown_()
-    )
+    told = shown._repr_markdown_()
+    assert "| note | 1 of 1 instance (100.0%)" in told
+    assert "| 1 | 100.0% | Decide" in told
 
 
 def test_what_a_notebook_shows_is_no_markup_of_the_data() -> None:
