@@ -34,6 +34,7 @@ class Section:
     folder: str
     id: str
     title: str
+    appendix: bool = False
 
     @property
     def template(self) -> str:
@@ -65,7 +66,7 @@ def _screen(report: Report) -> str:
     template = environment().get_template("screen.html.jinja")
     return template.render(
         report=report,
-        sections=sections(report, paper=False),
+        sections=sections(report),
         css=style("screen", own_sheets(report)),
         paper=False,
     )

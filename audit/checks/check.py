@@ -13,7 +13,7 @@ from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.statements import ANY_CHECK, Waiver
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import CheckResult, Column, Finding
 
 TOP_PARTS = 10
 """Largest number of lines in a finding's breakdown."""
@@ -88,6 +88,7 @@ class Check:
         reads: The class of what it reads of an analysis; None for a rule on data or a model.
         cases: Function that returns the instances behind one finding, as ascending indices into
             the dataset; None if findings are not about instances.
+        columns: The table of its findings; empty for a sentence with its share and count.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Check:
     needs: Literal["counts", "instances"] = "counts"
     reads: type[object] | None = None
     cases: Callable[[Measurements, Finding], IntArray] | None = None
+    columns: tuple[Column, ...] = ()
 
     def run(self, measured: Measurements) -> CheckResult:
         """Apply the check; not applicable if what it needs was not given.
@@ -178,4 +180,5 @@ def _result(check: Check | WaiverCheck, outcome: Outcome) -> CheckResult:
         denominator_unit=outcome.denominator_unit,
         findings=outcome.findings,
         not_applicable=outcome.not_applicable,
+        columns=check.columns if isinstance(check, Check) else (),
     )

@@ -120,7 +120,7 @@ def _text(cell: Cell) -> str:
         case Judged():
             return "; ".join([cell.badge.word, *cell.lines])
         case Ranged():
-            return f"{cell.text} ({cell.interval})"
+            return f"{cell.text} ({cell.interval})" if cell.interval else cell.text
         case Unfolding():
             return f"{_text(cell.shown)}: {cell.sentence}"
         case Codes():

@@ -133,6 +133,37 @@ class Finding:
         return finding_id(self.check, *(self.key or self.nodes))
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the table of a check's findings, by the names of the evidence that it shows.
+
+    Args:
+        heading: Its heading.
+        shows: The evidence; of several names, divided by spaces, the first that a finding has.
+            ``node`` and ``other`` are the finding's nodes, for which its sentence stands where it
+            has not as many.
+        of: What the evidence is a part of.
+        over: What it is divided by.
+        low: Lower end of its interval, of the same estimate.
+        high: Upper end.
+        limit: The limit that it is beyond.
+    """
+
+    heading: str
+    shows: str
+    of: str = ""
+    over: str = ""
+    low: str = ""
+    high: str = ""
+    limit: str = ""
+
+
+NODE, OTHER = Column("Node", "node"), Column("With", "other")
+INSTANCES = Column("Instances", "instances", of="of")
+SHARE = Column("Share", "share", low="low", high="high", limit="limit")
+"""Columns that several checks declare."""
+
+
 def times_limit(end: float, limit: float, *, below: bool = False) -> float:
     """How far an effect is beyond its limit: 1 at the limit, and 1 more a further limit away.
 
@@ -166,6 +197,7 @@ class CheckResult:
             by ``touched * strength``; waived ones are last.
         not_applicable: Why the check could not be applied; empty if it was.
         crashed: The error that stopped it; empty if there was none.
+        columns: The table of its findings; empty for a sentence with its share and count.
     """
 
     name: str
@@ -175,6 +207,7 @@ class CheckResult:
     findings: tuple[Finding, ...] = ()
     not_applicable: str = ""
     crashed: str = ""
+    columns: tuple[Column, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "findings", tuple(sorted(self.findings, key=self._place)))
@@ -233,6 +266,8 @@ def place_of(finding: Finding, weight: float, *, aside: bool = False) -> Place:
     return finding.counts_as is None, severity, aside, -weight, finding.id
 
 
+DRAWN = "shrunk_share"
+"""Name of a share drawn toward those of other nodes; ``low`` and ``high`` beside it are its own."""
 EXCHANGES = "model_confuses"
 """Name of the check whose findings count exchanges of two labels."""
 

@@ -330,7 +330,7 @@ def _shares(row: Mapping[str, Any], counts: Published) -> dict[str, Any]:
     """Residual share and its bounds, null where k or n is not shown."""
     own = counts[only_residual_below(row["parent"])], counts[labelled_below(row["parent"])]
     hidden = any(isinstance(count, str) for count in own)
-    return {name: None if hidden else row[name] for name in ("share", "low", "high")}
+    return {name: None if hidden else row[name] for name in ("share", "shrunk", "low", "high")}
 
 
 def _residual_row(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
@@ -339,6 +339,10 @@ class SharedView:
             "total": len(findings) + check.folded,
             "folded": check.folded,
             "not_shown": len(findings) - len(kept),
+            "columns": [
+                {name: said for name, said in asdict(column).items() if said}
+                for column in check.columns
+            ],
             "findings": shared,
         }
 

@@ -13,7 +13,7 @@ import polars as pl
 from audit.base.errors import InputError
 from audit.base.files import parquet_schema, read_json, read_table, sha256_of
 from audit.disclosure import Known
-from audit.results.findings import CheckResult
+from audit.results.findings import CheckResult, Column
 from audit.results.frames import finding_of
 from audit.results.order import in_order
 from audit.results.parts import DriftPart, ModelPart, ResultPart, read_analyses
@@ -214,6 +214,7 @@ def _read_checks(
             ),
             not_applicable=check["reason"] if check["status"] == "not_applicable" else "",
             crashed=check["reason"] if check["status"] == "error" else "",
+            columns=tuple(Column(**column) for column in check["columns"]),
         )
         for check in shared
     ]

@@ -198,11 +198,7 @@ def _pdf(run: SealedRun) -> Verdict:
         attached = "another" if ATTACHMENT in report.attachments else "no"
         return Verdict(PDF, FAILS, f"{attached} {ATTACHMENT} is attached")
     text = comparable(report.text)
-    lacking = [
-        one
-        for one, statement in run.statements.items()
-        if one_way(statement) and comparable(statement) not in text
-    ]
+    lacking = [one for one in run.statements if one_way(one) and comparable(one) not in text]
     return _parity(run, PDF, {"lacks": lacking}, digest_told=run.digest in text)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from audit.base.plurals import roughly
-from reports.chapters.cards import card
-from reports.words.parts import Advice, Block, Card, Named, Table
-from reports.words.table_specs import badge, table, texts
+from reports.chapters.cards import card, columns_of, says_words
+from reports.words.parts import Advice, Block, Card, Cell, Named, Node, Table
+from reports.words.table_specs import Spec, badge, table, texts
 from reports.words.words import EVIDENCE, SEVERITIES, STATUS, capitalised, counted
 
 DEFINITIONS: Mapping[str, str] = {
@@ -67,8 +67,10 @@ def _block(
     above: Mapping[str, Mapping[str, Any]],
 ) -> Block:
     found, led = _listed(check), anchors(check)
+    columns = columns_of(check, called)
     cards = tuple(
-        card(finding, check, led[finding["id"]], thresholds, called, above) for finding in found
+        card(finding, check, columns, led[finding["id"]], thresholds, called, above)
+        for finding in found
     )
     return Block(
         check=check["name"],
@@ -77,10 +79,8 @@ def _block(
         total=f"{check['total'] - check['folded']:,}",
         sentence=_sentence(check),
         advice=_advice(found),
-        measure=_heading(one.measure_called for one in cards),
-        count=_heading(one.count_called for one in cards),
         findings=_distinct_cards(cards),
-        table=_table(check, cards),
+        table=_table(check, columns, cards),
     )
 
 
@@ -121,25 +121,41 @@ def _advice(found: Sequence[Mapping[str, Any]]) -> tuple[Advice, ...]:
     )
 
 
-def _heading(labels: Any) -> str:
-    """The label that all have; a word for any where they differ, empty without one."""
-    called = set(filter(None, labels))
-    text = called.pop() if len(called) == 1 else "measured" if called else ""
-    return capitalised(text)
-
-
 def _distinct_cards(cards: tuple[Card, ...]) -> tuple[Card, ...]:
     """Findings under their nodes; under their sentences where two have the same nodes."""
-    named = Counter(one.about for one in cards)
-    return tuple(replace(one, about=()) if named[one.about] > 1 else one for one in cards)
+    named = Counter(_subject(one) for one in cards)
+    return tuple(
+        replace(one, cells=((one.cells[0][0], one.headline), *one.cells[1:]))
+        if _subject(one) and named[_subject(one)] > 1
+        else one
+        for one in cards
+    )
 
 
-def _table(check: Check, cards: tuple[Card, ...]) -> Table:
-    """The findings as lines of a printed table, each with its id."""
+def _subject(one: Card) -> tuple[Cell, ...]:
+    return tuple(cell for _, cell in one.cells if isinstance(cell, Node))
+
+
+def _table(check: Check, columns: Sequence[Mapping[str, str]], cards: tuple[Card, ...]) -> Table:
+    """The findings as rows of a printed table, each with its id."""
+    usual = STATUS[check["status"]]
+
+    def first(one: Card) -> Named:
+        subject = one.cells[0][1]
+        badged = "" if one.badge.word == usual else f"{one.badge.word}: "
+        return Named(badged + (subject.text if isinstance(subject, Node) else str(subject)), one.id)
+
+    def cell(place: int) -> Callable[[Card], Cell]:
+        return lambda one: one.cells[place][1]
+
     return table(
         f"block-{check['name']}",
         "The finding" if len(cards) == 1 else f"The {len(cards):,} findings, the strongest first",
         cards,
-        texts("Finding", lambda one: Named(f"{one.headline} {one.explanation}".strip(), one.id)),
-        texts("Severity", lambda one: one.badge),
+        texts(columns[0]["heading"], first),
+        *(
+            Spec(column["heading"], cell(place), numeric=not says_words(column, check["findings"]))
+            for place, column in enumerate(columns)
+            if place
+        ),
     )

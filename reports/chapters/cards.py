@@ -9,7 +9,7 @@ from typing import Any
 from audit.base.plurals import title_and_code
 from audit.results.findings import promise
 from reports.charts.evidence import COUNTED, of_concepts, plots, ratio_words
-from reports.words.parts import Badge, Card, Cell, Node, Nodes, Ranged, Table
+from reports.words.parts import Badge, Bar, Card, Cell, Node, Nodes, Ranged, Table
 from reports.words.shown_numbers import UNDEFINED
 from reports.words.table_specs import Spec, optional_table, texts
 from reports.words.words import (
@@ -33,9 +33,111 @@ def headline(statement: str) -> str:
     return _SENTENCE_END.split(statement, maxsplit=1)[0]
 
 
+DEFAULT = (
+    {"heading": "Finding", "shows": "sentence"},
+    {"shows": "share ratio difference", "low": "low", "high": "high", "limit": "limit"},
+    {"shows": " ".join((*COUNTED, "joint")), "of": "of"},
+)
+"""The columns of a check that declares none: a sentence, how far it goes, and what it counts."""
+_PLACES = {"node": 0, "other": 1}
+"""Columns that show a node of a finding, by its place."""
+
+
+def columns_of(
+    check: Mapping[str, Any], called: Mapping[str, str] = EVIDENCE
+) -> list[Mapping[str, str]]:
+    """The columns of the table of a check's findings, less those that none of these fills.
+
+    One without a heading is named by what it shows.
+    """
+    found = [finding["evidence"] for finding in check["findings"]]
+    columns: list[Mapping[str, str]] = []
+    for column in check["columns"] or DEFAULT:
+        names = {name for evidence in found if (name := _name(column, evidence))}
+        if names or column["shows"] in (*_PLACES, "sentence"):
+            named = words(next(iter(names)), called) if len(names) == 1 else "measured"
+            columns.append({"heading": capitalised(named), **column})
+    return columns
+
+
+def says_words(column: Mapping[str, str], findings: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a column names something: a node, or evidence that is a text."""
+    if column["shows"] in (*_PLACES, "sentence"):
+        return True
+    told = (one["evidence"].get(_name(column, one["evidence"])) for one in findings)
+    return any(isinstance(value, str) and value[0] not in "<>" for value in told)
+
+
+def _name(column: Mapping[str, str], evidence: Mapping[str, Any]) -> str:
+    """The evidence that a column shows of a finding; empty where it has none."""
+    return next((name for name in column["shows"].split() if name in evidence), "")
+
+
+def _ends(column: Mapping[str, str], name: str, evidence: Mapping[str, Any]) -> tuple[str, str]:
+    """Names of the ends of the interval of what a column shows; empty without one."""
+    return _bounds_of(name, evidence) or (column.get("low", ""), column.get("high", ""))
+
+
+def _shown(column: Mapping[str, str], evidence: Mapping[str, Any]) -> Iterator[str]:
+    """All evidence of a finding that a column shows."""
+    if name := _name(column, evidence):
+        yield from (name, *_ends(column, name, evidence))
+        yield from (column.get(part, "") for part in ("of", "over", "limit"))
+
+
+def _cell(
+    column: Mapping[str, str],
+    columns: Sequence[Mapping[str, str]],
+    finding: Mapping[str, Any],
+    above: Mapping[str, Mapping[str, Any]],
+) -> Cell:
+    """What a column says of a finding; its sentence where it has not the nodes of its table."""
+    evidence, place = finding["evidence"], _PLACES.get(column["shows"])
+    wanted = sum(one["shows"] in _PLACES for one in columns)
+    if column["shows"] == "sentence" or (place == 0 and len(finding["nodes"]) < wanted):
+        return headline(finding["statement"])
+    if place is not None:
+        found = _nodes(finding["nodes"][place : place + 1], above)
+        return found[0] if found else UNDEFINED
+    name = _name(column, evidence)
+    return _number(column, name, evidence) if name else UNDEFINED
+
+
+def _number(column: Mapping[str, str], name: str, evidence: Mapping[str, Any]) -> Cell:
+    """A number of a finding, of its whole or over another one; a share as a bar.
+
+    No interval stands beside a number that is not of it.
+    """
+    value, text = evidence[name], evidence_value(name, evidence[name], evidence)
+    if column.get("of") in evidence:
+        return f"{text} of {number(evidence[column['of']])}"
+    if over := column.get("over"):
+        return _over(value, evidence.get(over))
+    ends = _ends(column, name, evidence)
+    low, at, high = (_drawn(evidence.get(one)) for one in (ends[0], name, ends[1]))
+    if low is None or at is None or high is None or not low <= at <= high:
+        low = high = None
+    told = (evidence_value(end, evidence[end], evidence) for end in ends if low is not None)
+    interval = "" if low is None else span(*told)
+    if text.endswith("%"):
+        return Bar(text, interval, value, low, high, _drawn(evidence.get(column.get("limit", ""))))
+    return Ranged(text, interval) if interval else text
+
+
+def _drawn(value: Any) -> float | None:
+    return value if isinstance(value, int | float) else None
+
+
+def _over(value: Any, expected: Any) -> str:
+    """How many times what was expected; withheld where either is."""
+    numbers = isinstance(value, int | float) and isinstance(expected, int | float) and expected
+    return f"×{number(round(value / expected, 1))}" if numbers else WITHHELD
+
+
 def card(
     finding: Mapping[str, Any],
     check: Mapping[str, Any],
+    columns: Sequence[Mapping[str, str]],
     anchor: str,
     thresholds: Mapping[str, float],
     called: Mapping[str, str] = EVIDENCE,
@@ -45,26 +147,22 @@ def card(
     headline, *rest = _SENTENCE_END.split(finding["statement"], maxsplit=1)
     evidence, ratio = finding["evidence"], ratio_words(check["name"])
     drawn = plots(check["name"], evidence, thresholds)
-    measure, count = _measure(evidence), _counted(evidence)
-    in_row = {measure, count}
+    in_row = {name for column in columns for name in _shown(column, evidence)}
     return Card(
         anchor=anchor,
         id=finding["id"],
         check=check["name"],
         badge=_badge(finding),
-        about=_about(finding, above),
+        cells=tuple(
+            (column["heading"], _cell(column, columns, finding, above)) for column in columns
+        ),
         headline=headline,
         explanation=" ".join((*rest, *_judgement(finding))),
         nodes=_nodes(_unnamed_nodes(finding), above),
-        measure_called=_line_label(measure, evidence, ratio, called) if measure else "",
-        measure=_ranged(measure, evidence),
-        count_called=words(count, called) if count else "",
-        count=_text(count, evidence) if count else "",
         sure=tuple(
             (_line_label(name, evidence, ratio, called), _text(name, evidence))
             for name in evidence
-            if name not in in_row and not _in_measure(name, measure, evidence)
-            if not _stands_elsewhere(name, evidence)
+            if name not in in_row and not _stands_elsewhere(name, evidence)
         ),
         plots=drawn,
         undrawn="" if drawn else _undrawn(evidence),
@@ -73,46 +171,10 @@ def card(
     )
 
 
-_MEASURES = (
-    "ratio", "difference", "lost", "share", "beside_share", "parent_share", "readable", "probed",
-)  # fmt: skip
-"""Names of the number that a finding is about, in the order in which they are looked for."""
-
-
-def _measure(evidence: Mapping[str, Any]) -> str | None:
-    return next((name for name in _MEASURES if name in evidence), None)
-
-
-def _in_measure(name: str, measure: str | None, evidence: Mapping[str, Any]) -> bool:
-    """Whether a number is the interval given with the one in the row."""
-    if measure is None:
-        return False
-    bounds = _bounds_of(measure, evidence) or ("low", "high")
-    return name in bounds
-
-
-def _ranged(measure: str | None, evidence: Mapping[str, Any]) -> Cell:
-    if measure is None:
-        return ""
-    text = evidence_value(measure, evidence[measure], evidence)
-    low, high = _bounds_of(measure, evidence) or ("low", "high")
-    if text == WITHHELD or evidence.get(low) is None or evidence.get(high) is None:
-        return text
-    ends = (evidence_value(end, evidence[end], evidence) for end in (low, high))
-    return Ranged(text, span(*ends))
-
-
 def _lineage(finding: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     own = [node["id"] for node in finding["nodes"]]
     pictured = (one for node in own if node in above for one in above[node]["above"])
     return tuple(dict.fromkeys((*own, *pictured)))
-
-
-def _about(finding: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> tuple[Node, ...]:
-    """One node or two that its sentence names and that are all it is about; else none."""
-    nodes: Sequence[Mapping[str, Any]] = finding["nodes"]
-    named = all(node["id"] in finding["statement"] for node in nodes)
-    return _nodes(nodes, above) if 1 <= len(nodes) <= 2 and named else ()
 
 
 def _undrawn(evidence: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from audit.base.plurals import share_told
+from audit.results.findings import DRAWN
 from audit.results.order import UNORDERED, first_findings
 from reports.chapters.blocks import anchors
 from reports.chapters.cards import headline
@@ -59,12 +60,14 @@ def _how_many(evidence: Mapping[str, Any]) -> str:
 
 
 def _share(evidence: Mapping[str, Any]) -> str:
-    """The share with its interval; that of the count where none is told; empty without either."""
+    """The share with its own interval; that of the count without one; empty without either."""
     ends = [evidence.get(end) for end in ("low", "high")]
     count, of = evidence.get(_counted(evidence)), evidence.get("of")
     if "share" in evidence:
         text = share_told(evidence["share"], count, of)
-        known = all(isinstance(end, float) for end in (evidence["share"], *ends))
+        known = DRAWN not in evidence and all(
+            isinstance(end, float) for end in (evidence["share"], *ends)
+        )
         return f"{text} ({span(*map(percent, ends))})" if known else text
     return percent(count / of) if isinstance(count, int) and isinstance(of, int) and of else ""
 

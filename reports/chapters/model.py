@@ -185,10 +185,10 @@ def _answer_table(rows: Rows) -> Table | None:
 
 def _exchange_figure(rows: Rows) -> Figure | None:
     shown = [row for row in rows if row["excess"] is not None]
-    if not shown:
+    more = sum(row["excess"] > 0 for row in shown)
+    if not more:
         return None
     first = shown[0]
-    more = sum(row["excess"] > 0 for row in shown)
     return Figure(
         id="exchanges",
         title="Branches whose labels are mistaken for each other",
@@ -314,10 +314,18 @@ def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
     """
     if not rows:
         return None
+    together = [n for row in rows for n in (row["rate"], row["co_predicted_rate"])]
+    marks = [_marks_of(row) for row in rows]
+    keys: tuple[Key, ...] = (
+        Key("observed", "labelled together, in the data", "dot"),
+        Key("model", "predicted together, by the model", "ring"),
+    )
+    if not any(n is None or n for n in together):
+        marks, keys = [{**row, "data": None, "predicted": None} for row in marks], ()
     return Figure(
         id="beside",
         title="Pairs that the model confuses most, in the data and in the model",
-        drawing=draw(beside_spec([_marks_of(row) for row in rows])),
+        drawing=draw(beside_spec(marks)),
         alt=_alt(rows),
         caption="Pairs of labelled nodes, neither above the other, the most confused first. "
         + decided(predictions)
@@ -325,8 +333,7 @@ def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
         f"{threshold(predictions['confusion_threshold'])}; it is not a share of instances, though "
         "it has the same bounds. A mark is missing where its number is withheld.",
         key=(
-            Key("observed", "labelled together, in the data", "dot"),
-            Key("model", "predicted together, by the model", "ring"),
+            *keys,
             Key("model", "confusion of the two, in the model, with its 95% interval", "diamond"),
         ),
         table=_table(rows),

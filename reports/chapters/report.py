@@ -293,14 +293,14 @@ class Section:
         id: The anchor, and the name of its template.
         title: The heading.
         present: Function that says whether a report has the section.
-        screen_only: Whether the PDF leaves it out, since its first page has it.
+        appendix: Whether it says how the report was made, and unfolds on a screen.
         of: The analysis that it is on; empty if it is on none.
     """
 
     id: str
     title: str
     present: Callable[[Report], bool] = _always
-    screen_only: bool = False
+    appendix: bool = False
     of: str = ""
 
     @property
@@ -328,20 +328,18 @@ SECTIONS = (
     ),
     Section("ledger", "Ledger"),
     Section("waivers", "Waivers", lambda report: report.waivers is not None),
-    Section("policy", "Policy"),
-    Section("methods", "Methods"),
     Section("limits", "Limits"),
-    Section("provenance", "Provenance"),
+    Section("policy", "Appendix: policy", appendix=True),
+    Section("methods", "Appendix: methods", appendix=True),
+    Section("provenance", "Appendix: provenance", appendix=True),
 )
 
 
-def sections(report: Report, *, paper: bool) -> tuple[Section, ...]:
+def sections(report: Report) -> tuple[Section, ...]:
     """The sections that this report has, in order."""
     of_analyses = (section for one in report.analyses for section in sections_of(one))
     return tuple(
-        section
-        for section in (*OPENING, *of_analyses, *SECTIONS)
-        if section.present(report) and not (paper and section.screen_only)
+        section for section in (*OPENING, *of_analyses, *SECTIONS) if section.present(report)
     )
 
 

@@ -94,17 +94,13 @@ def readings_table(readings: Sequence[Mapping[str, Any]]) -> Table | None:
 
 
 def ledger_facts(ledger: Mapping[str, Any]) -> Facts:
-    """Facts on the release other than its rows."""
-    labels = ledger["labels_per_instance"]
-    groups = ledger["groups"]
-    without, instances = ledger["instances_without_labels"], ledger["instances"]
+    """Facts on the release other than its rows, and than those that its chapter begins with."""
+    without, repeated = ledger["instances_without_labels"], ledger["repeated_edges"]
+    edges = (("Repeated edges of the hierarchy, counted once", number(repeated)),)
     return (
-        ("Instances", number(instances)),
-        ("Instances without labels", f"{number(without)} of {number(instances)}"),
-        ("Groups", "not given" if groups is None else number(groups)),
-        ("Labels per instance, median", typical(labels["median"])),
-        ("Labels per instance, 90th percentile", typical(labels["p90"])),
-        ("Repeated edges of the hierarchy, counted once", number(ledger["repeated_edges"])),
+        ("Instances without labels", f"{number(without)} of {number(ledger['instances'])}"),
+        ("Labels per instance, 90th percentile", typical(ledger["labels_per_instance"]["p90"])),
+        *(edges if repeated else ()),
         *dropped_facts(ledger),
     )
 
@@ -144,8 +140,7 @@ def thresholds_table(policy: Mapping[str, Any]) -> Table:
         "Thresholds",
         policy["thresholds"],
         texts("Threshold", lambda one: Named(capitalised(words(one["name"], {})), one["name"])),
-        numbers("Value", "value"),
-        texts("Unit", "unit"),
+        texts("Value", lambda one: f"{number(one['value'])} {one['unit']}".strip()),
         texts("Reason", "reason"),
     )
 

@@ -96,14 +96,14 @@ def hierarchy_figure(rows: Rows) -> Figure | None:
 
 
 def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure | None:
-    """The map of branches: reported pairs between them; None with fewer than two branches.
+    """The map of branches: reported pairs between them; None with fewer than three branches.
 
     Args:
         branches: The branches to draw.
         pairs: Pairs of these and other branches that some instance carries.
         unjudged: Why no pair could be judged; empty where some could.
     """
-    if len(branches) < 2:
+    if len(branches) < 3:
         return None
     called = {branch["node"]: _node(branch) for branch in branches}
     between = {frozenset((pair["a"], pair["b"])): pair for pair in pairs}
@@ -220,11 +220,11 @@ def _partner(cell: Mapping[str, Any], called: Mapping[str, Node]) -> Node | str:
 
 def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
     """Residual shares, ranked; None if none can be shown."""
-    drawn = [row for row in rows if row["share"] is not None]
-    drawn.sort(key=lambda row: (-row["share"], row["node"]))
+    drawn = [row for row in rows if row["shrunk"] is not None]
+    drawn.sort(key=lambda row: (-row["shrunk"], row["node"]))
     if not drawn:
         return None
-    above = sum(row["share"] > limit for row in drawn) if limit is not None else 0
+    above = sum(row["shrunk"] > limit for row in drawn) if limit is not None else 0
     judged = f" {above} of {len(drawn)} are above the limit of {percent(limit)}." if limit else ""
     first, last = drawn[0], drawn[-1]
     keys = [Key("observed", "share, with its 95% interval", "dot")]
@@ -238,7 +238,7 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
                 [
                     {
                         "label": node_label(row["node"], row["title"], 38),
-                        "share": row["share"],
+                        "share": row["shrunk"],
                         "low": row["low"],
                         "high": row["high"],
                         "counts": f"{number(row['instances'])} of {number(row['of'])}",
@@ -250,10 +250,11 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
             )
         ),
         alt=f"Ranked dot plot of {counted(len(drawn), 'parent')}: residual shares from "
-        f"{percent(first['share'])} below {_node(first).text} down to {percent(last['share'])} "
+        f"{percent(first['shrunk'])} below {_node(first).text} down to {percent(last['shrunk'])} "
         f"below {_node(last).text}.{judged}",
         caption="Of the instances with a label below the node, the share whose labels there are "
-        "all “other” or “unspecified”. The nodes drawn are those with the most such instances.",
+        "all “other” or “unspecified”, drawn toward the shares of other nodes where the node has "
+        "few. The nodes drawn are those with the most such instances.",
         key=tuple(keys),
         table=table(
             "residuals-numbers",
@@ -263,6 +264,7 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
             numbers("Residual", "instances"),
             numbers("Out of", "of"),
             numbers("Share", "share", percent),
+            numbers("Drawn toward the others", "shrunk", percent),
             spans("95% interval"),
         ),
     )

@@ -134,8 +134,8 @@ _HEIGHT = 680.0
 """Points from the first line of a page to its last, less what headings take."""
 _LINE, _GAP = 11.2, 6.5
 """Points of a line in a table, and between two rows."""
-_FINE_LINE, _FINE_GAP, _FINE_ROOM = 8.6, 4.0, 146
-"""The same in fine print, and characters across the page."""
+_FINE_LINE, _FINE_GAP, _FINE_ROOM = 9.2, 4.0, 140
+"""The same of findings, and characters across the page."""
 _FIXED = 11.0
 """Pages independent of the data, without model and figures: cover, methods, limitations."""
 
@@ -147,14 +147,12 @@ class Budget:
     Args:
         table: Pages of one table.
         numbers: Pages of all numbers behind figures together.
-        fine: Whether findings are in fine print.
         findings: Pages of findings.
         text: Characters of a text in a table; of a finding's sentences too.
     """
 
     table: float = 3.0
     numbers: float = 8.0
-    fine: bool = False
     findings: float = 45.0
     text: int = 2_000
 
@@ -162,10 +160,10 @@ class Budget:
 BUDGETS = (
     Budget(),
     Budget(table=1.0, numbers=4),
-    Budget(table=0.8, numbers=2, fine=True),
-    Budget(table=0.6, numbers=1, fine=True, findings=34, text=800),
-    Budget(table=0.4, numbers=0.5, fine=True, findings=28, text=300),
-    Budget(table=0.2, numbers=0.2, fine=True, findings=20, text=160),
+    Budget(table=0.8, numbers=2),
+    Budget(table=0.6, numbers=1, findings=34, text=800),
+    Budget(table=0.4, numbers=0.5, findings=28, text=300),
+    Budget(table=0.2, numbers=0.2, findings=20, text=160),
 )
 """Budgets from the most readable to the smallest, which always fits; the first that fits is
 used.
@@ -178,14 +176,12 @@ class Printed:
 
     Args:
         report: The report without the parts left out.
-        fine: Whether its findings are in fine print.
         tables: Number of tables with rows left out.
         rows: Total number of rows left out.
         findings: Number of those that are findings.
     """
 
     report: Report
-    fine: bool
     tables: int
     rows: int
     findings: int
@@ -194,22 +190,34 @@ class Printed:
 def printed(report: Report, budget: Budget) -> Printed:
     """Reduce the report to a budget."""
     share = budget.numbers / max(1, len(report.all_figures))
-    kept = _within_budget(replace(report, blocks=(), checks=_quiet(report)), budget, share)
+    kept = _within_budget(_said_once(report), budget, share)
     kept = replace(kept, blocks=_findings(report, budget))
     left_out = [table.left_out for table in _tables(kept) if table.left_out]
     return Printed(
         report=kept,
-        fine=budget.fine,
         tables=len(left_out),
         rows=sum(left_out),
         findings=sum(one.table.left_out for one in kept.blocks),
     )
 
 
-def _quiet(report: Report) -> Table:
-    """The checks that show no findings: of the others, their blocks say the same."""
-    rows = tuple(row for row in report.checks.rows if not isinstance(row[0], Linked))
-    return replace(report.checks, caption="Checks that show no findings", rows=rows)
+SAID = ("hierarchy", "pairs")
+"""Figures that are not printed: the first page has the one, findings list what the other draws."""
+
+
+def _said_once(report: Report) -> Report:
+    """The report without its findings, and without what these, or the first page, say too."""
+    quiet = tuple(row for row in report.checks.rows if not isinstance(row[0], Linked))
+    model = report.model
+    if model and model.exchanges:
+        model = replace(model, exchanges=replace(model.exchanges, pairs=None, answers=None))
+    return replace(
+        report,
+        blocks=(),
+        checks=replace(report.checks, caption="Checks that show no findings", rows=quiet),
+        figures=tuple(one for one in report.figures if one.id not in SAID),
+        model=model,
+    )
 
 
 def budgets(report: Report) -> Iterator[Printed]:
@@ -224,22 +232,20 @@ def pages(kept: Printed) -> float:
     """Estimated number of pages of a printed report."""
     report = kept.report
     of_findings = {one.table.id for one in report.blocks}
-    tables = sum(
-        _height(table, fine=kept.fine and table.id in of_findings) for table in _tables(report)
-    )
+    tables = sum(_height(table, fine=table.id in of_findings) for table in _tables(report))
     heads = sum(map(_head_height, report.blocks))
     figures = 0.5 * len(report.all_figures)
     return _FIXED + figures + (tables + heads) / _HEIGHT
 
 
 def _findings(report: Report, budget: Budget) -> tuple[Block, ...]:
-    """Each check's findings as lines with their ids; the rest about them is not printed."""
+    """Each check's findings as rows with their ids; the rest about them is not printed."""
     lines = [_brief(one.table, budget) for one in report.blocks]
-    heights = [_height(table, fine=budget.fine) for table in lines]
+    heights = [_height(table, fine=True) for table in lines]
     heads = sum(map(_head_height, report.blocks))
     room = min(1.0, max(0.0, budget.findings * _HEIGHT - heads) / max(1.0, sum(heights)))
     return tuple(
-        replace(one, findings=(), table=_within(table, room * height, fine=budget.fine))
+        replace(one, findings=(), table=_within(table, room * height, fine=True))
         for one, table, height in zip(report.blocks, lines, heights, strict=True)
     )
 
@@ -320,7 +326,7 @@ def _height(table: Table, *, fine: bool) -> float:
 def _heights(table: Table, *, fine: bool) -> Iterator[float]:
     if fine:
         lines = line_counts(table, _FINE_ROOM)
-        return (_FINE_GAP + _FINE_LINE * max(1, n - 1) for n in lines)  # the id is on no own line
+        return (_FINE_GAP + _FINE_LINE * n for n in lines)
     return (_GAP + _LINE * n for n in line_counts(table))
 
 

@@ -78,7 +78,7 @@ def paper(kept: Printed, created: str, unshown: str = "") -> str:
             report=kept.report,
             kept=kept,
             most_pages=PAGES,
-            sections=sections(kept.report, paper=True),
+            sections=sections(kept.report),
             css=style("paper", own_sheets(kept.report)),
             paper=True,
             created=created,

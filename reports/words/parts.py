@@ -103,6 +103,17 @@ class Unfolding:
 
 
 @dataclass(frozen=True, slots=True)
+class Bar(Ranged):
+    """A share as a bar, with its interval and the limit as a line; each from 0 to 1, or None."""
+
+    kind: ClassVar[str] = "bar"
+    at: float
+    low: float | None
+    high: float | None
+    limit: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Codes:
     """Several names in one cell, set as code."""
 
@@ -200,9 +211,7 @@ class Card:
     """One finding: its statement as a first sentence and what explains it.
 
     Args:
-        about: Nodes that the finding is listed under; empty where its sentence names it.
-        measure: Its share, ratio or difference, with the interval; empty without one.
-        count: How many instances or rows it touches, of how many; empty without a count.
+        cells: What the columns of its check say of it, by their headings.
         sure: Every other number, by name: what says how sure the finding is.
         lineage: Ids of its nodes and of all that the picture of the hierarchy has above them.
         undrawn: Why there is no plot of its evidence.
@@ -212,14 +221,10 @@ class Card:
     id: str
     check: str
     badge: Badge
-    about: tuple[Node, ...]
+    cells: tuple[tuple[str, Cell], ...]
     headline: str
     explanation: str
     nodes: tuple[Node, ...]
-    measure_called: str
-    measure: Cell
-    count_called: str
-    count: str
     sure: tuple[tuple[str, str], ...]
     plots: tuple[Plot, ...]
     undrawn: str
@@ -238,10 +243,9 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A check with its findings: what it asks, the advice, and a line for each finding.
+    """A check with its findings: what it asks, the advice, and a row for each finding.
 
-    ``total`` is the number of findings; ``measure`` and ``count`` are headings of these columns,
-    empty where no finding has one; ``table`` has the findings as printed lines.
+    ``total`` is the number of findings; ``table`` has the rows as they are printed, with the ids.
     """
 
     check: str
@@ -250,8 +254,6 @@ class Block:
     total: str
     sentence: str
     advice: tuple[Advice, ...]
-    measure: str
-    count: str
     findings: tuple[Card, ...]
     table: Table
 

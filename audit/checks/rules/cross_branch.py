@@ -16,7 +16,7 @@ from audit.checks.shared.carriers import carrying_both, labelled_below_both
 from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
 from audit.policy.statements import BranchRule
-from audit.results.findings import Finding, Part
+from audit.results.findings import INSTANCES, OTHER, SHARE, Column, Finding, Part
 
 
 @dataclass(frozen=True)
@@ -339,4 +339,5 @@ CHECK = Check(
     "Do records combine branches that the policy keeps apart or watches?",
     run,
     cases=cases,
+    columns=(Column("Branch", "node"), OTHER, SHARE, INSTANCES),
 )

@@ -16,7 +16,7 @@ from audit.disclosure import count, derived
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part, finding_id
+from audit.results.findings import INSTANCES, SHARE, Column, Finding, Part, finding_id
 
 _NAME = "excludes1"
 _INSTANCES = "instances with at least two labels"
@@ -204,4 +204,5 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
+    columns=(Column("Code", "node"), Column("Most often with", "other"), SHARE, INSTANCES),
 )

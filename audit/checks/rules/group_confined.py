@@ -17,7 +17,7 @@ from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import INSTANCES, NODE, Column, Finding, times_limit
 
 _NAME = "group_confined"
 LEAST_UNITS = 10
@@ -219,4 +219,10 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
     cases=cases,
+    columns=(
+        NODE,
+        Column("With it", "units"),
+        Column("Share of its parent’s there", "parent_share"),
+        INSTANCES,
+    ),
 )

@@ -12,12 +12,12 @@ import polars as pl
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_any, named, parts_of
-from audit.disclosure import count, derived
+from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules
 from audit.measure.validity import days_of
 from audit.policy.rules import Companion, Severity
-from audit.results.findings import Finding
+from audit.results.findings import SHARE, Column, Finding
 
 _NAME = "missing_companion"
 _Kind: TypeAlias = Literal["missing", "order"]
@@ -121,6 +121,7 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             kind="missing",
             severity=group.rule.severity if group.dated else "note",
             of=len(group.asked),
+            lacks=needed,
             statement=f"{{instances}} of {{of}} instances with {asking} ({{share}}) "
             f"{{instances|lacks|lack}} {needed}.",
             curator="Look at a sample of these records: add the code that the rule requires, or "
@@ -137,6 +138,7 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             kind="order",
             severity="note",
             of=len(group.given),
+            lacks=f"{needed}: it comes only {only}",
             statement=f"{{instances}} of {{of}} instances with both {asking} and {needed} "
             f"({{share}}) {{instances|lists|list}} the latter only {only} the former.",
             curator="Find out whether the order of the labels is that of the record; where it is, "
@@ -153,6 +155,7 @@ def _finding(
     kind: _Kind,
     severity: Severity,
     of: int,
+    lacks: str,
     statement: str,
     curator: str,
     data_user: str,
@@ -169,6 +172,8 @@ def _finding(
             "instances": count(touched, of, measured.n_instances),
             "of": count(of, measured.n_instances),
             "share": derived(touched / of, "instances", "of"),
+            "code": Quantity(named(measured.hierarchy, rule.asking)),
+            "lacks": Quantity(lacks),
         },
         curator=curator,
         data_user=data_user,
@@ -236,4 +241,10 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
+    columns=(
+        Column("Code", "code"),
+        Column("Lacks", "lacks"),
+        SHARE,
+        Column("Instances", "instances", of="of"),
+    ),
 )

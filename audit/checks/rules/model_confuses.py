@@ -25,7 +25,7 @@ from audit.engine.scores.exchanges import mistakes
 from audit.engine.statistics.association import shrunk_ratio
 from audit.hierarchies.relations import RELATIONS
 from audit.measure.measure import Measurements, once
-from audit.results.findings import Finding, Part, times_limit
+from audit.results.findings import Column, Finding, Part, times_limit
 from audit.results.model_overview import exchange_evidence
 
 _NAME = "model_confuses"
@@ -278,4 +278,12 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
     cases=cases,
+    columns=(
+        Column("Label", "node"),
+        Column("Answer", "other"),
+        Column("Times", "instances falsely_given"),
+        Column("This way", "first_as_second"),
+        Column("Expected", "expected_exchanges"),
+        Column("Ratio", "instances", over="expected_exchanges"),
+    ),
 )

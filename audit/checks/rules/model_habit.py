@@ -17,7 +17,7 @@ from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import residual_share
-from audit.results.findings import Finding, Part, finding_id, times_limit
+from audit.results.findings import INSTANCES, SHARE, Column, Finding, Part, finding_id, times_limit
 
 _NAME = "model_habit"
 
@@ -213,4 +213,10 @@ CHECK = Check(
     counts_with=("residual_share", "residual_instances", "habit_ratio"),
     needs="instances",
     cases=cases,
+    columns=(
+        Column("Below, or of", "node"),
+        SHARE,
+        Column("In the data", "data_share"),
+        INSTANCES,
+    ),
 )

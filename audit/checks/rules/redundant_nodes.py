@@ -26,7 +26,7 @@ from audit.engine.pairs.rows import stored
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import NODE, Column, Finding, times_limit
 
 _NAME = "redundant_nodes"
 _UNIT = "pairs of frequent nodes"
@@ -224,4 +224,11 @@ CHECK = Check(
     run,
     counts_with=("redundant_jaccard",),
     cases=cases,
+    columns=(
+        NODE,
+        Column("Never without, or as", "other"),
+        Column("Share with both", "beside_share both_share"),
+        Column("By chance", "chance_share"),
+        Column("Instances with both", "instances"),
+    ),
 )

@@ -19,7 +19,15 @@ from audit.measure.measure import Measurements
 from audit.measure.residual_differences import REFERENCE, difference_without, residual_differences
 from audit.measure.residual_use import Share, alone, residual_share
 from audit.policy.policy import Policy
-from audit.results.findings import CheckResult, Finding, Part, finding_id, times_limit
+from audit.results.findings import (
+    INSTANCES,
+    CheckResult,
+    Column,
+    Finding,
+    Part,
+    finding_id,
+    times_limit,
+)
 
 
 def differing(measured: Measurements) -> tuple[Finding, ...]:
@@ -371,4 +379,17 @@ CHECK = Check(
     counts_with=("residual_instances", "residual_difference"),
     retest=retested,
     cases=cases,
+    columns=(
+        Column("Below", "node"),
+        Column(
+            "Share of catch-alls, drawn toward the other parents",
+            "shrunk_share share",
+            low="low",
+            high="high",
+            limit="limit",
+        ),
+        INSTANCES,
+        Column("Elsewhere", "elsewhere", of="of_elsewhere"),
+        Column("Difference", "difference"),
+    ),
 )

@@ -14,7 +14,7 @@ from audit.disclosure import count, derived
 from audit.measure.measure import Measurements, once
 from audit.measure.people import GREATEST_AGE, fitting, known
 from audit.policy.rules import Person, PersonRule, Severity
-from audit.results.findings import Finding
+from audit.results.findings import INSTANCES, SHARE, Column, Finding
 
 _NAME = "sex_age_conflict"
 _CONFLICT, _UNKNOWN = "conflict", "unknown"
@@ -196,5 +196,10 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 
 CHECK = Check(
-    _NAME, "Do codes fit the sex and the age of the person?", run, needs="instances", cases=cases
+    _NAME,
+    "Do codes fit the sex and the age of the person?",
+    run,
+    needs="instances",
+    cases=cases,
+    columns=(Column("Code", "node"), SHARE, INSTANCES),
 )

@@ -13,7 +13,7 @@ from audit.checks.shared.carriers import named
 from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
 from audit.policy.rules import Exclusive
-from audit.results.findings import Finding, Part
+from audit.results.findings import INSTANCES, SHARE, Column, Finding, Part
 
 _NAME = "sibling_exclusive"
 
@@ -141,4 +141,10 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
+    columns=(
+        Column("One of the group", "node"),
+        Column("Most often with", "other"),
+        SHARE,
+        INSTANCES,
+    ),
 )

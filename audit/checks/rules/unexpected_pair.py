@@ -12,7 +12,7 @@ from audit.checks.shared.label_pairs import LabelPairs, label_pairs_below
 from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.engine.statistics.grouped import Alike
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part, times_limit
+from audit.results.findings import NODE, OTHER, Column, Finding, Part, times_limit
 
 _NAME = "unexpected_pair"
 _UNIT = "pairs of labels frequent enough to be judged"
@@ -205,4 +205,11 @@ CHECK = Check(
     run,
     counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
     cases=cases,
+    columns=(
+        NODE,
+        OTHER,
+        Column("Instances", "instances"),
+        Column("Expected", "explained"),
+        Column("Ratio", "ratio"),
+    ),
 )

@@ -19,7 +19,7 @@ from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_w
 from audit.explanations.reading.human_evidence import EVIDENCE_REASONS
 from audit.explanations.reading.sound_rows import ROW_REASONS
 from audit.hierarchies.building import dropped_sentence
-from audit.results.findings import promise
+from audit.results.findings import DRAWN, promise
 from reports.chapters.first import first, order_said
 from reports.words.parts import First, ModelVerdict
 
@@ -188,7 +188,9 @@ def _interval(evidence: Mapping[str, Any]) -> str:
         if all(isinstance(bound, float) for bound in bounds):
             unit = ".1%" if effect == "share" else ",.2f"
             of = "" if effect == "share" else f" of the {effect}"
-            return f"(95% interval{of}: {bounds[0]:{unit}} to {bounds[1]:{unit}})"
+            drawn = evidence.get(DRAWN)
+            own = "" if drawn is None else f"{drawn:.1%} drawn toward the others, "
+            return f"({own}95% interval{of}: {bounds[0]:{unit}} to {bounds[1]:{unit}})"
     return ""
 
 

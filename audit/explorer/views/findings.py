@@ -24,7 +24,7 @@ from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.policy.reading import policy_for
 from audit.results.findings import OF_MODEL, OF_WAIVERS
-from reports.chapters.cards import card, headline
+from reports.chapters.cards import card, columns_of, headline
 from reports.chapters.report import printable_view
 from reports.words.words import DECISION, SEVERITY, words
 
@@ -98,7 +98,8 @@ def show_one(site: Site, request: Request) -> Response:
     thresholds = {one["name"]: one["value"] for one in site.run.shared["policy"]["thresholds"]}
     shown = printable_view(found)
     check = next(one for one in site.run.shared["checks"] if one["name"] == found["check"])
-    made = card(shown, check, "finding", thresholds)
+    columns = columns_of({**check, "findings": [shown]})
+    made = card(shown, check, columns, "finding", thresholds)
     return site.page(
         request,
         "finding",

@@ -67,7 +67,7 @@ def show_verdict(site: Site, request: Request) -> Response:
 def show_report(site: Site, request: Request) -> Response:
     """The report; its pictures and tables show what may be shared, and so do their files."""
     report = with_files(site, request, site.report)
-    chapters = sections(report, paper=False)
+    chapters = sections(report)
     return site.page(request, "report", "Report", report=report, sections=chapters, paper=False)
 
 
@@ -106,7 +106,7 @@ def show(part: str, site: Site, request: Request) -> Response:
         "part",
         site.parts[part],
         report=report,
-        sections=[one for one in sections(report, paper=False) if one.of == part],
+        sections=[one for one in sections(report) if one.of == part],
         paper=False,
         elsewhere="/report",
         part=part,

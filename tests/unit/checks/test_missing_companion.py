@@ -68,6 +68,8 @@ def test_a_rule_is_one_finding_with_the_labels_that_ask() -> None:
         "instances": 7,
         "of": 10,
         "share": 0.7,
+        "code": "a",
+        "lacks": "b",
     }
     assert [(part.nodes, part.evidence["instances"].value) for part in finding.parts] == [
         (("a1",), 5),
@@ -200,7 +202,8 @@ def test_a_small_cell_hides_what_follows_from_it() -> None:
     (finding,) = checked(repeated([(5, ["a1"]), (40, ["a1", "b1"])]), rule("a", "b")).findings
     shared = shared_finding(finding, 11, {})
 
-    assert shared["evidence"] == {"instances": "<11", "of": 45, "share": None}
+    hidden = {"instances": "<11", "of": 45, "share": None}
+    assert shared["evidence"] == {**hidden, "code": "a", "lacks": "b"}
 
 
 NODES = ("a", "a1", "a2", "b", "b1", "b2", "both", "c", "d")

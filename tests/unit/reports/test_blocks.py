@@ -12,6 +12,7 @@ from reports.chapters.blocks import blocks, rest_of
 from reports.chapters.report import build
 from reports.chapters.verdict import verdict
 from reports.html import html_text
+from reports.words.parts import Node
 from tests.unit.reports.document import Document, joined
 
 
@@ -44,7 +45,11 @@ def test_an_advice_is_told_once_a_check(shared: dict[str, Any]) -> None:
 
 def test_findings_under_the_same_nodes_stand_under_their_sentences(shared: dict[str, Any]) -> None:
     for block in blocks(shared["checks"], {}):
-        named = Counter(card.about for card in block.findings if card.about)
+        named = Counter(
+            nodes
+            for card in block.findings
+            if (nodes := tuple(cell for _, cell in card.cells if isinstance(cell, Node)))
+        )
         assert set(named.values()) <= {1}
 
 

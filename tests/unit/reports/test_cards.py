@@ -8,7 +8,7 @@ from fixtures import results
 from reports.chapters.blocks import blocks
 from reports.chapters.cards import card, evidence_lines
 from reports.chapters.tables import waivers_table
-from reports.words.parts import Card, Ranged
+from reports.words.parts import Bar, Card, Node
 
 
 def cards(checks: Any, thresholds: Any) -> list[Card]:
@@ -96,9 +96,9 @@ def test_nodes_that_the_breakdown_lists_are_not_listed_twice() -> None:
     findings = [f for check in shared["checks"] for f in check["findings"] if f["parts"]]
     finding = findings[0] | {"nodes": [findings[0]["parts"][0]["nodes"][0]]}
 
-    assert card(finding, shared["checks"][0], "a", {}).nodes == ()
+    assert card(finding, shared["checks"][0], [], "a", {}).nodes == ()
     assert card(
-        findings[0] | {"nodes": [{"id": "zz", "title": None}]}, shared["checks"][0], "a", {}
+        findings[0] | {"nodes": [{"id": "zz", "title": None}]}, shared["checks"][0], [], "a", {}
     ).nodes
 
 
@@ -108,10 +108,38 @@ def test_a_share_has_its_interval_and_the_rest_says_how_sure() -> None:
 
     assert found
     for one in found:
-        told = {name for name, _ in one.sure}
-        assert told.isdisjoint({"share", "95% interval", "instances"})
-        assert isinstance(one.measure, Ranged) or one.measure == "withheld"
-        assert " of " in one.count
+        told, cells = {name for name, _ in one.sure}, dict(one.cells)
+        assert told.isdisjoint({"drawn toward the other parents", "95% interval", "instances"})
+        share = next(cell for name, cell in one.cells if name.startswith("Share"))
+        assert isinstance(share, Bar) or share == "withheld"
+        assert " of " in str(cells["Instances"])
+
+
+def test_no_interval_stands_beside_a_share_outside_it() -> None:
+    given = {"shows": "share", "heading": "Share", "low": "low", "high": "high"}
+    for low, high, told in ((0.2, 0.4, "20.0% to 40.0%"), (0.31, 0.4, "")):
+        evidence = {"share": 0.3, "low": low, "high": high}
+        (found,) = cards([own_check(evidence, [given])], {})
+        bar = found.cells[0][1]
+        assert isinstance(bar, Bar)
+        assert (bar.text, bar.interval) == ("30.0%", told)
+
+
+def test_a_check_without_columns_has_a_table_of_sentences_with_share_and_count() -> None:
+    (found,) = cards([own_check({"instances": 3, "of": 10, "share": 0.3}, [])], {})
+    assert [(name, getattr(cell, "text", cell)) for name, cell in found.cells] == [
+        ("Finding", "3 of 10 are odd."),
+        ("Share", "30.0%"),
+        ("Instances", "3 of 10"),
+    ]
+
+
+def own_check(evidence: dict[str, Any], columns: list[dict[str, str]]) -> dict[str, Any]:
+    """A check of one's own with one finding."""
+    check = next(c for c in results.sample_result().shared()["checks"] if c["findings"])
+    finding = check["findings"][0] | {"nodes": [], "parts": [], "evidence": evidence}
+    told = finding | {"statement": "3 of 10 are odd."}
+    return check | {"name": "odd", "columns": columns, "findings": [told]}
 
 
 def test_a_node_without_title_stands_under_the_nearest_one_with_a_title() -> None:
@@ -120,9 +148,7 @@ def test_a_node_without_title_stands_under_the_nearest_one_with_a_title() -> Non
     finding["statement"] = "10 of 20 instances carry 414.0."
     above = {"414.0": {"node": "414.0", "above": ["390-459", "414"], "below": "Heart disease"}}
 
-    one = card(finding, check, "a", {}, above=above)
+    one = card(finding, check, [{"heading": "Node", "shows": "node"}], "a", {}, above=above)
 
-    assert [(node.id, node.title, node.below) for node in one.about] == [
-        ("414.0", "", "Heart disease")
-    ]
+    assert one.cells == (("Node", Node("414.0", "", "Heart disease")),)
     assert one.lineage == ("414.0", "390-459", "414")

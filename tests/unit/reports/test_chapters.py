@@ -30,7 +30,7 @@ def _of(shared: Any) -> Model:
 
 
 def _sections(shared: Any) -> list[str]:
-    return [section.id for section in sections(build(shared), paper=False)]
+    return [section.id for section in sections(build(shared))]
 
 
 def test_chapters_follow_the_coverage() -> None:

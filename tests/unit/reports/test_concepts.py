@@ -265,7 +265,7 @@ def test_withheld_numbers_are_told_as_withheld_and_not_drawn(small: Report) -> N
 
 def test_what_is_not_there_has_no_chapter() -> None:
     report = build(concept_results.bare())
-    ids = [section.id for section in sections(report, paper=False)]
+    ids = [section.id for section in sections(report)]
     assert {"tested", "matrix"} <= set(ids)
     assert not {"accuracies", "nodes", "layers", "controls", "ablation"} & set(ids)
     answers = [answer.sentence for answer in report.of("concepts").matrix.answers]
@@ -286,7 +286,7 @@ def test_a_single_layer_has_tables_and_no_curve(shared: dict[str, Any]) -> None:
 
 
 def test_tested_labels_alone_have_no_chapters_on_a_release(report: Report) -> None:
-    ids = [section.id for section in sections(report, paper=True)]
+    ids = [section.id for section in sections(report)]
     assert not {"release", "pictures", "coverage", "model"} & set(ids)
     assert "tested instances" in report.verdict.sentence
     assert report.title.startswith("Concepts in representations: ")
@@ -296,7 +296,7 @@ def test_tested_labels_alone_have_no_chapters_on_a_release(report: Report) -> No
 @pytest.mark.slow
 def test_beside_a_dataset_both_are_told() -> None:
     report = build(concept_results.measured(alone=False))
-    ids = [section.id for section in sections(report, paper=False)]
+    ids = [section.id for section in sections(report)]
     assert {"release", "pictures", "coverage", "model", "tested", "matrix"} <= set(ids)
 
 

@@ -385,8 +385,8 @@ def test_withheld_numbers_are_told_as_withheld(small: Report) -> None:
 
 
 def test_what_is_not_there_has_no_chapter(report: Report, bare: Report) -> None:
-    assert {*CHAPTERS} <= {section.id for section in sections(report, paper=False)}
-    ids = {section.id for section in sections(bare, paper=False)}
+    assert {*CHAPTERS} <= {section.id for section in sections(report)}
+    ids = {section.id for section in sections(bare)}
     assert ids & {*CHAPTERS} == {"dataset", "graph"}
     assert {"tuples", "ledger", "methods"} <= ids
     assert not {"release", "pictures", "coverage", "model"} & ids

@@ -141,7 +141,7 @@ def test_no_bound_is_drawn_as_a_number(small: Report) -> None:
 
 def test_what_is_not_there_has_no_chapter() -> None:
     report = build(explanation_results.bare())
-    ids = [section.id for section in sections(report, paper=False)]
+    ids = [section.id for section in sections(report)]
     assert "explained" in ids
     assert not {"reasons", "where", "agreement", "against", "examples"} & set(ids)
     assert ("People’s evidence", "none") in report.of("explanations").facts
@@ -160,7 +160,7 @@ def test_one_reason_for_no_correlation_is_told_once(report: Report) -> None:
 
 
 def test_explained_labels_alone_have_no_chapters_on_a_release(report: Report) -> None:
-    ids = [section.id for section in sections(report, paper=True)]
+    ids = [section.id for section in sections(report)]
     assert not {"release", "pictures", "coverage", "model"} & set(ids)
     assert "explained instances" in report.verdict.sentence
     assert report.release.facts[0] == ("Explained instances", "212")
@@ -168,7 +168,7 @@ def test_explained_labels_alone_have_no_chapters_on_a_release(report: Report) ->
 
 def test_beside_a_dataset_both_are_told() -> None:
     report = build(explanation_results.explained(alone=False))
-    ids = [section.id for section in sections(report, paper=False)]
+    ids = [section.id for section in sections(report)]
     assert {"release", "pictures", "coverage", "model", "explained", "reasons"} <= set(ids)
 
 

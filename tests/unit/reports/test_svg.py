@@ -12,13 +12,11 @@ from typing import Any
 import pytest
 
 from audit.base.errors import RenderError
-from audit.runs.audit import run_audit
-from fixtures.labelled import labelled, repeated, tree
+from fixtures.results import sample_result
 from reports.charts import svg
 from reports.charts.svg import DrawingError, draw
 from reports.html import html_text
 
-BODY = tree("lung heart < body", "asthma other_lung < lung", "attack < heart")
 CHART: dict[str, Any] = {"mark": "bar", "data": {"values": [{"x": 1}]}, "encoding": {}}
 CHARTS = (dict(CHART, width=width) for width in range(50, 1000))
 
@@ -48,9 +46,8 @@ def test_a_process_that_dies_is_told_and_replaced(tmp_path: Path, source: str, t
         patch.syspath_prepend(str(tmp_path))
         with pytest.raises(DrawingError, match=told):
             draw(next(CHARTS))
-        result = run_audit(labelled(BODY, repeated([(40, ["other_lung"]), (20, ["attack"])])))
         with pytest.raises(RenderError, match="nothing else of the run is lost"):
-            html_text(result.shared())
+            html_text(sample_result().shared())
     ended()
 
     assert draw(next(CHARTS)).width > 0

@@ -16,7 +16,7 @@ from audit.engine.statistics.intervals import effective_n, grouped_wilson, p_abo
 from audit.measure.measure import Measurements, once
 from audit.measure.validity import days_of
 from audit.policy.statements import Lifelong
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import INSTANCES, Column, Finding, times_limit
 
 _NAME = "chronic_gap"
 LEAST_PERSONS = 20
@@ -186,4 +186,10 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
     cases=cases,
+    columns=(
+        Column("Condition", "node"),
+        Column("Share that lacks it", "share", low="low_share", high="high_share"),
+        INSTANCES,
+        Column("Persons", "persons"),
+    ),
 )

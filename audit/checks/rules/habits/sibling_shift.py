@@ -17,7 +17,7 @@ from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, finding_id, times_limit
+from audit.results.findings import INSTANCES, NODE, Column, Finding, finding_id, times_limit
 
 _NAME = "sibling_shift"
 LEAST_UNITS = 30
@@ -386,4 +386,12 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
     cases=cases,
+    columns=(
+        NODE,
+        Column("In place of", "other"),
+        Column("Share there", "share"),
+        Column("Elsewhere", "elsewhere_share"),
+        Column("Difference", "difference"),
+        INSTANCES,
+    ),
 )
