@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from audit.base.dag import row
 from audit.counting.pair_table import observed_ratio
+from audit.explorer.run.shelf import RowRanges
 from audit.explorer.run.vocabulary import Page, Row, Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import relate_two
@@ -28,33 +27,6 @@ _READ_OF_PAIR = (
 )
 OF_PAIR = ("support_a", "support_b", "expected", "lift", *_READ_OF_PAIR)
 """Numbers that a pair is shown with alone."""
-
-
-class RowRanges:
-    """A Parquet file that is read by ranges of rows, from several threads at once.
-
-    Args:
-        path: The file; its footer is read once.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._footer = path, pq.read_metadata(path)
-        groups = range(self._footer.num_row_groups)
-        sizes = [self._footer.row_group(group).num_rows for group in groups]
-        self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-
-    def read(self, start: int, stop: int, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """The rows from ``start`` to before ``stop``; all columns if none are named."""
-        first = int(np.searchsorted(self._starts, start, side="right")) - 1
-        last = int(np.searchsorted(self._starts, stop, side="left"))
-        groups = range(first, last) if start < stop else range(0)
-        wanted = None if columns is None else list(columns)
-        with pq.ParquetFile(self._path, metadata=self._footer, memory_map=True) as file:
-            rows = file.read_row_groups(list(groups), columns=wanted, use_threads=False)
-        before = int(self._starts[first]) if start < stop else 0
-        read = pl.from_arrow(pa.table(rows).slice(start - before, stop - start))
-        assert isinstance(read, pl.DataFrame)
-        return read
 
 
 class Partners:
