@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from audit.results.result import AuditResult
     from reports.html import Shown
-    from reports.words.parts import Imprint
+    from reports.words.words import Imprint
 
 __all__ = [
     "show",
@@ -98,7 +98,7 @@ def write_html(
     """
     from reports.chapters.report import shared_view
     from reports.html import html_text
-    from reports.words.parts import UNNAMED
+    from reports.words.words import UNNAMED
 
     text = html_text(shared_view(result), imprint or UNNAMED)
     Path(path).write_bytes(text.encode("utf-8"))
@@ -138,7 +138,7 @@ def write_pdf(
     """
     from reports.chapters.report import shared_view
     from reports.pdf.pdf import pdf_bytes
-    from reports.words.parts import UNNAMED
+    from reports.words.words import UNNAMED
 
     made = pdf_bytes(shared_view(result), imprint=imprint or UNNAMED)
     Path(path).write_bytes(made)

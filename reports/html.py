@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from audit.base.errors import RenderError
 from reports.chapters.report import Report, build, sections
 from reports.charts.palette import LIGHT, variables_css
-from reports.words.parts import UNNAMED, Imprint
+from reports.words.words import UNNAMED, Imprint
 
 if TYPE_CHECKING:
     import jinja2

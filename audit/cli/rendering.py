@@ -17,7 +17,7 @@ from audit.base.progress import Progress
 if TYPE_CHECKING:
     from audit.results.result import AuditResult
     from reports.pdf.pdf import Typeset
-    from reports.words.parts import Imprint
+    from reports.words.words import Imprint
 
 
 def imprint_of(settings: Mapping[str, Any], judging: Mapping[str, Any] | None = None) -> Imprint:
@@ -27,7 +27,7 @@ def imprint_of(settings: Mapping[str, Any], judging: Mapping[str, Any] | None = 
         settings: The settings that the run was made with; empty if they are not known.
         judging: The settings that it was judged with later; None if it was not.
     """
-    from reports.words.parts import Imprint
+    from reports.words.words import Imprint
 
     day = (judging or settings).get("today")
     return Imprint(

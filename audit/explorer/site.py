@@ -36,8 +36,16 @@ from reports.history.history import HistoryReport
 from reports.history.history import build as build_history
 from reports.html import script, style, templates
 from reports.words.part_tables import heading
-from reports.words.parts import Imprint
-from reports.words.words import counted, decimal, number, percent, points, precise, printable
+from reports.words.words import (
+    Imprint,
+    counted,
+    decimal,
+    number,
+    percent,
+    points,
+    precise,
+    printable,
+)
 
 if TYPE_CHECKING:
     import jinja2

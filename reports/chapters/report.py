@@ -23,8 +23,8 @@ from reports.chapters.since_reference import SinceReference, since_reference
 from reports.chapters.verdict import verdict
 from reports.charts.figures import figures
 from reports.words.methods import fixed_table
-from reports.words.parts import UNNAMED, Block, Code, Facts, Figure, Imprint, Table, Verdict
-from reports.words.words import EVIDENCE, number, printable, typical
+from reports.words.parts import Block, Code, Facts, Figure, Table, Verdict
+from reports.words.words import EVIDENCE, UNNAMED, Imprint, number, printable, typical
 
 RESIDUAL_LIMIT = "residual_share"
 """The policy's threshold that the picture of residual shares is drawn against."""

@@ -13,9 +13,9 @@ from reports.comparison import tables
 from reports.comparison.models import Models, models
 from reports.comparison.words import comparison_verdict, limits
 from reports.html import Section, environment, rendering, style
-from reports.words.parts import UNNAMED, Figure, Imprint, Key, Node, Table, Verdict
+from reports.words.parts import Figure, Key, Node, Table, Verdict
 from reports.words.table_specs import nodes, numbers, spans, table
-from reports.words.words import node_label, number, percent, points
+from reports.words.words import UNNAMED, Imprint, node_label, number, percent, points
 
 Imprints: TypeAlias = tuple[Imprint, Imprint]
 """What the old and the new run say of themselves."""

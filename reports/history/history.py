@@ -14,8 +14,8 @@ from reports.history import tables
 from reports.history.tables import check_numbers, history_verdict, limits, metric_numbers, order
 from reports.html import Section, environment, rendering, style
 from reports.words import metric_words
-from reports.words.parts import Figure, Imprint, Key, Table, Verdict
-from reports.words.words import counted, number
+from reports.words.parts import Figure, Key, Table, Verdict
+from reports.words.words import Imprint, counted, number
 
 STACK = (
     ("error", "error", "errors"),

@@ -28,7 +28,8 @@ from reports.pdf.typesetting import (
     typeset,
     typesetting,
 )
-from reports.words.parts import UNNAMED, Imprint, Table
+from reports.words.parts import Table
+from reports.words.words import UNNAMED, Imprint
 
 if TYPE_CHECKING:
     import jinja2

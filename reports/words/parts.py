@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from audit.base.plurals import title_and_code
-from reports.words.words import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,51 +311,6 @@ def chapter(figures: Iterable[Figure | None], tables: Iterable[Table | None]) ->
     behind = [figure.table for figure in drawn]
     shown = tuple(table for table in tables if table is not None and table not in behind)
     return Chapter(drawn, shown) if drawn or shown else None
-
-
-@dataclass(frozen=True, slots=True)
-class Imprint:
-    """What a report says of itself that ``result.json`` does not, since it stays the same later.
-
-    Args:
-        title: The title that the user gave; empty without one.
-        name: Name of the file or folder that was read; empty where there is none.
-        day: Day of the run.
-    """
-
-    title: str = ""
-    name: str = ""
-    day: date | None = None
-
-    def named(self, data: Mapping[str, Any]) -> str:
-        """The title that was given, else the policy's, else the name of what was read; or empty.
-
-        >>> Imprint(name="release_2").named({"title": ""})
-        'release_2'
-        """
-        return str(self.title or data["title"] or self.name)
-
-    def stated(self, tool: str, min_cell: int) -> tuple[str, ...]:
-        """The day of the run where it is known, the version, and who may read the report.
-
-        >>> Imprint().stated("hierarchy-audit 1.0", 1)[-1]
-        'Shows every count: for those who may see the data'
-        """
-        day = self.day
-        readers = (
-            f"May be shared: counts of instances below {min_cell} are withheld"
-            if min_cell > 1
-            else "Shows every count: for those who may see the data"
-        )
-        return (*([f"{day.day} {day:%B %Y}"] if day else []), tool, readers)
-
-    def printable(self) -> Imprint:
-        """The same, every text fit to stand on a page."""
-        return Imprint(printable(self.title), printable(self.name), self.day)
-
-
-UNNAMED = Imprint()
-"""Of a report that is made without a run."""
 
 
 @dataclass(frozen=True, slots=True)

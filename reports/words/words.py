@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
 from itertools import accumulate
 from typing import Any, TypeAlias
 
@@ -279,3 +281,48 @@ def pair_label(row: Mapping[str, Any]) -> str:
     """Label of a pair of nodes, from ids in ``a, b`` and titles in ``title_a, title_b``."""
     sides = (node_label(row[side], row[f"title_{side}"], PAIR_SIDE) for side in ("a", "b"))
     return " × ".join(sides)
+
+
+@dataclass(frozen=True, slots=True)
+class Imprint:
+    """What a report says of itself that ``result.json`` does not, since it stays the same later.
+
+    Args:
+        title: The title that the user gave; empty without one.
+        name: Name of the file or folder that was read; empty where there is none.
+        day: Day of the run.
+    """
+
+    title: str = ""
+    name: str = ""
+    day: date | None = None
+
+    def named(self, data: Mapping[str, Any]) -> str:
+        """The title that was given, else the policy's, else the name of what was read; or empty.
+
+        >>> Imprint(name="release_2").named({"title": ""})
+        'release_2'
+        """
+        return str(self.title or data["title"] or self.name)
+
+    def stated(self, tool: str, min_cell: int) -> tuple[str, ...]:
+        """The day of the run where it is known, the version, and who may read the report.
+
+        >>> Imprint().stated("hierarchy-audit 1.0", 1)[-1]
+        'Shows every count: for those who may see the data'
+        """
+        day = self.day
+        readers = (
+            f"May be shared: counts of instances below {min_cell} are withheld"
+            if min_cell > 1
+            else "Shows every count: for those who may see the data"
+        )
+        return (*([f"{day.day} {day:%B %Y}"] if day else []), tool, readers)
+
+    def printable(self) -> Imprint:
+        """The same, every text fit to stand on a page."""
+        return Imprint(printable(self.title), printable(self.name), self.day)
+
+
+UNNAMED = Imprint()
+"""Of a report that is made without a run."""

@@ -9,7 +9,7 @@ import pytest
 from fixtures import results
 from reports.chapters.report import build
 from reports.html import html_text
-from reports.words.parts import Imprint
+from reports.words.words import Imprint
 from tests.unit.reports.document import Document
 
 
