@@ -20,7 +20,7 @@ from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages
 from audit.results.findings import OF_MODEL
-from reports.chapters.model import exchanges
+from reports.chapters.exchanges import exchanges
 from reports.chapters.verdict import verdict
 from reports.charts.icicle import icicle, icicle_drawing
 from reports.words import metric_words

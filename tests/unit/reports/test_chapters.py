@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from fixtures import results
-from reports.chapters.model import Model, behaviours, beside_figure, decided, exchanges, model
+from reports.chapters.exchanges import exchanges
+from reports.chapters.model import Model, behaviours, beside_figure, decided, model
 from reports.chapters.report import build, sections
 from reports.html import html_text
 from reports.words.parts import Codes
