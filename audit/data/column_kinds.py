@@ -25,6 +25,10 @@ _ID = re.compile(
     r"[^a-z](?:no|num|number)$|\.reference$|^n(?:[o°º.]|r[o.]?|um(?:ero)?)?\W+[a-z]|^numero|"
     r"^(?:record|instance|image|img|file|doc|sample|url|path)"
 )
+_UNIT = re.compile(
+    r"(?:^|[^a-z])(?:sample|specimen|image|img|scan|slide|biops[yi]|tumou?r|stud[yi]|exam|note|doc|"
+    r"document|recording|clip|video)"
+)
 _ALONE = re.compile(r"[a-z]{3,12}")
 _ATTRIBUTE = re.compile(
     r"type|source|date|time|status|class|kind|location|reason|title|seq|line|rank|prio|order|"
@@ -56,6 +60,11 @@ def kind_of(name: str) -> int:
     if _STAY.search(low):
         return OF_STAY
     return OF_PERSON if _PERSON.search(low) else NAMED if _ID.search(low) else OTHER
+
+
+def is_unit(name: str) -> bool:
+    """Whether a column is named as what a person may have several of, each with its own labels."""
+    return bool(_UNIT.search(_plain(name)))
 
 
 def is_attribute(name: str) -> bool:

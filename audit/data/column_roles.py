@@ -21,6 +21,7 @@ from audit.data.column_kinds import (
     is_further,
     is_main,
     is_predicted,
+    is_unit,
     kind_of,
     names_labels,
     names_system,
@@ -222,7 +223,8 @@ class TableColumns:
         """The only column that can be the id beside that of the labels.
 
         Where each row is an instance it differs in each; else several rows share its values, unless
-        no other column can be one. A column of stays is none that persons share.
+        no other column can be one. A column of stays is none that persons share. Whether samples of
+        persons are instances, or the rows of one, is not clear.
         """
         found = self._candidates(label)
         unique = [name for name in found if self.differs(name)]
@@ -244,7 +246,7 @@ class TableColumns:
             return found[0]
         if not any(kind_of(one) < OTHER or self._is_in_runs(one) for one in shared):
             return self._only(unique, [one for one in unique if not self._counts_rows(one)])
-        if min(map(kind_of, unique), default=OTHER) > OF_STAY:
+        if min(map(kind_of, unique), default=OTHER) > OF_STAY and not any(map(is_unit, unique)):
             return self._finest(shared)
         return None if min(map(kind_of, shared)) < OTHER else self._only(unique, unique)
 
@@ -340,7 +342,7 @@ class TableColumns:
             kind = USUAL if self.is_index(name) else kind_of(name)
             if kind > OF_STAY and person not in ("", name):
                 kind = FINER if self._lies_in(name, person) else kind
-            unsound = kind > OF_STAY and self.differs(name) != several
+            unsound = kind > OF_STAY and self.differs(name) != several and not is_unit(name)
             unsound |= kind == OTHER and not (self.differs(name) or self._is_in_runs(name))
             unsound &= not self.is_index(name)
             unsound |= not name.strip() and self._counts_rows(name)

@@ -283,6 +283,15 @@ def test_the_finer_of_two_ids_is_taken_and_the_other_is_the_group(tmp_path: Path
     assert (len(read), read.ledger.groups) == (15, 8)
 
 
+@pytest.mark.parametrize("unit", ["SAMPLE_ID", "specimen", "Image Index", "tumor_id", "Slide No"])
+def test_whether_samples_of_persons_are_instances_is_asked(unit: str, tmp_path: Path) -> None:
+    rows = "".join(f"P{n // 2},{n // 2}-{n},{code}\n" for n, code in enumerate(["401.9"] * 60))
+    path = written(tmp_path, "a.csv", f"PATIENT_ID,{unit},what\n{rows}")
+
+    with pytest.raises(FormatError, match=f"--id '?{unit}'? --group PATIENT_ID --label what"):
+        audit.load_labels(path, audit.load_hierarchy("icd9cm"))
+
+
 def test_what_stands_in_the_place_of_something_else_is_told() -> None:
     dataset = audit.load_labels(["dog", "cow"], {"dog": "animal", "cow": "animal"})
     scores = np.array([[0.25, 0.75], [1.0, 0.0]])
