@@ -44,6 +44,12 @@ def streamed_rows(path: Path, wanted: Collection[str]) -> Iterator[Entry]:
     if path.is_dir():
         raise InputError("a file is required", found="a folder", where=path)
     source.refuse_pickle()
+    for one in source.readings:
+        raise InputError(
+            "a table of text in UTF-8, JSON lines, Parquet or one sheet is required",
+            found=one.decision,
+            where=path,
+        )
     in_lines = source.is_text and "".join(source.head_lines[:1]).lstrip().startswith("{")
     return _json_rows(source, wanted) if in_lines else _table_rows(source, wanted)
 
