@@ -57,7 +57,7 @@ def test_findings_are_listed_with_their_ids_and_cases(run: Path) -> None:
 
     assert [line.strip() for line in lines if line.strip() in findings] == findings
     assert lines[:2] == ["error  unknown_code  2 cases", "  unknown_code:refused"]
-    assert lines[2].startswith("  2 of 10 rows (20.0%) carry 2 labels")
+    assert lines[2].startswith("  2 of 10 rows (20.0%) have 2 labels")
 
 
 def test_the_cases_of_a_finding_are_ids_and_nothing_else(run: Path) -> None:

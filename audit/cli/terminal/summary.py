@@ -220,7 +220,7 @@ def _explained(explanations: Mapping[str, Any] | None) -> Iterator[RenderableTyp
 def _written(findings: Sequence[Mapping[str, Any]]) -> str:
     """The labels of findings that were refused, the most frequent as far as that is shown."""
     parts = [part for finding in findings for part in finding["parts"] if part["nodes"]]
-    names = [f"{one['nodes'][0]['id']} {_instances(one)}".strip() for one in parts[:TOP]]
+    names = [one_line(f"{one['nodes'][0]['id']} {_instances(one)}") for one in parts[:TOP]]
     more = f" and {len(parts) - TOP:,} more" if len(parts) > TOP else ""
     return f" ({', '.join(names)}{more})" if names else ""
 
