@@ -40,7 +40,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     edges = "\n".join(",".join(edge) for edge in EDGES)
     (place / "toy.csv").write_text(f"child,parent\n{edges}\n")
     (place / "policy.toml").write_text(POLICY)
-    (place / "again.toml").write_text(POLICY.replace("ratchet = true", "max_findings = 1"))
+    (place / "again.toml").write_text(POLICY.replace("true", "false\nmax_findings = 1"))
     write_rows(place / "labels.csv", ROWS)
     (place / "predicted.psv").write_text("\n".join(PREDICTED) + "\n")
     of_data = ("run", place / "labels.csv", "--hierarchy", place / "toy.csv", "--no-pdf")

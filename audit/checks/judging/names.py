@@ -64,7 +64,7 @@ def refuse_reference(
             raise PolicyError(
                 "ratchet = true needs an earlier run to compare with",
                 found="no reference",
-                hint="name the earlier run with --reference",
+                hint="name the earlier run with --reference, or say ratchet = false",
             )
         return
     if not same_hierarchy:
