@@ -210,9 +210,10 @@ def map_predictions(
             scores; or if the policy refuses unmatched instances.
     """
     policy, where = policy or Policy(), raw.name
-    raw = _with_nodes(as_scores(raw, transform), dataset.hierarchy)
+    given, raw = raw.classes, _with_nodes(as_scores(raw, transform), dataset.hierarchy)
     hierarchy, hung = _with_classes(raw.classes, dataset.hierarchy)
     nodes = _nodes_of(raw.classes, hierarchy, hung, where)
+    _refuse_shared(given, nodes, hierarchy, where)
     rows, own, readings = joined(raw, dataset, join)
     instances = tuple(dataset.instances["instance"].gather(rows))
     if policy.unmatched_instances == "refuse":
@@ -282,7 +283,7 @@ def _with_classes(
 def _nodes_of(
     classes: tuple[str, ...], hierarchy: Hierarchy, hung: Mapping[str, str], where: str
 ) -> IntArray:
-    """Node index of each class, -1 where it is not a node; a node has one class at most."""
+    """Node index of each class, -1 where it is not a node."""
     nodes = np.array([_node_of(name, hierarchy, hung) for name in classes], np.int64)
     if not (nodes >= 0).any():
         raise SchemaError(
@@ -291,7 +292,6 @@ def _nodes_of(
             where=where,
             hint="--classes FILE names the numbers, a name a line" if are_numbers(classes) else "",
         )
-    _refuse_shared(classes, nodes, hierarchy, where)
     return nodes
 
 

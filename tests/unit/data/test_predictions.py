@@ -16,6 +16,7 @@ from audit.data.prediction_format import RawPredictions
 from audit.data.predictions import Predictions, load_predictions, map_predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
+from fixtures.labelled import tree
 
 DATA = os.environ.get("AUDIT_DATA", "")
 needs_data = pytest.mark.skipif(not DATA, reason="AUDIT_DATA names no folder of real data")
@@ -113,6 +114,15 @@ def test_unknown_classes_are_left_out_and_counted(dataset: LabelDataset, listed:
 def test_no_known_class_is_refused(dataset: LabelDataset) -> None:
     with pytest.raises(SchemaError, match=r"at least one class(.|\n)*'x', 'y'"):
         map_predictions(raw([[0.5, 0.5]], "a", ("x", "y")), dataset)
+
+
+def test_classes_of_one_node_are_refused_by_the_names_that_were_given() -> None:
+    titled = tree("dog cow < pet", titles={"dog": "Hound"})
+    rows = pl.DataFrame({"instance": ["a"], "label": ["dog"]})
+    with pytest.raises(SchemaError, match="dog has dog, Hound"):
+        map_predictions(
+            raw([[0.5, 0.5]], "a", ("dog", "Hound")), LabelDataset.from_rows(rows, titled)
+        )
 
 
 def test_no_class_at_all_is_refused(dataset: LabelDataset) -> None:
