@@ -12,13 +12,13 @@ from typing import Literal, TypeAlias
 from pydantic import ValidationError
 
 from audit.base.errors import AuditError, first_cases
-from audit.base.files import sha256_of
+from audit.base.files import read_table, sha256_of
 from audit.base.plurals import counted
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.consistency import comparable, disagreements, one_way, read_html, read_pdf
-from audit.runs.folder import HISTORY, HTML, PDF, POLICY, RUN
+from audit.runs.folder import FINDINGS, HISTORY, HTML, PDF, POLICY, RUN
 from audit.runs.inputs import judge_again, stated_policy
 from audit.runs.make import audited
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, SealKey, with_keyed_data
@@ -153,6 +153,7 @@ def _tables(run: SealedRun) -> tuple[Verdict, Verdict]:
     try:
         result = read_run(run.folder, unsealed=True)
         given, apart = to_json_bytes(result.shared()), list(disagreements(result))
+        as_recorded = result.findings.equals(read_table(run.folder / RESTRICTED / FINDINGS))
     except Exception as error:  # tables that somebody made can be wrong in every way
         reason = f"{type(error).__name__}: {_first_line(error)}"
         return neither(FAILS, f"{RESTRICTED}/ cannot be read as tables of a run: {reason}")
@@ -160,6 +161,9 @@ def _tables(run: SealedRun) -> tuple[Verdict, Verdict]:
     if given != run.content(RESULT):
         other = f"{RESTRICTED}/ gives another {RESULT}: {_differing_parts(run, given)}"
         return Verdict("tables", FAILS, other), counts
+    if not as_recorded:
+        told = f"{RESTRICTED}/{FINDINGS} has rows that are not as their column record"
+        return Verdict("tables", FAILS, told), counts
     return Verdict("tables", HOLDS, f"{RESTRICTED}/ gives the bytes of {RESULT}"), counts
 
 

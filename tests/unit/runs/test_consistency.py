@@ -112,7 +112,7 @@ def _nowhere() -> pl.Expr:
         (lambda r: residuals(r, "k", 1), "findings with other counts than the tables"),
         (
             lambda r: findings(r, "residual_overuse", "instances"),
-            "other counts than the tables: 'residual_overuse:body', 'residual_overuse:lung'",
+            "other counts than the tables: 'residual_overuse:lung', 'residual_overuse:body'",
         ),
         (
             lambda r: findings(r, "unexpected_pair", "instances"),
