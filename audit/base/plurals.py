@@ -207,10 +207,12 @@ def share_told(share: Shown, part: Shown, whole: Shown) -> str:
 
     >>> share_told(0.5, 3, 6), share_told(None, "<11", 840), share_told(None, "<11", "<11")
     ('50.0%', 'at most 1.2%', '')
+    >>> share_told(None, ">10", 840), share_told(None, 1, 2)
+    ('number withheld', '')
     """
     if share is not None:
         return in_words("share", share)
-    if not isinstance(whole, int) or not whole:
+    if not isinstance(whole, int) or not whole or isinstance(part, int):
         return ""
     if not isinstance(part, str) or not _tells(part, whole):
         return "number withheld"

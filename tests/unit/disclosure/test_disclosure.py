@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from audit.disclosure import (
@@ -209,16 +209,27 @@ def test_no_small_count_of_persons_is_shared(counted: list[tuple[int, list[str]]
         assert not (isinstance(value, int) and is_small(value, MIN_CELL)), place
 
 
+BEGINS = re.compile(
+    r"(?:.*?: )??(?:some|(?P<few>fewer than )?(?P<many>at least )?(?P<n>\d[\d,]*)) ", re.IGNORECASE
+)
+"""The first count of a statement."""
+
+
 @given(releases())
+@example([(1, []), (1, ["asthma"])])
+@example([(1, []), (2, ["asthma"])])
 def test_no_statement_tells_a_small_count_of_persons(counted: list[tuple[int, list[str]]]) -> None:
     for check in audited(counted).shared()["checks"]:
         for finding in check["findings"]:
-            begins = r"(?:Below .*?, |.*? without .*?: )?([<≥]?\d[\d,]*) of"
-            first = re.match(begins, finding["statement"])
+            first, told = BEGINS.match(finding["statement"]), finding["evidence"].get("instances")
             assert first
-            if "rows" not in finding["evidence"]:
-                number = first.group(1)
-                assert number[0] in "<≥" or not is_small(int(number.replace(",", "")), MIN_CELL)
+            if "rows" in finding["evidence"] or not first["n"]:
+                continue
+            number = int(first["n"].replace(",", ""))
+            bound = f"<{number}" if first["few"] else f">{number - 1}" if first["many"] else number
+            assert bound == told or (bound, told) == (1, "<2")
+            assert "withheld" not in finding["statement"]
+            assert bound != number or not is_small(number, MIN_CELL) or told == "<2"
 
 
 @given(releases())
