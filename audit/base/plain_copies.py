@@ -30,7 +30,8 @@ def plain_copy(path: Path) -> tuple[Path, tuple[Reading, ...]]:
     """A file as text in UTF-8 of its rows alone, and what is told; the file itself if it is that.
 
     What is no UTF-8 is UTF-16 if its first bytes say so, else Windows-1252, which is told; so is
-    what stands below a blank line at the end of a table, without any of its separators.
+    what stands below a blank line at the end of a table, without any of its separators. What is
+    none of these whole stays as it is, so that its reader refuses it.
     """
     bare = path.name.lower().removesuffix(".gz")
     if not bare.endswith(_TEXTS):
@@ -40,7 +41,10 @@ def plain_copy(path: Path) -> tuple[Path, tuple[Reading, ...]]:
     if key not in _COPIES:
         head = first_bytes(path)
         encoding = _encoding(path, head)
-        text = None if encoding is None else read_bytes(path).decode(encoding, errors="replace")
+        try:
+            text = None if encoding is None else read_bytes(path).decode(encoding)
+        except UnicodeDecodeError:
+            return path, ()
         end = _end(path, head) if text is None and table else (text or "")[-SNIFFED_BYTES:]
         first = (text or head.decode("utf-8-sig", "replace"))[:SNIFFED_BYTES]
         below = _below(first, end) if table else []

@@ -234,6 +234,10 @@ def _copied(text: str, start: int) -> Iterator[list[str | None]]:
 
 
 def _object(path: Path, text: str) -> TableFile | None:
+    """What an object is; on one line of a file of JSON lines it is a record."""
+    lines = path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
+    if lines and "\n" not in text.strip():
+        return None
     found = document(text)
     return found and TableFile(path, {path.name: found[0]}, found[1], kind="an object of JSON")
 
