@@ -54,7 +54,7 @@ def test_pairs_have_the_columns_of_the_data_s_pairs_and_co_predicted(
         ("lift", real), ("observed", real), ("expected_length", real), ("ratio", real),
         ("p_value", real), ("q_value", real), ("explained", real), ("effective", real),
         ("shrunk_ratio", real), ("ratio_low", real), ("ratio_high", real), ("groups", whole),
-        ("found_rank", whole),
+        ("found_rank", whole), ("group_sum", real), ("group_squares", real),
         ("relation", text), ("lca", text), ("co_predicted", whole),
         ("confusion_low", real), ("confusion_high", real),
     ]  # fmt: skip

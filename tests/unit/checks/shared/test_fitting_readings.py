@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from audit.base.plurals import filled
 from audit.checks.rules.lost_zero import CHECK
 from audit.results.findings import Finding, Part
 from fixtures.coded import Tables, icd9cm, measured
@@ -174,7 +175,9 @@ def test_what_fits_is_told_with_its_numbers_and_withheld_where_these_are_small()
     assert {name: finding.evidence[name].value for name in ("several", "fitted")} == {
         "several": 1, "fitted": 1,
     }  # fmt: skip
-    assert "{several} of the labels can be read in several ways; for {fitted}" in finding.statement
+    for fitted, said in ((1, "ways; for 1 of them one reading fits"), (None, "ways.")):
+        shown = {name: one.value for name, one in finding.evidence.items()} | {"fitted": fitted}
+        assert f"1 of the labels can be read in several {said}" in filled(finding.statement, shown)
     assert part.evidence["fitting"].totals == (16, 256)
     assert part.evidence["fits_best"].sources == ("instances", "fitting")
 
