@@ -30,7 +30,7 @@ JUDGED = schema(
 )
 """Columns with the judgement of a pair; null if it was not judged. ``observed`` and ``effective``,
 by weight, are null without groups. So are ``groups``, and the sum over all groups of the share of
-a group's records that count, given for every pair, and of its squares."""
+a group's records that count, given for every pair that some count for, and of its squares."""
 
 
 def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:

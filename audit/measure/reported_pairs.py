@@ -242,7 +242,8 @@ class Verdicts:
 
         These are ``observed`` and ``expected_length``, null for a pair outside the family, and
         ``excess``, its position among the excesses, null if it is not one. Without groups
-        ``observed`` and ``group_sum`` are null everywhere: they are the number of instances.
+        ``observed`` and ``group_sum`` are null everywhere: they are the number of instances. So is
+        ``group_sum`` where all joint instances have a label below both nodes.
         """
         a, b = ends_of(pairs)
         places = self.known.members(a, b)
@@ -255,7 +256,7 @@ class Verdicts:
         observed = sums = pl.lit(None, pl.Float64)
         if "observed" in pairs.columns:
             observed = pl.when(length.is_not_null()).then(pl.col("observed"))
-            sums = pl.col("group_sum")
+            sums = pl.when(pl.col("joint") > pl.col("joint_entailed")).then(pl.col("group_sum"))
         return pairs.with_columns(
             observed.alias("observed"),
             sums.alias("group_sum"),

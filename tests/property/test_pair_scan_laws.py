@@ -71,11 +71,13 @@ def compared(release: Planted, limits: oracle.Limits) -> tuple[oracle.Scanned, M
         assert (measured.excess.threshold or None) == close(wanted.threshold)
     for row in table(measured).iter_rows(named=True):
         own = wanted.family.get((row["a"], row["b"]))
+        grouped = measured.excess.alike is not None
+        shares = wanted.release.shares_of_groups(row["a"], row["b"]) if grouped else []
+        assert row["group_sum"] == (close(math.fsum(shares)) if shares else None)
         if own is None:
-            assert [row[name] for name in JUDGED] == [None] * len(JUDGED)
+            assert {name for name in JUDGED if row[name] is not None} <= {"group_sum"}
             continue
         assert row["joint"] - row["joint_entailed"] == own.records
-        grouped = measured.excess.alike is not None
         assert row["observed"] == (close(own.observed) if grouped else None)
         assert row["expected_length"] == close(own.expected)
         assert row["ratio"] == (close(own.observed / own.expected) if own.expected else None)
@@ -85,6 +87,8 @@ def compared(release: Planted, limits: oracle.Limits) -> tuple[oracle.Scanned, M
             assert row["explained"] == close(own.explained)
             scaled = grouped and own.scale is not None
             assert row["groups"] == (own.groups if scaled else None)
+            squares = math.fsum(share**2 for share in shares)
+            assert row["group_squares"] == (pytest.approx(squares, rel=1e-8) if scaled else None)
             assert row["effective"] == (close(own.observed / own.scale) if scaled else None)
     if decided:
         ids, told = measured.hierarchy.nodes, measured.excess.found
