@@ -5,7 +5,7 @@ document.documentElement.classList.add("scripted");
 addEventListener("keydown", (event) => {
   if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea, [tabindex='0']")) return;
   const to = { ArrowLeft: "prev", ArrowRight: "next" }[event.key];
-  if (to && location.pathname === "/instance") document.querySelector(`.pager a[rel="${to}"]`)?.click();
+  if (to && location.pathname.endsWith("/instance")) document.querySelector(`.pager a[rel="${to}"]`)?.click();
   if (event.key === "/") {
     document.querySelector("[type='search']")?.focus();
     event.preventDefault();

@@ -58,10 +58,12 @@ def test_the_walk_by_keyboard_alone(opened: Opened) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/instance?*")
     first = page.locator("h1").inner_text()
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function(f"document.querySelector('h1').innerText !== {first!r}")
-    page.keyboard.press("ArrowLeft")
-    page.wait_for_function(f"document.querySelector('h1').innerText === {first!r}")
+    with page.expect_navigation():
+        page.keyboard.press("ArrowRight")
+    assert page.locator("h1").inner_text() != first
+    with page.expect_navigation():
+        page.keyboard.press("ArrowLeft")
+    assert page.locator("h1").inner_text() == first
     page.keyboard.press("/")
     page.keyboard.type("428.0")
     page.keyboard.press("Enter")
