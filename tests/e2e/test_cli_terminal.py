@@ -94,7 +94,7 @@ def test_the_summary_has_colour_and_fits(toy_files: Files, out: Path, columns: i
 
     assert status == 0, terminal.text
     assert COLOUR.search(shown)
-    assert any(line.startswith("Fails. Of ") for line in lines)
+    assert any(line.startswith("Errors in 1 of ") for line in lines)
     assert all(len(line) <= columns for line in lines if not line.startswith("Report: "))
 
 
