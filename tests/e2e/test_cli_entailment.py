@@ -82,11 +82,8 @@ def test_what_is_planted_is_found_and_nothing_else(name: str, tmp_path: Path) ->
 
 
 def test_no_check_of_a_dataset_is_there(shared: Any) -> None:
-    assert list(findings(shared)) == [
-        *(check.name for check in Entailment.checks),
-        "waiver_expired",
-        "waiver_unused",
-    ]
+    own = {check.name for check in Entailment.checks}
+    assert {*findings(shared)} == {*own, "waiver_expired", "waiver_unused"}
 
 
 def test_the_result_is_as_its_schema_says(shared: Any) -> None:
