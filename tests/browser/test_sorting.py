@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
 import pytest
+
+import audit
+import reports
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -24,6 +29,12 @@ SEVEREST_FIRST = (
 
 SORT_ALL = """() => [...document.querySelectorAll("table")].map((table) => {
   const rows = [...table.tBodies[0].rows];
+  const said = (cell) => {
+    const copy = cell.cloneNode(true);
+    copy.querySelectorAll(".badge ~ br ~ *").forEach((below) => below.remove());
+    copy.querySelectorAll("br").forEach((end) => end.replaceWith("\\n"));
+    return copy.textContent;
+  };
   const order = () => [...table.tBodies[0].rows].map((row) => rows.indexOf(row));
   return {
     caption: table.caption.textContent,
@@ -32,7 +43,7 @@ SORT_ALL = """() => [...document.querySelectorAll("table")].map((table) => {
       const button = heading.querySelector("button");
       return {
         number: heading.classList.contains("number"),
-        texts: cells.map((cell) => cell.textContent),
+        texts: cells.map(said),
         badges: cells.some((cell) => cell.querySelector(".badge")),
         codes: cells.some((cell) => cell.querySelector("code")),
         clicked: button ? [1, 2, 3].map(() => {
@@ -87,9 +98,30 @@ def expected(keys: list[Any], *, down: bool) -> list[int]:
     return sorted(known, key=lambda place: keys[place], reverse=down) + unknown
 
 
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison in which a leaf of each of eight branches is used three times as often."""
+    leaves = [f"{branch}{leaf}" for branch in "abcdefgh" for leaf in range(4)]
+    hierarchy = audit.load_hierarchy(parents={leaf: [leaf[0]] for leaf in leaves})
+    rng = np.random.default_rng(0)
+    releases = []
+    for rate in (0.1, 0.3):
+        rates = [rate if leaf.endswith("0") else 0.1 for leaf in leaves]
+        drawn = rng.random((600, len(leaves))) < rates
+        labels = pl.Series([[leaves[n] for n in np.flatnonzero(one)] for one in drawn])
+        frame = pl.DataFrame({"id": map(str, range(len(drawn))), "labels": labels})
+        releases.append(audit.run_audit(audit.load_labels(frame, hierarchy)))
+    path = tmp_path_factory.mktemp("changed") / "comparison.html"
+    reports.write_comparison(audit.compare_runs(*releases), path)
+    return path
+
+
 @pytest.mark.parametrize("name", ["report", "comparison"])
-def test_each_column_sorts_up_down_and_back(runs: Runs, visit: Visit, name: str) -> None:
-    tables = visit(getattr(runs, name)).evaluate(SORT_ALL)
+def test_each_column_sorts_up_down_and_back(
+    runs: Runs, changed: Path, visit: Visit, name: str
+) -> None:
+    pages = {"report": [runs.report], "comparison": [runs.comparison, changed]}[name]
+    tables = [table for page in pages for table in visit(page).evaluate(SORT_ALL)]
 
     sorted_columns = 0
     for table in tables:
