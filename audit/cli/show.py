@@ -98,25 +98,25 @@ def cases(
         elif finding is None:
             print_shown(case_summary(listed(result)))
         else:
-            told = [one.drop("finding") for one in records_behind(result, found)]
-            many = sum(map(len, told))
-            _print_cases(f"{counted(many, result.called)} behind {finding}", told)
+            ids = found.collect(engine="streaming")["instance"].to_list()
+            heading = f"{counted(len(ids), result.called)} behind {finding}"
+            _print_cases(heading, ids, records_behind(result, found))
 
 
-def _print_cases(heading: str, told: Sequence[Any]) -> None:
+def _print_cases(heading: str, ids: Sequence[str], told: Iterator[Any]) -> None:
     """Print ids, one a line; a terminal sees how many they are, with the labels of each.
 
     It obeys nothing in them.
     """
     if sys.stderr.isatty():
         typer.echo(heading, err=True)
-    for one in told:
-        if sys.stdout.isatty():
-            from audit.cli.terminal.listings import record_lines
+    if sys.stdout.isatty():
+        from audit.cli.terminal.listings import record_lines
 
+        for one in told:
             print_shown(record_lines(one))
-        elif len(one):
-            write_lines("\n".join(one["instance"]))
+    elif ids:
+        write_lines("\n".join(ids))
 
 
 BLOCKS = " ▏▎▍▌▋▊▉█"

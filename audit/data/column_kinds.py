@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from audit.base.files import called
-from audit.data.records import ID_NAMES
+from audit.data.sources.source import ID_NAMES
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=I[dD]$|Key$|N(?:r|o)$)")
 _PREDICTED = re.compile(r"(^|_)pred(?!.*string)|^(score|prob)")

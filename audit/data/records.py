@@ -28,6 +28,7 @@ from audit.data.json_lines import (
 )
 from audit.data.known_nodes import is_expression
 from audit.data.sources import Source
+from audit.data.sources.source import ID_NAMES
 from audit.policy.policy import KEYS_OF_COLUMNS
 
 _LISTS = (pl.List, pl.Array)
@@ -35,8 +36,6 @@ _OPTIONS = {"instance": "--id", "label": "--label", "labels": "--label"}
 
 STRATUM = "stratum:"
 """Prefix that marks the name of a stratum among the names of roles."""
-ID_NAMES = ("id", "instance", "hadm_id")
-"""Names of columns that hold the instance's id unless the user names one; case is ignored."""
 _FEW, _MANY = 5, 25
 """Fewer values than the first, each in that many rows on average, are hardly ids."""
 INDEX = "index"

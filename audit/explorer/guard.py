@@ -76,15 +76,13 @@ class Guard:
             return _plain("This address is not served here.", 421)
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return _plain("Only reading, and sending a form, is served.", 405)
-        own, site = {f"http://{host}" for host in self._hosts}, headers.get("sec-fetch-site")
-        origin, referer = headers.get("origin"), urlsplit(headers.get("referer", ""))
-        form = scope["method"] == "POST"
-        from_here = origin in own or (origin == "null" and form and site == "same-origin")
-        if (
-            not (from_here or (origin is None and not form))
-            or ((referer.netloc or referer.scheme) and referer.netloc not in self._hosts)
-            or site not in (None, "none", "same-origin")
-        ):
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        own, form = {f"http://{host}" for host in self._hosts}, scope["method"] == "POST"
+        unnamed = origin == "null" and site == "same-origin" if form else origin is None
+        referer = urlsplit(headers.get("referer", ""))
+        led_from_here = referer.netloc in self._hosts or not (referer.netloc or referer.scheme)
+        near = site in ("none", "same-origin")
+        if not (near and led_from_here and (unnamed or origin in own)):
             return _plain("Requests from other sites are refused.", 403)
         return None
 
@@ -147,14 +145,14 @@ def _below(root: bytes, send: Send) -> Send:
             if headers.get("content-type", "").startswith("text/html"):
                 started.append(message)
                 return
-        if message["type"] == "http.response.start" or not started:
-            await send(message)
-            return
-        body.extend(message.get("body", b""))
-        if not message.get("more_body"):
+        elif started:
+            body.extend(message.get("body", b""))
+            if message.get("more_body"):
+                return
             page = _LINK.sub(rb'\1="' + root, bytes(body))
             MutableHeaders(scope=started[0])["content-length"] = str(len(page))
             await send(started[0])
-            await send({**message, "body": page})
+            message = {**message, "body": page}
+        await send(message)
 
     return sending

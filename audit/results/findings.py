@@ -133,6 +133,11 @@ class Finding:
         return finding_id(self.check, *(self.key or self.nodes))
 
 
+def values_of(evidence: Mapping[str, Quantity]) -> dict[str, Any]:
+    """The numbers of evidence as they are, whether or not they may be shown, by name."""
+    return {name: quantity.value for name, quantity in evidence.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of the table of a check's findings, by the names of the evidence that it shows.

@@ -12,7 +12,7 @@ import polars as pl
 from audit.base.plurals import filled
 from audit.base.schemas import schema
 from audit.disclosure import Quantity
-from audit.results.findings import Finding, Judgement, Part, Waived
+from audit.results.findings import Finding, Judgement, Part, Waived, values_of
 
 _FINDINGS = schema(
     ("check id severity sentence", pl.String),
@@ -45,8 +45,8 @@ def finding_frame(
         titles: Title of each node.
         weight: What each weighs among findings of other checks, by its id.
     """
-    own = _struct(_values(finding.evidence) for finding in findings)
-    of_parts = _struct(_values(part.evidence) for finding in findings for part in finding.parts)
+    own = _struct(values_of(finding.evidence) for finding in findings)
+    of_parts = _struct(values_of(part.evidence) for finding in findings for part in finding.parts)
     nodes = {"nodes": pl.List(pl.String), "titles": pl.List(pl.String)}
     part = pl.Struct({**nodes, "evidence": of_parts})
     columns = {**_FINDINGS, "evidence": own, "parts": pl.List(part), **_FURTHER}
@@ -55,7 +55,7 @@ def finding_frame(
 
 
 def _row(finding: Finding, titles: Mapping[str, str | None]) -> dict[str, Any]:
-    values = _values(finding.evidence)
+    values = values_of(finding.evidence)
     count, of, share = (values.get(name) for name in ("instances", "of", "share"))
     if share is None and count is not None and of:
         share = count / of
@@ -73,16 +73,12 @@ def _row(finding: Finding, titles: Mapping[str, str | None]) -> dict[str, Any]:
             {
                 "nodes": part.nodes,
                 "titles": [titles.get(node) for node in part.nodes],
-                "evidence": _values(part.evidence),
+                "evidence": values_of(part.evidence),
             }
             for part in finding.parts
         ],
         "record": json.dumps(asdict(finding), ensure_ascii=False),
     }
-
-
-def _values(evidence: Mapping[str, Quantity]) -> dict[str, Any]:
-    return {name: quantity.value for name, quantity in evidence.items()}
 
 
 def _struct(rows: Iterable[Mapping[str, Any]], always: Mapping[str, Any] = _ALWAYS) -> pl.Struct:

@@ -129,8 +129,13 @@ def in_report_order(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, A
         for one in check["findings"]
         if one["id"] not in taken
     ]
-    rest.sort(key=lambda one: (one[1]["waiver"] is not None, SEVERITIES.index(one[1]["severity"])))
+    rest.sort(key=lambda one: by_severity(one[1]))
     return [*first, *rest]
+
+
+def by_severity(finding: Mapping[str, Any]) -> tuple[bool, int]:
+    """Sort key of a shared finding in a list: the worst severity first, waived ones last."""
+    return finding["waiver"] is not None, SEVERITIES.index(finding["severity"])
 
 
 def worst_first(found: Iterable[tuple[str, int, Found]]) -> list[Found]:

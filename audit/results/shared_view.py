@@ -23,7 +23,7 @@ from audit.disclosure import (
     shown,
 )
 from audit.results.coverage import coverage
-from audit.results.findings import EXCHANGES, CheckResult, Finding, Part, Place
+from audit.results.findings import EXCHANGES, CheckResult, Finding, Part, Place, values_of
 from audit.results.model_overview import confused, confused_counts, model_overview
 from audit.results.order import between_as_shown, by_first, inside_as_shown, merged, worst
 from audit.results.overview import Pictured, Published, overview, pictured
@@ -281,7 +281,7 @@ class SharedView:
             for part, line in zip(finding.parts, known[1:], strict=True):
                 line[AT_MOST] = self._most(whole_cells(finding.check, part.nodes))
         known[0] |= self._of_reference(finding)
-        now = {name: quantity.value for name, quantity in finding.evidence.items()}
+        now = values_of(finding.evidence)
         since = bounds_since(self._before.get(finding.id), now, self.run.min_cell)
         return [{**since, **known[0], **self._loss(finding)}, *known[1:]]
 

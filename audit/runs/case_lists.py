@@ -16,6 +16,7 @@ from audit.base.disk import replacing
 from audit.base.errors import InputError
 from audit.base.plurals import filled
 from audit.engine.statistics.resampling import unit_keys
+from audit.results.findings import values_of
 from audit.results.order import ordered
 from audit.results.result import AuditResult
 from audit.runs.instances import hierarchy_of, kept_labels, records
@@ -93,12 +94,11 @@ def listed(result: AuditResult) -> Iterator[Listed]:
     nodes = set(result.nodes["node"])
     for finding in ordered(result.checks):
         refused = [part for part in finding.parts if part.nodes and nodes.isdisjoint(part.nodes)]
-        values = {name: quantity.value for name, quantity in finding.evidence.items()}
         yield Listed(
             finding.id,
             finding.check,
             finding.judged_severity,
-            filled(finding.statement, values),
+            filled(finding.statement, values_of(finding.evidence)),
             cases.get(finding.id, 0),
             tuple(
                 (part.nodes[0], int(part.evidence["instances"].value or 0))

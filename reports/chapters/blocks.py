@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from audit.base.plurals import roughly
+from audit.results.order import by_severity
 from reports.chapters.cards import card, columns_of, says_words
 from reports.words.parts import Advice, Block, Card, Cell, Named, Node, Table
 from reports.words.table_specs import Spec, badge, table, texts
-from reports.words.words import EVIDENCE, SEVERITIES, STATUS, capitalised, counted
+from reports.words.words import EVIDENCE, STATUS, capitalised, counted
 
 DEFINITIONS: Mapping[str, str] = {
     "unexpected_pair": "An instance counts where it carries both nodes, unless one label is below "
@@ -91,10 +92,7 @@ def anchors(check: Check) -> dict[str, str]:
 
 
 def _listed(check: Check) -> list[Mapping[str, Any]]:
-    return sorted(
-        check["findings"],
-        key=lambda one: (one["waiver"] is not None, SEVERITIES.index(one["severity"])),
-    )
+    return sorted(check["findings"], key=by_severity)
 
 
 def _sentence(check: Check) -> str:

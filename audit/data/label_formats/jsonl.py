@@ -32,7 +32,6 @@ from audit.data.known_nodes import LEAST_SHARE, KnownNodes, sign_between, split
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, exploded, raw_labels
 from audit.data.label_formats import long, tables
 from audit.data.records import (
-    ID_NAMES,
     UnclearColumnsError,
     column_for,
     id_among,
@@ -40,6 +39,7 @@ from audit.data.records import (
     pick,
 )
 from audit.data.sources import Frame, Source
+from audit.data.sources.source import ID_NAMES
 from audit.data.unnamed_columns import MOST_VALUES, few_ids, unnamed_columns
 
 LINES_LOOKED_AT = 1_000

@@ -22,8 +22,9 @@ from audit.data.label_format import (
     refuse_named,
 )
 from audit.data.label_formats import tables
-from audit.data.records import ID_NAMES, INDEX, id_of_rows, pick, tidy
+from audit.data.records import INDEX, id_of_rows, pick, tidy
 from audit.data.sources import Source
+from audit.data.sources.source import ID_NAMES
 
 _REPEATED = re.compile(rf"{REPEATED}\d+$")
 _CARRIED = {"row": pl.UInt32, "label": pl.String}

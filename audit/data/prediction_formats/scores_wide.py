@@ -22,8 +22,9 @@ from audit.data.prediction_formats.scores_sets import (
     roles_of,
     without_index,
 )
-from audit.data.records import ID_NAMES, pick
+from audit.data.records import pick
 from audit.data.sources import Source
+from audit.data.sources.source import ID_NAMES
 
 _OTHER_SHAPES = {"label", "labels", "node", "score", "parent"}
 """Columns that tables of another shape have."""

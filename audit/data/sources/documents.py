@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.files import once
 from audit.base.readings import Reading
+from audit.data.sources.source import ID_NAMES
 
 
 def table_of_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
@@ -101,7 +102,7 @@ def _by_id(held: Mapping[str, Any]) -> pl.DataFrame | None:
     values, labels = [*held.values()], None
     dictionaries, lists = (all(isinstance(v, of) for v in values) for of in (dict, list))
     inner = [cell for one in values for cell in one.values()] if dictionaries else []
-    if len(held) < _FEWEST or _OF_ONE & {key.strip().lower() for key in held}:
+    if len(held) < _FEWEST or not {*ID_NAMES}.isdisjoint(key.strip().lower() for key in held):
         return None
     if lists or all(map(_is_answer, values)):
         labels = values
@@ -120,8 +121,6 @@ def _by_id(held: Mapping[str, Any]) -> pl.DataFrame | None:
     return table_of_rows([own, *keys], [[key, *map(one.get, keys)] for key, one in held.items()])
 
 
-_OF_ONE = {"id", "instance", "hadm_id"}
-"""Keys of an object that is one record."""
 _FEWEST = 3
 """Number of keys of an object from which they may be ids."""
 

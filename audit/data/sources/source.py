@@ -31,6 +31,8 @@ _UNNAMED = "column "
 """What stands before the letter of a column that has no name, as in a workbook."""
 HEAD = 1_000
 """Number of rows that a format recognises a table by, where the first bytes do not say so."""
+ID_NAMES = ("id", "instance", "hadm_id")
+"""Names of columns that hold the instance's id unless the user names one; case is ignored."""
 
 
 class Source:

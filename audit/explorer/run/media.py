@@ -18,7 +18,7 @@ from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import sha256_of
 from audit.base.plurals import counted
 from audit.data.attribution_columns import DEFAULTS, REQUIRED
-from audit.data.records import ID_NAMES
+from audit.data.sources.source import ID_NAMES
 from audit.explorer.run.shelf import Shelf, plain_text, streamed_rows
 from audit.results.parts import AnalysisPart
 from audit.results.result import AuditResult
