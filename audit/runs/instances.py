@@ -67,6 +67,12 @@ def write_instances(
     refused.sort("instance", "node").write_parquet(folder / RESTRICTED / REFUSED)
 
 
+def in_id_order(rows: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame:
+    """Rows sorted by ``instance``: ids that are whole numbers as these, before all others."""
+    number = pl.col("instance").cast(pl.Int64, strict=False)
+    return rows.lazy().sort(number, "instance", nulls_last=True, maintain_order=True)
+
+
 def kept_labels(run: AuditResult, instances: pl.Series) -> pl.DataFrame:
     """Rows of `instance_frame` of some instances, with a row for each label that was refused."""
     tables = [] if run.instances is None else [run.instances]

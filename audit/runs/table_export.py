@@ -24,7 +24,7 @@ from audit.hierarchies.formats.interface import GRAPH
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.order import in_report_order
 from audit.results.result import AuditResult
-from audit.runs.instances import kept_instances
+from audit.runs.instances import in_id_order, kept_instances
 from audit.runs.read import read_run
 
 
@@ -140,8 +140,12 @@ def _parents(numbers: list[int]) -> dict[str, Any]:
 
 
 def _label_lists(values: pl.DataFrame, graph: _Graph, scored: bool) -> dict[str, list[Any]]:
-    """The ids, labels and, if there are any, scores of the instances, in one order."""
-    named = values.join(graph.frame(), on="node", how="left", maintain_order="left")
+    """The ids, labels and, if there are any, scores of the instances, in the order of the ids."""
+    named = (
+        in_id_order(values)
+        .collect()
+        .join(graph.frame(), on="node", how="left", maintain_order="left")
+    )
     by_instance = named.group_by("instance", maintain_order=True).agg(
         pl.col("name").filter(pl.col("label") > 0),
         pl.col("number").filter(pl.col("score") > 0),

@@ -15,7 +15,7 @@ from audit.engine.scores.cuts import decide
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
-from audit.runs.instances import instance_tree, instance_view, kept_labels, records
+from audit.runs.instances import in_id_order, instance_tree, instance_view, kept_labels, records
 
 LEAST = 0.01
 """Share of the root below which a node is left out of the tree."""
@@ -54,7 +54,7 @@ class InstanceList:
     def __init__(self, result: AuditResult, hierarchy: Hierarchy) -> None:
         assert result.instances is not None, "the run keeps its instances"
         self._result, self.hierarchy = result, hierarchy
-        self._rows = result.instances.sort("instance", "node").collect()
+        self._rows = in_id_order(result.instances.sort("node")).collect()
         self._ids = self._rows["instance"].unique(maintain_order=True)
         self._last: tuple[InstanceQuery, IntArray] | None = None
 
