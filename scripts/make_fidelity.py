@@ -180,6 +180,14 @@ PUBLISHED = (
         NEVER,
         "the model that was trained is not published; see the example above",
     ),
+    (
+        "AbsPyramid, table 2, Levy/Holt: size 18.41 K, vocabulary 5.62 K, unique 87.85, social "
+        "38.17",
+        COMMAND,
+        "`audit entailment dev.txt test.txt --kind premises`; not run, since the files are not at "
+        "hand: no reading was tried on them. Four readings of `unique` and one of `social` stand "
+        "beside each other, see [methods.md](methods.md#an-entailment-dataset)",
+    ),
 )
 """What was published, whether it can be met, and how or why not."""
 

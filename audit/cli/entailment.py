@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from audit.base.errors import OutputError
+from audit.base.errors import InputError, OutputError
 from audit.base.plurals import counted
 from audit.base.settings import OUTPUT, Option
 from audit.cli.declared import declared
@@ -119,6 +119,13 @@ def write_entailment_prompts(
         Literal["detection", "generation"],
         Option("Ask whether a tuple is valid, or for a concept."),
     ] = "detection",
+    prompt: Annotated[
+        Literal["own", "paper", "nli"],
+        Option("Whose words ask: ours, or AbsPyramid's of its table 12, or of 11 as entailment."),
+    ] = "own",
+    reasoning: Annotated[
+        bool, Option("Ask for reasons before the answer, as the paper prints it too.")
+    ] = False,
     shots: Annotated[
         int, Option("Examples before each question, from the train split.", least=0)
     ] = 0,
@@ -138,11 +145,27 @@ def write_entailment_prompts(
     )
     from audit.entailment.reading.reading import read_entailment
 
+    _refuse_unprinted(task, prompt, reasoning=reasoning)
     dataset = read_entailment(files, kind, column, classes=classes)
-    made = detection_prompts if task == "detection" else generation_prompts
-    prompts = made(dataset, shots=shots, sample=sample, seed=seed)
+    drawn: Any = {"shots": shots, "sample": sample, "seed": seed}
+    if task == "detection":
+        prompts = detection_prompts(dataset, **drawn, prompt=prompt, reasoning=reasoning)
+    else:
+        prompts = generation_prompts(dataset, **drawn)
     write_prompts(prompts, out)
     typer.echo(f"{counted(len(prompts), 'prompts')}: {out}")
+
+
+def _refuse_unprinted(task: str, prompt: str, *, reasoning: bool) -> None:
+    """Refuse words that the paper does not have."""
+    if prompt == "own" and reasoning:
+        raise InputError("--reasoning goes with --prompt paper or nli", found="--prompt own")
+    if prompt != "own" and task == "generation":
+        raise InputError(
+            "the paper prints prompts for detection alone",
+            found=f"--task generation with --prompt {prompt}",
+            hint="--prompt own asks for concepts",
+        )
 
 
 def refuse_existing(folder: Path) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -163,7 +164,22 @@ WORDINGS: Mapping[str, Wording] = {
         name_question='What is "{instance}" a kind of?',
     ),
 }
-"""The wording of each relation."""
+"""The wording of each relation that is ours."""
+
+Asked: TypeAlias = Literal["own", "paper", "nli"]
+"""Our wording; that of table 12 of *AbsPyramid*; that of its table 11, as entailment."""
+
+_PRINTED = Path(__file__).parent / "printed_prompts.toml"
+
+
+def wordings(prompt: Asked, *, reasoning: bool = False) -> Mapping[str, Wording]:
+    """How each relation is asked about; the paper's prompts are one text, word for word."""
+    if prompt == "own":
+        return WORDINGS
+    printed = tomllib.loads(_PRINTED.read_text("utf-8"))[prompt]
+    if prompt == "nli":
+        printed = dict.fromkeys((NOUN, VERB, EVENT, ENTAILS), printed["any"])
+    return {name: Wording("", texts[reasoning], "", "") for name, texts in printed.items()}
 
 
 SAMPLE = 1_000
@@ -194,7 +210,13 @@ class Prompt:
 
 
 def detection_prompts(
-    dataset: EntailmentDataset, *, shots: int = 0, sample: int | None = SAMPLE, seed: int = 0
+    dataset: EntailmentDataset,
+    *,
+    shots: int = 0,
+    sample: int | None = SAMPLE,
+    seed: int = 0,
+    prompt: Asked = "own",
+    reasoning: bool = False,
 ) -> list[Prompt]:
     """Ask of tuples whether they are valid, relation by relation.
 
@@ -204,14 +226,24 @@ def detection_prompts(
         sample: Number of tuples of each relation; None asks about all. A smaller sample is the
             beginning of a larger one, and does not depend on the order of the rows.
         seed: Another number draws other tuples and examples.
+        prompt: Whose words ask.
+        reasoning: Whether the paper's words ask for reasons before the answer.
 
     Raises:
-        InputError: If a number is negative, or the training set has too few examples.
+        InputError: If a number is negative, the training set has too few examples, or the words
+            are not for a relation of the tuples.
     """
     questions = questions_of(dataset)
+    words = wordings(prompt, reasoning=reasoning)
+    if strange := sorted({*questions.tuples["relation"]} - {*words}):
+        raise InputError(
+            f"--prompt {prompt} asks about {', '.join(words)}",
+            found=", ".join(strange),
+            hint="--prompt own asks about all relations",
+        )
     drawn = _sample_of(questions.tuples, sample, seed)
     before = _examples(dataset, questions, shots, seed, (True, False))
-    return [_judged(row, before) for row in drawn.iter_rows(named=True)]
+    return [_judged(row, before, words) for row in drawn.iter_rows(named=True)]
 
 
 def generation_prompts(
@@ -293,8 +325,12 @@ def _examples(
     return examples
 
 
-def _judged(row: dict[str, Any], examples: dict[str, list[dict[str, Any]]]) -> Prompt:
-    wording = WORDINGS[row["relation"]]
+def _judged(
+    row: dict[str, Any],
+    examples: dict[str, list[dict[str, Any]]],
+    words: Mapping[str, Wording],
+) -> Prompt:
+    wording = words[row["relation"]]
     turns = [
         (wording.judge_question.format_map(one), YES if one["valid"] else NO)
         for one in examples[row["relation"]]
@@ -311,7 +347,7 @@ def _prompt_of(row: dict[str, Any], examples: dict[str, list[dict[str, Any]]]) -
 
 
 def _prompt(of: str, instruction: str, turns: Iterable[tuple[str, str]], question: str) -> Prompt:
-    dialogue = [Message("system", instruction)]
+    dialogue = [Message("system", instruction)] if instruction else []
     for questions, answered in turns:
         dialogue += [Message("user", questions), Message("assistant", answered)]
     return Prompt(of, (*dialogue, Message("user", question)))

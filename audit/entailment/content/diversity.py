@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 
 from audit.base.schemas import schema
@@ -113,11 +115,33 @@ DIVERSITY = schema(
 concepts, ``edges`` the different (relation, instance, concept). ``unique`` is the share of tuples
 whose concept is unlike the others of the same head and instance, ``unique_edges`` that of edges
 whose concept is unlike the others of the same instance, whatever the head; without the brevity
-penalty of BLEU beside it. ``social`` is the share of different heads with a Person variable, such
-as PersonX, with its Wilson interval."""
+penalty of BLEU beside it. ``social`` is the share of different `social_heads`, with its Wilson
+interval."""
 
 PERSON = r"\b[Pp]erson[XYZxyz]\b"
-"""What a social head event holds."""
+"""A Person variable."""
+_PERSONS = Path(__file__).parent / "data" / "persons.csv"
+
+
+def social_heads(head: pl.Expr) -> pl.Expr:
+    """Whether a head holds a Person variable or, if it is "subject, predicate, object" as those of
+    Levy and Holt, has a person as subject or object.
+
+    A person is a subject or object whose last word, or the last one before an "of", is one of
+    ``persons.csv`` or its plural in -s; names of people are not on that list.
+    """
+    parts = head.str.to_lowercase().str.split(",")
+    listed = pl.read_csv(_PERSONS)["word"].to_list()
+    people = [*listed, *(f"{word}s" for word in listed)]
+    ends = (
+        parts.list.get(place, null_on_oob=True)
+        .str.replace(r"\sof\s.*", "")
+        .str.extract(r"(\p{L}+)\P{L}*$")
+        .is_in(people)
+        for place in (0, 2)
+    )
+    triple = (parts.list.len() == 3) & pl.any_horizontal(*ends).fill_null(False)
+    return head.str.contains(PERSON) | triple
 
 
 def diversity(dataset: EntailmentDataset) -> pl.DataFrame:
@@ -178,7 +202,7 @@ def _social(tuples: pl.DataFrame, relation: pl.Expr) -> pl.DataFrame:
     heads = tuples.select("head", relation=relation).unique()
     counts = heads.group_by("relation").agg(
         heads=pl.len().cast(pl.Int64),
-        social_heads=pl.col("head").str.contains(PERSON).sum().cast(pl.Int64),
+        social_heads=social_heads(pl.col("head")).sum().cast(pl.Int64),
     )
     shares = with_share(counts, "social_heads", "heads")
     return shares.rename({"share": "social", "low": "social_low", "high": "social_high"})

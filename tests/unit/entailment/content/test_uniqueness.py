@@ -92,6 +92,25 @@ def test_tuples_and_edges_have_shares_of_their_own() -> None:
     assert event["vocabulary"] == 5
 
 
+@pytest.mark.parametrize(
+    ("head", "social"),
+    [
+        ("The doctors, prescribe, aspirin", True),
+        ("aspirin, is given to, the patients of a ward", True),
+        ("personx feeds the dog", True),
+        ("patient charts, list, medicines", False),
+        ("the ward of doctors, is in, town", False),
+        ("the doctor feeds the dog", False),
+        ("Obama, was born in, Hawaii", False),
+        ("red, white", False),
+    ],
+)
+def test_a_social_head_has_a_variable_or_an_argument_that_is_a_person(
+    head: str, social: bool
+) -> None:
+    assert diversity(stated([(head, NOUN, "a", "b", True)]))["social"][0] == social
+
+
 def test_relations_are_groups_apart() -> None:
     rows = [("h", relation, "h", "same thing", True) for relation in (NOUN, VERB)]
     assert diversity(stated(rows))["unique"].to_list() == [1.0, 1.0, 1.0]

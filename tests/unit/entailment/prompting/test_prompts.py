@@ -91,13 +91,18 @@ def test_examples_are_balanced_training_tuples_of_the_relation():
             )
 
 
-@pytest.mark.parametrize("relation", [NOUN, VERB, EVENT, ENTAILS, HYPERNYM])
-def test_every_relation_is_asked_about_with_its_texts(relation):
+def one_of(relation):
+    """A data set of one tuple."""
     row = {"id": "1", "head": "H1", "tail": "T1", "instance": "H1", "concept": "T1"}
     tuples = pl.DataFrame([{**row, "relation": relation, "valid": True, "split": None}]).cast(
         {"split": pl.String}
     )
-    dataset = replace(world(), tuples=tuples)
+    return replace(world(), tuples=tuples)
+
+
+@pytest.mark.parametrize("relation", [NOUN, VERB, EVENT, ENTAILS, HYPERNYM])
+def test_every_relation_is_asked_about_with_its_texts(relation):
+    dataset = one_of(relation)
     judged, named = (make(dataset)[0] for make in (detection_prompts, generation_prompts))
     question = judged.messages[-1].content
     assert "H1" in question
@@ -119,6 +124,42 @@ def test_too_few_examples_and_odd_numbers_are_refused(tmp_path):
     write_prompts([], path)
     with pytest.raises(OutputError, match="a new file"):
         write_prompts([], path)
+
+
+PRINTED = {
+    ("paper", False): "Identify the hypernym of a specific noun and provide a “Yes” or “No” "
+    "response. Hypernyms are words with a broad meaning, which more specific words fall under. "
+    "In the sentence H1, does the meaning of T1 encompass H1?",
+    ("paper", True): "Identify the hypernym of a specific noun. Hypernyms are words with a broad "
+    "meaning, which more specific words fall under. In the sentence H1, does the meaning of T1 "
+    "encompass H1? Step 1: Let’s think about the meanings of those words. Step 2: Provide a "
+    "“Yes” or “No” response.",
+    ("nli", False): "Identify entailment and provide a “Yes” or “No” response. Entailment is about "
+    "determining whether a “hypothesis” is true given a “premise.” Given the premise H1, can we "
+    "know the hypothesis T1?",
+}
+
+
+@pytest.mark.parametrize(("prompt", "reasoning"), PRINTED)
+def test_the_paper_asks_word_for_word_in_one_message(prompt, reasoning):
+    asked = detection_prompts(one_of(NOUN), prompt=prompt, reasoning=reasoning)
+    assert [one.content for one in asked[0].messages] == [PRINTED[prompt, reasoning]]
+
+
+@pytest.mark.parametrize("prompt", ["paper", "nli"])
+@pytest.mark.parametrize("reasoning", [False, True])
+def test_ten_examples_are_asked_about_as_the_question_is(prompt, reasoning):
+    for asked in detection_prompts(world(), shots=10, sample=1, prompt=prompt, reasoning=reasoning):
+        questions = [one.content for one in asked.messages if one.role == "user"]
+        assert len(questions) == 11
+        assert len({question[:30] for question in questions}) == 1
+        assert all("“Yes” or “No”" in question for question in questions)
+        assert all(("Step 1" in question) == reasoning for question in questions)
+
+
+def test_the_paper_has_no_words_for_other_relations():
+    with pytest.raises(InputError, match="--prompt paper asks about Noun-Entail"):
+        detection_prompts(one_of(HYPERNYM), prompt="paper")
 
 
 def test_braces_in_texts_are_left_alone():
