@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
+from audit.base.disk import reading
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.limits import EXPANSION, UNPACKED
 from audit.base.text_tables import Preamble, no_table, preamble_of, ragged, seems_cut
@@ -73,20 +74,20 @@ _OPERATIONS = 20
 
 def first_bytes(path: Path) -> bytes:
     """The first bytes of a file, decompressed; raises InputError if it cannot be read."""
-    with _reading(path), _stream(path) as stream:
+    with reading(path), _stream(path) as stream:
         return stream.read(SNIFFED_BYTES)
 
 
 def open_bytes(path: Path) -> BinaryIO:
     """A file's bytes to read from, unpacked if its name ends in ``.gz``; InputError if it fails."""
-    with _reading(path):
+    with reading(path):
         packed = path.suffix.lower() == ".gz"
         return io.BytesIO(read_bytes(path)) if packed else path.open("rb")
 
 
 def read_bytes(path: Path) -> bytes:
     """The content of a file, decompressed if it is gzip; raises InputError if it is empty."""
-    with _reading(path), _stream(path) as stream:
+    with reading(path), _stream(path) as stream:
         content = b"".join(iter(partial(stream.read, _AT_ONCE), b""))
     if not content.strip():
         raise InputError("a file with content is required", found="an empty file", where=path)
@@ -168,7 +169,9 @@ def read_table(
     are rows without values.
     """
     if path.suffix.lower() == ".parquet":
-        return _read_parquet(path)
+        from audit.base.columnar import read_parquet
+
+        return read_parquet(path)
     text = read_text(path).rstrip("\n")
     preamble = preamble or preamble_of(text[:SNIFFED_BYTES].split("\n"))
     content = preamble.of_text(text).encode()
@@ -235,77 +238,6 @@ def files_in(folder: Path) -> list[Path]:
         ) from None
 
 
-def parquet_schema(path: Path) -> dict[str, pl.DataType]:
-    """Names and types of the columns of a Parquet file; raises InputError if it is none."""
-    import pyarrow.parquet as pq
-
-    with _reading_parquet(path):
-        return dict(polars_of(without_metadata(pq.read_schema(path).empty_table())).schema)
-
-
-def polars_of(table: Any) -> pl.DataFrame:
-    """An Arrow table as a frame; a column without a name stays one, which Polars would name."""
-    frame = pl.DataFrame(pl.from_arrow(table))
-    unnamed = dict(zip(frame.columns, table.column_names, strict=True))
-    return frame.rename({name: "" for name, own in unnamed.items() if own == ""})
-
-
-def without_metadata(table: Any) -> Any:
-    """An Arrow table or batch without keys and values beside it and its columns.
-
-    They need not be text, and make Polars panic where they are not.
-    """
-    import pyarrow as pa
-
-    schema = pa.schema([field.remove_metadata() for field in table.schema])
-    return type(table).from_arrays(table.columns, schema=schema)
-
-
-def _read_parquet(path: Path) -> pl.DataFrame:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if path.is_file() and path.stat().st_size == 0:
-        raise InputError("a file with content is required", found="an empty file", where=path)
-    with _reading_parquet(path):
-        pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps what it frees
-        with pq.ParquetFile(path, memory_map=True) as file:
-            table = without_metadata(file.read())
-        table.validate(full=True)  # no reader looks whether text is UTF-8
-        return polars_of(table)
-
-
-def refuse_damaged_parquet(path: Path) -> None:
-    """Refuse a Parquet file of which some value cannot be read; it is read piece by piece."""
-    import pyarrow.parquet as pq
-
-    with _reading_parquet(path), pq.ParquetFile(path) as file:
-        for rows in file.iter_batches():
-            rows.validate(full=True)
-
-
-@contextlib.contextmanager
-def _reading_parquet(path: Path) -> Iterator[None]:
-    """Turn what Arrow raises into one InputError.
-
-    Polars' own reader prints the stack of a panic, or ends the process, on some damaged files.
-    """
-    import pyarrow as pa
-
-    with _reading(path):
-        try:
-            yield
-        except (
-            pl.exceptions.PolarsError,
-            pl.exceptions.PanicException,
-            pa.ArrowException,
-            UnicodeDecodeError,  # of a name of a column
-        ) as error:
-            raise InputError(
-                "a Parquet file is required", found=str(error).split("\n")[0], where=path
-            ) from None
-
-
 def unpacked(path: Path) -> BinaryIO:
     """The bytes that a gzip file unpacks to, as far as the limit on them allows.
 
@@ -358,33 +290,3 @@ def is_gzip(path: Path) -> bool:
     """Whether a file begins as one that gzip packed."""
     with path.open("rb") as stream:
         return stream.read(2) == b"\x1f\x8b"
-
-
-class _reading:  # noqa: N801 - reads as the statement it is: with _reading(path)
-    """Turn what the operating system and gzip raise into one InputError."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        if not self.path.exists():
-            raise InputError("a file is required", found="nothing there", where=self.path)
-        if self.path.is_dir():
-            raise InputError("a file is required", found="a folder", where=self.path)
-        if not self.path.is_file():
-            raise InputError(
-                "a file is required",
-                found="a pipe or a device, which cannot be read twice",
-                where=self.path,
-                hint="write its output to a file first",
-            )
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)):
-            raise InputError(
-                "a whole gzip file is required", found=str(error), where=self.path
-            ) from None
-        if isinstance(error, OSError):
-            raise InputError(
-                "a readable file is required", found=error.strerror or str(error), where=self.path
-            ) from None

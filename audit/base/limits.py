@@ -85,8 +85,8 @@ UNPACKED = Limit(
     "unpacked",
     2**30,
     "bytes that are packed in a file",
-    "a small gzip or .npz file can unpack to any size; up to a hundred times the size of the file "
-    "is read in any case, unless a limit is stated",
+    "a small gzip, .npz, Parquet or Arrow file can unpack to any size; up to a hundred "
+    "times the size of the file is read in any case, unless a limit is stated",
 )
 LIMITS = (LABELS, ANCESTORS, PARTS, UNPACKED)
 """All limits, in the order in which they are listed."""

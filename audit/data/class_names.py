@@ -148,22 +148,29 @@ def class_names_of(features: Any, where: object) -> ClassNames:
     """The names that features of a dataset give to the numbers of its columns.
 
     Raises:
-        SchemaError: If a ``ClassLabel`` has no names.
+        SchemaError: If features are not by column, or a ``ClassLabel`` has no names, or one twice.
     """
+    if not isinstance(features or {}, Mapping):
+        raise SchemaError("features by column are required", found=repr(features), where=where)
     inner = {name: _inner(one) for name, one in (features or {}).items()}
     labels = {name: one for name, one in inner.items() if one.get("_type") == "ClassLabel"}
-    nameless = [name for name, label in labels.items() if not label.get("names")]
-    if nameless:
-        raise SchemaError(
-            "a ClassLabel with 'names' is required", found=f"none of {nameless[0]!r}", where=where
-        )
-    return {name: tuple(label["names"]) for name, label in labels.items()}
+    for name, label in labels.items():
+        names = label.get("names")
+        if not (isinstance(names, list) and names and all(isinstance(n, str) for n in names)):
+            found = f"none of {name!r}" if not names else f"{names!r} of {name!r}"
+            raise SchemaError(
+                "a ClassLabel with texts as 'names' is required", found=found, where=where
+            )
+    return {
+        name: distinct(label["names"], f"name of a class of {name!r}", where)
+        for name, label in labels.items()
+    }
 
 
 def _inner(feature: Any) -> Mapping[str, Any]:
     """The feature of plain values, which one of lists holds."""
     while isinstance(feature, list) or (isinstance(feature, Mapping) and "feature" in feature):
-        feature = feature[0] if isinstance(feature, list) else feature["feature"]
+        feature = feature["feature"] if isinstance(feature, Mapping) else [*feature, None][0]
     return feature if isinstance(feature, Mapping) else {}
 
 

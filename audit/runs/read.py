@@ -10,8 +10,9 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.columnar import parquet_schema
 from audit.base.errors import InputError
-from audit.base.files import parquet_schema, read_json, read_table, sha256_of
+from audit.base.files import read_json, read_table, sha256_of
 from audit.disclosure import Known
 from audit.results.findings import CheckResult, Column
 from audit.results.frames import finding_of

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from audit.base.columnar import refuse_damaged_parquet
 from audit.base.errors import InputError, first_cases
-from audit.base.files import refuse_damaged_parquet, sha256_of
+from audit.base.files import sha256_of
 from audit.results.result import to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.compare import COMPARISON

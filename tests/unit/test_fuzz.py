@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fixtures import structured
 from fixtures.fuzzed import READERS, Reader, attempts
 
 INPUTS = {"runs": 40, "forced runs": 20}
@@ -19,6 +20,14 @@ def test_no_reader_stumbles(
     tried = attempts(reader, INPUTS.get(reader.name, 150), seed=1, folder=tmp_path)
 
     assert [(one.kept.name, repr(one.error)) for one in tried if one.kept] == []
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("reader", structured.READERS[:1], ids=lambda reader: reader.name)
+def test_no_reader_stumbles_over_values_with_a_meaning(
+    reader: Reader, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert {*structured.became(reader, range(150), 0, tmp_path)} == {"read", "refused"}
     assert capfd.readouterr().err == ""
 
 

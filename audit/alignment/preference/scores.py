@@ -13,9 +13,10 @@ import polars as pl
 
 from audit.alignment.preference.lexicon import plain
 from audit.alignment.preference.questions import Question, objects
+from audit.base.columnar import without_metadata
 from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import first_bytes, without_metadata
+from audit.base.files import first_bytes
 
 ROWS_AT_A_TIME = 64
 """Number of Parquet rows in memory; one row may hold a vocabulary of 50,000 tokens."""

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from audit.base.columnar import polars_of, refuse_large_parquet, without_metadata
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import is_gzip, polars_of, unpacked, without_metadata
+from audit.base.files import is_gzip, unpacked
 from audit.base.text_tables import Preamble
 
 PARTS_OF_BATCH = 8
@@ -30,6 +31,7 @@ def row_groups(path: Path, columns: list[str], at_once: int, start: int) -> Iter
     """
     size, first = max(at_once // PARTS_OF_BATCH, 1), 0
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        refuse_large_parquet(path, file, columns)
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group).num_rows
             if first + rows > start:

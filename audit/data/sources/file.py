@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
+from audit.base.columnar import parquet_schema
 from audit.base.errors import AuditError, InputError, SchemaError, first_cases
 from audit.base.files import (
     SNIFFED_BYTES,
@@ -19,7 +20,6 @@ from audit.base.files import (
     first_bytes,
     is_gzip,
     open_bytes,
-    parquet_schema,
     read_lines,
     read_table,
     read_text,

@@ -14,8 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from audit.base.columnar import read_stream
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import SNIFFED_BYTES, called, polars_of, read_json
+from audit.base.files import SNIFFED_BYTES, called, read_json, whole_characters
 from audit.data.class_names import ClassNames, class_names_of, with_class_names
 from audit.data.sources.source import HEAD, Source, as_cells
 
@@ -54,6 +55,9 @@ class Frame(Source):
 
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:
+        if names := [name for name in self.frame.columns if "\0" in name]:
+            required = "names of columns without null characters are required"
+            raise SchemaError(required, found=first_cases(map(repr, names)), where=self)
         return dict(self.frame.schema)
 
     @cached_property
@@ -241,9 +245,10 @@ class SavedDataset(Frame):
     kind = "a saved dataset"
 
     def __init__(self, folder: Path) -> None:
-        self._numbers = _dataset_of(folder)
-        self._names = class_names_of(_features_of(folder), folder / INFO)
-        super().__init__(with_class_names(self._numbers, self._names))
+        with whole_characters(folder):
+            self._numbers = _dataset_of(folder)
+            self._names = class_names_of(_features_of(folder), folder / INFO)
+            super().__init__(with_class_names(self._numbers, self._names))
         self.name = str(folder)
         self.path = folder
         self.files = tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
@@ -260,9 +265,9 @@ class SavedDataset(Frame):
 
 
 def _dataset_of(folder: Path) -> pl.DataFrame:
-    if not (folder / SPLITS).is_file():
+    names = _splits_of(folder)
+    if not names:
         return _with_ids(_split(folder), "")
-    names = _some(read_json(folder / SPLITS), "splits", folder / SPLITS)
     parts = [
         _with_ids(_split(folder / name), f"{name}/").with_columns(split=pl.lit(name))
         for name in names
@@ -277,6 +282,14 @@ def _dataset_of(folder: Path) -> pl.DataFrame:
         ) from None
 
 
+def _splits_of(folder: Path) -> list[str]:
+    """The folders of a dataset's splits; none where it has no splits."""
+    where = folder / SPLITS
+    if not where.is_file():
+        return []
+    return [_plain(name, where) for name in _some(read_json(where), "splits", where)]
+
+
 def _with_ids(frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
     if called(frame.columns, ["id"]):
         return frame
@@ -285,17 +298,36 @@ def _with_ids(frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
 
 
 def _split(folder: Path) -> pl.DataFrame:
-    files = _some(read_json(folder / STATE), "_data_files", folder / STATE)
-    frame = pl.concat([_arrow(folder / _field(one, "filename", folder / STATE)) for one in files])
+    where = folder / STATE
+    files = _some(read_json(where), "_data_files", where)
+    names = [_plain(_field(one, "filename", where), where) for one in files]
+    try:
+        frame = pl.concat([read_stream(folder / name) for name in names])
+    except pl.exceptions.PolarsError as error:
+        required, found = "files with the same columns are required", str(error).split("\n")[0]
+        raise SchemaError(required, found=found, where=folder) from None
     kept = [name for name in frame.columns if not _is_object(frame.schema[name])]
     return frame.select(kept)
 
 
+def _plain(name: Any, where: Path) -> str:
+    """The name of something that lies in the folder itself; raises SchemaError if it is none."""
+    own = isinstance(name, str) and name not in ("", "..") and name == Path(name).name
+    if own and name.isprintable() and len(name.encode()) <= _LONGEST_NAME:
+        return str(name)
+    raise SchemaError(
+        "the name of a file or folder beside this one is required", found=repr(name), where=where
+    )
+
+
+_LONGEST_NAME = 255
+"""Bytes of the name of a file, at most."""
+
+
 def _features_of(folder: Path) -> Any:
     """What ``datasets`` says of the columns, of the first of several splits."""
-    if (folder / SPLITS).is_file():
-        folder /= _some(read_json(folder / SPLITS), "splits", folder / SPLITS)[0]
-    return _field(read_json(folder / INFO), "features", folder / INFO)
+    where = folder.joinpath(*_splits_of(folder)[:1], INFO)
+    return _field(read_json(where), "features", where)
 
 
 def _is_object(dtype: pl.DataType) -> bool:
@@ -313,20 +345,11 @@ def _field(document: Any, name: str, path: Path) -> Any:
     return document[name]
 
 
-def _some(document: Any, name: str, path: Path) -> Any:
+def _some(document: Any, name: str, path: Path) -> list[Any]:
     listed = _field(document, name, path)
-    if not listed:
-        raise SchemaError(f"at least one of {name!r} is required", found="none", where=path)
+    if not isinstance(listed, list) or not listed:
+        found = "none" if listed in ([], None) else repr(listed)
+        raise SchemaError(
+            f"a list of at least one of {name!r} is required", found=found, where=path
+        )
     return listed
-
-
-def _arrow(path: Path) -> pl.DataFrame:
-    import pyarrow as pa
-
-    try:
-        with pa.OSFile(str(path)) as stream:
-            return polars_of(pa.ipc.open_stream(stream).read_all())
-    except (pa.ArrowException, OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            "a file of Arrow is required", found=str(error).split("\n")[0], where=path
-        ) from None

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from audit.base.files import parquet_schema
+from audit.base.columnar import parquet_schema
 from audit.explorer.run.vocabulary import Page, Span
 from audit.results.parts import AnalysisPart
 from audit.runs.manifest import RESTRICTED

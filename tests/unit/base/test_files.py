@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.base.columnar import refuse_damaged_parquet
 from audit.base.errors import InputError, SchemaError
 from audit.base.files import (
     files_in,
@@ -22,7 +23,6 @@ from audit.base.files import (
     read_lines,
     read_table,
     read_text,
-    refuse_damaged_parquet,
     unpacked,
 )
 from audit.base.limits import EXPANSION, UNPACKED, limits

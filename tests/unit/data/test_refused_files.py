@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import audit
+from audit.base.columnar import parquet_schema
 from audit.base.errors import AuditError, FormatError
-from audit.base.files import parquet_schema
 from audit.data.formats import read_labels, read_predictions
 from audit.data.label_format import Columns
 from audit.hierarchies.formats.interface import read_nodes

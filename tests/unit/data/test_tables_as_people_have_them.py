@@ -229,6 +229,28 @@ def test_a_saved_dataset_of_nothing_is_refused(stated: dict[str, str], tmp_path:
         read_labels(tmp_path, Columns())
 
 
+STATED = [
+    *[("state.json", {"_data_files": [{"filename": one}]}) for one in (
+        "../data-00000-of-00001.arrow", "/etc/passwd", "..", "", "a\0b", 7, None, ["x"], "x" * 300
+    )],
+    *[("state.json", {"_data_files": one}) for one in (7, "x", {"a": 1}, [7])],
+    *[("dataset_dict.json", {"splits": one}) for one in (["../d"], 7, [7], {"a": 1})],
+    *[("dataset_info.json", {"features": {"label": {"_type": "ClassLabel", "names": one}}})
+      for one in (["a", "a"], 7, [7], "ab", {"a": 1}, ["\ud800", "b"])],
+    ("dataset_info.json", {"features": [7]}),
+]  # fmt: skip
+"""Files of a saved dataset that state what is no plain name in the folder, or of another type."""
+
+
+@pytest.mark.parametrize(("name", "stated"), STATED)
+def test_what_a_saved_dataset_may_not_state(name: str, stated: object, tmp_path: Path) -> None:
+    saved(tmp_path / "d", pa.table({"id": ["a"], "label": [0]}), {"label": NAMED})
+    read_labels(tmp_path / "d", Columns())
+    (tmp_path / "d" / name).write_text(json.dumps(stated))
+    with pytest.raises(AuditError):
+        read_labels(tmp_path / "d", Columns())
+
+
 # --- in memory --------------------------------------------------------------------------------
 
 

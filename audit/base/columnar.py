@@ -1,0 +1,254 @@
+"""Tables of Arrow: files of Parquet and streams, looked through before anything relies on them."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from audit.base.disk import reading
+from audit.base.errors import InputError
+from audit.base.limits import EXPANSION, UNPACKED
+
+_WIDTHS = {"BOOLEAN": 0.125, "INT32": 4.0, "FLOAT": 4.0, "BYTE_ARRAY": 16.0}
+"""Bytes that a value of a type of Parquet takes at least; of the other types 8."""
+_AT_ONCE = 4_096
+"""Rows that are unpacked at a time."""
+
+
+def parquet_schema(path: Path) -> dict[str, pl.DataType]:
+    """Names and types of the columns of a Parquet file; raises InputError if it is none."""
+    import pyarrow.parquet as pq
+
+    with _reading(path):
+        return dict(polars_of(without_metadata(pq.read_schema(path).empty_table())).schema)
+
+
+def polars_of(table: Any) -> pl.DataFrame:
+    """An Arrow table as a frame; a column without a name stays one, which Polars would name."""
+    frame = pl.DataFrame(pl.from_arrow(table))
+    unnamed = dict(zip(frame.columns, table.column_names, strict=True))
+    return frame.rename({name: "" for name, own in unnamed.items() if own == ""})
+
+
+def without_metadata(table: Any) -> Any:
+    """An Arrow table or batch without keys and values beside it and its columns.
+
+    They need not be text, and make Polars panic where they are not.
+    """
+    import pyarrow as pa
+
+    _refuse_names(table.schema)
+    schema = pa.schema([field.remove_metadata() for field in table.schema])
+    return type(table).from_arrays(table.columns, schema=schema)
+
+
+def _refuse_names(fields: Iterable[Any]) -> None:
+    """Raise ValueError where a name of a field cannot be handed on; Polars would panic."""
+    for field in fields:
+        if "\0" in field.name:
+            raise ValueError(f"the name {field.name!r}, which holds a null character")
+        _refuse_names(field.type.field(n) for n in range(field.type.num_fields))
+
+
+def read_parquet(path: Path) -> pl.DataFrame:
+    """The table of a Parquet file; raises InputError if it is damaged, or unpacks to very much."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if path.is_file() and path.stat().st_size == 0:
+        raise InputError("a file with content is required", found="an empty file", where=path)
+    with _reading(path):
+        pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps what it frees
+        with pq.ParquetFile(path, memory_map=True) as file:
+            refuse_large_parquet(path, file)
+            batches = _sound(file.iter_batches(_AT_ONCE), path)
+            return polars_of(pa.Table.from_batches(batches, file.schema_arrow.remove_metadata()))
+
+
+def refuse_damaged_parquet(path: Path) -> None:
+    """Refuse a Parquet file of which some value cannot be read; it is read piece by piece."""
+    import pyarrow.parquet as pq
+
+    with _reading(path), pq.ParquetFile(path) as file:
+        for _ in _sound(file.iter_batches(), path):
+            pass
+
+
+def refuse_large_parquet(path: Path, file: Any, columns: Collection[str] | None = None) -> None:
+    """Refuse a Parquet file that would unpack to very much, before it is unpacked.
+
+    What each part states is added up. A text of a dictionary may stand in every row: where that
+    could be too much, the numbers of its rows are read, without the texts that they stand for.
+
+    Args:
+        path: The file, for messages.
+        file: The same, opened.
+        columns: The columns that are read; None: all.
+
+    Raises:
+        InputError: If it is more than `UNPACKED` allows.
+    """
+    allowed = EXPANSION * path.stat().st_size
+    stated, most, suspects = 0.0, 0, set[str]()
+    for group in range(file.num_row_groups):
+        parts = file.metadata.row_group(group)
+        for place in range(parts.num_columns):
+            part = parts.column(place)
+            if columns is not None and part.path_in_schema.split(".")[0] not in columns:
+                continue
+            values = part.num_values
+            width = _WIDTHS.get(part.physical_type, max(8, file.schema.column(place).length))
+            stated += max(values * width, part.total_uncompressed_size)
+            if part.physical_type == "BYTE_ARRAY" and part.has_dictionary_page:
+                suspects.add(part.path_in_schema)
+                most += values * _longest(path, group, part.path_in_schema)
+    UNPACKED.refuse_beyond(int(stated), path, allowed=allowed)
+    if stated + most > UNPACKED.in_force(allowed):
+        texts = _size_of_texts(path, sorted(suspects))
+        UNPACKED.refuse_beyond(int(stated) + texts, path, allowed=allowed)
+
+
+def _longest(path: Path, group: int, column: str) -> int:
+    """Bytes of the longest text in the dictionary of a part of a column."""
+    import pyarrow.compute as pc
+
+    for words, _ in _dictionaries(path, [column], rows=1, groups=[group]):
+        return pc.max(pc.binary_length(words)).as_py() or 0
+    return 0
+
+
+def _size_of_texts(path: Path, columns: list[str]) -> int:
+    """Bytes of the texts that the rows of some columns stand for."""
+    import pyarrow.compute as pc
+
+    pieces = _dictionaries(path, columns, rows=_AT_ONCE)
+    return sum(pc.sum(pc.binary_length(words).take(own)).as_py() or 0 for words, own in pieces)
+
+
+def _dictionaries(
+    path: Path, columns: list[str], rows: int, groups: list[int] | None = None
+) -> Iterator[tuple[Any, Any]]:
+    """Different texts of columns, and the number of that of each row, piece by piece."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with (
+        contextlib.suppress(OSError, pa.ArrowException),  # who reads the rows says what is damaged
+        pq.ParquetFile(path, memory_map=True, read_dictionary=columns) as file,
+    ):
+        for batch in file.iter_batches(rows, row_groups=groups, columns=columns):
+            for array in batch.columns:
+                while hasattr(array, "flatten") and not pa.types.is_dictionary(array.type):
+                    parts = array.flatten()
+                    array = parts[0] if isinstance(parts, list) else parts
+                if pa.types.is_dictionary(array.type):
+                    yield array.dictionary, array.indices
+
+
+def read_stream(path: Path) -> pl.DataFrame:
+    """The table of a stream of Arrow; raises InputError if it is damaged, or very large."""
+    import pyarrow as pa
+
+    with _reading(path, "a file of Arrow"), pa.memory_map(str(path)) as file:
+        stated = sum(map(_stated_by, pa.ipc.MessageReader.open_stream(file)))
+        UNPACKED.refuse_beyond(stated, path, allowed=EXPANSION * path.stat().st_size)
+        file.seek(0)
+        with pa.ipc.open_stream(file) as stream:
+            batches = _sound(stream, path)
+            return polars_of(pa.Table.from_batches(batches, stream.schema.remove_metadata()))
+
+
+_DICTIONARY, _BATCH = 2, 3
+"""Kinds of messages of Arrow that hold values."""
+
+
+def _stated_by(message: Any) -> int:
+    """Bytes that the packed buffers of a message of Arrow say that they unpack to.
+
+    It is found as the format of FlatBuffers lays it out (Message.fbs of Arrow): tables of offsets
+    to fields, and a vector of the place and length of each buffer, which begins with its size.
+    """
+    content, body = memoryview(message.metadata), message.body
+    root = _number(content, "<I", 0)
+    kind, header = _field(content, root, 1), _field(content, root, 2)
+    if kind is None or header is None or content[kind] not in (_DICTIONARY, _BATCH):
+        return 0
+    batch: int | None = header + _number(content, "<I", header)
+    if content[kind] == _DICTIONARY and batch is not None:
+        inner = _field(content, batch, 1)
+        batch = None if inner is None else inner + _number(content, "<I", inner)
+    buffers = None if batch is None else _field(content, batch, 2)
+    if batch is None or buffers is None or _field(content, batch, 3) is None:
+        return 0
+    start = buffers + _number(content, "<I", buffers)
+    places = range(start + 4, start + 4 + 16 * _number(content, "<I", start), 16)
+    begins = [_number(content, "<q", place) for place in places if content[place + 8 : place + 16]]
+    held = memoryview(body)
+    return sum(max(0, _number(held, "<q", at)) for at in begins if 0 <= at <= len(held) - 8)
+
+
+def _field(content: memoryview, table: int, number: int) -> int | None:
+    """Where a field of a table of FlatBuffers is; None if it is not stated."""
+    names = table - _number(content, "<i", table)
+    place = 4 + 2 * number
+    if place >= _number(content, "<H", names):
+        return None
+    return table + offset if (offset := _number(content, "<H", names + place)) else None
+
+
+def _number(content: memoryview, kind: str, place: int) -> int:
+    if place < 0:
+        raise ValueError("a place before the first byte")
+    return int(struct.unpack_from(kind, content, place)[0])
+
+
+def _sound(batches: Iterable[Any], path: Path) -> Iterator[Any]:
+    """Batches, each looked through; raises InputError if they unpack to very much."""
+    size, allowed = 0, EXPANSION * path.stat().st_size
+    for batch in batches:
+        batch.validate(full=True)  # no reader looks whether text is UTF-8, or offsets are in order
+        size += sum(map(_room, batch.columns))
+        UNPACKED.refuse_beyond(size, path, allowed=allowed, whole=False)
+        yield without_metadata(batch)
+
+
+def _room(array: Any) -> int:
+    """Bytes that an array takes, where Polars keeps every value, also one that Arrow implies."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.DictionaryArray):
+        return _room(array.indices)
+    if isinstance(array, pa.ExtensionArray):
+        return _room(array.storage)
+    implied = array.nbytes < len(array) // 8
+    return max(int(array.nbytes), 16 * len(array) if implied else 0)
+
+
+@contextlib.contextmanager
+def _reading(path: Path, required: str = "a Parquet file") -> Iterator[None]:
+    """Turn what Arrow raises into one InputError.
+
+    Polars' own reader prints the stack of a panic, or ends the process, on some damaged files.
+    """
+    import pyarrow as pa
+
+    with reading(path):
+        try:
+            yield
+        except (
+            pl.exceptions.PolarsError,
+            pl.exceptions.PanicException,
+            pa.ArrowException,
+            UnicodeDecodeError,  # of a name of a column
+            struct.error,
+            ValueError,
+            IndexError,
+        ) as error:
+            raise InputError(
+                f"{required} is required", found=str(error).split("\n")[0], where=path
+            ) from None
