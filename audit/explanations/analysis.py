@@ -19,6 +19,7 @@ from audit.engine.statistics.means import group_means
 from audit.explanations.attributions import Attributions
 from audit.explanations.checks import evidence_ignored, methods_disagree, unfaithful
 from audit.explanations.faithful_rows import read_faithfulness
+from audit.explanations.importance.accuracy_correlation import read_accuracies
 from audit.explanations.measure import ExplanationMeasurements, measure_explanations
 from audit.explanations.reading.reading import read_attributions
 from audit.explanations.settings import Explaining
@@ -50,7 +51,7 @@ SHARED: Mapping[str, SharedTable] = {
     "oracles": columns(
         "method oracle other", "spearman pearson mean_spearman low high", "examples"
     ),
-    "accuracy": columns("method oracle subset n models absent", "r low high p"),
+    "accuracy": columns("method oracle subset data n models absent", "r low high p"),
     "agreement": columns(
         "model first second together methods rule k",
         "agreement low high chance_sizes chance_permuted above_chance above_low above_high "
@@ -134,6 +135,7 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
     attributions: Attributions
     faithful: pl.DataFrame | None
     random: Attributions | None
+    elsewhere: pl.DataFrame | None
     settings: Explaining
     readings: tuple[Reading, ...] = ()
 
@@ -157,8 +159,11 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
                 word_pieces=settings.word_pieces,
                 special=settings.special_tokens,
             )
+        elsewhere = None
+        if settings.accuracy is not None:
+            elsewhere = read_accuracies(settings.accuracy, attributions)
         give_back_freed_memory()
-        return cls(attributions, faithful, random, settings, attributions.readings)
+        return cls(attributions, faithful, random, elsewhere, settings, attributions.readings)
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
         """The explained labels as a dataset; without a hierarchy, all are below one root."""
@@ -179,8 +184,10 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
             dict(labels.mappings.select("label", "node").iter_rows()),
             faithful=self.faithful,
             random=self.random,
+            elsewhere=self.elsewhere,
             informed=settings.informed or None,
             reference_model=settings.reference_model,
+            sizes=settings.sizes or None,
             only=settings.only,
             draws=settings.draws,
             seed=seed,

@@ -32,7 +32,7 @@ from audit.explanations.importance.importance import (
     alignment_by_seed,
     importance_alignment,
 )
-from audit.explanations.importance.model_comparison import compare_models
+from audit.explanations.importance.model_comparison import Kinds, compare_models
 from audit.explanations.importance.oracles import Subset, examples_of, members
 from audit.explanations.node_results import by_node, node_results
 from audit.explanations.randomised_rows import randomised_means
@@ -112,8 +112,10 @@ def measure_explanations(
     *,
     faithful: pl.DataFrame | None = None,
     random: Attributions | None = None,
+    elsewhere: pl.DataFrame | None = None,
     informed: Mapping[str, Sequence[str]] | None = None,
     reference_model: str | None = None,
+    sizes: Kinds | None = None,
     only: Subset = "all",
     draws: int = DRAWS,
     seed: int = 0,
@@ -127,8 +129,10 @@ def measure_explanations(
         node_of: The node of each target; others take no part in the comparison of nodes.
         faithful: One row per row of attributions, from `read_faithfulness`.
         random: Scores of the same rows by models with shuffled parameters.
+        elsewhere: Accuracies on other data, from `read_accuracies`.
         informed: Per model those that also read the explanation.
         reference_model: The model that the others are compared with; None to compare none.
+        sizes: Family and size of each model, which are compared in place of the models.
         only: The examples that nodes are compared by.
         draws: Other explanations that each is held against.
         seed: Seed of draws, ties and permutations.
@@ -137,8 +141,14 @@ def measure_explanations(
     Raises:
         InputError: If `compare_models` refuses, or lacks evidence; if rows of ``random`` differ.
     """
-    if reference_model is not None and attributions.evidence is None and not informed:
+    if (
+        (reference_model or sizes or elsewhere is not None)
+        and attributions.evidence is None
+        and not informed
+    ):
         raise InputError("models are compared by evidence", found="no evidence")
+    if sizes and reference_model is None:
+        reference_model = next(iter(sizes))
     progress("comparing scores with evidence and with each other")
     agreement, alignment, plausibility = _compared(attributions, informed, draws, seed)
     give_back_freed_memory()
@@ -150,13 +160,13 @@ def measure_explanations(
         only=only,
         alignment=alignment,
         oracles=oracle_agreement(attributions, informed=informed),
-        accuracy=_accuracy(attributions, alignment, informed),
+        accuracy=_accuracy(attributions, alignment, informed, elsewhere),
         agreement=agreement,
         plausibility=plausibility,
         runs=measure_run_difference(attributions),
         faithfulness=None if faithful is None else faithfulness_means(faithful),
         randomised=None if random is None else randomised_means(attributions, random),
-        models=_models(alignment, reference_model, only),
+        models=_models(alignment, reference_model, only, sizes),
         node_of=node_of,
         values=values,
         branches=by_node(values, hierarchy),
@@ -189,23 +199,32 @@ def _accuracy(
     attributions: Attributions,
     alignment: ImportanceAlignment | None,
     informed: Mapping[str, Sequence[str]] | None,
+    elsewhere: pl.DataFrame | None,
 ) -> pl.DataFrame:
+    """Delta-A with the accuracy on these examples, and with that on other data where it is told."""
     if alignment is None:
         return pl.DataFrame(schema=CORRELATION)
-    return correlate_with_accuracy(
-        alignment_by_seed(alignment.rows), accuracies(attributions, informed)
-    )
+    by_seed = alignment_by_seed(alignment.rows)
+    tables = [correlate_with_accuracy(by_seed, accuracies(attributions, informed))]
+    if elsewhere is not None:
+        deltas = by_seed if "seed" in elsewhere else alignment.summary
+        told = pl.lit(elsewhere["data"][0])
+        tables.append(correlate_with_accuracy(deltas, elsewhere).with_columns(data=told))
+    return pl.concat(tables)
 
 
 _VALUES = schema(("id target model method measure", pl.String), ("value", pl.Float64))
 
 
 def _models(
-    alignment: ImportanceAlignment | None, reference: str | None, only: Subset
+    alignment: ImportanceAlignment | None,
+    reference: str | None,
+    only: Subset,
+    sizes: Kinds | None,
 ) -> pl.DataFrame | None:
     if alignment is None or reference is None:
         return None
-    return compare_models(alignment.rows, reference, only)
+    return compare_models(alignment.rows, reference, only, sizes)
 
 
 def _compared_rows(attributions: Attributions, only: Subset) -> pl.DataFrame:

@@ -25,6 +25,27 @@ def informed_models(named: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return models
 
 
+def kinds_of_models(named: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Family and size of each model; InputError if one is not MODEL=FAMILY:SIZE, or is there twice.
+
+    >>> kinds_of_models(["bert-large=bert:large"])
+    {'bert-large': ('bert', 'large')}
+    """
+    kinds: dict[str, tuple[str, str]] = {}
+    for one in named:
+        model, _, kind = one.partition("=")
+        family, _, size = kind.partition(":")
+        if not (model and family and size):
+            raise InputError("--sizes must be MODEL=FAMILY:SIZE", found=one)
+        if model in kinds:
+            raise InputError(
+                "--sizes names each model once",
+                found=f"{model} as {':'.join(kinds[model])} and as {kind}",
+            )
+        kinds[model] = (family, size)
+    return kinds
+
+
 @dataclass(frozen=True, kw_only=True)
 class Explaining(Stored):
     """The settings for auditing explanations."""
@@ -59,6 +80,20 @@ class Explaining(Stored):
             ALIGNMENT,
             metavar="MODEL",
         ),
+    ] = None
+    sizes: Annotated[
+        Mapping[str, tuple[str, str]],
+        Option(
+            "Family and size of each model: sizes and families are compared, not models.",
+            ALIGNMENT,
+            metavar="MODEL=FAMILY:SIZE",
+            typed=list[str],
+            parse=kinds_of_models,
+        ),
+    ] = field(default_factory=dict)
+    accuracy: Annotated[
+        Path | None,
+        Option("Accuracies of models on other data, to correlate with Delta-A.", ALIGNMENT),
     ] = None
     only: Annotated[
         Literal["all", "right", "wrong", "common"],

@@ -183,6 +183,9 @@ def test_wrong_answers_alone_are_compared_on_request(files: Files) -> None:
         (("--faithfulness", "nothing.jsonl"), "nothing.jsonl"),
         (("--randomised", "nothing.jsonl"), "nothing.jsonl"),
         (("--reference-model", "m"), "one of two models or more"),
+        (("--sizes", "m=bert"), "--sizes must be MODEL=FAMILY:SIZE"),
+        (("--sizes", "m=b:l", "--sizes", "m=c:l"), "--sizes names each model once"),
+        (("--accuracy", "nothing.csv"), "nothing.csv"),
     ],
 )
 def test_a_mistake_is_one_message(files: Files, options: tuple[str, ...], message: str) -> None:
@@ -238,15 +241,20 @@ def test_models_are_compared_and_scores_held_against_a_shuffled_model(files: Fil
     pl.concat([pl.read_parquet(both), pl.read_parquet(random)]).write_parquet(both)
     shuffled = pl.read_parquet(both).with_columns(pl.col("scores").list.reverse())
     shuffled.write_parquet(random)
+    elsewhere = folder / "hans.csv"
+    elsewhere.write_text("model,accuracy\ncareful,.6\ncareless,.5\n")
     made = audit(
         "explanations", both, "--hierarchy", files.hierarchy, "--reference-model", "careful",
-        "--randomised", random, "--no-pdf", "--out", folder / "run",
+        "--accuracy", elsewhere, "--randomised", random, "--no-pdf", "--out", folder / "run",
     )  # fmt: skip
     assert made.exit_code == 0, made.output
     shared = json.loads((folder / "run" / "result.json").read_bytes())
     models = shared["explanations"]["models"]
     assert {row["model"] for row in models} == {"careless"}
     assert all(row["high"] < 0 for row in models)
+    told = {row["data"]: row["absent"] for row in shared["explanations"]["accuracy"]}
+    assert told.keys() == {None, "hans.csv"}
+    assert told["hans.csv"] == "2 points, and 3 are needed"
     correlations = [row["correlation"] for row in shared["explanations"]["randomised"]]
     assert len(correlations) == 4
     assert all(abs(value) < 0.2 for value in correlations)

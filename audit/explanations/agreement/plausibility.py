@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from scipy.stats import rankdata
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.base.errors import InputError
@@ -100,6 +101,16 @@ def kendall(order: Ranking, marks: FloatArray) -> FloatArray:
     return ratio(excess, np.sqrt((pairs - tied_scores) * (pairs - tied_marks)))
 
 
+def spearman(scores: FloatArray, marks: FloatArray) -> FloatArray:
+    """Spearman's correlation of scores and marks, shape (n_rows,); NaN where either is constant."""
+    first, second = (
+        ranks - ranks.mean(axis=1, keepdims=True)
+        for ranks in (rankdata(scores, axis=1), rankdata(marks, axis=1))
+    )
+    lengths = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
+    return ratio((first * second).sum(axis=1), lengths)
+
+
 def mass_inside(weights: FloatArray, evidence: BoolArray) -> FloatArray:
     """Share of the weights that lies on the evidence; NaN without weight or without evidence."""
     share = ratio((weights * evidence).sum(axis=1), weights.sum(axis=1))
@@ -156,6 +167,7 @@ PLAIN = (
     "average_precision_at_k",
     "auprc",
     "kendall",
+    "spearman",
     "mass_absolute",
     "mass_positive",
 )
@@ -268,6 +280,7 @@ class _Judge:
         yield "auprc", area
         yield "average_precision_at_k", precision_at(order, evidence, self.k)
         yield "kendall", kendall(order, marks)
+        yield "spearman", spearman(scores, marks)
         absolute, positive = np.abs(scores), np.maximum(scores, 0.0)
         yield "mass_absolute", mass_inside(absolute, evidence)
         yield "mass_positive", mass_inside(positive, evidence)
@@ -277,6 +290,7 @@ class _Judge:
         yield "chance_mass_absolute", share
         yield "chance_mass_positive", share
         yield "chance_kendall", np.zeros(len(scores))
+        yield "chance_spearman", np.zeros(len(scores))
         for rule, chosen in self._chosen(scores, order, total):
             yield from _set_columns(rule, chosen, evidence)
 

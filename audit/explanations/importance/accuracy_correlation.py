@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 from scipy.special import ndtri, stdtr
 
+from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
+from audit.data.records import records
+from audit.data.sources import File
 from audit.engine.statistics.intervals import LEVEL
 from audit.explanations.attributions import Attributions
 from audit.explanations.importance.oracles import Informed, judged_rows
@@ -15,7 +20,7 @@ LEAST_POINTS = 3
 """Fewest points that a correlation is computed from: two always give 1 or -1."""
 
 CORRELATION = schema(
-    ("method oracle subset", pl.String),
+    ("method oracle subset data", pl.String),
     ("n models", pl.Int64),
     ("r low high p", pl.Float64),
     ("absent", pl.String),
@@ -62,6 +67,45 @@ def accuracies(attributions: Attributions, informed: Informed | None = None) -> 
     )
 
 
+_ROLES = {"model": ("model",), "accuracy": ("accuracy", "acc"), "seed": ("seed",)}
+
+
+def read_accuracies(path: Path, attributions: Attributions) -> pl.DataFrame:
+    """Accuracies of models on other data, from a file with ``model, accuracy`` and maybe ``seed``.
+
+    Returns:
+        ``model, accuracy, data``, which is the name of the file, and ``seed`` if it has one.
+
+    Raises:
+        InputError: If a value is no number in [0, 1], a model or a run of it is there twice, or the
+            file has none of the attributions' models.
+        SchemaError: If a column is missing.
+    """
+    read = records(File(path), _ROLES, None, ("model", "accuracy")).frame
+    table = read.with_columns(pl.col("accuracy").cast(pl.Float64, strict=False))
+    keys = [name for name in ("model", "seed") if name in table]
+    for required, wrong in (
+        ("accuracies are numbers from 0 to 1", ~pl.col("accuracy").is_between(0, 1)),
+        ("each model has one accuracy, or one for each seed", pl.struct(keys).is_duplicated()),
+    ):
+        found = read.filter(table.select(wrong.fill_null(True)).to_series())
+        if len(found):
+            cases = found.select(
+                pl.concat_str([*keys, "accuracy"], separator=" ", ignore_nulls=True)
+            )
+            raise InputError(required, found=first_cases(cases.to_series()), where=path)
+    known = attributions.rows["model"].unique()
+    if not table["model"].is_in(known.implode()).any():
+        raise InputError(
+            f"accuracies of the models {first_cases(known.sort())} are required",
+            found=first_cases(table["model"]),
+            where=path,
+        )
+    if "seed" in table:
+        table = table.with_columns(pl.col("seed").cast(attributions.rows.schema["seed"]))
+    return table.with_columns(data=pl.lit(path.name))
+
+
 def correlate_with_accuracy(deltas: pl.DataFrame, accuracy: pl.DataFrame) -> pl.DataFrame:
     """Pearson's correlation of Delta-A with accuracy, a point per model, and seed if there are.
 
@@ -75,7 +119,7 @@ def correlate_with_accuracy(deltas: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
 
     Returns:
         Per method, oracle and subset: ``n`` points of so many ``models``, ``r`` with ``low``,
-        ``high`` and ``p``, or, in ``absent``, why there is none.
+        ``high`` and ``p``, or, in ``absent``, why there is none; ``data`` is null.
     """
     shared = [name for name in ("model", "seed") if name in deltas and name in accuracy]
     points = deltas.join(

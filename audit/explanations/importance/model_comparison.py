@@ -202,28 +202,36 @@ COMPARISON = schema(
 )
 """Columns of `compare_models`."""
 
-_MODEL = re.compile(r"\[T\.(.*)\]$", re.DOTALL)
+_LEVEL = re.compile(r"\[T\.(.*?)\](?=:C\(|$)", re.DOTALL)
 
 
-def compare_models(rows: pl.DataFrame, reference: str, subset: Subset = "all") -> pl.DataFrame:
+def compare_models(
+    rows: pl.DataFrame, reference: str, subset: Subset = "all", kinds: Kinds | None = None
+) -> pl.DataFrame:
     """Compare models with a reference model, examples as random intercepts.
+
+    With kinds, sizes and families are compared, and examples also have random slopes of the size.
 
     Args:
         rows: Rows of an `ImportanceAlignment`.
         reference: The model that the others are compared with.
         subset: The examples that are compared.
+        kinds: Family and size of every model; those of the reference are what is compared with.
 
     Returns:
         Columns `COMPARISON`, a row for each method, oracle and other model: ``estimate`` is by how
         much its C - C_R is above that of the reference, ``cov_re`` the variance of the random
-        intercepts. A method and oracle whose model cannot be fitted has one row, with the reason in
-        ``absent``.
+        intercepts. With kinds, ``model`` is a size, a family, or "SIZE x FAMILY", what both
+        together add. A method and oracle whose model cannot be fitted has one row, with the reason
+        in ``absent``.
 
     Raises:
         InputError: If statsmodels is not installed, there is no model of that name, or no other.
     """
     refuse_without_statsmodels()
     models = sorted(rows["model"].unique())
+    if kinds is not None:
+        _check_kinds(kinds, models)
     if reference not in models or len(models) < 2:
         raise InputError(
             "a reference model must be one of two models or more of the attributions",
@@ -233,17 +241,31 @@ def compare_models(rows: pl.DataFrame, reference: str, subset: Subset = "all") -
     lines = [
         line
         for (method, oracle), own in kept.group_by("method", "oracle", maintain_order=True)
-        for line in _lines(own, str(method), str(oracle), reference)
+        for line in _lines(own, str(method), str(oracle), reference, kinds)
     ]
     return pl.DataFrame(lines, schema=COMPARISON, orient="row").sort("method", "oracle", "model")
 
 
+def _check_kinds(kinds: Kinds, models: list[str]) -> None:
+    """Refuse sizes of other models than there are, or of a single size or family."""
+    if set(kinds) != set(models):
+        raise InputError(
+            f"a family and a size of each of the models {first_cases(models)} are required",
+            found=first_cases(sorted(kinds)),
+        )
+    for place, name in enumerate(("family", "size")):
+        if len(found := {kind[place] for kind in kinds.values()}) < 2:
+            raise InputError(f"more than one {name} is required", found=found.pop())
+
+
 def _lines(
-    rows: pl.DataFrame, method: str, oracle: str, reference: str
+    rows: pl.DataFrame, method: str, oracle: str, reference: str, kinds: Kinds | None
 ) -> Iterator[dict[str, Any]]:
-    about = {"method": method, "oracle": oracle, "reference": reference}
+    family, size = (reference, None) if kinds is None else kinds[reference]
+    named = reference if size is None else f"{family} {size}"
+    about = {"method": method, "oracle": oracle, "reference": named}
     try:
-        fit = fit_mixed_model(mixed_model_data(rows), model=reference)
+        fit = fit_mixed_model(mixed_model_data(rows, kinds), model=family, size=size)
     except InputError as error:
         nothing = {"examples": 0, "differences": 0}
         yield about | nothing | {"absent": f"{error.required}; found {error.found}"}
@@ -255,9 +277,9 @@ def _of_models(fit: MixedModel) -> Iterator[dict[str, Any]]:
     """A line for each model but the reference."""
     variance = float(fit.covariance.drop("effect").to_numpy()[0, 0])
     for row in fit.coefficients.iter_rows(named=True):
-        if named := _MODEL.search(row["term"]):
+        if levels := _LEVEL.findall(row["term"]):
             yield {
-                "model": named.group(1),
+                "model": " x ".join(levels),
                 **{name: row[name] for name in ("estimate", "error", "low", "high", "p")},
                 "cov_re": variance,
                 "residual_variance": fit.residual_variance,

@@ -90,8 +90,9 @@ def _models_table(rows: Rows) -> Table | None:
     notes = any(row["absent"] or row["warnings"] for row in rows)
     return table(
         "alignment-models",
-        f"By how much each model’s C − C_R lies above that of {rows[0]['reference']}, by a "
-        "mixed-effects model with a random intercept for each example",
+        f"By how much C − C_R of each model, or of each size and family, lies above that of "
+        f"{rows[0]['reference']}, by a mixed-effects model with a random intercept for each "
+        "example, and of sizes with a random slope",
         rows,
         texts("Method", "method"),
         texts("Oracle", lambda row: ORACLES[row["oracle"]][0]),
@@ -175,7 +176,9 @@ def _rankings_table(rows: Rows) -> Table | None:
     names = [name for name in RANKINGS if name in known and name != RANKING]
     return optional_table(
         "plausibility-rankings",
-        "Other measures of an order against people’s evidence; in brackets, by chance",
+        "Other measures of an order against people’s evidence; in brackets, by chance. Kendall’s "
+        "tau and Spearman’s correlation, the mean over instances, take graded marks as they are; "
+        "the others take tokens that are marked from 0.5 on",
         pivoted(in_order(rows), ["model", "method"], "metric") if names else (),
         methods(rows),
         *(across("metric", name, written(RANKINGS[name], _with_chance)) for name in names),
@@ -313,6 +316,7 @@ def _accuracy_table(rows: Rows) -> Table | None:
         texts("Method", "method"),
         texts("Oracle", lambda row: _oracle(row["oracle"])),
         texts("Examples", "subset", SUBSETS),
+        texts("Accuracy on", lambda row: row["data"] or "these examples"),
         interval_beside(decimals("Correlation", "r")),
         chances("p", "p"),
         numbers("Points", "n"),
@@ -326,5 +330,5 @@ def _merged_reasons(rows: Rows) -> Rows:
     reasons = {(row["absent"], row["n"], row["models"]) for row in rows}
     if len(reasons) > 1 or any(row["absent"] is None for row in rows):
         return rows
-    first = {row["oracle"]: row for row in reversed(rows)}
+    first = {(row["oracle"], row["data"]): row for row in reversed(rows)}
     return [{**row, "method": "every method", "subset": "all"} for row in first.values()]

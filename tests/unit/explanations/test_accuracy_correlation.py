@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
 
-from audit.explanations.importance.accuracy_correlation import accuracies, correlate_with_accuracy
+from audit.base.errors import InputError
+from audit.explanations.importance.accuracy_correlation import (
+    accuracies,
+    correlate_with_accuracy,
+    read_accuracies,
+)
 from audit.explanations.importance.importance import alignment_by_seed, importance_alignment
 from fixtures.importance import random_corpus
 
@@ -35,6 +42,40 @@ def test_a_point_per_model_and_seed_against_scipy() -> None:
     assert line["r"] == pytest.approx(wanted.statistic)
     assert line["p"] == pytest.approx(wanted.pvalue)
     assert [line["low"], line["high"]] == pytest.approx([low, high])
+
+
+def told(tmp_path: Path, *lines: str) -> pl.DataFrame:
+    """What a file of accuracies says of two models with two seeds each."""
+    file = tmp_path / "hans.csv"
+    file.write_text("\n".join(["model,accuracy,seed", *lines]))
+    corpus = random_corpus(4, np.random.default_rng(0), models=("a", "b"), seeds=2)
+    return read_accuracies(file, corpus)
+
+
+def test_accuracies_on_other_data_are_read_by_model_and_seed(tmp_path: Path) -> None:
+    accuracy = told(tmp_path, "a,.5,0", "a,.6,1", "b,.7,0", "b,0.9,1")
+    found = correlate_with_accuracy(deltas([0.1, 0.3, 0.2, 0.5], [*"aabb"], [0, 1] * 2), accuracy)
+
+    assert accuracy["data"].unique().to_list() == ["hans.csv"]
+    wanted = stats.pearsonr([0.1, 0.3, 0.2, 0.5], [0.5, 0.6, 0.7, 0.9])
+    assert found["r"].to_list() == pytest.approx([wanted.statistic])
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (("a,50,0", "b,.5,0"), "from 0 to 1.*\n.*a 0 50"),
+        (("a,high,0",), "from 0 to 1"),
+        (("a,,0",), "from 0 to 1"),
+        (("a,.5,0", "a,.6,0"), "each model has one accuracy"),
+        (("c,.5,0",), "accuracies of the models .* are required"),
+    ],
+)
+def test_accuracies_that_say_nothing_are_refused(
+    tmp_path: Path, lines: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        told(tmp_path, *lines)
 
 
 def test_accuracy_is_the_share_of_known_examples_that_are_right() -> None:

@@ -12,6 +12,7 @@ from audit.explanations.importance.model_comparison import (
     fit_mixed_model,
     mixed_model_data,
 )
+from fixtures.compared_models import KINDS
 from fixtures.compared_models import rows as rows_of_models
 
 pytest.importorskip("statsmodels")
@@ -33,6 +34,35 @@ def test_each_other_model_has_the_estimate_of_the_fit() -> None:
     assert own["cov_re"].unique().to_list() == [fit.covariance["Group"][0]]
     assert own["estimate"].to_list() == pytest.approx([-0.1, -0.2, -0.15], abs=0.06)
     assert own["differences"].unique().to_list() == [240]
+
+
+def test_sizes_and_families_are_the_fit_with_random_slopes() -> None:
+    table = compare_models(rows(), "bert-b", kinds=KINDS).filter(pl.col("method") == "ig")
+    data = mixed_model_data(rows().filter(pl.col("method") == "ig"), KINDS)
+    fit = fit_mixed_model(data, model="bert", size="b")
+
+    assert dict(table.select("model", "estimate").iter_rows()) == pytest.approx(
+        dict(zip(["l", "roberta", "l x roberta"], fit.coefficients["estimate"][1:], strict=True))
+    )
+    assert table["estimate"].to_list() == pytest.approx([-0.1, 0.15, -0.2], abs=0.06)
+    assert table["reference"].unique().to_list() == ["bert b"]
+    assert fit.re_formula == "~model_size"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        ({"bert-b": ("bert", "b")}, "a family and a size of each of the models"),
+        ({**KINDS, "gpt": ("gpt", "b")}, "a family and a size of each of the models"),
+        ({name: (name, "b") for name in KINDS}, "more than one size"),
+        ({name: ("bert", name) for name in KINDS}, "more than one family"),
+    ],
+)
+def test_sizes_of_other_models_or_of_one_kind_are_refused(
+    kinds: dict[str, tuple[str, str]], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        compare_models(rows(), "bert-b", kinds=kinds)
 
 
 def test_a_subset_is_compared_on_request() -> None:

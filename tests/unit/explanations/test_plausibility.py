@@ -7,7 +7,7 @@ from math import isnan
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, spearmanr
 
 from audit.base.errors import InputError
 from audit.explanations.agreement.plausibility import METRICS, WITH_CHANCE, measure_plausibility
@@ -53,6 +53,17 @@ def test_measures_of_rankings_are_those_of_the_definitions(ties: bool) -> None:
     assert nan(found["auprc"]) == pytest.approx([area for _, area in both], nan_ok=True)
     assert nan(found["kendall"]) == pytest.approx(tau, nan_ok=True)
     assert any(map(isnan, tau))
+
+
+@pytest.mark.filterwarnings("ignore::scipy.stats.ConstantInputWarning")
+@pytest.mark.parametrize("ties", [False, True])
+def test_spearman_of_graded_marks_is_that_of_scipy(ties: bool) -> None:
+    scores, marks = drawn(ties)
+    wanted = [
+        spearmanr(row, own).statistic if len(row) > 1 else float("nan")
+        for row, own in zip(scores, marks, strict=True)
+    ]
+    assert nan(columns(scores, marks)["spearman"]) == pytest.approx(wanted, nan_ok=True)
 
 
 @pytest.mark.parametrize("ties", [False, True])
