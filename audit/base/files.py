@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import pickletools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -185,7 +186,20 @@ def read_table(
         error = ragged(path, content, separator, preamble)
         if error:
             raise error
-    return table.rename({name: name.replace('""', '"') for name in table.columns if '""' in name})
+    table.columns = _unquoted(table.columns)
+    return table
+
+
+def _unquoted(names: Sequence[str]) -> list[str]:
+    """Names with single quotes where Polars leaves them doubled; one again is marked as such."""
+    made = list[str]()
+    for name in names:
+        own = bare = name.replace('""', '"')
+        times = 0
+        while own in made:
+            own, times = f"{bare}{REPEATED}{times}", times + 1
+        made.append(own)
+    return made
 
 
 def called(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
@@ -228,10 +242,20 @@ REPEATED = "_duplicated_"
 """What Polars puts, with a number, after the name of a column that an earlier column has too."""
 
 
+def in_text(paths: Iterable[Path]) -> list[Path]:
+    """Paths in order; raises InputError if one is no UTF-8, so that no result can name it."""
+    found = sorted(paths)
+    unlike = [path for path in found if str(path) != os.fsencode(path).decode("utf-8", "ignore")]
+    if unlike:
+        required, hint = "paths in UTF-8 are required", "rename it"
+        raise InputError(required, found=first_cases(map(ascii, map(str, unlike))), hint=hint)
+    return found
+
+
 def files_in(folder: Path) -> list[Path]:
     """The entries of a folder, sorted by name; raises InputError if it cannot be read."""
     try:
-        return sorted(folder.iterdir())
+        return in_text(folder.iterdir())
     except OSError as error:
         raise InputError(
             "a readable folder is required", found=error.strerror or str(error), where=folder

@@ -14,10 +14,21 @@ if TYPE_CHECKING:
     import torch
 
 
+MOST_CORES = 1_024
+"""Threads that may be asked for, at most."""
+
+
 def cores() -> int:
-    """Number of processor cores that this process may use; ``AUDIT_JOBS`` overrides it if set."""
+    """Number of processor cores that this process may use; ``AUDIT_JOBS`` overrides it if set.
+
+    Raises:
+        InputError: If ``AUDIT_JOBS`` is no number from 1 to `MOST_CORES`.
+    """
     if asked := os.environ.get("AUDIT_JOBS"):
-        return max(int(asked), 1)
+        if not (asked.isdecimal() and 1 <= int(asked[:9]) <= MOST_CORES):
+            required = f"AUDIT_JOBS is a number of threads from 1 to {MOST_CORES:,}"
+            raise InputError(required, found=repr(asked))
+        return int(asked)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -156,6 +156,7 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
 
     def run(**given: Any) -> None:
         with user_mistakes():
+            _refuse_unwritable(options, given)
             _refuse_what_is_read(options, given)
             command(**_arguments(command, options, given))
 
@@ -204,6 +205,18 @@ def _refuse_what_is_read(options: tuple[Declared, ...], given: Mapping[str, Any]
                     hint="name another file or folder",
                 )
         known.append((option, out, True))
+
+
+def _refuse_unwritable(options: tuple[Declared, ...], given: Mapping[str, Any]) -> None:
+    """Raise InputError on texts that are no UTF-8, and on numbers that no table holds."""
+    for one in options:
+        value = given[one.name]
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(each, int) and abs(each) >= 2**63:
+                raise InputError(f"{one.shown} takes a number below 2 ** 63", found=str(each))
+            text = str(each.absolute() if isinstance(each, Path) else each)
+            if text.encode("utf-8", "ignore").decode() != text:
+                raise InputError(f"{one.shown} takes text in UTF-8", found=ascii(text))
 
 
 def _paths(given: Any) -> Iterator[Path]:

@@ -93,7 +93,7 @@ def split_entailment(
         Literal["80:10:10", "90:5:5"], Option("Shares of train, valid and test.")
     ] = "80:10:10",
     valid_only: Annotated[bool, Option("Leave out invalid tuples, as for generation.")] = False,
-    seed: Annotated[int, Option("Seed of the split.")] = 0,
+    seed: Annotated[int, Option("Seed of the split.", least=0)] = 0,
     out: Annotated[Path, Option("Folder of the files.", writes=True)] = Path("entailment-splits"),
 ) -> None:
     """Write a file for each split; all tuples of a head and an instance go into one of them."""
@@ -132,7 +132,7 @@ def write_entailment_prompts(
     sample: Annotated[
         int, Option("Number of tuples of each relation to ask about.", least=1)
     ] = 1_000,
-    seed: Annotated[int, Option("Seed of the drawing of tuples and examples.")] = 0,
+    seed: Annotated[int, Option("Seed of the drawing of tuples and examples.", least=0)] = 0,
     out: Annotated[Path, Option("File of prompts, JSON lines.", writes=True)] = Path(
         "prompts.jsonl"
     ),

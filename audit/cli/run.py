@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from audit.base.errors import InputError
+from audit.base.machine import MOST_CORES
 from audit.base.settings import LARGE_DATA, Option
 from audit.cli.new_run import make_run
 from audit.cli.options import Force, KeepInstances, NewRun
@@ -23,7 +24,13 @@ def run(
         Option("Continue a count in batches that was interrupted.", LARGE_DATA, after="memory"),
     ] = False,
     jobs: Annotated[
-        int | None, Option("Threads to count with; by default one per core.", LARGE_DATA, least=1)
+        int | None,
+        Option(
+            "Threads to count with; by default one per core.",
+            LARGE_DATA,
+            least=1,
+            most=MOST_CORES,
+        ),
     ] = None,
 ) -> None:
     """Audit a dataset and write a run: HTML, PDF, JSON and tables."""

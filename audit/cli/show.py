@@ -71,7 +71,7 @@ def cases(
     sample: Annotated[
         int | None, Option("Draw N cases of a finding at random.", metavar="N", least=1)
     ] = None,
-    seed: Annotated[int, Option("Seed of the drawing.")] = 0,
+    seed: Annotated[int, Option("Seed of the drawing.", least=0)] = 0,
     csv: Annotated[
         Path | None, Option("Write the cases as CSV instead.", metavar="FILE", writes=True)
     ] = None,

@@ -84,9 +84,11 @@ def texts_of(array: AnyArray, what: str, source: Source) -> tuple[str, ...]:
             where=source,
         )
     try:
-        return tuple(text.strip() for text in array.astype(np.str_).tolist())
-    except (ValueError, SystemError) as error:  # what NumPy raises beyond Unicode
+        texts = tuple(text.strip() for text in array.astype(np.str_).tolist())
+        _ = [text.encode("utf-8").decode("utf-8") for text in texts]
+    except (ValueError, SystemError) as error:  # NumPy keeps numbers that are no character
         raise SchemaError(f"{what} must be Unicode", found=str(error), where=source) from None
+    return texts
 
 
 def first_of(rows: NDArray[np.int64], values: AnyArray) -> str:

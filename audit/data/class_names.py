@@ -179,7 +179,7 @@ def class_names_in(path: Path) -> ClassNames:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with suppress(OSError, ValueError, AttributeError, KeyError, pa.ArrowException):
+    with suppress(OSError, ValueError, AttributeError, LookupError, TypeError, pa.ArrowException):
         metadata = pq.read_schema(path).metadata or {}
         return class_names_of(json.loads(metadata[b"huggingface"])["info"]["features"], path)
     return {}

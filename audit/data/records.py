@@ -310,6 +310,16 @@ def tidy(frame: pl.DataFrame, source: Source, lists: Collection[str] = ()) -> pl
     Raises:
         SchemaError: If a column holds neither plain values nor, where allowed, lists of them.
     """
+    frame = plain(frame, source, lists)
+    columns = {
+        name: frame.select(_text(pl.nth(position), dtype)).to_series()
+        for position, (name, dtype) in enumerate(frame.schema.items())
+    }
+    return pl.DataFrame(columns)
+
+
+def plain(frame: pl.DataFrame, source: Source, lists: Collection[str] = ()) -> pl.DataFrame:
+    """The frame, with durations as text; raises SchemaError as `tidy` does."""
     for name, dtype in frame.schema.items():
         inner = dtype.inner if name in lists and isinstance(dtype, _LISTS) else dtype
         if inner.is_nested() or inner in (pl.Binary, pl.Object):
@@ -319,11 +329,7 @@ def tidy(frame: pl.DataFrame, source: Source, lists: Collection[str] = ()) -> pl
                 found=str(dtype),
                 where=source,
             )
-    columns = {
-        name: frame.select(_text(pl.nth(position), dtype)).to_series()
-        for position, (name, dtype) in enumerate(frame.schema.items())
-    }
-    return pl.DataFrame(columns)
+    return frame.with_columns(pl.col(pl.Duration).dt.to_string("iso"))
 
 
 def is_blank(values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -355,5 +361,7 @@ def _text(values: pl.Expr, dtype: pl.DataType | DataTypeClass) -> pl.Expr:
         return written.otherwise(values.cast(pl.String))
     if dtype.is_integer():
         return values.cast(pl.String)
+    if dtype == pl.Duration:
+        values = values.dt.to_string("iso")
     stripped = values.cast(pl.String).str.strip_chars()
     return pl.when(stripped != "").then(stripped)

@@ -123,7 +123,7 @@ class Policy(Frozen):
 
     name: str = "default"
     title: str = ""
-    min_cell: int | None = Field(default=None, ge=1)
+    min_cell: int | None = Field(default=None, ge=1, le=10**9)
     max_findings: int = Field(default=20, ge=1)
     labelled_ancestors: Literal["fault", "allowed"] | None = None
     residual_share: Threshold = Threshold(

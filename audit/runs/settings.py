@@ -66,9 +66,16 @@ SameHierarchy: TypeAlias = Annotated[
 ]
 MinCell: TypeAlias = Annotated[
     int | None,
-    Option("Smallest count shown; by default 11 for records of persons, else 1.", POLICY, least=1),
+    Option(
+        "Smallest count shown; by default 11 for records of persons, else 1.",
+        POLICY,
+        least=1,
+        most=10**9,
+    ),
 ]
-Seed: TypeAlias = Annotated[int, Option("Seed of the resampling behind intervals.", POLICY)]
+Seed: TypeAlias = Annotated[
+    int, Option("Seed of the resampling behind intervals.", POLICY, least=0)
+]
 Title: TypeAlias = Annotated[
     str | None,
     Option(

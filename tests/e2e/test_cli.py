@@ -386,6 +386,38 @@ def test_a_chart_that_ends_its_process_costs_the_reports_alone(
     assert audit("verify", out).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(["--seed", "-1"], ["--jobs", "100000"], ["--min-cell", "9" * 20], ["--seed", "9" * 20]),
+        *(["--min-cell", "9" * 18], ["--title", "a\udcff"], ["--strata", "b\udcff"]),
+    ],
+)
+def test_numbers_and_texts_that_nothing_holds(
+    toy_files: Files, out: Path, options: list[str]
+) -> None:
+    result = audited(toy_files, out, *options)
+    assert result.exit_code == 2
+    assert options[0] in result.output
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("place", ["file", "folder", "part"])
+def test_a_path_that_is_no_utf8_is_refused_before_anything_is_read(
+    toy_files: Files, tmp_path: Path, out: Path, place: str
+) -> None:
+    strange = tmp_path / os.fsdecode(b"strange\xff")
+    strange.mkdir()
+    part = strange / "a.csv" if place != "part" else tmp_path / "parts" / f"{strange.name}.csv"
+    part.parent.mkdir(exist_ok=True)
+    part.write_bytes(toy_files[0].read_bytes())
+    labels = part.parent if place in ("folder", "part") else part
+    result = audited((labels, toy_files[1]), out)
+    assert result.exit_code == 2
+    assert "UTF-8" in result.output
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("epoch", ["abc", "9" * 20, "1.5"])
 def test_a_date_that_is_none_is_refused(toy_files: Files, out: Path, epoch: str) -> None:
     command = [sys.executable, "-c", "from audit.cli.app import app; app()", "run", "x.csv"]

@@ -68,8 +68,9 @@ def representations_of(
 
 
 def _matrix(name: str, array: AnyArray, where: object) -> NDArray[np.floating[Any]]:
-    if not name.strip():
-        raise SchemaError("every layer must have a name", found="a blank one", where=where)
+    if not name.strip() or not name.isprintable():
+        required = "every layer must have a name without control characters"
+        raise SchemaError(required, found=ascii(name), where=where)
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise SchemaError(
             f"the layer {name!r} must be numbers, a row an instance and a column a feature",
@@ -153,6 +154,14 @@ def _refuse_unfit_numbers(
         raise SchemaError(
             f"all numbers of the layer {name!r} must be finite",
             found=first_cases(values, len(rows)),
+            where=where,
+        )
+    with np.errstate(over="ignore"):
+        beyond = not np.isfinite(np.square(matrix, dtype=np.float64).sum())
+    if beyond:
+        raise SchemaError(
+            f"numbers of the layer {name!r} must be so small that their squares can be added",
+            found=f"{np.abs(matrix).max():.3g}, of {matrix.dtype}",
             where=where,
         )
     if (matrix == matrix[0]).all():

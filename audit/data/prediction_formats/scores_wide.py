@@ -22,7 +22,7 @@ from audit.data.prediction_formats.scores_sets import (
     roles_of,
     without_index,
 )
-from audit.data.records import pick
+from audit.data.records import pick, plain
 from audit.data.sources import Source
 from audit.data.sources.source import ID_NAMES
 
@@ -168,6 +168,7 @@ def _ids(ids: pl.DataFrame, source: Source) -> AnyArray:
 
 def _numbers(columns: pl.DataFrame, source: Source) -> AnyArray:
     """A matrix, shape (n_instances, n_classes); whole numbers where every value is a flag."""
+    columns = plain(columns, source)
     text = columns.select(pl.all().cast(pl.String, strict=False).str.strip_chars())
     text = text.select(pl.all().str.to_lowercase())
     if text.select(pl.all_horizontal((pl.all().is_in(_FLAGS)).fill_null(False).all())).item():

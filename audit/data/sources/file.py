@@ -18,6 +18,7 @@ from audit.base.files import (
     SNIFFED_BYTES,
     files_in,
     first_bytes,
+    in_text,
     is_gzip,
     open_bytes,
     read_lines,
@@ -160,7 +161,7 @@ class Folder(Source):
     @cached_property
     def files(self) -> tuple[Path, ...]:
         inside = self.path.rglob("*")
-        return tuple(sorted(path for path in inside if path.is_file() and _holds_data(path)))
+        return tuple(in_text(path for path in inside if path.is_file() and _holds_data(path)))
 
     @cached_property
     def parts(self) -> Sequence[Source]:

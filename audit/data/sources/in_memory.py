@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from audit.base.columnar import read_stream
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import SNIFFED_BYTES, called, read_json, whole_characters
+from audit.base.files import SNIFFED_BYTES, called, in_text, read_json, whole_characters
 from audit.data.class_names import ClassNames, class_names_of, with_class_names
 from audit.data.sources.source import HEAD, Source, as_cells
 
@@ -251,7 +251,7 @@ class SavedDataset(Frame):
             super().__init__(with_class_names(self._numbers, self._names))
         self.name = str(folder)
         self.path = folder
-        self.files = tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
+        self.files = tuple(in_text(path for path in folder.rglob("*") if path.is_file()))
         self.head = b"ARROW1"
 
     def know(self, nodes: Any, *, named_classes: bool = False, id: str | None = None) -> None:

@@ -116,7 +116,8 @@ def _is_node(record: Any) -> bool:
         and record.get("node") != ""
         and isinstance(record.get("assignable"), bool | None)
         and isinstance(record.get("parents", []), list)
-        and all(map(_is_number, _parents(record)))
+        and all(map(_is_number, record.get("parents", [])))
+        and (record.get("parent") is None or _is_number(record["parent"]))
     )
 
 

@@ -133,6 +133,7 @@ class TestArchives:
             ({"layer:last": MATRIX.astype(complex)}, "must be numbers"),
             ({"layer:last": np.array([["a"], ["b"], ["c"]])}, "must be numbers"),
             ({"layer: ": MATRIX}, "must have a name"),
+            ({"layer:\x1b[2J": MATRIX}, "without control characters"),
             ({"layer:x": MATRIX[:2]}, r"same instances(.|\n)*x: 2 instances"),
             (
                 {"labels": np.array(["a", "b"])},

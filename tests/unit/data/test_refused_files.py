@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 import audit
 from audit.base.columnar import parquet_schema
 from audit.base.errors import AuditError, FormatError
+from audit.base.files import read_table
 from audit.data.formats import read_labels, read_predictions
 from audit.data.label_format import Columns
 from audit.hierarchies.formats.interface import read_nodes
@@ -30,6 +32,48 @@ def refused(path: Path, told: str) -> None:
     with pytest.raises(AuditError, match=told) as caught:
         read_predictions(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("column", ["id", "node", "score", "label", "dog", "stay"])
+def test_a_column_of_durations(column: str, tmp_path: Path) -> None:
+    """It is text where it is an id or a label, is passed over, or is refused in a message."""
+    frame = pl.DataFrame({"id": ["1", "2"], "label": ["401.9", "250.00"], "node": "a"})
+    frame = frame.with_columns(score=0.5).with_columns(
+        pl.duration(days=pl.Series([1, 2])).alias(column)
+    )
+    path = tmp_path / "a.parquet"
+    for columns in (["id", "label", column], ["id", "node", "score"], ["id", column, "score"]):
+        frame.select({*columns}).write_parquet(path)
+        for strata in ((), (column,)):
+            with contextlib.suppress(AuditError):
+                audit.load_labels(path, "icd9cm", strata=strata)
+        with contextlib.suppress(AuditError):
+            read_predictions(path)
+    frame.write_parquet(path)
+    if column == "stay":
+        assert len(audit.load_labels(path, "icd9cm", strata=["stay"])) == 2
+
+
+@pytest.mark.parametrize("header", ['"a""b","a""b"', '"a""b",a"b', '"la""bel","la""bel"'])
+def test_columns_of_one_name_with_a_quote(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"id,label,{header}\n1,401.9,x,y\n")
+    for read in (read_predictions, load_hierarchy, lambda p: audit.load_labels(p, "icd9cm")):
+        with contextlib.suppress(AuditError):
+            read(path)
+    names = read_table(path).columns
+    assert len({*names}) == len(names)
+
+
+@pytest.mark.parametrize("number", [0x110000, 0xD800, 2**31])
+@pytest.mark.parametrize("place", [0, 3, 7])
+def test_a_text_of_an_array_that_is_no_unicode(number: int, place: int, tmp_path: Path) -> None:
+    codes = np.full((2, 8), ord("a"), np.uint32)
+    codes[1, place] = number
+    path = tmp_path / "scores.npz"
+    names = codes.view("<U8")[:, 0]
+    np.savez(path, ids=names, classes=np.array(["dog", "cow"]), scores=SCORES)
+    refused(path, "Unicode")
 
 
 def test_bytes_after_an_array(tmp_path: Path) -> None:
