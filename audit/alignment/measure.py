@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -14,8 +14,9 @@ from scipy.sparse import csr_array
 
 from audit.alignment.metrics.confusion import pair_confusions
 from audit.alignment.metrics.measure import model_metrics
-from audit.alignment.metrics.queries import QUERIES, Stated
+from audit.alignment.metrics.queries import QUERIES, Query, Stated
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
 from audit.counting.pair_table import described, pair_table
 from audit.data.dataset import LabelDataset
@@ -136,6 +137,7 @@ class ModelMeasurements:
         metrics_absent: ``name, reason``.
         metrics_beside: Tied answers, and mass that is under no node of a cut.
         behaviours: ``name, title, instances, of, low, high, examples``.
+        behaving: Indices into the dataset of the instances of each behaviour, by its name.
     """
 
     predictions: Predictions
@@ -146,6 +148,7 @@ class ModelMeasurements:
     metrics_absent: tuple[Mapping[str, str], ...]
     metrics_beside: tuple[Mapping[str, Any], ...]
     behaviours: tuple[Mapping[str, Any], ...]
+    behaving: Mapping[str, IntArray]
 
     @cached_property
     def exchanges(self) -> Exchanges:
@@ -199,6 +202,7 @@ def measure_model(
         progress=progress,
     )
     pairs = _pairs(hierarchy, predictions, decided, aggregated, policy, device, progress)
+    behaving = [] if predictions.set_valued else _behaving(predictions, policy)
     progress("resampling the most confused pairs")
     return ModelMeasurements(
         predictions=predictions,
@@ -208,7 +212,8 @@ def measure_model(
         metrics=tuple(metrics.measured),
         metrics_absent=tuple({"name": name, "reason": why} for name, why in metrics.absent),
         metrics_beside=tuple(metrics.beside),
-        behaviours=() if predictions.set_valued else _behaviours(predictions, policy),
+        behaviours=tuple(_behaviours(predictions, behaving)),
+        behaving={query.name: np.sort(predictions.rows[found]) for query, found in behaving},
     )
 
 
@@ -283,20 +288,30 @@ def _joint_of(counted: PairCounts, wanted: PairCounts, n_nodes: int) -> IntArray
     return np.where(keys[at] == asked, counted.joint[at], 0)
 
 
-def _behaviours(predictions: Predictions, policy: Policy) -> tuple[dict[str, Any], ...]:
-    asked = []
-    for query in (*QUERIES, *map(Stated, policy.queries)):
-        matched = np.flatnonzero(query.matches(predictions.scores, predictions.hierarchy))
-        low, high = wilson(len(matched), len(predictions))
-        asked.append(
-            {
-                "name": query.name,
-                "title": query.words.format(**query.parameters),
-                "instances": len(matched),
-                "of": len(predictions),
-                "low": low,
-                "high": high,
-                "examples": [predictions.instances[i] for i in matched[:EXAMPLES].tolist()],
-            }
+def _behaving(predictions: Predictions, policy: Policy) -> list[tuple[Query, IntArray]]:
+    """Each kind of behaviour, and the predictions that show it, ascending."""
+    asked = (*QUERIES, *map(Stated, policy.queries))
+    names = [query.name for query in asked]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(
+            "a query must have another name than the kinds of behaviour that are always counted",
+            found=twice[0],
         )
-    return tuple(asked)
+    scores, hierarchy = predictions.scores, predictions.hierarchy
+    return [(query, np.flatnonzero(query.matches(scores, hierarchy))) for query in asked]
+
+
+def _behaviours(
+    predictions: Predictions, behaving: Sequence[tuple[Query, IntArray]]
+) -> Iterator[dict[str, Any]]:
+    for query, matched in behaving:
+        low, high = wilson(len(matched), len(predictions))
+        yield {
+            "name": query.name,
+            "title": query.words.format(**query.parameters),
+            "instances": len(matched),
+            "of": len(predictions),
+            "low": low,
+            "high": high,
+            "examples": [predictions.instances[i] for i in matched[:EXAMPLES].tolist()],
+        }

@@ -329,16 +329,21 @@ class BehaviourQuery(Frozen):
 
 
 CONDITIONS = ("leaves", "nodes", "largest_leaf", "largest_node")
-PUBLISHED_NAMES = ("confident", "split")
+PUBLISHED_NAMES = ("confident", "split", "contained", "spread")
+MANY = 10**9
+"""The greatest number of leaves or nodes where there is no limit."""
 
 PUBLISHED: Mapping[str, BehaviourQuery] = {
     "confident": BehaviourQuery(name="confident", leaves=1),
     "split": BehaviourQuery(
         name="split", leaves=2, nodes=2, largest_leaf=(0.45, 0.55), largest_node=(0.45, 0.55)
     ),
+    "contained": BehaviourQuery(name="contained", leaves=(2, MANY), nodes=1),
+    "spread": BehaviourQuery(name="spread", nodes=(4, MANY)),
 }
 """The queries of the notebook released with *Abstraction Alignment*, whose superclasses are the
-children of the root."""
+children of the root, and the other two kinds of figure 2 read at its threshold: confusion within
+one superclass, and over more than three."""
 
 
 def subgraph_of(text: str) -> Subgraph:

@@ -46,7 +46,7 @@ from audit.results.parts import DriftPart, ModelPart, ResultPart
 from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
 from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES, refuse_names
-from audit.runs.case_lists import CaseNumbers, case_table
+from audit.runs.case_lists import BEHAVIOUR, CaseNumbers, case_table
 from audit.runs.protected_with import protected_beside, refuse_other_data
 from audit.runs.refusals import (
     refuse_columns,
@@ -116,6 +116,8 @@ def run_audit(
     measured = replace(measured, analyses=found)
     checks, cases = _applied_to(measured, _checks_for(analyses, origin.format), progress)
     result = protected_beside(_result(measured, origin, checks, analyses), protected_with)
+    if measured.model is not None:
+        cases |= {BEHAVIOUR + name: of for name, of in measured.model.behaving.items()}
     return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
 
 
@@ -155,7 +157,7 @@ def _with_cases(
 ) -> AuditResult:
     if not isinstance(data, LabelDataset):
         return result
-    ids = result.findings["id"].to_list()
+    ids = [*result.findings["id"], *(name for name in cases if name.startswith(BEHAVIOUR))]
     return replace(result, cases=case_table(ids, cases, data.instances["instance"]))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,9 @@ from audit.runs.instances import hierarchy_of, kept_labels, records
 CaseNumbers: TypeAlias = NDArray[np.uint32]
 """Indices into the dataset of the instances behind a finding, ascending."""
 
+BEHAVIOUR = "behaviour:"
+"""What stands before the name of a kind of behaviour where there is the id of a finding."""
+
 
 def case_table(
     findings: Sequence[str], cases: Mapping[str, CaseNumbers], instances: pl.Series
@@ -31,7 +34,7 @@ def case_table(
     """Make the case table: columns ``finding`` and ``instance``, one row per case.
 
     Args:
-        findings: Ids of findings, in the order of the table.
+        findings: Ids of findings and of behaviours, in the order of the table.
         cases: The instances behind each finding, by its id; findings not in it have no cases.
         instances: Ids of the dataset's instances, in its order.
 
@@ -84,7 +87,7 @@ MOST_LABELS = 5
 
 
 def listed(result: AuditResult) -> Iterator[Listed]:
-    """All findings of a run, folded ones included, in report order.
+    """All findings of a run, folded ones included, in report order; then kinds of behaviour.
 
     Raises:
         InputError: If the data of the run were only counted.
@@ -106,6 +109,8 @@ def listed(result: AuditResult) -> Iterator[Listed]:
                 if "instances" in part.evidence
             ),
         )
+    for name, one in _behaviours(result).items():
+        yield Listed(name, "behaviour", "note", one["title"], one["instances"])
 
 
 def cases_of(result: AuditResult, finding: str | None = None) -> pl.LazyFrame:
@@ -113,10 +118,10 @@ def cases_of(result: AuditResult, finding: str | None = None) -> pl.LazyFrame:
 
     Args:
         result: The run, read back.
-        finding: Id of a finding; None for all findings.
+        finding: Id of a finding, or `BEHAVIOUR` and the name of a behaviour; None for all.
 
     Raises:
-        InputError: If the data of the run were only counted, or no finding has the id.
+        InputError: If the data of the run were only counted, or nothing has the id.
     """
     if result.cases is None:
         raise InputError(
@@ -133,16 +138,24 @@ def cases_of(result: AuditResult, finding: str | None = None) -> pl.LazyFrame:
 
 
 def _refuse_unknown(result: AuditResult, finding: str) -> None:
-    ids = [known.id for check in result.checks for known in check.findings]
+    behaviours = list(_behaviours(result))
+    ids = [*(known.id for check in result.checks for known in check.findings), *behaviours]
     if finding not in ids:
-        nearest = get_close_matches(finding, ids, cutoff=0.4)
+        of_model = finding.startswith(BEHAVIOUR)
+        nearest = behaviours if of_model else get_close_matches(finding, ids, cutoff=0.4)
         raise InputError(
             "the id of a finding of the run is required",
             found=repr(finding),
-            hint=f"nearest: {', '.join(nearest)}"
+            hint=f"{'there are' if of_model else 'nearest'}: {', '.join(nearest)}"
             if nearest
             else "`audit cases RUN` lists the findings with their ids",
         )
+
+
+def _behaviours(result: AuditResult) -> dict[str, Mapping[str, Any]]:
+    """The kinds of behaviour of a run, by what stands for them in place of a finding's id."""
+    counted = () if result.model is None else result.model.behaviours
+    return {BEHAVIOUR + one["name"]: one for one in counted}
 
 
 def drawn(cases: pl.LazyFrame, sample: int, seed: int) -> pl.LazyFrame:
@@ -183,8 +196,10 @@ def records_behind(result: AuditResult, cases: pl.LazyFrame) -> Iterator[pl.Data
     named = {one.id: one for check in result.checks for one in check.findings}
     rows, hierarchy = kept_labels(result, found["instance"]), hierarchy_of(result)
     for one in found.partition_by("finding", maintain_order=True):
-        finding = named[one["finding"][0]]
-        nodes = finding.nodes or [node for part in finding.parts for node in part.nodes]
+        finding = named.get(one["finding"][0])
+        nodes = (
+            [] if finding is None else finding.nodes or [n for p in finding.parts for n in p.nodes]
+        )
         told = records(one["instance"], rows, nodes, hierarchy, result)
         yield told.insert_column(0, one["finding"])
 

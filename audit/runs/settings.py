@@ -273,7 +273,8 @@ class Settings(HierarchyShape):
     queries: Annotated[
         tuple[str, ...],
         Option(
-            "Kind of behaviour to count: confident, split, or one of your own; may be repeated.",
+            "Kind of behaviour to count: confident, split, contained, spread, or one of your own; "
+            "may be repeated.",
             MODEL,
             flag="--query",
             metavar="NAME[=CONDITION:VALUE,...]",

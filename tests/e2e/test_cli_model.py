@@ -16,7 +16,10 @@ from typer.testing import CliRunner, Result
 
 from audit.alignment.metrics import METRICS
 from audit.cli.app import app
+from audit.explorer.run.instance_list import InstanceList, InstanceQuery
+from audit.explorer.run.vocabulary import Span
 from audit.results.result import to_json_bytes
+from audit.runs.instances import hierarchy_of
 from audit.runs.read import read_run
 from fixtures.sealed_files import listed
 from fixtures.toy import EDGES
@@ -568,13 +571,37 @@ def test_options_and_policy_ask_the_same_of_a_model(release: Release) -> None:
     assert (asked["confident"], asked["torn"]) == (1, 3)
 
 
+def test_every_kind_of_behaviour_opens_as_many_instances_as_it_counts(release: Release) -> None:
+    asked = ("--query", "contained", "--query", "spread", "--query", "torn=leaves:2")
+    done(release.with_scores(*asked, "--min-cell", 1, "--keep-instances"))
+    run = release.folder / "run"
+    counted = {b["name"]: b["instances"] for b in release.shared()["overview"]["behaviours"]}
+    kept = read_run(run)
+    window = InstanceList(kept, hierarchy_of(kept))
+
+    assert len(counted) == 7
+    assert counted["torn"]
+    for name, instances in counted.items():
+        ids = done(audit("cases", run, f"behaviour:{name}")).stdout.split()
+        shown = window.page(InstanceQuery(behaviour=name), Span())
+        assert len(ids) == len(set(ids)) == shown.total == instances, name
+        assert [row["instance"] for row in shown.rows] == ids
+    assert "behaviour:torn" in audit("cases", run).stdout
+    every = done(audit("cases", run, "--csv", release.folder / "cases.csv"))
+    assert every.exit_code == 0
+    told = audit("cases", run, "behaviour:sure")
+    assert told.exit_code == 2
+    assert "there are: behaviour:confident_in_one_leaf, " in " ".join(told.output.split())
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (("--query", "spread_over_parents=leaves:2"), "spread_over_parents"),
         (("--subgraph", "mammals"), "NAME=node,node"),
         (("--subgraph", "mammals=unicorn"), "subgraphs: unicorn"),
         (("--subgraph", "a=dog", "--subgraph", "a=cow"), "a name of its own"),
-        (("--query", "surprised"), "published are confident, split"),
+        (("--query", "surprised"), "published are confident, split, contained, spread"),
         (("--query", "torn=ears:2"), "conditions are leaves"),
         (("--query", "torn=leaves:3..2"), "before it begins"),
         (("--query", "torn=leaves:many"), "NAME=condition:value"),

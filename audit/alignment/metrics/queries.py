@@ -18,7 +18,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.scores.cuts import atom_mass, cut_at, normalised
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.rules import BehaviourQuery
+from audit.policy.rules import MANY, BehaviourQuery
 
 CONFIDENT = 0.9
 """Least share of the mass that counts as concentrated in one place."""
@@ -236,4 +236,6 @@ def _counted(shares: Sparse, among: BoolArray, at_least: float) -> tuple[IntArra
 
 
 def _span(least: float, greatest: float) -> str:
+    if greatest >= MANY:
+        return f"at least {least:g}"
     return f"{least:g}" if least == greatest else f"{least:g} to {greatest:g}"

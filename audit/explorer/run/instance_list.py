@@ -15,6 +15,7 @@ from audit.engine.scores.cuts import decide
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
+from audit.runs.case_lists import BEHAVIOUR
 from audit.runs.instances import in_id_order, instance_tree, instance_view, kept_labels, records
 
 LEAST = 0.01
@@ -27,6 +28,7 @@ class InstanceQuery:
 
     Args:
         finding: Behind this finding.
+        behaviour: Of which the model shows this kind of behaviour.
         nodes: That carry all of these nodes, or labels below them.
         predicted: That the model predicts all of these for, or nodes below them.
         outcome: ``right`` (all hits), ``missed`` (a label not predicted), ``false`` (a prediction
@@ -41,6 +43,7 @@ class InstanceQuery:
     predicted: tuple[str, ...] = ()
     outcome: str = ""
     order: str = "id"
+    behaviour: str = ""
 
 
 class InstanceList:
@@ -110,6 +113,8 @@ class InstanceList:
         kept = np.ones(len(self._ids), bool)
         if query.finding:
             kept &= self._behind(query.finding)
+        if query.behaviour:
+            kept &= self._behind(BEHAVIOUR + query.behaviour)
         for node in query.nodes:
             kept &= self._reaching(self._labels, node)
         for node in query.predicted:

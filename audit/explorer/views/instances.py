@@ -209,6 +209,7 @@ def show_list(site: Site, request: Request) -> Response:
         query=query,
         asked=asked,
         outcomes=OUTCOMES,
+        behaviours=site.run.shared["overview"]["behaviours"],
     )
 
 
@@ -281,6 +282,7 @@ def query_of(asked: dict[str, str]) -> InstanceQuery:
         predicted=_listed(asked.get("predicted", "")),
         outcome=outcome if outcome in OUTCOMES else "",
         order=order if order in ORDERS else "id",
+        behaviour=asked.get("behaviour", ""),
     )
 
 
@@ -291,6 +293,7 @@ def query_parameters(query: InstanceQuery) -> dict[str, str]:
         "nodes": ", ".join(query.nodes),
         "predicted": ", ".join(query.predicted),
         "outcome": query.outcome,
+        "behaviour": query.behaviour,
         "order": "" if query.order == "id" else query.order,
     }
     return {name: value for name, value in stated.items() if value}
