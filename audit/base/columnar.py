@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.disk import reading
 from audit.base.errors import InputError
 from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.reading import reading
 
 _WIDTHS = {"BOOLEAN": 0.125, "INT32": 4.0, "FLOAT": 4.0, "BYTE_ARRAY": 16.0}
 """Bytes that a value of a type of Parquet takes at least; of the other types 8."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import gzip
 import os
 import shutil
 import sys
 import tempfile
 import weakref
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, date, datetime
@@ -301,33 +299,3 @@ def replacing(file: Path, *, overwrite: bool) -> Iterator[Path]:
         )
     with written_whole(file) as begun:
         yield begun
-
-
-class reading:  # noqa: N801 - reads as the statement it is: with reading(path)
-    """Turn what the operating system and gzip raise into one InputError."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        if not self.path.exists():
-            raise InputError("a file is required", found="nothing there", where=self.path)
-        if self.path.is_dir():
-            raise InputError("a file is required", found="a folder", where=self.path)
-        if not self.path.is_file():
-            raise InputError(
-                "a file is required",
-                found="a pipe or a device, which cannot be read twice",
-                where=self.path,
-                hint="write its output to a file first",
-            )
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)):
-            raise InputError(
-                "a whole gzip file is required", found=str(error), where=self.path
-            ) from None
-        if isinstance(error, OSError):
-            raise InputError(
-                "a readable file is required", found=error.strerror or str(error), where=self.path
-            ) from None

@@ -18,9 +18,9 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from audit.base.disk import reading
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.reading import reading, refuse_changed
 from audit.base.text_tables import Preamble, no_table, preamble_of, ragged, seems_cut
 
 UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".bin")
@@ -36,6 +36,14 @@ def sha256_of(path: Path) -> str:
     """SHA-256 digest of a file's bytes as stored, without decompressing them."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_as_read(path: Path) -> str:
+    """SHA-256 digest of a file that has been read; InputError if it changed since it was seen."""
+    refuse_changed(path)
+    digest = sha256_of(path)
+    refuse_changed(path)
+    return digest
 
 
 def refuse_pickle(path: Path, head: bytes, what: str = "labels and hierarchies") -> None:

@@ -22,8 +22,8 @@ _TABLES = (".csv", ".tsv", ".txt", ".tab", ".psv")
 _TEXTS = (*_TABLES, ".json", ".jsonl", ".ndjson")
 _MOST = 12
 """Number of lines below the rows of a table, at most."""
-_COPIES: dict[tuple[Path, int, int], tuple[TemporaryDirectory[str], tuple[Reading, ...]]] = {}
-"""The copies of this process, which goes with them, and what is told, by file, time and size."""
+_COPIES: dict[tuple[Path, int, int, int], tuple[TemporaryDirectory[str], tuple[Reading, ...]]] = {}
+"""The copies of this process, which goes with them, and what is told, by file, times and size."""
 
 
 def plain_copy(path: Path) -> tuple[Path, tuple[Reading, ...]]:
@@ -37,7 +37,7 @@ def plain_copy(path: Path) -> tuple[Path, tuple[Reading, ...]]:
     if not bare.endswith(_TEXTS):
         return path, ()
     state, table = path.stat(), bare.endswith(_TABLES)
-    key = (path.resolve(), state.st_mtime_ns, state.st_size)
+    key = (path.resolve(), state.st_ctime_ns, state.st_mtime_ns, state.st_size)
     if key not in _COPIES:
         head = first_bytes(path)
         encoding = _encoding(path, head)

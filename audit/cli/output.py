@@ -20,6 +20,7 @@ from rich.text import Text
 from audit.base.disk import dated
 from audit.base.errors import AuditError, RenderError
 from audit.base.progress import Progress, silent
+from audit.base.reading import inputs_of_a_command
 from audit.cli.options import Severity
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def user_mistakes() -> Iterator[None]:
     """Report user errors in one message and exit with their status."""
     try:
         _refuse_no_moment()
-        with _ended_as_by_ctrl_c():
+        with _ended_as_by_ctrl_c(), inputs_of_a_command():
             yield
     except AuditError as error:
         _print_error(error)

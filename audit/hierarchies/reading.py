@@ -13,6 +13,7 @@ import narwhals as nw
 
 from audit.base.errors import FormatError, InputError, first_cases
 from audit.base.files import first_bytes, read_text, refuse_pickle
+from audit.base.reading import see
 from audit.base.settings import Dangling, Ids, Unlisted
 from audit.hierarchies.formats import (
     audioset,
@@ -159,6 +160,7 @@ def load_hierarchy(
 def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
     for folder in FOLDERS:
         if folder.matches(path, b"") and format in (None, folder.name):
+            see(*sorted(one for one in path.rglob("*") if one.is_file()))
             return folder.read(path, shape)
     if path.is_dir() or not path.exists():
         raise InputError(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from audit.alignment.measure import ModelMeasurements, branch_exchanges
 from audit.base.disk import judging_date
 from audit.base.errors import InputError
-from audit.base.files import sha256_of
+from audit.base.files import sha256_as_read
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress, blocks, silent
 from audit.base.readings import Reading
@@ -191,7 +191,7 @@ def _origin_of(
         before = added_to
         format, persons = COUNTED, coding is not None and coding.persons
         lengths = np.repeat(np.arange(len(counts)), counts)
-    return _Origin(format, _digest(inputs, tables, before), persons, lengths, inputs)
+    return _Origin(format, digest_of_data(inputs, tables, before), persons, lengths, inputs)
 
 
 def _policy_of(
@@ -293,7 +293,7 @@ def _model_part(measured: Measurements, model: ModelMeasurements) -> ModelPart:
 
 def input_record(role: str, path: Path) -> dict[str, str]:
     """Manifest entry of an input file: its role, path and digest."""
-    return {"role": role, "path": str(path.absolute()), "sha256": sha256_of(path)}
+    return {"role": role, "path": str(path.absolute()), "sha256": sha256_as_read(path)}
 
 
 def with_inputs(result: AuditResult, files: Iterable[tuple[str, Path | None]]) -> AuditResult:
@@ -371,8 +371,8 @@ def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str
     }
 
 
-def _digest(
-    inputs: Iterable[Mapping[str, str]], tables: Iterable[pl.DataFrame], before: str
+def digest_of_data(
+    inputs: Iterable[Mapping[str, str]], tables: Iterable[pl.DataFrame] = (), before: str = ""
 ) -> str:
     """Digest of what is known by a digest, the data's files in order, and tables."""
     digest = hashlib.sha256(bytes.fromhex(before))

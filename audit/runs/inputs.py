@@ -17,6 +17,7 @@ from audit.engine.scores.score_tensors import device_named
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import Words
 from audit.hierarchies.reading import built_in_named, load_hierarchy
+from audit.measure.labels_alone import FLAT
 from audit.policy.policy import Policy
 from audit.policy.reading import judged_by, load_policy
 from audit.policy.rules import BehaviourQuery, Subgraph, query_of, subgraph_of
@@ -147,8 +148,10 @@ def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
 def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[str, Path | None]]:
     """Files other than the data that determine the result, each with its role."""
     dates = policy.code_dates if policy else None
-    built_in = built_in_named(settings.hierarchy) is not None
-    yield "hierarchy", None if built_in else Path(settings.hierarchy)
+    if built_in_named(settings.hierarchy) is None and settings.hierarchy != FLAT:
+        place = Path(settings.hierarchy)
+        inside = sorted(place.rglob("*")) if place.is_dir() else [place]
+        yield from (("hierarchy", path) for path in inside)
     yield from _files_of_analyses(settings)
     yield "policy", settings.policy
     yield "code_dates", settings.policy.parent / dates.file if settings.policy and dates else None

@@ -14,6 +14,7 @@ from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
 from audit.base.limits import limits
 from audit.base.progress import Progress, silent
+from audit.base.reading import refuse_changed
 from audit.base.settings import Engine
 from audit.checks.analysis import FileAnalysis
 from audit.checks.judging import refuse_reference, refuse_unknown_checks
@@ -126,7 +127,10 @@ def audited(
             made = _audit_counts(settings, policy, beside, checkpoint, resume, progress)
     result = with_inputs(made.result, deciding_files(settings, policy))
     others = (input_record("protected_with", run / RESULT) for run in settings.protected_with)
-    return Audited(replace(result, inputs=(*result.inputs, *others)), made.keep)
+    result = replace(result, inputs=(*result.inputs, *others))
+    runs = (settings.reference, settings.add_to, *settings.protected_with)
+    refuse_changed(*(Path(one["path"]) for one in result.inputs), *(run for run in runs if run))
+    return Audited(result, made.keep)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 
 from audit.base.errors import InputError
 from audit.base.plain_copies import plain_copy
+from audit.base.reading import see
 from audit.data.sources.file import CopiedFile, File, Folder
 from audit.data.sources.in_memory import (
     Array,
@@ -88,9 +89,12 @@ def _rows_of(data: object) -> list[Any] | None:
 
 def _at(path: Path) -> Source:
     if path.is_dir():
-        return SavedDataset(path) if is_saved_dataset(path) else Folder(path)
+        folder = Folder(path)
+        see(*folder.files)
+        return SavedDataset(path) if is_saved_dataset(path) else folder
     if not path.is_file():
         return File(path)
+    see(path)
     if (made := table_file(path)) is not None:
         return made
     copy, told = plain_copy(path)

@@ -160,12 +160,12 @@ class Folder(Source):
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
-        inside = self.path.rglob("*")
-        return tuple(in_text(path for path in inside if path.is_file() and _holds_data(path)))
+        inside = (path for path in self.path.rglob("*") if path.is_file())
+        return tuple(in_text(path for path in inside if _holds_data(path.relative_to(self.path))))
 
     @cached_property
     def parts(self) -> Sequence[Source]:
-        entries = [entry for entry in self.entries if _holds_data(entry.path)]
+        entries = [entry for entry in self.entries if _holds_data(Path(entry.path.name))]
         files = [entry for entry in entries if isinstance(entry, File)]
         equal = len(files) == len(entries) and len({file.suffix for file in files}) == 1
         return tuple(files) if equal else ()
@@ -244,7 +244,7 @@ class Folder(Source):
 
 
 def _holds_data(path: Path) -> bool:
-    return not path.name.startswith((".", "_"))
+    return not any(part.startswith((".", "_")) for part in path.parts)
 
 
 def _difference(schema: Mapping[str, pl.DataType], first: Mapping[str, pl.DataType]) -> str:

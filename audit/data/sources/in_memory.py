@@ -251,7 +251,7 @@ class SavedDataset(Frame):
             super().__init__(with_class_names(self._numbers, self._names))
         self.name = str(folder)
         self.path = folder
-        self.files = tuple(in_text(path for path in folder.rglob("*") if path.is_file()))
+        self.files = tuple(in_text(_files_of(folder)))
         self.head = b"ARROW1"
 
     def know(self, nodes: Any, *, named_classes: bool = False, id: str | None = None) -> None:
@@ -333,6 +333,17 @@ def _features_of(folder: Path) -> Any:
 def _is_object(dtype: pl.DataType) -> bool:
     """Whether values are of several fields, as pictures and sounds are: no ids, no labels."""
     return isinstance(dtype, pl.Struct) or dtype == pl.Binary
+
+
+def _files_of(folder: Path) -> Iterator[Path]:
+    """The files of a saved dataset that are read; another file in its folder is no part of it."""
+    named = folder / SPLITS
+    if named.is_file():
+        yield named
+    for split in read_json(named)["splits"] if named.is_file() else ("",):
+        stated = read_json(folder / split / STATE)["_data_files"]
+        names = (STATE, INFO, *(one["filename"] for one in stated))
+        yield from (path for name in names if (path := folder / split / name).is_file())
 
 
 def _field(document: Any, name: str, path: Path) -> Any:

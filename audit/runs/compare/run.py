@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from audit.base.errors import InputError
-from audit.base.files import sha256_of
+from audit.base.files import sha256_as_read
+from audit.base.reading import refuse_changed
 from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.compare.causes import causes, same_data
@@ -72,8 +73,8 @@ def _refuse_empty(old: AuditResult, new: AuditResult) -> None:
             raise InputError("a run with instances is required", found=f"none in {which}")
 
 
-COMPARISON = FolderKind("comparison", "comparison.json")
 HTML = "comparison.html"
+COMPARISON = FolderKind("comparison", "comparison.json")
 
 
 def write_comparison(comparison: Comparison, out: str | Path, *, overwrite: bool = False) -> Path:
@@ -123,6 +124,7 @@ def seal_comparison(
         started: When the comparison began.
         forced: Broken seals of the runs, if they are compared in spite of them.
     """
+    refuse_changed(*runs)
     write_restricted_manifest(folder)
     manifest = _manifest(comparison, runs, command, started)
     write_manifest(folder, {**manifest, "forced": list(forced)})
@@ -136,7 +138,7 @@ def _manifest(
         "schema_version": SCHEMA_VERSION,
         "identity": {side: dict(run.identity) for side, run in sides.items()},
         "inputs": [
-            {"role": role, "path": str(run / RESULT), "sha256": sha256_of(run / RESULT)}
+            {"role": role, "path": str(run / RESULT), "sha256": sha256_as_read(run / RESULT)}
             for role, run in zip(sides, runs, strict=False)
         ],
         "restricted": None,

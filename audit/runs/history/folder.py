@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.files import sha256_of
+from audit.base.files import sha256_as_read
 from audit.base.spreadsheets import defused
 from audit.results.result import to_json_bytes
 from audit.runs.folder import HISTORY, HISTORY_VERSION
@@ -124,7 +124,7 @@ def seal_history(
         {
             "schema_version": HISTORY_VERSION,
             "inputs": [
-                {"role": "run", "path": str(run / RESULT), "sha256": sha256_of(run / RESULT)}
+                {"role": "run", "path": str(run / RESULT), "sha256": sha256_as_read(run / RESULT)}
                 for run in runs
             ],
             "command": list(command),

@@ -1,0 +1,112 @@
+"""Reading of files: one error for what the system raises, and inputs that stay as they are."""
+
+from __future__ import annotations
+
+import gzip
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from audit.base.errors import AuditError, InputError
+
+_SEEN: dict[Path, tuple[int, ...]] = {}
+"""What files were when they were first seen, before anything of them was read."""
+_COMMANDS: list[bool] = []
+"""One entry for each command that is running; elsewhere, reading a path begins anew."""
+_TICK = 0.02
+"""Seconds after which another change of a file gives it another time, on any local disk."""
+
+
+@contextmanager
+def inputs_of_a_command() -> Iterator[None]:
+    """Keep what each file was when it was first read, as long as the block runs.
+
+    Raises:
+        InputError: In place of another error that is none of a user's, if a file that was read has
+            changed.
+    """
+    _SEEN.clear()
+    _COMMANDS.append(True)
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, (AuditError, RuntimeError)):  # as the end of a command is
+            refuse_changed(*_SEEN)
+        raise
+    finally:
+        _COMMANDS.pop()
+
+
+def see(*paths: Path, opened: bool = False) -> None:
+    """Note what files are, before they are read: their device, inode, size and times.
+
+    Args:
+        paths: The files.
+        opened: Whether they are just being opened, which only a command notes.
+    """
+    if opened and not _COMMANDS:
+        return
+    new = [path.absolute() for path in paths]
+    new = [path for path in new if path not in _SEEN] if _COMMANDS else new
+    _SEEN.update((path, _identity(path)) for path in new)
+    age = time.time_ns() - max((_SEEN[path][-1] for path in new), default=0)
+    if 0 <= age < _TICK * 1e9:
+        time.sleep(_TICK)
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    try:
+        now = path.stat()
+    except OSError:
+        return (0,)
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+
+
+def refuse_changed(*paths: Path) -> None:
+    """Refuse files, or files in folders, that are no longer what they were before they were read.
+
+    Raises:
+        InputError: If one has been replaced or written to, or is gone.
+    """
+    for given in map(Path.absolute, paths):
+        known = [given] if given in _SEEN else [path for path in _SEEN if given in path.parents]
+        if changed := next((path for path in known if _identity(path) != _SEEN[path]), None):
+            raise InputError(
+                "files that stay as they are while they are read are required",
+                found="one that was replaced or written to meanwhile",
+                where=changed,
+                hint="run it again once nothing writes to it",
+            )
+
+
+class reading:  # noqa: N801 - reads as the statement it is: with reading(path)
+    """Turn what the operating system and gzip raise into one InputError."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        if not self.path.exists():
+            raise InputError("a file is required", found="nothing there", where=self.path)
+        if self.path.is_dir():
+            raise InputError("a file is required", found="a folder", where=self.path)
+        if not self.path.is_file():
+            raise InputError(
+                "a file is required",
+                found="a pipe or a device, which cannot be read twice",
+                where=self.path,
+                hint="write its output to a file first",
+            )
+        see(self.path, opened=True)
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)):
+            raise InputError(
+                "a whole gzip file is required", found=str(error), where=self.path
+            ) from None
+        if isinstance(error, OSError):
+            raise InputError(
+                "a readable file is required", found=error.strerror or str(error), where=self.path
+            ) from None
