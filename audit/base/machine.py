@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.base.errors import InputError
@@ -43,6 +45,21 @@ def give_back_freed_memory() -> None:
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
             trim(0)
+
+
+_FONTS = (
+    *("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts"),
+    *("/Library/Fonts", "/System/Library/Fonts", "~/Library/Fonts", "C:/Windows/Fonts"),
+)
+"""Folders where systems keep fonts."""
+
+
+def fonts_digest() -> str:
+    """Digest of the names and sizes of the fonts of this machine; equal where they are the same."""
+    folders = (Path(folder).expanduser() for folder in _FONTS)
+    files = (path for folder in folders for path in folder.rglob("*") if path.is_file())
+    told = sorted({(path.name, path.stat().st_size) for path in files})
+    return hashlib.sha256(repr(told).encode()).hexdigest()
 
 
 EXTRAS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,19 @@ def imprint_of_run(folder: Path) -> Imprint:
 
 def _imprint(manifest: Mapping[str, Any]) -> Imprint:
     return imprint_of(manifest.get("settings") or {}, manifest.get("judging"))
+
+
+def rendered_again(
+    name: str, shared: Mapping[str, Any], manifest: Mapping[str, Any], moment: datetime | None
+) -> bytes:
+    """The bytes of a report of a run, rendered from what its ``result.json`` and manifest say."""
+    if name.endswith(".html"):
+        from reports.html import html_text
+
+        return html_text(shared, _imprint(manifest)).encode()
+    from reports.pdf.pdf import pdf_bytes
+
+    return pdf_bytes(shared, _imprint(manifest), moment)
 
 
 def name_of_run(folder: Path) -> str:

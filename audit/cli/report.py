@@ -27,16 +27,19 @@ def report(
     """Render the reports of a run again, without recounting."""
     from audit.runs.folder import rewriting_run, seal_reports
     from audit.runs.read import read_run
+    from audit.runs.sealed_run import refuse_lost_key
 
+    key = key_of(seal_key)
     with (
-        reading_runs([run], key_of(seal_key), force, ("report.html", "report.pdf")) as forced,
+        reading_runs([run], key, force, ("report.html", "report.pdf")) as forced,
         shown_progress() as progress,
         rewriting_run(run) as folder,
     ):
+        refuse_lost_key(run, key, forced=force)
         result = read_run(run, unsealed=True)
         with rendering(result, folder, imprint_of_run(run), pdf, progress) as unrendered:
             pass
-        seal_reports(run, folder, forced)
+        seal_reports(run, folder, forced, key)
     print_report_place(run / "report.html", unrendered)
     raise typer.Exit(3 if unrendered else 0)
 

@@ -69,9 +69,11 @@ def verify(
     refuse_no_file(junit)
     with shown_progress() as progress:
         progress("verifying")
+        from audit.cli.rendering import rendered_again
         from audit.runs.verify import verify_run
 
-        verdicts = verify_run(run, recompute=recompute, data=data, key=key_of(seal_key))
+        key = key_of(seal_key)
+        verdicts = verify_run(run, recompute=recompute, data=data, key=key, render=rendered_again)
     holds = all(verdict.outcome != "does not hold" for verdict in verdicts)
     if as_json:
         summary = {"run": str(run), "holds": holds, "verdicts": [asdict(v) for v in verdicts]}

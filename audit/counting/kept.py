@@ -169,6 +169,8 @@ _COLUMNS = {
     _RECORDS: ("kind", "key", "count"),
     _ENTAILED: ("key", "joint"),
 }
+FILES = (*_COLUMNS, _PAIRS)
+"""Names of the files in it."""
 
 
 def write_counts(count: PairCount, folder: Path, sources: Iterable[str] = ()) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -254,3 +255,13 @@ def end_indices(edges: pl.DataFrame, nodes: Sequence[str]) -> tuple[IntArray, In
         for end in EDGE_SCHEMA
     )
     return child, parent
+
+
+def graph_digest(nodes: Iterable[tuple[str, str, bool]], edges: Iterable[tuple[Any, ...]]) -> str:
+    """Digest of a hierarchy: node, title and assignability of each node, child and parent."""
+    digest = hashlib.sha256()
+    for node, title, assignable in nodes:
+        digest.update(f"{node}\0{title}\0{int(assignable)}\n".encode())
+    for child, parent in edges:
+        digest.update(f"{child}\0{parent}\n".encode())
+    return digest.hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -28,6 +27,7 @@ from audit.hierarchies.building import (
     DroppedEdges,
     declared_nodes,
     end_indices,
+    graph_digest,
     graph_tables,
     refuse_cycle,
     rooted,
@@ -361,12 +361,8 @@ class Hierarchy:
     @cached_property
     def sha256(self) -> str:
         """Digest of nodes, titles, assignability and edges; equal for equal hierarchies."""
-        digest = hashlib.sha256()
-        for node, title, assignable in zip(self.nodes, self.titles, self.assignable, strict=True):
-            digest.update(f"{node}\0{title}\0{int(assignable)}\n".encode())
-        for child, parent in self.edge_frame().iter_rows():
-            digest.update(f"{child}\0{parent}\n".encode())
-        return digest.hexdigest()
+        nodes = zip(self.nodes, self.titles, self.assignable, strict=True)
+        return graph_digest(nodes, self.edge_frame().iter_rows())
 
     def __repr__(self) -> str:
         return (

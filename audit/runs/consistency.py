@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterator
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from audit.base.errors import first_cases
 from audit.disclosure import Cell, carried, labelled, labelled_below, only_residual_below
+from audit.hierarchies.building import graph_digest
 from audit.results.published_cells import evidence_cells, pair_cells
 from audit.results.result import AuditResult
+from audit.runs.audit import digest_of_data
+from audit.runs.folder import POLICY, restricted_names
+from audit.runs.manifest import RESTRICTED
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
@@ -133,6 +140,33 @@ def _joints(result: AuditResult, pairs: set[tuple[str, ...]]) -> dict[Cell, int]
     }
 
 
+def not_following(result: AuditResult, listed: Iterable[str], *, judged: bool) -> Iterator[str]:
+    """Describe restricted files that no run has, and identities that do not follow from the rest.
+
+    Args:
+        result: The run, read back.
+        listed: The restricted files by their paths in the run.
+        judged: Whether it was judged again, by a policy that it does not keep.
+    """
+    known = {f"{RESTRICTED}/{name}" for name in restricted_names(result)}
+    if strangers := sorted({*listed} - known):
+        yield f"not of the run: {first_cases(strangers)}"
+    said, nodes = result.identity, result.nodes.with_columns(pl.col("title").fill_null(""))
+    rows = nodes.select("node", "title", "assignable").iter_rows()
+    graph = graph_digest(rows, result.edges.iter_rows())
+    found = {"sha256": graph, "nodes": len(nodes), "depth": nodes["depth"].max()}
+    if any(said["hierarchy"][name] != value for name, value in found.items()):
+        yield "the identity of the hierarchy is not that of its tables"
+    made = result.made_with
+    policies = {made.sha256, made.model_copy(update={"min_cell": None}).sha256}
+    if not judged and said["policy"]["sha256"] not in policies:
+        yield f"the identity of the policy is not that of {RESTRICTED}/{POLICY}"
+    roles = {source["role"] for source in result.inputs}
+    followed = "data" in roles and "added_to" not in roles
+    if followed and result.data_sha256 != digest_of_data(result.inputs):
+        yield "the identity of the data is not that of their files"
+
+
 MARGIN = 52.0
 """Points at the top and bottom of a page that hold running heads: 18 mm of 22."""
 
@@ -150,22 +184,29 @@ class FindingText:
 
 @dataclass(frozen=True, slots=True)
 class HtmlReport:
-    """An HTML report: its findings in order, and the texts set as code."""
+    """An HTML report: findings in order, texts set as code, all texts, what acts or leads away."""
 
     findings: tuple[FindingText, ...]
     codes: frozenset[str]
+    text: str
+    active: tuple[str, ...]
 
 
-def read_html(path: Path) -> HtmlReport:
+def read_html(content: bytes) -> HtmlReport:
     """Read the findings of an HTML report.
 
     Raises:
-        UnicodeDecodeError: If the file is not UTF-8.
+        UnicodeDecodeError: If it is not UTF-8.
     """
     parser = _Findings()
-    parser.feed(path.read_text("utf-8"))
+    parser.feed(content.decode("utf-8"))
     parser.close()
-    return HtmlReport(tuple(parser.findings), frozenset(parser.codes))
+    text = comparable("".join(parser.texts))
+    return HtmlReport(tuple(parser.findings), frozenset(parser.codes), text, tuple(parser.active))
+
+
+_ACTIVE_TAGS = {"iframe", "frame", "object", "embed", "applet", "form", "base", "link", "img"}
+_LEADING = {"href", "src", "xlink:href", "action", "formaction", "srcset", "data", "ping"}
 
 
 class _Findings(HTMLParser):
@@ -175,9 +216,27 @@ class _Findings(HTMLParser):
         super().__init__()
         self.findings: list[FindingText] = []
         self.codes: list[str] = []
+        self.texts: list[str] = []
+        self.active: list[str] = []
         self._in_article = self._in_sentence = self._in_id = self._in_code = False
+        self._scripts, self._shown = 0, True
+
+    def _look_at(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what runs, loads or leads out of the page; its one script is allowed."""
+        self._shown = tag not in ("script", "style")
+        self._scripts += tag == "script"
+        if tag in _ACTIVE_TAGS or (tag == "script" and self._scripts > 1):
+            self.active.append(tag)
+        for name, value in attrs:
+            away = name in _LEADING and not (value or "").startswith("#")
+            refresh = name == "http-equiv" and value != "Content-Security-Policy"
+            if away or refresh or name.startswith("on"):
+                self.active.append(f"{tag} {name}")
+            elif name in ("title", "alt", "aria-label"):
+                self.texts.append(value or "")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._look_at(tag, attrs)
         classes = (dict(attrs).get("class") or "").split()
         if tag == "article":
             self._in_article = True
@@ -190,6 +249,7 @@ class _Findings(HTMLParser):
             self._in_id = "card-id" in classes
 
     def handle_endtag(self, tag: str) -> None:
+        self._shown = True
         if tag == "article":
             self._in_article = False
         elif tag == "code":
@@ -198,6 +258,8 @@ class _Findings(HTMLParser):
             self._in_sentence = self._in_id = False
 
     def handle_data(self, data: str) -> None:
+        if self._shown:
+            self.texts.append(data)
         if self._in_code:
             self.codes[-1] += data
         if not self._in_article:
@@ -210,28 +272,79 @@ class _Findings(HTMLParser):
 
 @dataclass(frozen=True, slots=True)
 class PdfReport:
-    """A PDF report: its text, page after page without running heads, and its attachments."""
+    """A PDF report: its text, page after page without running heads, and its attachments.
+
+    Args:
+        made: When it says that it was made.
+    """
 
     text: str
     attachments: dict[str, bytes] = field(repr=False)
+    made: datetime | None = None
 
 
-def read_pdf(path: Path) -> PdfReport:
+def read_pdf(content: bytes) -> PdfReport:
     """Read the text and the attachments of a PDF report with PDFium.
 
     Raises:
         ImportError: If the package pypdfium2 is missing.
-        RuntimeError: If the file is not a PDF.
+        RuntimeError: If it is not a PDF.
 
     Time grows with the pages; a page takes about 2 ms.
     """
     import pypdfium2
 
-    with pypdfium2.PdfDocument(path) as document:
+    with pypdfium2.PdfDocument(content) as document:
         attached = (document.get_attachment(i) for i in range(document.count_attachments()))
         attachments = {one.get_name(): bytes(one.get_data()) for one in attached}
         text = "\n".join(_body(page) for page in document)
-    return PdfReport(text.translate(_HYPHENS), attachments)
+        stated = re.fullmatch(r"D:(\d{14})(Z.*)?", document.get_metadata_value("CreationDate"))
+    made = datetime.strptime(f"{stated[1]}+0000", "%Y%m%d%H%M%S%z") if stated else None
+    return PdfReport(text.translate(_HYPHENS), attachments, made)
+
+
+_ACTIVE_NAMES = frozenset(
+    b"/" + name
+    for name in (
+        *(b"JavaScript", b"OpenAction", b"Launch", b"SubmitForm", b"ImportData", b"Rendition"),
+        *(b"GoToR", b"GoToE", b"GoTo3DView", b"SetOCGState", b"URI", b"RichMedia", b"Movie"),
+        *(b"Sound", b"AcroForm", b"XFA", b"FileAttachment", b"FreeText", b"Widget", b"Stamp"),
+        *(b"Square", b"Redact", b"Watermark", b"OCProperties", b"Encrypt", b"LZWDecode"),
+        *(b"ASCIIHexDecode", b"ASCII85Decode", b"RunLengthDecode", b"Predictor", b"Crypt"),
+    )
+)
+"""Names in a PDF that act, lead elsewhere or hide: actions, annotations, layers, other filters."""
+_TOKEN = re.compile(rb"%[^\r\n]*|\((?:\\.|[^()\\])*\)|/[^\s()<>\[\]{}/%\0]+", re.DOTALL)
+_ESCAPED = re.compile(rb"#([0-9A-Fa-f]{2})")
+_UNPACKED = 1 << 28
+"""Most bytes that the streams of a PDF unpack to."""
+
+
+def active_in(content: bytes, attached: bytes) -> tuple[str, ...]:
+    """What acts in a PDF, leads out of it, is attached beside ``attached``, or cannot be read.
+
+    Names are read in all bytes, and outside of texts in what streams unpack to.
+    """
+    plain = _ESCAPED.sub(lambda found: bytes.fromhex(found[1].decode()), content)
+    names = Counter(re.findall(rb"/[A-Za-z0-9]+", plain))
+    view, left = memoryview(content), _UNPACKED
+    for start in re.finditer(rb"stream\r?\n", content):
+        try:
+            stream = zlib.decompressobj().decompress(view[start.end() :], left)
+        except zlib.error:
+            continue
+        left -= len(stream)
+        if left <= 0:
+            return (f"streams of more than {_UNPACKED:,} bytes",)
+        if stream != attached:
+            tokens = _TOKEN.findall(stream)
+            names.update(
+                _ESCAPED.sub(lambda found: bytes.fromhex(found[1].decode()), token)
+                for token in tokens
+                if token.startswith(b"/")
+            )
+    found = sorted(name.decode() for name in names.keys() & _ACTIVE_NAMES)
+    return (*found, *["a further attachment"] * (names[b"/EmbeddedFile"] > 1 or names[b"/EF"] > 1))
 
 
 def _body(page: PdfPage) -> str:

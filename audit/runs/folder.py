@@ -19,6 +19,8 @@ from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress, silent
+from audit.counting.kept import FILES as COUNTED_FILES
+from audit.counting.kept import FOLDER as COUNTS
 from audit.disclosure import known_frame
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.manifest import (
@@ -32,7 +34,7 @@ from audit.runs.manifest import (
     write_manifest,
     write_restricted_manifest,
 )
-from audit.runs.pair_layout import ROWS_OF_GROUP, write_pair_layout
+from audit.runs.pair_layout import ROWS_OF_GROUP, ends_of, twin_of, write_pair_layout
 
 HTML, PDF = "report.html", "report.pdf"
 POLICY, FINDINGS = "policy.json", "findings.parquet"
@@ -45,14 +47,27 @@ OTHERS, NUMBERS = "protected_with.parquet", "protected_with.json"
 
 @dataclass(frozen=True, slots=True)
 class FolderKind:
-    """Kind of a sealed folder: its name in messages, and the content file that identifies it."""
+    """Kind of a sealed folder: its name in messages, and the content file that identifies it.
+
+    Args:
+        reports: The other files that may be shared.
+    """
 
     name: str
     content: str
+    reports: tuple[str, ...] = ()
 
 
-RUN = FolderKind("run", RESULT)
-HISTORY = FolderKind("history", "history.json")
+RUN = FolderKind("run", RESULT, (HTML, PDF))
+HISTORY_TABLES = ("checks", "metrics", "findings")
+HISTORY = FolderKind(
+    "history",
+    "history.json",
+    (
+        "history.html",
+        *(f"{name}.{end}" for name in HISTORY_TABLES for end in ("csv", "parquet")),
+    ),
+)
 HISTORY_VERSION = "1.0"
 """Version of the schema of ``history.json``."""
 
@@ -157,19 +172,24 @@ def rewriting_run(run: Path) -> Iterator[Path]:
         yield folder
 
 
-def seal_reports(run: Path, folder: Path, forced: Sequence[str] = ()) -> None:
+def seal_reports(
+    run: Path, folder: Path, forced: Sequence[str] = (), key: SealKey | None = None
+) -> None:
     """Copy the rest of a run to a folder of new reports, and seal it.
 
     Args:
         run: Folder of the run.
         folder: Folder with the new reports.
         forced: Broken seals of the run, if its reports are replaced in spite of them.
+        key: The key that the run is sealed with, if any.
     """
     shutil.copytree(
         run, folder, copy_function=_linked, ignore=_all_but_reports(run, folder), dirs_exist_ok=True
     )
     manifest = read_json(run / MANIFEST)
-    write_manifest(folder, {**manifest, **with_forced(manifest, forced)})
+    listed = (folder / RESTRICTED / MANIFEST).read_bytes()
+    keyed = {"hmac_sha256": key.digest(RESTRICTED, listed)} if key else None
+    write_manifest(folder, {**manifest, **with_forced(manifest, forced), "restricted": keyed}, key)
 
 
 def _all_but_reports(run: Path, folder: Path) -> Callable[[str, list[str]], set[str]]:
@@ -217,7 +237,8 @@ def seal_judged(
         **with_forced(manifest, forced),
     }
     write_restricted_manifest(folder, result)
-    write_manifest(folder, {**manifest, **judged, **of_restricted(folder, result.inputs, key)})
+    restricted = of_restricted(folder, result.inputs, key)
+    write_manifest(folder, {**manifest, **judged, **restricted}, key)
 
 
 def _linked(source: str, target: str) -> str:
@@ -303,6 +324,19 @@ def write_tables(
     for path in (restricted / name for name in PAIR_TABLES):
         if path.is_file():
             write_pair_layout(path, result.nodes["node"], progress)
+
+
+def restricted_names(result: AuditResult) -> frozenset[str]:
+    """Names of all files that a run of this result may have below ``restricted/``."""
+    parts = (name for part in result.parts for name in part.tables())
+    tables = ("nodes", "edges", "residuals", "strata", "branch_pairs", "pairs", "cases", *parts)
+    files = {f"{name}.parquet" for name in tables}
+    pairs = [Path(name) for name in PAIR_TABLES if name in files]
+    further = {str(made(table)) for table in pairs for made in (twin_of, ends_of)}
+    kept = {POLICY, FINDINGS, DENOMINATORS, INSTANCES, REFUSED, OTHERS, NUMBERS}
+    reference = {REFERENCE, EARLIER} if result.reference else set[str]()
+    counts = {f"{COUNTS}/{name}" for name in COUNTED_FILES}
+    return frozenset(files | further | kept | reference | counts)
 
 
 def _write_table(table: pl.DataFrame | pl.LazyFrame, path: Path) -> None:

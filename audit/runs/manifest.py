@@ -15,6 +15,7 @@ from typing import Any
 
 from audit.base.errors import InputError
 from audit.base.files import sha256_of
+from audit.base.machine import fonts_digest
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 
@@ -106,7 +107,7 @@ def seal(
         "started": started.isoformat(timespec="seconds"),
         **with_forced({}, forced),
     }
-    write_manifest(folder, manifest)
+    write_manifest(folder, manifest, key)
 
 
 def of_restricted(
@@ -114,14 +115,18 @@ def of_restricted(
 ) -> dict[str, Any]:
     """Manifest entry on data and restricted files, which discloses nothing without the key."""
     listed = (folder / RESTRICTED / MANIFEST).read_bytes()
-    public = [
+    keyed = {"hmac_sha256": key.digest(RESTRICTED, listed)} if key else None
+    return {"inputs": public_inputs(inputs), "restricted": keyed}
+
+
+def public_inputs(inputs: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
+    """Inputs as the shared manifest lists them: without the digests of data."""
+    return [
         {name: value for name, value in source.items() if name != "sha256"}
         if source["role"] in OF_DATA
         else dict(source)
         for source in inputs
     ]
-    keyed = {"hmac_sha256": key.digest(RESTRICTED, listed)} if key else None
-    return {"inputs": public, "restricted": keyed}
 
 
 def write_restricted_manifest(folder: Path, result: AuditResult | None = None) -> None:
@@ -145,16 +150,17 @@ def write_restricted_manifest(folder: Path, result: AuditResult | None = None) -
     (restricted / MANIFEST).write_bytes(to_json_bytes(listed))
 
 
-def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Seal a folder: complete the manifest with outputs, versions, time and seal, and write it."""
+def write_manifest(folder: Path, manifest: Mapping[str, Any], key: SealKey | None = None) -> None:
+    """Seal a folder: complete the manifest with outputs, versions, time and seals, and write it."""
     restricted = folder / RESTRICTED
     within = (path for path in folder.rglob("*") if restricted not in path.parents)
     sealed = {
         **manifest,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(),
+        "versions": versions(),
         "outputs": _digests(folder, (path for path in within if path != folder / MANIFEST)),
     }
+    sealed["hmac_sha256"] = keyed_seal(sealed, key) if key else None
     sealed["seal"] = seal_of(sealed)
     (folder / MANIFEST).write_bytes(to_json_bytes(sealed))
 
@@ -171,12 +177,24 @@ def seal_of(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(to_json_bytes(rest)).hexdigest()
 
 
-def _versions() -> dict[str, str]:
+def keyed_seal(manifest: Mapping[str, Any], key: SealKey) -> str:
+    """Keyed digest of all of a manifest but its own two digests."""
+    own = ("seal", "hmac_sha256")
+    rest = {name: value for name, value in manifest.items() if name not in own}
+    return key.digest(MANIFEST, to_json_bytes(rest))
+
+
+def versions() -> dict[str, str]:
+    """Versions of what makes the bytes of a run, and a digest of the fonts of this machine."""
     from importlib.metadata import version
 
-    packages = ("hierarchy-audit", "polars", "numpy", "scipy", "weasyprint", "altair")
+    packages = (
+        *("hierarchy-audit", "polars", "numpy", "scipy", "jinja2", "altair"),
+        *("vl-convert-python", "weasyprint", "pydyf", "fonttools"),
+    )
     return {
         "python": platform.python_version(),
         "platform": sys.platform,
+        "fonts": fonts_digest(),
         **{package: version(package) for package in packages},
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.compare import COMPARISON
 from audit.runs.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
 from audit.runs.folder import HISTORY, HISTORY_VERSION, RUN, FolderKind, no_run
-from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, SealKey, seal_of
+from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, SealKey, keyed_seal, seal_of
 from audit.runs.settings import Judging, Settings
 
 VERSIONS = {RUN: SCHEMA_VERSION, COMPARISON: COMPARISON_VERSION, HISTORY: HISTORY_VERSION}
@@ -48,6 +49,7 @@ class Manifest(BaseModel):
     outputs: dict[str, str]
     inputs: tuple[Input, ...]
     restricted: Keyed | None = None
+    hmac_sha256: str | None = None
     settings: Settings | None = None
     judging: Judging | None = None
     forced: tuple[str, ...] = ()
@@ -94,7 +96,7 @@ class SealedRun:
 
     def _refuse_other_version(self) -> None:
         """Refuse a version that can be one; what cannot is a fault of the manifest."""
-        version = self._stated.get("schema_version")
+        version = self.stated.get("schema_version")
         known = VERSIONS[self.kind]
         numbered = isinstance(version, str) and re.fullmatch(r"[0-9]+\.[0-9]+", version)
         if numbered and version != known:
@@ -116,7 +118,7 @@ class SealedRun:
         return next((kind for kind in VERSIONS if kind.content in self.found), RUN)
 
     @cached_property
-    def _stated(self) -> Mapping[str, Any]:
+    def stated(self) -> Mapping[str, Any]:
         """What the manifest says, whatever it is; nothing where it is not a JSON object."""
         return self._object(MANIFEST)
 
@@ -148,14 +150,19 @@ class SealedRun:
 
     @property
     def keyed(self) -> bool:
-        """Whether an intact manifest says that a key sealed the restricted files."""
-        return self.manifest is not None and self.manifest.restricted is not None
+        """Whether an intact manifest says that a key sealed it."""
+        return self.manifest is not None and self.manifest.hmac_sha256 is not None
 
-    def keyed_as(self, key: SealKey) -> bool:
-        """Whether the manifest holds the keyed digest of the manifest of the restricted files."""
-        kept = self.manifest.restricted if self.manifest else None
-        made = key.digest(RESTRICTED, self.content(LISTING)) if self.listing else None
-        return kept is not None and kept.hmac_sha256 == made
+    def not_keyed_as(self, key: SealKey) -> str:
+        """What a key did not seal: a manifest, or that of restricted files, if they are here."""
+        if self.manifest is None or self.manifest.hmac_sha256 is None:
+            return "no key sealed it"
+        if not hmac.compare_digest(self.manifest.hmac_sha256, keyed_seal(self.stated, key)):
+            return f"{MANIFEST} is not what this key sealed"
+        kept = self.manifest.restricted.hmac_sha256 if self.manifest.restricted else ""
+        made = key.digest(RESTRICTED, self.content(LISTING)) if self.listing else kept
+        same = hmac.compare_digest(kept, made)
+        return "" if same else f"{LISTING} is not what this key sealed"
 
     @cached_property
     def outputs(self) -> Mapping[str, str]:
@@ -168,6 +175,17 @@ class SealedRun:
         """The input files, with those digests that a manifest of this folder holds."""
         listed = self.listing or self.manifest
         return listed.inputs if listed else ()
+
+    def changed_inputs(self, old: Path, new: Path) -> Iterator[str]:
+        """Describe inputs that changed or are missing; a dataset that moved is looked up there."""
+        for recorded in self.inputs:
+            path = recorded.path
+            if path.is_relative_to(old):
+                path = new / path.relative_to(old)
+            if not path.is_file():
+                yield f"{recorded.role} is not there: {path}"
+            elif recorded.sha256 not in (None, sha256_of(path)):
+                yield f"{recorded.role} changed: {path}"
 
     def faults(self, *, restricted: bool, remade: Collection[str] = ()) -> tuple[str, ...]:
         """Faults of the shared files, or of the restricted ones; empty if there are none.
@@ -185,20 +203,28 @@ class SealedRun:
             for names in (self.found - {listing}, self.outputs.keys())
         )
         wrong = {
-            "missing": listed - found - set(remade),
+            "missing": (listed if restricted else listed | {self.kind.content})
+            - found
+            - set(remade),
             "changed": self.changed & listed,
-            "not of the run": found - listed,
+            "not of the run": (found - listed) | (set() if restricted else self._strangers),
         }
         return tuple(
             f"{word}: {first_cases(sorted(names))}" for word, names in wrong.items() if names
         )
 
+    @property
+    def _strangers(self) -> set[str]:
+        """Shared files, listed or not, that no folder of this kind has."""
+        known = {MANIFEST, self.kind.content, *self.kind.reports}
+        return {name for name in self.found if not name.startswith(f"{RESTRICTED}/")} - known
+
     def broken(self, key: SealKey | None = None, remade: Collection[str] = ()) -> Iterator[str]:
         """Describe every detected change since sealing; yields nothing without any."""
         yield from self.faults(restricted=False, remade=remade)
         yield from self.faults(restricted=True)
-        if key and not self.keyed_as(key):
-            yield f"{LISTING} is not what this key sealed"
+        if key and (fault := self.not_keyed_as(key)):
+            yield fault
         if self.manifest and self.manifest.forced:
             yield f"sealed in spite of: {'; '.join(self.manifest.forced)}"
 
@@ -249,8 +275,18 @@ class SealedRun:
     @cached_property
     def statements(self) -> Mapping[str, str]:
         """Statement of each finding in ``result.json``, by id of the finding."""
-        checks = json.loads(self.content(RESULT))["checks"]
+        checks = self.shared["checks"]
         return {one["id"]: one["statement"] for check in checks for one in check["findings"]}
+
+    @cached_property
+    def shared(self) -> Mapping[str, Any]:
+        """The content of ``result.json``; nothing where it is not a JSON object."""
+        return self._object(RESULT)
+
+    @cached_property
+    def listed(self) -> Mapping[str, Any]:
+        """What the manifest of the restricted files says, whatever it is."""
+        return self._object(LISTING)
 
     @cached_property
     def digest(self) -> str:

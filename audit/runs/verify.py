@@ -4,28 +4,47 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import ValidationError
 
 from audit.base.errors import AuditError, first_cases
-from audit.base.files import read_table, sha256_of
+from audit.base.files import read_table
 from audit.base.plurals import counted
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
-from audit.runs.consistency import comparable, disagreements, one_way, read_html, read_pdf
+from audit.runs.consistency import (
+    active_in,
+    comparable,
+    disagreements,
+    not_following,
+    one_way,
+    read_html,
+    read_pdf,
+)
 from audit.runs.folder import FINDINGS, HISTORY, HTML, PDF, POLICY, RUN
 from audit.runs.inputs import judge_again, stated_policy
 from audit.runs.make import audited
-from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, SealKey, with_keyed_data
+from audit.runs.manifest import (
+    MANIFEST,
+    RESTRICTED,
+    RESULT,
+    SealKey,
+    public_inputs,
+    versions,
+    with_keyed_data,
+)
 from audit.runs.read import read_run
-from audit.runs.sealed_run import LISTING, NO_RESTRICTED, Input, SealedRun
+from audit.runs.sealed_run import LISTING, NO_RESTRICTED, SealedRun
 from audit.runs.settings import Judging, Settings
 
+Render: TypeAlias = Callable[[str, Mapping[str, Any], Mapping[str, Any], datetime | None], bytes]
+"""Gives a report again: of a name, of what ``result.json`` and the manifest say, of a moment."""
 Outcome: TypeAlias = Literal["holds", "does not hold", "not checked"]
 
 HOLDS: Outcome = "holds"
@@ -33,6 +52,7 @@ FAILS: Outcome = "does not hold"
 UNCHECKED: Outcome = "not checked"
 
 AGREE = "nodes, pairs, residual use and findings agree with each other"
+_ACTING = "has what no report has:"
 ATTACHMENT = RESULT
 """Name of the PDF's attachment with the bytes of ``result.json``."""
 
@@ -58,6 +78,7 @@ def verify_run(
     recompute: bool = False,
     data: str | Path | None = None,
     key: SealKey | None = None,
+    render: Render | None = None,
 ) -> tuple[Verdict, ...]:
     """Verify a run: seal, files, schema, consistency of its parts, and recomputation.
 
@@ -67,7 +88,9 @@ def verify_run(
         folder: Folder of the run, of a comparison or of a history.
         recompute: Whether to recompute the audit from its inputs with the recorded settings.
         data: Current path of the dataset; None for the recorded one.
-        key: Key that the run was sealed with; without a key, keyed digests are not checked.
+        key: Key that the run was sealed with; if it did not seal it, nothing else holds. Without a
+            key, keyed digests are not checked.
+        render: What renders reports again, to compare them; None: they are only read back.
 
     Returns:
         A verdict for each of ``manifest, files, restricted, schema, tables, counts, report.html,
@@ -79,30 +102,55 @@ def verify_run(
 
     Takes the time of hashing and reading the run; recomputation takes the time of the audit.
     """
-    run = SealedRun(Path(folder))
-    if run.kind is HISTORY:
-        return _manifest(run), _files(run)
+    run, render = SealedRun(Path(folder)), render if recompute else None
+    if key and run.manifest and (fault := run.not_keyed_as(key)):
+        others = (Verdict(name, UNCHECKED, fault) for name in _STEPS[1 : _steps_of(run)])
+        return Verdict("manifest", FAILS, fault), *others
+    verdicts = _manifest(run, key), _files(run), of_restricted(run, key)
     if run.kind is not RUN:
-        return _manifest(run), _files(run), of_restricted(run, key)
+        return verdicts[: _steps_of(run)]
     return (
-        _manifest(run),
-        _files(run),
-        of_restricted(run, key),
+        *verdicts,
         _schema(run),
         *_tables(run),
-        _html(run),
-        _pdf(run),
+        _html(run, render),
+        _pdf(run, render),
         *_verdict_of_recomputation(run, None if data is None else Path(data), key, asked=recompute),
     )
 
 
-def _manifest(run: SealedRun) -> Verdict:
-    if run.manifest and run.manifest.forced:
+_STEPS = (
+    *("manifest", "files", "restricted", "schema", "tables", "counts"),
+    *(HTML, PDF, "inputs", "recomputation"),
+)
+
+
+def _steps_of(run: SealedRun) -> int:
+    """How many of the steps there are for a folder; a history has no restricted files."""
+    return len(_STEPS) if run.kind is RUN else 2 if run.kind is HISTORY else 3
+
+
+def _manifest(run: SealedRun, key: SealKey | None) -> Verdict:
+    if not run.manifest:
+        return Verdict("manifest", FAILS, *run.faults(restricted=False))
+    if run.manifest.forced:
         forced = f"{MANIFEST} was sealed in spite of: {'; '.join(run.manifest.forced)}"
         return Verdict("manifest", FAILS, forced)
-    if run.manifest:
-        return Verdict("manifest", HOLDS, f"sealed as {run.manifest.seal}")
-    return Verdict("manifest", FAILS, *run.faults(restricted=False))
+    if run.kind is RUN and not run.blocked and (fault := _other_identity(run)):
+        return Verdict("manifest", FAILS, fault)
+    by = ", by the key" if key else ""
+    return Verdict("manifest", HOLDS, f"sealed as {run.manifest.seal}{by}")
+
+
+def _other_identity(run: SealedRun) -> str:
+    """What the manifest says of the run that its other parts do not; empty if all agree."""
+    if run.stated.get("identity") != run.shared["identity"]:
+        return f"its identity is not that of {RESULT}"
+    listed = run.listed.get("inputs") if run.listing else None
+    if listed is not None and run.stated["inputs"] != public_inputs(listed):
+        return f"its inputs are not those of {LISTING}"
+    keyed = run.shared["identity"]["data"]["hmac_sha256"] is not None
+    return "" if keyed == run.keyed else "its data have a keyed digest, or it is sealed, not both"
 
 
 def _files(run: SealedRun) -> Verdict:
@@ -120,10 +168,8 @@ def of_restricted(run: SealedRun, key: SealKey | None) -> Verdict:
         return Verdict("restricted", UNCHECKED, NO_RESTRICTED)
     if faults := run.faults(restricted=True):
         return Verdict("restricted", FAILS, "; ".join(faults))
-    if key and run.keyed and not run.keyed_as(key):
-        return Verdict("restricted", FAILS, f"{LISTING} is not what this key sealed")
     listed = f"{len(run.listing.outputs) if run.listing else 0} files as {LISTING} lists them"
-    if key and run.keyed:
+    if key:
         return Verdict("restricted", HOLDS, f"{listed}, sealed with the key")
     why = "add --seal-key" if run.keyed else f"no key seals {LISTING}"
     return Verdict("restricted", UNCHECKED, f"{listed}; {why}")
@@ -153,6 +199,8 @@ def _tables(run: SealedRun) -> tuple[Verdict, Verdict]:
     try:
         result = read_run(run.folder, unsealed=True)
         given, apart = to_json_bytes(result.shared()), list(disagreements(result))
+        listed = run.listing.outputs if run.listing else {}
+        wrong = [*not_following(result, listed, judged="judging" in run.stated)]
         as_recorded = result.findings.equals(read_table(run.folder / RESTRICTED / FINDINGS))
     except Exception as error:  # tables that somebody made can be wrong in every way
         reason = f"{type(error).__name__}: {_first_line(error)}"
@@ -164,19 +212,22 @@ def _tables(run: SealedRun) -> tuple[Verdict, Verdict]:
     if not as_recorded:
         told = f"{RESTRICTED}/{FINDINGS} has rows that are not as their column record"
         return Verdict("tables", FAILS, told), counts
+    if wrong:
+        return Verdict("tables", FAILS, "; ".join(wrong)), counts
     return Verdict("tables", HOLDS, f"{RESTRICTED}/ gives the bytes of {RESULT}"), counts
 
 
-def _html(run: SealedRun) -> Verdict:
+def _html(run: SealedRun, render: Render | None) -> Verdict:
     if unready := _unready(run, HTML):
         return Verdict(HTML, UNCHECKED, unready)
     try:
-        report = read_html(run.folder / HTML)
+        report = read_html(run.content(HTML))
     except UnicodeDecodeError:
         return Verdict(HTML, FAILS, "it is not UTF-8")
     statements = {finding.id: comparable(finding.sentences) for finding in report.findings}
     ids = Counter(finding.id for finding in report.findings)
     faults = {
+        _ACTING: [*dict.fromkeys(report.active)],
         "lacks": [one for one in run.statements if one not in statements],
         "words otherwise": [
             one
@@ -186,16 +237,19 @@ def _html(run: SealedRun) -> Verdict:
         "has beside": [one for one in statements if one not in run.statements],
         "has twice": [one for one, times in ids.items() if times > 1],
     }
-    return _parity(run, HTML, faults, digest_told=run.digest in report.codes)
+    verdict = _parity(run, HTML, faults, digest_told=run.digest in report.codes)
+    return _rendered(run, verdict, render, None, lambda content: read_html(content).text)
 
 
-def _pdf(run: SealedRun) -> Verdict:
+def _pdf(run: SealedRun, render: Render | None) -> Verdict:
     if unready := _unready(run, PDF):
         return Verdict(PDF, UNCHECKED, unready)
+    active = active_in(run.content(PDF), run.content(RESULT))
     try:
-        report = read_pdf(run.folder / PDF)
+        report = read_pdf(run.content(PDF))
     except ImportError:
-        return Verdict(PDF, UNCHECKED, "needs pypdfium2: pip install 'hierarchy-audit[verify]'")
+        needed = Verdict(PDF, UNCHECKED, "needs pypdfium2: pip install 'hierarchy-audit[verify]'")
+        return _parity(run, PDF, {_ACTING: active}, digest_told=True) if active else needed
     except RuntimeError as error:
         return Verdict(PDF, FAILS, f"it cannot be read: {_first_line(error)}")
     if report.attachments.get(ATTACHMENT) != run.content(RESULT):
@@ -203,7 +257,42 @@ def _pdf(run: SealedRun) -> Verdict:
         return Verdict(PDF, FAILS, f"{attached} {ATTACHMENT} is attached")
     text = comparable(report.text)
     lacking = [one for one in run.statements if one_way(one) and comparable(one) not in text]
-    return _parity(run, PDF, {"lacks": lacking}, digest_told=run.digest in text)
+    faults = {"lacks": lacking, _ACTING: active}
+    verdict = _parity(run, PDF, faults, digest_told=run.digest in text)
+    return _rendered(run, verdict, render, report.made, _text_of_pdf)
+
+
+def _text_of_pdf(content: bytes) -> str:
+    """All its text, without hyphens, which other versions set at other places."""
+    return comparable(read_pdf(content).text).replace("-", "")
+
+
+def _rendered(
+    run: SealedRun,
+    verdict: Verdict,
+    render: Render | None,
+    moment: datetime | None,
+    text_of: Callable[[bytes], str],
+) -> Verdict:
+    """Whether a report that holds so far is what ``result.json`` gives: in bytes, or in texts."""
+    if render is None or verdict.outcome != HOLDS:
+        return verdict
+    kept = run.content(verdict.name)
+    try:
+        made = render(verdict.name, run.shared, run.stated, moment)
+    except (AuditError, ValueError, TypeError) as error:
+        told = f"{verdict.detail}; not rendered again: {_first_line(error)}"
+        return replace(verdict, outcome=UNCHECKED, detail=told)
+    if made == kept:
+        return replace(verdict, detail=f"{verdict.detail}, and is rendered from it byte for byte")
+    stated = run.stated.get("versions") or {}
+    others = [name for name, version in versions().items() if stated.get(name) != version]
+    if not others:
+        return replace(verdict, outcome=FAILS, detail=f"{RESULT} gives other bytes")
+    by = f"rendered by other {', '.join(others)}"
+    if text_of(made) == text_of(kept):
+        return replace(verdict, detail=f"{verdict.detail}, and its texts and numbers alone; {by}")
+    return replace(verdict, outcome=FAILS, detail=f"{RESULT} gives other texts or numbers; {by}")
 
 
 def _unready(run: SealedRun, report: str) -> str:
@@ -239,7 +328,7 @@ def _verdict_of_recomputation(
     if settings is None:
         return neither("the run was made from Python, which records no settings")
     moved = settings if data is None else replace(settings, dataset=str(data.absolute()))
-    faults = list(_changed_inputs(run.inputs, Path(settings.dataset), Path(moved.dataset)))
+    faults = list(run.changed_inputs(Path(settings.dataset), Path(moved.dataset)))
     if faults:
         return (
             Verdict("inputs", FAILS, first_cases(faults)),
@@ -255,23 +344,11 @@ def _inputs(run: SealedRun, key: SealKey | None) -> Verdict:
         detail = f"no intact {LISTING} has the digests of {counted(unknown, 'files')} of data"
         return Verdict("inputs", UNCHECKED, detail)
     detail = f"{counted(len(run.inputs), 'files')} with their digests"
-    if key and run.keyed_as(key):
+    if key:
         return Verdict("inputs", HOLDS, detail)
     return Verdict(
         "inputs", UNCHECKED, f"{detail}, but no key here seals {LISTING}, which has them"
     )
-
-
-def _changed_inputs(inputs: Iterable[Input], old: Path, new: Path) -> Iterator[str]:
-    """Describe inputs that have changed or are missing; a dataset that moved is looked up there."""
-    for recorded in inputs:
-        path = recorded.path
-        if path.is_relative_to(old):
-            path = new / path.relative_to(old)
-        if not path.is_file():
-            yield f"{recorded.role} is not there: {path}"
-        elif recorded.sha256 not in (None, sha256_of(path)):
-            yield f"{recorded.role} changed: {path}"
 
 
 def _recomputed(
@@ -297,7 +374,7 @@ def _keyed_as_before(run: SealedRun, result: AuditResult, key: SealKey | None) -
     """A result with the keyed digest that the run has, where no key is given to make it."""
     if key:
         return result
-    kept = json.loads(run.content(RESULT))["identity"]["data"]["hmac_sha256"]
+    kept = run.shared["identity"]["data"]["hmac_sha256"]
     data = {**result.identity["data"], "hmac_sha256": kept}
     return replace(result, identity={**result.identity, "data": data})
 
@@ -311,7 +388,7 @@ def _judged_again(run: SealedRun, settings: Settings, judging: Judging) -> Audit
 
 def _differing_parts(run: SealedRun, given: bytes) -> str:
     """The parts in which another result differs, and the version where that differs too."""
-    kept, made = json.loads(run.content(RESULT)), json.loads(given)
+    kept, made = run.shared, json.loads(given)
     parts = [name for name in kept | made if kept.get(name) != made.get(name)]
     tools = [shared["identity"]["tool"]["version"] for shared in (kept, made)]
     versions = "" if tools[0] == tools[1] else f" (written by {tools[0]}, checked by {tools[1]})"

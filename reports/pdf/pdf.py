@@ -123,7 +123,10 @@ class Typeset:
 
 @contextmanager
 def rendering_pdf(
-    shared: Mapping[str, Any], limits: Limits | None = None, imprint: Imprint = UNNAMED
+    shared: Mapping[str, Any],
+    limits: Limits | None = None,
+    imprint: Imprint = UNNAMED,
+    moment: datetime | None = None,
 ) -> Iterator[Callable[[], Typeset]]:
     """Start rendering the file: it is typeset in a child process while the block runs.
 
@@ -131,6 +134,7 @@ def rendering_pdf(
         shared: The shared view of a result.
         limits: Resource limits of typesetting; None for a few minutes and a gigabyte.
         imprint: What the report says of itself.
+        moment: When it says that it was made; None for `dated`.
 
     Yields:
         A function that waits for the file, with the exact bytes of ``result.json`` attached. It
@@ -144,15 +148,17 @@ def rendering_pdf(
     Typesetting takes about 0.2 s a page, and twice as long if a font lacks a character.
     """
     limits = limits or Limits()
-    tasks_of = partial(_tasks, shared, imprint, dated())
+    tasks_of = partial(_tasks, shared, imprint, moment or dated())
     tasks = tasks_of()
     with typesetting(next(tasks), limits) as first:
         yield lambda: _typeset(first, tasks, tasks_of, limits)
 
 
-def pdf_bytes(shared: Mapping[str, Any], imprint: Imprint = UNNAMED) -> bytes:
+def pdf_bytes(
+    shared: Mapping[str, Any], imprint: Imprint = UNNAMED, moment: datetime | None = None
+) -> bytes:
     """Render the complete file; parameters and errors as in `rendering_pdf`."""
-    with rendering_pdf(shared, imprint=imprint) as finished:
+    with rendering_pdf(shared, imprint=imprint, moment=moment) as finished:
         return finished().content
 
 

@@ -146,7 +146,10 @@ def test_verify_checks_the_restricted_files_with_the_key_alone(desk: Path) -> No
     assert outcomes(desk / "keyed")["restricted"] == "not checked"
     assert outcomes(desk / "plain")["restricted"] == "not checked"
     other = ("--seal-key", desk / "other key")
-    assert outcomes(desk / "keyed", *other)["restricted"] == "does not hold"
+    told = outcomes(desk / "keyed", *other)
+    assert told.pop("manifest") == "does not hold"
+    assert {*told.values()} == {"not checked"}
+    assert outcomes(desk / "plain", *key)["manifest"] == "does not hold"
 
 
 def test_a_run_that_another_key_sealed_is_not_read(desk: Path, tmp_path: Path) -> None:
@@ -198,7 +201,7 @@ def test_tables_exchanged_with_their_manifest_are_found_with_the_key(
     shutil.copytree(desk / "plain" / "restricted", run / "restricted")
 
     assert outcomes(run)["restricted"] == "not checked"
-    assert outcomes(run, "--seal-key", desk / "key")["restricted"] == "does not hold"
+    assert outcomes(run, "--seal-key", desk / "key")["manifest"] == "does not hold"
 
 
 def test_what_may_be_shared_verifies_without_the_rest(desk: Path, tmp_path: Path) -> None:
@@ -211,23 +214,15 @@ def test_what_may_be_shared_verifies_without_the_rest(desk: Path, tmp_path: Path
     assert {found[name] for name in ("restricted", "tables")} == {"not checked"}
 
 
-def test_judge_keeps_the_seal_with_the_key_and_is_refused_without(
-    desk: Path, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", ["judge", "report"])
+def test_the_seal_is_kept_with_the_key_alone(desk: Path, tmp_path: Path, name: str) -> None:
     run = shutil.copytree(desk / "keyed", tmp_path / "run")
-    given = ("judge", run, "--overwrite", "--policy", desk / "policy.toml", "--no-pdf")
+    given = command(name, desk, run, tmp_path)
     refused = audit(*given)
     assert refused.exit_code == 2
     assert "the key that the run is sealed with is required" in refused.stderr
 
     done(*given, "--seal-key", desk / "key")
-    assert outcomes(run, "--seal-key", desk / "key")["restricted"] == "holds"
-
-
-def test_report_keeps_the_keyed_seal_without_the_key(desk: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(desk / "keyed", tmp_path / "run")
-    done("report", run, "--no-pdf")
-
     assert outcomes(run, "--seal-key", desk / "key")["restricted"] == "holds"
 
 

@@ -74,7 +74,7 @@ def _refuse_empty(old: AuditResult, new: AuditResult) -> None:
 
 
 HTML = "comparison.html"
-COMPARISON = FolderKind("comparison", "comparison.json")
+COMPARISON = FolderKind("comparison", "comparison.json", (HTML,))
 
 
 def write_comparison(comparison: Comparison, out: str | Path, *, overwrite: bool = False) -> Path:
