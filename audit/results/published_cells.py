@@ -96,7 +96,8 @@ def part_cells(
     if check == "residual_overuse" or (check, key) == UNINFORMATIVE:
         return {"instances": labelled(part[0])}
     if check in ("parent_and_child", "sibling_exclusive", "excludes1"):
-        return {"instances": together(labelled(part[0]), labelled(part[1]))}
+        both = together(labelled(part[0]), labelled(part[1]))
+        return {"instances": both, "of": labelled(part[0])}
     if check == UNEXPECTED_PAIR:
         return {"instances": _met(release, part[0], part[1])}
     if check != "cross_branch" or key:

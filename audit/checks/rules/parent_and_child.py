@@ -1,6 +1,8 @@
-"""parent_and_child: instances labelled with both a node and its ancestor."""
+"""parent_and_child: labels beside their ancestors: any, or given in some records alone."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -8,44 +10,37 @@ from scipy.sparse import csr_array
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.disclosure import Quantity, count, derived
+from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part
+from audit.results.findings import Finding, Part, times_limit
 
 _NAME = "parent_and_child"
+NEARLY_NEVER = 0.05
+"""Share of the records with a label that carry its parent too, up to which that is no habit; as
+many may lack it where it is one."""
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report such instances in one finding, with the most frequent pairs."""
+    """Report, in one finding each, labels beside any ancestor where the hierarchy or policy calls
+    that a fault, and elsewhere labels whose parent is given in some records and not in others."""
     allowed = measured.labelled_ancestors == "allowed"
     return Outcome(
         denominator=measured.labelled,
         denominator_unit="instances with labels",
-        findings=() if allowed else _findings(measured),
-        not_applicable=first_unmet(
-            (not allowed, "this hierarchy allows a label beside its ancestor"),
-            (measured.labelled, "no instance has a label"),
-        ),
+        findings=_undecided(measured) if allowed else _faults(measured),
+        not_applicable=first_unmet((measured.labelled, "no instance has a label")),
     )
 
 
-def _findings(measured: Measurements) -> tuple[Finding, ...]:
+def _faults(measured: Measurements) -> tuple[Finding, ...]:
     """One finding on the instances touched, with the pairs of most of them."""
-    touched, nested = (
-        measured.counts.records.total("nested_instances"),
-        measured.counts.records.of("nested"),
-    )
+    nested = measured.counts.records.of("nested")
+    touched = measured.counts.records.total("nested_instances")
     if not touched:
         return ()
-    labelled, support, ids = measured.labelled, measured.direct_support, measured.hierarchy.nodes
     top = np.argsort(-nested.joint, kind="stable")[:TOP_PARTS]
-    pairs = zip(*np.divmod(nested.keys[top], len(ids)), nested.joint[top].tolist(), strict=True)
-    parts = tuple(
-        Part(
-            (ids[node], ids[ancestor]),
-            {"instances": count(both, touched, int(support[node]), int(support[ancestor]))},
-        )
-        for node, ancestor, both in pairs
-    )
+    node, ancestor = np.divmod(nested.keys[top], len(measured.hierarchy))
+    parts = _parts(measured, node, ancestor, nested.joint[top])
     return (
         Finding(
             check=_NAME,
@@ -53,12 +48,7 @@ def _findings(measured: Measurements) -> tuple[Finding, ...]:
             nodes=parts[0].nodes,
             statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
             "a label and another one above it, in {pairs} different pairs.",
-            evidence={
-                "instances": count(touched, labelled),
-                "of": Quantity(labelled),
-                "share": derived(touched / labelled, "instances"),
-                "pairs": Quantity(len(nested)),
-            },
+            evidence={**_touched(measured), "pairs": Quantity(len(nested))},
             curator="Keep the most specific label; the ancestor adds nothing and may be a remnant "
             "of coding that was later refined.",
             data_user="Propagate labels before counting, so that no ancestor is counted twice.",
@@ -66,6 +56,91 @@ def _findings(measured: Measurements) -> tuple[Finding, ...]:
             parts=parts,
             key=("labels",),
         ),
+    )
+
+
+def _undecided(measured: Measurements) -> tuple[Finding, ...]:
+    """One finding, if more than a few labels have their parent beside them in some records only.
+
+    A pair of a label and its parent, both in use as labels, is undecided if the interval of the
+    share of records with the label that carry the parent too lies between the two habits.
+    """
+    node, parent, both = _edges_in_use(measured)
+    low, high = wilson(both, measured.direct_support[node])
+    undecided = (low > NEARLY_NEVER) & (high < 1 - NEARLY_NEVER)
+    share = undecided.mean() if len(node) else 0.0
+    if share <= NEARLY_NEVER:
+        return ()
+    lacking = (measured.direct_support[node] - both)[undecided]
+    top = np.flatnonzero(undecided)[np.argsort(-lacking, kind="stable")[:TOP_PARTS]]
+    parts = tuple(
+        replace(part, evidence={**part.evidence, "of": count(int(measured.direct_support[one]))})
+        for one, part in zip(
+            node[top], _parts(measured, node[top], parent[top], both[top]), strict=True
+        )
+    )
+    return (
+        Finding(
+            check=_NAME,
+            severity="note",
+            nodes=parts[0].nodes,
+            statement="{pairs} of {of_pairs} labels whose parent is used as a label too have it "
+            "beside them in some records and not in others. {instances} of {of} instances with "
+            "labels ({share}) {instances|has|have} a label and another one above it.",
+            evidence={
+                "pairs": Quantity(int(undecided.sum())),
+                "of_pairs": Quantity(len(node)),
+                **_touched(measured),
+            },
+            curator="Decide whether a label above another one is to be given, and give it always "
+            "or never; say so where the data are described.",
+            data_user="Propagate labels before counting or training: here a parent that is "
+            "missing does not mean that it does not hold.",
+            touched=measured.counts.records.total("nested_instances"),
+            beyond=times_limit(float(share), NEARLY_NEVER),
+            parts=parts,
+            key=("undecided",),
+        ),
+    )
+
+
+def _edges_in_use(measured: Measurements) -> tuple[IntArray, IntArray, IntArray]:
+    """Nodes and their parents that are both labels, and the instances labelled with both."""
+    edges = measured.hierarchy.edges.tocoo()
+    node, parent = (place.astype(np.int64) for place in edges.coords)
+    used = (measured.direct_support[node] > 0) & (measured.direct_support[parent] > 0)
+    node, parent = node[used], parent[used]
+    nested = measured.counts.records.of("nested")
+    keys = node * len(measured.hierarchy) + parent
+    places = np.searchsorted(nested.keys, keys)
+    met = np.isin(keys, nested.keys)
+    both = np.zeros(len(keys), np.int64)
+    both[met] = nested.joint[places[met]]
+    return node, parent, both
+
+
+def _touched(measured: Measurements) -> dict[str, Quantity]:
+    """How many instances have a label and another one above it."""
+    touched, labelled = measured.counts.records.total("nested_instances"), measured.labelled
+    return {
+        "instances": count(touched, labelled),
+        "of": Quantity(labelled),
+        "share": derived(touched / labelled, "instances"),
+    }
+
+
+def _parts(
+    measured: Measurements, nodes: IntArray, above: IntArray, both: IntArray
+) -> tuple[Part, ...]:
+    """A line for each label with one above it: the instances labelled with both."""
+    touched = measured.counts.records.total("nested_instances")
+    ids, support = measured.hierarchy.nodes, measured.direct_support
+    return tuple(
+        Part(
+            (ids[node], ids[ancestor]),
+            {"instances": count(n, touched, int(support[node]), int(support[ancestor]))},
+        )
+        for node, ancestor, n in zip(nodes, above, both.tolist(), strict=True)
     )
 
 

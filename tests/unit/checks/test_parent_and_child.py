@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,13 +62,33 @@ def test_siblings_and_repeated_labels_pass(toy_hierarchy: Hierarchy) -> None:
     )
 
 
-def test_it_does_not_apply_where_a_label_may_stand_beside_its_ancestor(
-    toy_hierarchy: Hierarchy,
+@pytest.mark.parametrize(
+    ("beside", "of", "undecided"),
+    [(0, 400, 0), (4, 400, 0), (60, 400, 1), (340, 400, 1), (396, 400, 0), (1, 4, 0)],
+)
+def test_where_it_is_allowed_a_parent_in_some_records_alone_is_undecided(
+    toy_hierarchy: Hierarchy, beside: int, of: int, undecided: int
 ) -> None:
-    found = CHECK.run(measure(labelled(toy_hierarchy, LABELS), Policy()))
+    labels = {f"i{at}": ["dog", "pet"] if at < beside else ["dog"] for at in range(of)}
+    found = CHECK.run(measure(labelled(toy_hierarchy, {**labels, "x": ["pet"]}), Policy()))
 
-    assert found.status == "not_applicable"
-    assert found.findings == ()
+    assert found.status == ("note" if undecided else "pass")
+    for finding in found.findings:
+        assert finding.id == "parent_and_child:undecided"
+        assert finding.evidence["pairs"].value == finding.evidence["of_pairs"].value == 1
+        assert finding.evidence["instances"].value == finding.touched == beside
+        (part,) = finding.parts
+        assert part.nodes == ("dog", "pet")
+        assert {name: one.value for name, one in part.evidence.items()} == {
+            "instances": beside,
+            "of": of,
+        }
+
+
+def test_grandparents_beside_a_label_are_no_habit_of_parents(toy_hierarchy: Hierarchy) -> None:
+    labels = {f"i{at}": ["dog", "animal"] if at % 2 else ["dog"] for at in range(100)}
+
+    assert CHECK.run(measure(labelled(toy_hierarchy, labels), Policy())).status == "pass"
 
 
 def test_the_policy_overrules_the_hierarchy(toy_hierarchy: Hierarchy) -> None:
