@@ -60,11 +60,11 @@ SHARED: Mapping[str, SharedTable] = {
     ),
     "nodes": columns(
         "node title depth parent siblings sibling family state best_layer folded_into",
-        "readable readable_low readable_high absent_p absent_q made_up cut_down needed tellable "
-        "pair_made_up separable separable_low "
-        "separable_high entangled_p entangled_q probed predicted unused unused_low "
-        "unused_high unused_p unused_q best_separable",
+        "separable separable_low separable_high entangled_p entangled_q probed predicted unused "
+        "unused_low unused_high unused_p unused_q best_separable",
         "instances groups sibling_instances taken_for_sibling sibling_taken_for_it",
+        apart="readable readable_low readable_high absent_p absent_q",
+        exempt="made_up cut_down needed tellable pair_made_up",
     ),
 }
 """What is shared of every table, by its name; `measurements` says what the columns are."""

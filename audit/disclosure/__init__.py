@@ -1,6 +1,6 @@
 """Disclosure control: suppress small cells in each published number and in all of them together."""
 
-from audit.disclosure.breakdowns import suppress_breakdown
+from audit.disclosure.breakdowns import shown_in_columns, suppress_breakdown
 from audit.disclosure.cells import (
     Cell,
     Release,
@@ -13,13 +13,13 @@ from audit.disclosure.cells import (
     only_uninformative,
     together,
 )
+from audit.disclosure.digits import in_digits, left_by_steps
 from audit.disclosure.inference import seen_whole
 from audit.disclosure.known import DENOMINATOR, Known, NumberId, known_frame
 from audit.disclosure.protection import left_possible, protected
 from audit.disclosure.quantity import (
     AT_MOST,
     BESIDE,
-    DIGITS,
     WHOLE,
     Quantity,
     Shown,
@@ -30,6 +30,7 @@ from audit.disclosure.quantity import (
     least,
     most,
     rounded,
+    rounded_chance,
     shown,
     shown_change,
     shown_count,
@@ -43,7 +44,6 @@ __all__ = [
     "AT_MOST",
     "BESIDE",
     "DENOMINATOR",
-    "DIGITS",
     "WHOLE",
     "Cell",
     "Known",
@@ -56,22 +56,26 @@ __all__ = [
     "count",
     "derived",
     "differing",
+    "in_digits",
     "is_small",
     "known_frame",
     "labelled",
     "labelled_below",
     "labels_at",
     "least",
+    "left_by_steps",
     "left_possible",
     "most",
     "only_residual_below",
     "only_uninformative",
     "protected",
     "rounded",
+    "rounded_chance",
     "seen_whole",
     "shown",
     "shown_change",
     "shown_count",
+    "shown_in_columns",
     "shown_in_steps",
     "shown_parts",
     "suppress_breakdown",

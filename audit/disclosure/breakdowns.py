@@ -7,11 +7,17 @@ instance can be in several lines.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
-from audit.disclosure.quantity import Shown, is_small
+import numpy as np
+
+from audit.base.dag import BoolArray, IntArray
+from audit.disclosure.quantity import Shown, is_small, shown_parts
 
 _Range = tuple[float, float]
+_NEAR = 1e-6
+"""How far an end of a range may be off."""
 
 
 def suppress_breakdown(
@@ -106,3 +112,96 @@ def _range(shown: Shown) -> _Range:
     if isinstance(shown, str) and shown[0] == "<":
         return 1, int(shown[1:]) - 1
     return (int(shown[1:]) + 1 if isinstance(shown, str) else 0), math.inf
+
+
+Cells: TypeAlias = Mapping[tuple[str | None, ...], int]
+Value: TypeAlias = tuple[int, str]
+"""A column, by its place, and one of its values."""
+
+
+def shown_in_columns(cells: Cells, min_cell: int) -> list[dict[str, int | str | None]]:
+    """Instances of each value of several columns, whose values may lie within each other's.
+
+    Wards of a site add up to it. Each small count of a value, and of a value's instances outside
+    another one that has nearly all of them, can be anything from 1 to ``min_cell - 1`` by all that
+    is shown, also for whoever knows which values meet; or as near to it as withholding can bring
+    it. What is withheld for it, the smallest of those that a linear program leans on, is null.
+
+    Args:
+        cells: Instances by their values, one for each column; None where there is none.
+        min_cell: Smallest count that may be shown.
+
+    >>> wards = {("x", "x1"): 40, ("x", "x2"): 30, ("x", "x3"): 5, ("y", "y1"): 60, ("y", "y2"): 50}
+    >>> shown_in_columns(wards, 11)[1]
+    {'x1': 40, 'x2': None, 'x3': '<11', 'y1': 60, 'y2': 50}
+    """
+    sizes = np.array([*cells.values()])
+    columns = range(len(next(iter(cells), ())))
+    has = {
+        (column, value): np.array([one[column] == value for one in cells])
+        for column in columns
+        for value in sorted({one[column] or "" for one in cells if one[column] is not None})
+    }
+    withheld = set[Value]()
+    shown = _shown_values(has, sizes, withheld, min_cell)
+    small = list(_small(has, sizes, min_cell)) if len(columns) > 1 else []
+    while small:
+        told = _told_by(small[0], has, shown, int(sizes.sum()), min_cell)
+        if told:
+            withheld.add(min(told, key=lambda value: (sizes @ has[value], value)))
+            shown = _shown_values(has, sizes, withheld, min_cell)
+        else:
+            small = small[1:]
+    return [{v: shown[c, v] for c, v in has if c == column} for column in columns]
+
+
+def _shown_values(
+    has: Mapping[Value, BoolArray], sizes: IntArray, withheld: set[Value], min_cell: int
+) -> dict[Value, int | str | None]:
+    shown = dict[Value, int | str | None]()
+    for column in {column for column, _ in has}:
+        own = [value for value in has if value[0] == column]
+        places = [place for place, value in enumerate(own) if value in withheld]
+        parts = [int(sizes @ has[value]) for value in own]
+        shown |= zip(own, shown_parts(parts, min_cell, places), strict=True)
+    return shown
+
+
+def _small(has: Mapping[Value, BoolArray], sizes: IntArray, min_cell: int) -> Iterator[BoolArray]:
+    """Cells of each value of few instances, and of those that few of one have outside another."""
+    for own in has.values():
+        if is_small(int(sizes @ own), min_cell):
+            yield own
+    for (one, _), own in has.items():
+        for (other, _), theirs in has.items():
+            outside = own & ~theirs
+            if one != other and own[theirs].any() and is_small(int(sizes @ outside), min_cell):
+                yield outside
+
+
+def _told_by(
+    target: BoolArray,
+    has: Mapping[Value, BoolArray],
+    shown: Mapping[Value, Shown],
+    total: int,
+    min_cell: int,
+) -> list[Value]:
+    """The exact values by which a small count is narrowed; none if it is not."""
+    from scipy.optimize import linprog
+
+    exact = {value: one for value, one in shown.items() if isinstance(one, int)}
+    known = np.vstack([np.ones(len(target)), *(has[value] for value in exact)])
+    ranges = [(has[value], *_range(one)) for value, one in shown.items() if isinstance(one, str)]
+    rows = [(row.astype(float), high) for row, _, high in ranges if high < math.inf]
+    rows += [(-row.astype(float), -low) for row, low, _ in ranges]
+    for sign, end in ((1.0, 1), (-1.0, 1 - min_cell)):
+        found = linprog(
+            sign * target,
+            np.vstack([row for row, _ in rows]) if rows else None,
+            [high for _, high in rows] or None,
+            known,
+            [total, *exact.values()],
+        )
+        if found.status == 0 and found.fun is not None and found.fun > end + _NEAR:
+            return [one for one, m in zip(exact, found.eqlin.marginals[1:], strict=True) if m]
+    return []

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.disclosure.cells import Cell, LabelSet, Release, carried
+from audit.disclosure.digits import Range
 from audit.disclosure.known import Known
-from audit.disclosure.quantity import Range
 
 TYPES = 8
 """Largest number of kinds of label in one program, which has at most 2 ** TYPES unknowns."""

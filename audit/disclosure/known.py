@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from audit.disclosure.cells import Cell, LabelSet, Release, carried
-from audit.disclosure.quantity import Range, Shown, less_precise
+from audit.disclosure.digits import Range
+from audit.disclosure.quantity import Shown, less_precise
 
 NumberId: TypeAlias = tuple[str, tuple[str, ...], str]
 """Where a number stands: id of the finding, nodes of the line (empty: of the finding), name."""

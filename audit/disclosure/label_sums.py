@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.disclosure.cells import Cell, Release, carried
+from audit.disclosure.digits import Range
 from audit.disclosure.known import Known
-from audit.disclosure.quantity import Range
 from audit.disclosure.sums import Apart, Counts, Labels, LabelSets, Numbers, Ranges, narrower
 
 Ends: TypeAlias = Mapping[Cell, Range]

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from audit.disclosure.cells import Cell, Release, carried
+from audit.disclosure.digits import Range
 from audit.disclosure.inference import (
     NEW,
     PARTS,
@@ -26,7 +27,7 @@ from audit.disclosure.inference import (
 )
 from audit.disclosure.known import Known
 from audit.disclosure.label_sums import LabelSums
-from audit.disclosure.quantity import Range, is_small, possible, shown_count, shown_parts
+from audit.disclosure.quantity import is_small, possible, shown_count, shown_parts
 from audit.disclosure.sums import Ranges, fewest
 
 Step: TypeAlias = tuple[bool, bool, int, Cell, str]

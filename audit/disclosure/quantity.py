@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from audit.disclosure.digits import Range, in_digits
 
 Shown: TypeAlias = int | float | str | None
 """A value as published: a number, a bound such as ``<11``, or null where it is withheld."""
 
-Range: TypeAlias = tuple[int, int]
-"""Least and greatest value that a count can have."""
 BESIDE = "beside"
 """Source name for counts shown elsewhere that a number depends on, such as those of other pairs."""
 WHOLE = "whole"
@@ -27,14 +27,15 @@ class Quantity:
         value: The number itself.
         kind: ``count`` of instances or groups; ``derived`` from counts; ``exempt`` (rows of the
             ledger, totals of the release, limits of the policy); ``coarse``, a count that is shown
-            in steps of ``min_cell`` (`shown_in_steps`).
+            in steps of ``min_cell`` (`shown_in_steps`); ``digits``, a number beside such a count.
         totals: For a count: totals that it is part of; the remainders are protected as cells too.
+            For ``digits``: the count in steps that it stands beside, and the total of this.
         sources: For a derived value: names in the same evidence of the counts that could be
             reconstructed from it; `BESIDE` and `WHOLE` are counts shown elsewhere.
     """
 
     value: int | float | str | None
-    kind: Literal["count", "derived", "exempt", "coarse"] = "exempt"
+    kind: Literal["count", "derived", "exempt", "coarse", "digits"] = "exempt"
     totals: tuple[int, ...] = ()
     sources: tuple[str, ...] = ()
 
@@ -55,12 +56,17 @@ def coarse(value: int, total: int) -> Quantity:
 
 
 DIGITS = 3
-"""Decimals of a number shared beside counts in steps: more would tell the counts."""
+"""Most decimals of a number beside a count in steps, where nothing is withheld too."""
 
 
-def rounded(value: float) -> Quantity:
-    """A number that stands beside a coarse count, and does not tell it."""
-    return Quantity(round(value, DIGITS))
+def rounded(value: float, n: int, total: int) -> Quantity:
+    """A number computed from so many instances, whose count is coarse and part of a total."""
+    return Quantity(round(value, DIGITS), "digits", (n, total))
+
+
+def rounded_chance(value: float, n: int, total: int) -> Quantity:
+    """A p-value or q-value, likewise."""
+    return Quantity(float(f"{value:.0e}"), "digits", (n, total))
 
 
 def shown_in_steps(value: int, total: int, min_cell: int) -> Shown:
@@ -251,18 +257,24 @@ def is_small(value: int, min_cell: int) -> bool:
     return 0 < value < min_cell
 
 
-def shown_parts(parts: Sequence[int], min_cell: int) -> list[int | str | None]:
-    """Suppress parts of a known total: the smallest become null until no small one is disclosed."""
+def shown_parts(
+    parts: Sequence[int], min_cell: int, withheld: Collection[int] = ()
+) -> list[int | str | None]:
+    """Suppress parts of a known total: the smallest become null until no small one is disclosed.
+
+    Parts at the places ``withheld`` are null, and so is another one where the total would tell one.
+    """
     total, m = sum(parts), min_cell - 1
     shown: list[int | str | None] = [shown_count(part, [total], min_cell) for part in parts]
     small = [i for i, part in enumerate(parts) if is_small(part, min_cell)]
     others = sorted((part, i) for i, part in enumerate(parts) if isinstance(shown[i], int) and part)
-    for i in [-1, *(i for _, i in others)] if small else ():
-        shown = [None if place == i else value for place, value in enumerate(shown)]
+    for i in [-1, *(i for _, i in others)] if small or withheld else ():
+        hide = {i, *withheld}
+        shown = [None if place in hide else value for place, value in enumerate(shown)]
         hidden = [place for place, value in enumerate(shown) if not isinstance(value, int)]
-        rest, withheld = len(small) - 1, len(hidden) > len(small)
+        rest, more = len(small) - 1, len(hidden) > len(small)
         left = sum(parts[place] for place in hidden)
-        if left - m >= rest and (withheld or left - 1 <= rest * m):
+        if len(hidden) > 1 and left - m >= rest and (more or left - 1 <= rest * m):
             break
     return shown
 
@@ -283,11 +295,25 @@ def shown(
         name: known[name] if name in known else _alone(quantity, min_cell)
         for name, quantity in evidence.items()
     }
+    published |= _in_digits(evidence, min_cell)
     for name, quantity in evidence.items():
         sources = (published.get(source, known.get(source)) for source in quantity.sources)
         if any(isinstance(source, str | None) for source in sources):
             published[name] = None
     return published
+
+
+def _in_digits(evidence: Mapping[str, Quantity], min_cell: int) -> dict[str, Shown]:
+    """Numbers beside coarse counts, those of each count as they may be told together."""
+    beside: dict[tuple[int, ...], dict[str, float | None]] = {}
+    for name, quantity in evidence.items():
+        if quantity.kind == "digits" and not isinstance(quantity.value, str):
+            beside.setdefault(quantity.totals, {})[name] = quantity.value
+    return {
+        name: value if n >= min_cell else None
+        for (n, total), numbers in beside.items()
+        for name, value in in_digits(numbers, [(n, total)], min_cell).items()
+    }
 
 
 def _alone(quantity: Quantity, min_cell: int) -> Shown:

@@ -86,15 +86,17 @@ SHARED: Mapping[str, SharedTable] = {
     ),
     "branches": columns(
         "node title depth model method measure family",
-        "mean low high rest difference difference_low difference_high smallest p_value q_value",
+        "mean low high",
         "instances examples",
+        apart="rest difference difference_low difference_high smallest p_value q_value",
     ),
     "evidence": columns(
         "node title depth model compared family",
-        "concordance concordance_elsewhere concordance_difference concordance_low concordance_high "
-        "peak peak_elsewhere peak_difference peak_low peak_high "
-        "marked marked_elsewhere tokens tokens_elsewhere p_value q_value",
+        "concordance peak marked tokens",
         "instances examples",
+        apart="concordance_elsewhere concordance_difference concordance_low concordance_high "
+        "peak_elsewhere peak_difference peak_low peak_high marked_elsewhere tokens_elsewhere "
+        "p_value q_value",
     ),
     "examples": SharedTable(tuple(EXAMPLES), records=True),
 }

@@ -42,7 +42,7 @@ LEAST_GROUPS = 10
 groups.
 """
 
-DriftTables: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
+DriftTables: TypeAlias = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class _Side:
 
 
 def drift_tables(measured: Measurements) -> DriftTables:
-    """`DRIFT_VALUES` and `DRIFT_NODES` of the policy's drift columns; empty without any.
+    """`DRIFT_VALUES` and `DRIFT_NODES` of the policy's drift columns, and instances by all values.
 
     Each value is compared with all others of its column; of two values, only the second is. The p
     value is that of Fisher's exact test, doubled, on `effective_counts`, as in a comparison of two
@@ -118,7 +118,16 @@ def drift_tables(measured: Measurements) -> DriftTables:
         values.append(_values(measured, column, found))
         rows.extend(_column(measured, column))
     tested = pl.concat([pl.DataFrame(schema=_TESTED), *rows])
-    return pl.concat([pl.DataFrame(schema=DRIFT_VALUES), *values]), _judged(measured, tested)
+    by_value = pl.concat([pl.DataFrame(schema=DRIFT_VALUES), *values])
+    return by_value, _judged(measured, tested), _cells(measured)
+
+
+def _cells(measured: Measurements) -> pl.DataFrame:
+    """Columns ``values, instances``: how many have these values, null where there is none."""
+    frame = measured.loaded.dataset.instances.select(pl.col(measured.policy.drift).cast(pl.String))
+    columns = [name for name in frame.columns if frame[name].null_count() < len(frame)]
+    values = pl.concat_list(columns) if columns else pl.lit([], pl.List(pl.String))
+    return frame.group_by(values=values).agg(instances=pl.len().cast(pl.Int64)).sort("values")
 
 
 _LATER = ("low", "high", "q_value", "differs")

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.disclosure import is_small, shown_parts
+from audit.disclosure import is_small, shown_in_columns, shown_parts
 from audit.results.parts import DriftPart
 
 Coverage: TypeAlias = dict[str, Any]
@@ -105,9 +105,12 @@ def _drift(nodes: pl.DataFrame, drift: DriftPart, min_cell: int) -> list[dict[st
     size = pl.when(~withheld).then(pl.col("difference").abs()).otherwise(-1.0)
     differing = judged.filter("differs").sort([size, "node"], descending=[True, False])
     rows = list[dict[str, Any]]()
-    for (column,), own in drift.values.group_by("column", maintain_order=True):
-        shown = shown_parts(own["instances"].to_list(), min_cell)
-        for row, instances in zip(own.iter_rows(named=True), shown, strict=True):
+    cells = {tuple(values): n for values, n in drift.cells.iter_rows()}
+    shown = shown_in_columns(cells, min_cell)
+    columns = drift.values.group_by("column", maintain_order=True)
+    for ((column,), own), counts in zip(columns, shown, strict=True):
+        for row in own.iter_rows(named=True):
+            instances = counts[row["value"]]
             there = differing.filter(column=column, value=row["value"])
             there = there if isinstance(instances, int) else there.sort("node")
             compared = not judged.filter(column=column, value=row["value"]).is_empty()

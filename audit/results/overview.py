@@ -13,6 +13,7 @@ import polars as pl
 from audit.disclosure import (
     Cell,
     carried,
+    in_digits,
     is_small,
     labelled_below,
     least,
@@ -158,7 +159,8 @@ def overview(
         "tree": _tree(shown, run.edges, counts),
         "pairs": _withheld_last(_strong_pairs(shown.pairs, run, counts, explained)),
         "residuals": _ranked(
-            _residual_row(row, run.titles, counts) for row in shown.ranked.iter_rows(named=True)
+            _residual_row(row, run.titles, counts, run.min_cell)
+            for row in shown.ranked.iter_rows(named=True)
         ),
     }
 
@@ -302,7 +304,7 @@ def _tree(shown: Pictured, edges: pl.DataFrame, counts: Published) -> list[dict[
     above = _parents(shown.tree, edges)
     holding = set(above.values())
     residuals = shown.residuals.iter_rows(named=True)
-    shares = {row["parent"]: _shares(row, counts)["share"] for row in residuals}
+    shares = {row["parent"]: _shares(row, counts, shown.min_cell)["share"] for row in residuals}
     rows = [
         {
             "node": node,
@@ -326,20 +328,25 @@ def _parents(tree: pl.DataFrame, edges: pl.DataFrame) -> dict[str, str]:
     return dict(firsts.select("child", "parent").iter_rows())
 
 
-def _shares(row: Mapping[str, Any], counts: Published) -> dict[str, Any]:
-    """Residual share and its bounds, null where k or n is not shown."""
+def _shares(row: Mapping[str, Any], counts: Published, min_cell: int) -> dict[str, Any]:
+    """Residual share and its bounds, null where k or n is not shown.
+
+    What other parents draw it to tells their counts, which are not all shown: in digits.
+    """
     own = counts[only_residual_below(row["parent"])], counts[labelled_below(row["parent"])]
-    hidden = any(isinstance(count, str) for count in own)
-    return {name: None if hidden else row[name] for name in ("share", "shrunk", "low", "high")}
+    if any(isinstance(count, str) for count in own):
+        return dict.fromkeys(("share", "shrunk", "low", "high"))
+    drawn = {name: row[name] for name in ("shrunk", "low", "high")}
+    return {"share": row["share"], **in_digits(drawn, [(row["n"], row["n"])], min_cell)}
 
 
 def _residual_row(
-    row: Mapping[str, Any], titles: Mapping[str, str | None], counts: Published
+    row: Mapping[str, Any], titles: Mapping[str, str | None], counts: Published, min_cell: int
 ) -> dict[str, Any]:
     return {
         "node": row["parent"],
         "title": titles[row["parent"]],
         "instances": counts[only_residual_below(row["parent"])],
         "of": counts[labelled_below(row["parent"])],
-        **_shares(row, counts),
+        **_shares(row, counts, min_cell),
     }

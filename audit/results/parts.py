@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
@@ -36,21 +36,23 @@ class DriftPart:
     Args:
         values: One row per value of a drift column.
         nodes: One row per value and node tested.
+        cells: Instances by their values, one for each column.
     """
 
     values: pl.DataFrame
     nodes: pl.DataFrame
+    cells: pl.DataFrame
 
     def tables(self) -> Tables:
-        """``drift_values`` and ``drift_nodes``."""
-        return {"drift_values": self.values, "drift_nodes": self.nodes}
+        """``drift_values``, ``drift_nodes`` and ``drift_cells``."""
+        return {f"drift_{one.name}": getattr(self, one.name) for one in fields(self)}
 
     @classmethod
     def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:
         """The part of a run with drift columns."""
         if not shared["overview"]["coverage"]["drift"]:
             return None
-        return cls(table("drift_values").collect(), table("drift_nodes").collect())
+        return cls(*(table(f"drift_{one.name}").collect() for one in fields(cls)))
 
 
 _METRICS = schema(

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from audit.disclosure import DIGITS, Shown, shown_in_steps
-
-CHANCES = frozenset(("p", "q", "p_t", "p_permutation", "p_value", "q_value"))
-"""Names of p-values and q-values, as are those that end in ``_p`` and ``_q``."""
-
+from audit.disclosure import in_digits, shown_in_steps
 
 VERDICTS = frozenset(("verdict", "interval_verdict"))
 """Keys that say on which side of a limit a number is; withheld with it."""
@@ -28,6 +23,8 @@ class SharedTable(NamedTuple):
         counts: Columns that count instances or examples; the first is the least.
         most: Number of rows that are shared, the first ones; None for all.
         each: The column of whose values so many rows are shared each; empty for the whole table.
+        apart: Those of ``values`` that compare the row's instances with all others.
+        exempt: Those that are withheld with the others, and computed from no count of instances.
         records: Whether rows are single records, shared only where a count of one is shown.
     """
 
@@ -36,6 +33,8 @@ class SharedTable(NamedTuple):
     counts: tuple[str, ...] = ()
     most: int | None = None
     each: str = ""
+    apart: tuple[str, ...] = ()
+    exempt: tuple[str, ...] = ()
     records: bool = False
 
     def rows_of(self, frame: pl.DataFrame, min_cell: int) -> pl.DataFrame:
@@ -47,16 +46,23 @@ class SharedTable(NamedTuple):
 
 
 def columns(
-    keys: str, values: str = "", counts: str = "", *, most: int | None = None, each: str = ""
+    keys: str,
+    values: str = "",
+    counts: str = "",
+    *,
+    apart: str = "",
+    exempt: str = "",
+    most: int | None = None,
+    each: str = "",
 ) -> SharedTable:
-    """What is shared of a table, its columns named in texts.
+    """What is shared of a table, its columns named in texts; ``apart, exempt`` are values too.
 
     >>> columns("model split", counts="n").keys
     ('model', 'split')
     """
-    return SharedTable(
-        tuple(keys.split()), tuple(values.split()), tuple(counts.split()), most, each
-    )
+    told = tuple(f"{values} {apart} {exempt}".split())
+    of_rows = tuple(keys.split()), told, tuple(counts.split())
+    return SharedTable(*of_rows, most, each, tuple(apart.split()), tuple(exempt.split()))
 
 
 def shared_rows(
@@ -76,36 +82,28 @@ def shared_rows(
 def _row(
     row: Mapping[str, Any], rule: SharedTable, totals: Mapping[str, int], min_cell: int
 ) -> dict[str, Any]:
-    size = (row[rule.counts[0]] or 0) if rule.counts else totals["instances"]
+    whole = totals["instances"]
+    counted = [(row[name], totals.get(name, whole)) for name in rule.counts]
+    counts = [(int(n), total) for n, total in counted if n is not None]
+    size = (row[rule.counts[0]] or 0) if rule.counts else whole
     small = size < min_cell
+    values = {name: row[name] for name in rule.values if name in row}
+    exempt = {name: values[name] for name in rule.exempt if name in values}
+    told = in_digits(
+        {name: value for name, value in values.items() if name not in exempt},
+        counts or [(whole, whole)],
+        min_cell,
+        rule.apart,
+    )
     return {
         **{
             key: None if (small and key in VERDICTS) or row[key] != row[key] else row[key]
             for key in rule.keys
             if key in row
         },
+        **{name: None if small else (told | exempt)[name] for name in values},
         **{
-            name: None if small else _number(name, row[name], min_cell)
-            for name in rule.values
-            if name in row
-        },
-        **{
-            name: _count(row[name], totals.get(name, totals["instances"]), min_cell)
-            for name in rule.counts
+            name: None if n is None else shown_in_steps(n, total, min_cell)
+            for name, (n, total) in zip(rule.counts, counted, strict=True)
         },
     }
-
-
-def _count(value: int | None, total: int, min_cell: int) -> Shown:
-    return None if value is None else shown_in_steps(value, total, min_cell)
-
-
-def _number(name: str, value: float | None, min_cell: int) -> float | None:
-    """A number without the digits from which the counts behind it could be computed."""
-    if value is None or not math.isfinite(value):
-        return None
-    if min_cell <= 1 or value == 0:
-        return value
-    if name in CHANCES or name.endswith(("_p", "_q")):
-        return float(f"{value:.0e}")
-    return round(value, DIGITS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,13 +73,14 @@ def run(measured: Measurements) -> Outcome:
     columns = [column for name in asked if (column := _counted(measured, name))]
     judged = sum(int(_judged(measured, column).sum()) for column in columns)
     confined = [found for column in columns for found in _confined(measured, column)]
+    beside = _parents_told(confined)
     q_values = benjamini_hochberg(np.array([found.p_value for found in confined]), judged)
     rate = measured.policy.false_discovery_rate.value
     return Outcome(
         denominator=judged,
         denominator_unit="nodes judged, in each column that divides the instances",
         findings=tuple(
-            _finding(measured, found, float(q), judged)
+            _finding(measured, found, float(q), judged, beside[found.parent])
             for found, q in zip(confined, q_values, strict=True)
             if q <= rate
         ),
@@ -143,6 +144,15 @@ def _confined(measured: Measurements, column: _Column) -> Iterator[_Confined]:
         yield _Confined(column, value, node, parent, p_value)
 
 
+def _parents_told(confined: Sequence[_Confined]) -> Mapping[int, set[tuple[str, int]]]:
+    """Column and units of each parent in the values that findings name: wards lie within sites."""
+    told: dict[int, set[tuple[str, int]]] = {}
+    for found in confined:
+        units = int(found.column.of(found.parent)[found.value])
+        told.setdefault(found.parent, set()).add((found.column.name, units))
+    return told
+
+
 def _chance(by_value: IntArray, units: int) -> float:
     """Chance that units drawn from those of a parent all have one value, whichever it is.
 
@@ -158,11 +168,18 @@ def _log_choose(n: FloatArray, k: int) -> FloatArray:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1), np.float64)
 
 
-def _finding(measured: Measurements, found: _Confined, q_value: float, family: int) -> Finding:
+def _finding(
+    measured: Measurements,
+    found: _Confined,
+    q_value: float,
+    family: int,
+    beside: Iterable[tuple[str, int]],
+) -> Finding:
     hierarchy, column = measured.hierarchy, found.column
     in_parent = column.of(found.parent)
     units, there = int(column.of(found.node).sum()), int(in_parent[found.value])
     of_parent = int(in_parent.sum())
+    around = (units for name, units in beside if name != column.name and units > there)
     value, unit = column.values[found.value], _unit(measured)
     low, _ = wilson(units, units)
     chain = _chain(measured, found.node)
@@ -175,10 +192,10 @@ def _finding(measured: Measurements, found: _Confined, q_value: float, family: i
         f"{column.name} {value!r}[, as {{parent_share}} of the {{of_parent}} "
         f"with {hierarchy.describe(found.parent)} do].",
         evidence={
-            "units": count(units, of_parent),
+            "units": count(units, of_parent, there),
             "low": derived(low, "units"),
             "of_parent": count(of_parent),
-            "parent_units": count(there, of_parent),
+            "parent_units": count(there, of_parent, *around),
             "parent_share": derived(there / of_parent, "parent_units", "of_parent"),
             "instances": count(touched, measured.n_instances),
             "p_value": derived(found.p_value, "units", "parent_units", "of_parent"),

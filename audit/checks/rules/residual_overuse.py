@@ -308,7 +308,8 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
     node = counted["parent"]
     parent = measured.hierarchy.index(node)
     k, n, at_parent = (int(counted[name]) for name in ("k", "n", "at_parent"))
-    share, low, high = (float(counted[name]) for name in ("share", "low", "high"))
+    share, low = float(counted["share"]), float(counted["low"])
+    drawn = {"shrunk_share": float(counted["shrunk"]), "low": low, "high": float(counted["high"])}
     words = sorted({measured.residual[i].word for i in _used(measured, parent)} - {""})
     return Finding(
         check=_NAME,
@@ -321,9 +322,10 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
             "instances": count(k, n),
             "of": count(n, measured.n_instances),
             "share": derived(share, "instances", "of"),
-            "shrunk_share": derived(float(counted["shrunk"]), "instances", "of"),
-            "low": derived(low, "instances", "of"),
-            "high": derived(high, "instances", "of"),
+            **{
+                name: Quantity(value, "digits", (n, n), ("instances", "of"))
+                for name, value in drawn.items()
+            },
             "q_value": derived(float(counted["q_value"]), "instances", "of"),
             "limit": Quantity(measured.policy.residual_share.value),
             "labelled_at_parent": count(at_parent, measured.n_instances),

@@ -14,7 +14,7 @@ from audit.concepts.checks.node_states import (
     outcome,
 )
 from audit.concepts.measurements import ConceptMeasurements
-from audit.disclosure import Quantity, coarse, rounded
+from audit.disclosure import Quantity, coarse, rounded, rounded_chance
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
@@ -44,6 +44,7 @@ def _control(row: Mapping[str, Any], parameters: Mapping[str, float]) -> str:
 
 def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
     tested = measured.of(ConceptMeasurements)
+    n = row["instances"], tested.ledger["read"]
     return Finding(
         check=_NAME,
         severity="warning",
@@ -52,15 +53,15 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         f"{described(measured, row['node'])} against others {_hardly(row['readable'])}, where it "
         f"reads {_control(row, tested.parameters)}.",
         evidence={
-            "instances": coarse(row["instances"], tested.ledger["read"]),
-            "readable": rounded(row["readable"]),
-            "readable_low": rounded(row["readable_low"]),
-            "readable_high": rounded(row["readable_high"]),
+            "instances": coarse(*n),
+            "readable": rounded(row["readable"], *n),
+            "readable_low": rounded(row["readable_low"], *n),
+            "readable_high": rounded(row["readable_high"], *n),
             "made_up": Quantity(row["made_up"]),
             **({} if row["cut_down"] is None else {"cut_down": Quantity(row["cut_down"])}),
             "draws": Quantity(int(tested.parameters["draws"])),
             "limit": Quantity(tested.parameters["limit"]),
-            "q_value": Quantity(float(f"{row['absent_q']:.0e}")),
+            "q_value": rounded_chance(row["absent_q"], *n),
             "family": Quantity(row["family"]),
         },
         curator="Look at instances of the node beside others of its branch: if people cannot "

@@ -13,7 +13,7 @@ from audit.concepts.answers import MISTAKES
 from audit.concepts.checks.node_states import above_chance, cases, described, outcome, rows_in_state
 from audit.concepts.measurements import ConceptMeasurements
 from audit.concepts.representations import AnswersFrom
-from audit.disclosure import Quantity, coarse, rounded
+from audit.disclosure import Quantity, coarse, rounded, rounded_chance
 from audit.measure.measure import Measurements
 from audit.results.findings import EXCHANGES, Finding, finding_id
 
@@ -83,20 +83,19 @@ def _evidence(
     measured: Measurements, row: Mapping[str, Any], exchanged: list[Pair]
 ) -> dict[str, Quantity]:
     tested = measured.of(ConceptMeasurements)
-    counts = ("instances", "sibling_instances", *MISTAKES)
-    evidence = {
-        name: coarse(row[name], tested.ledger["read"]) for name in counts if row[name] is not None
-    }
+    counts, total = ("instances", "sibling_instances", *MISTAKES), tested.ledger["read"]
+    n = row["instances"], total
+    evidence = {name: coarse(row[name], total) for name in counts if row[name] is not None}
     if not why_no_exchange(measured):
         evidence["confused_pairs"] = Quantity(len(exchanged))
     accuracies = ("separable", "separable_low", "separable_high", "best_separable")
     return {
         **evidence,
-        **{name: rounded(row[name]) for name in accuracies},
+        **{name: rounded(row[name], *n) for name in accuracies},
         "made_up": Quantity(row["pair_made_up"]),
         "draws": Quantity(int(tested.parameters["draws"])),
         "limit": Quantity(tested.parameters["limit"]),
-        "q_value": Quantity(float(f"{row['entangled_q']:.0e}")),
+        "q_value": rounded_chance(row["entangled_q"], *n),
         "family": Quantity(row["family"]),
     }
 

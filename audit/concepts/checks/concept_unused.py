@@ -8,7 +8,7 @@ from typing import Any
 from audit.checks.check import Check, Limit, Outcome
 from audit.concepts.checks.node_states import cases, described, findings_in_state, outcome
 from audit.concepts.measurements import ConceptMeasurements
-from audit.disclosure import Quantity, coarse, rounded
+from audit.disclosure import Quantity, coarse, rounded, rounded_chance
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
@@ -26,8 +26,12 @@ def run(measured: Measurements) -> Outcome:
     return outcome(measured, findings_in_state(measured, "unused", "unused_q", _finding), lacking)
 
 
+_SHOWN = ("probed", "predicted", "unused", "unused_low", "unused_high")
+
+
 def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
     tested = measured.of(ConceptMeasurements)
+    n = row["instances"], tested.ledger["read"]
     return Finding(
         check=_NAME,
         severity="warning",
@@ -37,13 +41,9 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         "accuracy of {probed}, and the model’s answers have {predicted}, with "
         "{instances} instances below the node.",
         evidence={
-            "instances": coarse(row["instances"], tested.ledger["read"]),
-            "probed": rounded(row["probed"]),
-            "predicted": rounded(row["predicted"]),
-            "unused": rounded(row["unused"]),
-            "unused_low": rounded(row["unused_low"]),
-            "unused_high": rounded(row["unused_high"]),
-            "q_value": Quantity(float(f"{row['unused_q']:.0e}")),
+            "instances": coarse(*n),
+            **{name: rounded(row[name], *n) for name in _SHOWN},
+            "q_value": rounded_chance(row["unused_q"], *n),
             "family": Quantity(row["family"]),
         },
         curator="Nothing to do in the data: they hold what distinguishes the node from its "

@@ -64,12 +64,12 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
             "agreeing": count(row["agreeing"], row["compared"]),
             "compared": Quantity(row["compared"]),
             **{name: derived(row[column], "agreeing") for name, column in shares.items()},
-            "others_share": Quantity(row["others"]),
+            "others_share": derived(row["others"], "agreeing"),
             **{
                 name: derived(row[name], "agreeing")
                 for name in ("difference", "difference_low", "difference_high")
             },
-            "q_value": Quantity(float(f"{row['q_value']:.0e}")),
+            "q_value": derived(float(f"{row['q_value']:.0e}"), "agreeing"),
             "family": Quantity(family),
         },
         curator="Read some of these votes: if they show no care, discard all votes of this "

@@ -18,8 +18,8 @@ from audit.measure.measure import Measurements
 
 def share_of(name: str, k: int, n: int, row: Mapping[str, Any]) -> dict[str, Quantity]:
     """So many of n as evidence, with the ``share, low, high`` of a row of a table."""
-    bounds = {bound: derived(row[bound], name) for bound in ("share", "low", "high")}
-    return {name: count(k, n), "of": Quantity(n), **bounds}
+    bounds = {bound: derived(row[bound], name, "of") for bound in ("share", "low", "high")}
+    return {name: count(k, n), "of": count(n), **bounds}
 
 
 EDGE = ("relation", "instance", "concept")
@@ -81,8 +81,8 @@ def edges_of(k: int, n: int) -> dict[str, Quantity]:
     """So many of n edges as evidence, with the share and its Wilson interval."""
     low, high = wilson(k, n)
     values = {"share": k / n, "low": low, "high": high}
-    shares = {name: derived(value, "edges") for name, value in values.items()}
-    return {"edges": count(k, n), "of": Quantity(n), **shares}
+    shares = {name: derived(value, "edges", "of") for name, value in values.items()}
+    return {"edges": count(k, n), "of": count(n), **shares}
 
 
 def tuples_of(measured: Measurements, edges: pl.DataFrame) -> pl.DataFrame:

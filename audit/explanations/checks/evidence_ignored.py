@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.check import Check, Limit, Outcome
-from audit.disclosure import Quantity, coarse, rounded
+from audit.disclosure import Quantity, coarse, rounded, rounded_chance
 from audit.explanations.evidence_by_node import (
     APART,
     BOTH,
@@ -111,6 +111,7 @@ def _below(examples: pl.DataFrame, node: str, hierarchy: Hierarchy) -> BoolArray
 def _finding(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ...]) -> Finding:
     explained, model = measured.of(ExplanationMeasurements), row["model"]
     of_model = f" of {model}" if explained.several_models else ""
+    n = row["instances"], explained.instances
     where = measured.hierarchy.describe(measured.hierarchy.index(row["node"]))
     among = "among texts and evidence of equal length" if row["compared"] == WITHIN else "elsewhere"
     return Finding(
@@ -123,10 +124,10 @@ def _finding(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
         "in {concordance_elsewhere}; guessing would give 0.5. The token with the highest score "
         "reaches {peak} of the way from chance to the best marked token; there {peak_elsewhere}.",
         evidence={
-            "instances": coarse(row["instances"], explained.instances),
-            **{name: rounded(row[name]) for name in _SHOWN},
+            "instances": coarse(*n),
+            **{name: rounded(row[name], *n) for name in _SHOWN},
             "compared": Quantity(row["compared"]),
-            "q_value": Quantity(float(f"{row['q_value']:.0e}")),
+            "q_value": rounded_chance(row["q_value"], *n),
             "family": Quantity(row["family"]),
         },
         curator="Look at explained instances of this branch beside their evidence, and ask whether "
@@ -137,7 +138,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
         touched=row["instances"],
         strength=-row["concordance_difference"],
         beyond=_beyond(row),
-        parts=_by_method(measured, row),
+        parts=_by_method(measured, row, n),
         key=(model, row["node"]),
         folded_into=tuple(finding_id(_NAME, model, one) for one in into),
     )
@@ -157,7 +158,9 @@ _SHOWN = (
 )
 
 
-def _by_method(measured: Measurements, row: Mapping[str, Any]) -> tuple[Part, ...]:
+def _by_method(
+    measured: Measurements, row: Mapping[str, Any], n: tuple[int, int]
+) -> tuple[Part, ...]:
     """Concordance of each method, as it is, the lowest first."""
     of_model = measured.of(ExplanationMeasurements).examples.filter(
         (pl.col("model") == row["model"]) & pl.col("method").is_not_null()
@@ -172,8 +175,8 @@ def _by_method(measured: Measurements, row: Mapping[str, Any]) -> tuple[Part, ..
         Part(
             (name,),
             {
-                "concordance": rounded(here[name]),
-                "concordance_elsewhere": rounded(there[name]),
+                "concordance": rounded(here[name], *n),
+                "concordance_elsewhere": rounded(there[name], *n),
             },
         )
         for name in names

@@ -43,6 +43,7 @@ def run(measured: Measurements) -> Outcome:
 
 def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
     of_model = f", for {row['model']}" if explained.several_models else ""
+    n = row["n"], explained.instances
     return Finding(
         check=_NAME,
         severity="note",
@@ -51,11 +52,11 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
         f"than by chance{of_model}: their peaks have an agreement of {{agreement}}, and "
         "those of permuted scores {chance}, on {instances} instances.",
         evidence={
-            "instances": coarse(row["n"], explained.instances),
-            "agreement": rounded(row["agreement"]),
-            "chance": rounded(row["chance_permuted"]),
-            "above_chance": rounded(row["above_chance"]),
-            **bounds_above(row, MARGIN),
+            "instances": coarse(*n),
+            "agreement": rounded(row["agreement"], *n),
+            "chance": rounded(row["chance_permuted"], *n),
+            "above_chance": rounded(row["above_chance"], *n),
+            **bounds_above(row, MARGIN, explained.instances),
         },
         curator="Find out which of the two follows the model: compare their faithfulness, and "
         "leave the other one out.",
@@ -67,13 +68,13 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
     )
 
 
-def bounds_above(row: Mapping[str, Any], margin: float) -> dict[str, Quantity]:
+def bounds_above(row: Mapping[str, Any], margin: float, total: int) -> dict[str, Quantity]:
     """By how much a mean of ``n`` instances is above chance for sure, as evidence."""
-    low, high = row["above_low"], row["above_high"]
+    low, high, n = row["above_low"], row["above_high"], row["n"]
     return {
-        "above_low": rounded(low),
-        "above_high": rounded(high),
-        "smallest_difference": rounded(smallest_difference(low, high, row["n"])),
+        "above_low": rounded(low, n, total),
+        "above_high": rounded(high, n, total),
+        "smallest_difference": rounded(smallest_difference(low, high, n), n, total),
         "margin": Quantity(margin),
     }
 

@@ -44,6 +44,7 @@ _WITHOUT = "no faithfulness was given; --faithfulness names a file with it"
 
 def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
     of_model = f" of {row['model']}" if explained.several_models else ""
+    n = row["n"], explained.instances
     return Finding(
         check=_NAME,
         severity="warning",
@@ -52,11 +53,11 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
         f"answers{of_model} than tokens drawn at random: without them the output falls "
         "by {fall}, without random ones by {random_fall}, on {instances} instances.",
         evidence={
-            "instances": coarse(row["n"], explained.instances),
-            "fall": rounded(row["value"]),
-            "random_fall": rounded(row["random"]),
-            "above_random": rounded(row["above_random"]),
-            **bounds_above(row, MARGIN),
+            "instances": coarse(*n),
+            "fall": rounded(row["value"], *n),
+            "random_fall": rounded(row["random"], *n),
+            "above_random": rounded(row["above_random"], *n),
+            **bounds_above(row, MARGIN, explained.instances),
         },
         curator="Leave this method out of what people are shown, or find out why it does not "
         "follow the model: a wrong layer, a wrong baseline, or scores of another model.",

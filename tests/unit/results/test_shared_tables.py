@@ -67,8 +67,8 @@ def test_small_counts_and_the_digits_that_tell_them_are_withheld(
     if n < min_cell:
         assert row["share"] is row["small_q"] is None
     else:
-        assert row["share"] == round(share, 3)
-        assert row["small_q"] == float(f"{share:.0e}")
+        assert abs(row["share"] - share) <= max(0.001, 2.5 * min_cell / n)
+        assert row["small_q"] >= share
 
 
 def test_where_nothing_is_withheld_numbers_are_whole() -> None:
