@@ -67,7 +67,7 @@ def _choice(one: Declared) -> str:
     literals = [kind for kind in (one.kind, *get_args(one.kind)) if get_origin(kind) is Literal]
     if literals and not one.option.sets:
         *names, last = (f"`{name}`" for name in get_args(literals[0]))
-        return f"{', '.join(names)} or {last}: "
+        return f"{', '.join(names)} or {last}: " if names else f"{last}: "
     return f"`{one.option.metavar}`: " if "=" in (one.option.metavar or "") else ""
 
 

@@ -552,7 +552,7 @@ def _agreement() -> Iterator[str]:
             ),
             (
                 "code: equal tokens at an end, and a text of one token, have no peak",
-                'they have, as in scipy; `compat="kamp"` follows the code',
+                "they have, as in scipy; `--compat kamp` follows the code",
             ),
             (
                 "code: ties are drawn by an unseeded generator",

@@ -192,6 +192,7 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
             sizes=settings.sizes or None,
             only=settings.only,
             draws=settings.draws,
+            compat=settings.compat,
             seed=seed,
             progress=progress,
         )
@@ -237,6 +238,7 @@ def _facts(
         "only": settings.only,
         "draws": settings.draws,
         "k": explained.agreement.k,
+        **({"compat": settings.compat} if settings.compat else {}),
         "show_text": settings.text,
     }
 

@@ -17,6 +17,7 @@ from audit.explanations.agreement.agreement import ALL, Agreement, measure_agree
 from audit.explanations.agreement.agreement_values import HUMAN
 from audit.explanations.agreement.plausibility import Plausibility, measure_plausibility
 from audit.explanations.agreement.run_difference import RunDifference, measure_run_difference
+from audit.explanations.agreement.top_tokens import Compat
 from audit.explanations.attributions import Attributions
 from audit.explanations.evidence_by_node import compare_evidence, evidence_examples
 from audit.explanations.faithful_rows import faithfulness_means
@@ -118,6 +119,7 @@ def measure_explanations(
     sizes: Kinds | None = None,
     only: Subset = "all",
     draws: int = DRAWS,
+    compat: Compat = None,
     seed: int = 0,
     progress: Progress = silent,
 ) -> ExplanationMeasurements:
@@ -135,6 +137,7 @@ def measure_explanations(
         sizes: Family and size of each model, which are compared in place of the models.
         only: The examples that nodes are compared by.
         draws: Other explanations that each is held against.
+        compat: "kamp": agreement and differences of runs as in the code of *Dynamic top-k*.
         seed: Seed of draws, ties and permutations.
         progress: Progress callback.
 
@@ -150,7 +153,7 @@ def measure_explanations(
     if sizes and reference_model is None:
         reference_model = next(iter(sizes))
     progress("comparing scores with evidence and with each other")
-    agreement, alignment, plausibility = _compared(attributions, informed, draws, seed)
+    agreement, alignment, plausibility = _compared(attributions, informed, draws, compat, seed)
     give_back_freed_memory()
     progress("comparing nodes")
     kept = _compared_rows(attributions, only)
@@ -163,7 +166,7 @@ def measure_explanations(
         accuracy=_accuracy(attributions, alignment, informed, elsewhere),
         agreement=agreement,
         plausibility=plausibility,
-        runs=measure_run_difference(attributions),
+        runs=measure_run_difference(attributions, compat=compat),
         faithfulness=None if faithful is None else faithfulness_means(faithful),
         randomised=None if random is None else randomised_means(attributions, random),
         models=_models(alignment, reference_model, only, sizes),
@@ -180,11 +183,12 @@ def _compared(
     attributions: Attributions,
     informed: Mapping[str, Sequence[str]] | None,
     draws: int,
+    compat: Compat,
     seed: int,
 ) -> tuple[Agreement, ImportanceAlignment | None, Plausibility | None]:
     """Scores beside each other, and beside evidence where there is any, in two threads."""
     with ThreadPoolExecutor(cores()) as threads:
-        agreeing = threads.submit(measure_agreement, attributions, seed=seed)
+        agreeing = threads.submit(measure_agreement, attributions, compat=compat, seed=seed)
         alignment = plausibility = None
         if attributions.evidence is not None or informed:
             alignment = importance_alignment(

@@ -102,11 +102,16 @@ class Explaining(Stored):
     draws: Annotated[
         int, Option("Number of other explanations that each is compared with.", ALIGNMENT, least=1)
     ] = 10
+    compat: Annotated[
+        Literal["kamp"] | None,
+        Option("Peaks and differences of runs as the code of Dynamic top-k has them.", ALIGNMENT),
+    ] = None
     word_pieces: Annotated[
         Literal["sum", "mean", "max"] | None, Option("Merge word pieces by this rule.", INPUT)
     ] = None
     special_tokens: Annotated[
-        Literal["all", "none", "bert", "roberta", "gpt2", "llama", "t5", "xlnet", "gemma"] | None,
+        Literal["all", "none", "bert", "roberta", "gpt2", "llama", "t5", "xlnet", "gemma", "kamp"]
+        | None,
         Option("Leave out the tokens of this list alone, whatever offsets say.", INPUT),
     ] = None
     stop_words: Annotated[

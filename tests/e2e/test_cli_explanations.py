@@ -195,6 +195,25 @@ def test_a_mistake_is_one_message(files: Files, options: tuple[str, ...], messag
     assert not (files.folder / "none").exists()
 
 
+def test_the_released_code_of_dynamic_top_k_compares_a_run_with_itself_too(files: Files) -> None:
+    one = pl.read_parquet(files.path)
+    other = one.with_columns(pl.col("scores").list.reverse(), seed=pl.lit(1, pl.Int64))
+    both = files.folder / "runs.parquet"
+    pl.concat([one.with_columns(seed=pl.lit(0, pl.Int64)), other], how="diagonal").write_parquet(
+        both
+    )
+    found = {}
+    for name, options in (("text", ()), ("code", ("--compat", "kamp"))):
+        out = files.folder / f"runs-{name}"
+        assert audit("explanations", both, *options, "--no-pdf", "--out", out).exit_code == 0
+        shared = json.loads((out / "result.json").read_bytes())["explanations"]
+        found[name] = [row["difference"] for row in shared["runs"]]
+        said = "as in the code of “Dynamic top-k”" in (out / "report.html").read_text()
+        assert said == (name == "code")
+    assert found["code"] == pytest.approx([value / 2 for value in found["text"]])
+    assert audit("verify", files.folder / "runs-code", "--recompute").exit_code == 0
+
+
 def test_an_id_that_the_labels_lack_is_counted(files: Files) -> None:
     half = files.folder / "half.csv"
     half.write_text("".join(files.labels.read_text().splitlines(keepends=True)[:200]))

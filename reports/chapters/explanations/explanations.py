@@ -90,6 +90,8 @@ def _facts(facts: Mapping[str, Any]) -> Facts:
     ]
     if annotators is not None:
         stated.insert(6, ("Annotators of a text", f"up to {number(annotators)}"))
+    if facts.get("compat"):
+        stated.append(("Peaks, and differences of runs", "as in the code of “Dynamic top-k”"))
     if facts["instances_without_labels"]:
         stated.insert(
             2,
