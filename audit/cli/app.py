@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from audit.cli.attributions import attributions
 from audit.cli.compare import compare, history
 from audit.cli.declared import declared
 from audit.cli.entailment import entailment
@@ -50,6 +51,12 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         preference,
         "scores.jsonl --hierarchy dict --questions hypernyms.jsonl",
         "scores.jsonl --hierarchy words.csv --questions hypernyms.jsonl --k 5",
+    ),
+    (
+        "attributions",
+        attributions,
+        "mine.models:note_classifier notes.csv",
+        "mine.models:note_classifier notes.csv --method lime --method gradient",
     ),
     (
         "explanations",
