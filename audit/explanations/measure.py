@@ -127,17 +127,10 @@ def measure_explanations(
 
     Args:
         attributions: Scores of tokens.
-        hierarchy: The hierarchy of the targets.
-        node_of: The node of each target; others take no part in the comparison of nodes.
-        faithful: One row per row of attributions, from `read_faithfulness`.
+        hierarchy, node_of: Of the targets; those without a node are in no comparison of nodes.
+        faithful, elsewhere: From `read_faithfulness` and `read_accuracies`.
         random: Scores of the same rows by models with shuffled parameters.
-        elsewhere: Accuracies on other data, from `read_accuracies`.
-        informed: Per model those that also read the explanation.
-        reference_model: The model that the others are compared with; None to compare none.
-        sizes: Family and size of each model, which are compared in place of the models.
-        only: The examples that nodes are compared by.
-        draws: Other explanations that each is held against.
-        compat: "kamp": agreement and differences of runs as in the code of *Dynamic top-k*.
+        informed, reference_model, sizes, only, draws, compat: As in `Explaining`.
         seed: Seed of draws, ties and permutations.
         progress: Progress callback.
 
@@ -150,8 +143,6 @@ def measure_explanations(
         and not informed
     ):
         raise InputError("models are compared by evidence", found="no evidence")
-    if sizes and reference_model is None:
-        reference_model = next(iter(sizes))
     progress("comparing scores with evidence and with each other")
     agreement, alignment, plausibility = _compared(attributions, informed, draws, compat, seed)
     give_back_freed_memory()
@@ -162,8 +153,7 @@ def measure_explanations(
         attributions=attributions,
         only=only,
         alignment=alignment,
-        oracles=oracle_agreement(attributions, informed=informed),
-        accuracy=_accuracy(attributions, alignment, informed, elsewhere),
+        **_of_oracles(attributions, alignment, informed, elsewhere),
         agreement=agreement,
         plausibility=plausibility,
         runs=measure_run_difference(attributions, compat=compat),
@@ -174,8 +164,7 @@ def measure_explanations(
         values=values,
         branches=by_node(values, hierarchy),
         nodes=node_results(kept, node_of, hierarchy, alignment, plausibility, faithful, agreement),
-        examples=(examples := evidence_examples(attributions, kept, node_of)),
-        evidence=compare_evidence(examples, hierarchy),
+        **_of_evidence(evidence_examples(attributions, kept, node_of), hierarchy),
     )
 
 
@@ -199,22 +188,27 @@ def _compared(
         return agreeing.result(), alignment, plausibility
 
 
-def _accuracy(
+def _of_evidence(examples: pl.DataFrame, hierarchy: Hierarchy) -> dict[str, pl.DataFrame]:
+    return {"examples": examples, "evidence": compare_evidence(examples, hierarchy)}
+
+
+def _of_oracles(
     attributions: Attributions,
     alignment: ImportanceAlignment | None,
     informed: Mapping[str, Sequence[str]] | None,
     elsewhere: pl.DataFrame | None,
-) -> pl.DataFrame:
-    """Delta-A with the accuracy on these examples, and with that on other data where it is told."""
+) -> dict[str, pl.DataFrame]:
+    """How oracles agree, and Delta-A with accuracy, here and on other data where it is told."""
+    oracles = oracle_agreement(attributions, informed=informed)
     if alignment is None:
-        return pl.DataFrame(schema=CORRELATION)
+        return {"oracles": oracles, "accuracy": pl.DataFrame(schema=CORRELATION)}
     by_seed = alignment_by_seed(alignment.rows)
     tables = [correlate_with_accuracy(by_seed, accuracies(attributions, informed))]
     if elsewhere is not None:
         deltas = by_seed if "seed" in elsewhere else alignment.summary
         told = pl.lit(elsewhere["data"][0])
         tables.append(correlate_with_accuracy(deltas, elsewhere).with_columns(data=told))
-    return pl.concat(tables)
+    return {"oracles": oracles, "accuracy": pl.concat(tables)}
 
 
 _VALUES = schema(("id target model method measure", pl.String), ("value", pl.Float64))
@@ -226,9 +220,10 @@ def _models(
     only: Subset,
     sizes: Kinds | None,
 ) -> pl.DataFrame | None:
-    if alignment is None or reference is None:
+    compared_with = reference or next(iter(sizes or ()), None)
+    if alignment is None or compared_with is None:
         return None
-    return compare_models(alignment.rows, reference, only, sizes)
+    return compare_models(alignment.rows, compared_with, only, sizes)
 
 
 def _compared_rows(attributions: Attributions, only: Subset) -> pl.DataFrame:

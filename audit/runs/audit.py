@@ -48,11 +48,7 @@ from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES, refuse_names
 from audit.runs.case_lists import BEHAVIOUR, CaseNumbers, case_table
 from audit.runs.protected_with import protected_beside, refuse_other_data
-from audit.runs.refusals import (
-    refuse_columns,
-    refuse_hierarchy,
-    refuse_wrong_hierarchy,
-)
+from audit.runs.refusals import refuse_columns, refuse_hierarchy, refuse_wrong_hierarchy
 
 DISTRIBUTION = "hierarchy-audit"
 
@@ -116,8 +112,6 @@ def run_audit(
     measured = replace(measured, analyses=found)
     checks, cases = _applied_to(measured, _checks_for(analyses, origin.format), progress)
     result = protected_beside(_result(measured, origin, checks, analyses), protected_with)
-    if measured.model is not None:
-        cases |= {BEHAVIOUR + name: of for name, of in measured.model.behaving.items()}
     return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
 
 
@@ -305,9 +299,10 @@ def with_inputs(result: AuditResult, files: Iterable[tuple[str, Path | None]]) -
 def _applied_to(
     measured: Measurements, checks: Sequence[Check], progress: Progress
 ) -> tuple[tuple[CheckResult, ...], dict[str, CaseNumbers]]:
-    """What every check finds, and the instances behind each finding by its id."""
+    """What every check finds, and the instances behind each finding and of each behaviour."""
     give_back_freed_memory()
-    cases: dict[str, CaseNumbers] = {}
+    shown = {} if measured.model is None else measured.model.behaving
+    cases = {BEHAVIOUR + name: of.astype(np.uint32) for name, of in shown.items()}
     each = blocks(progress, "applying checks", range(len(checks)), "checks")
     return tuple(_applied(checks[place], measured, cases) for place in each), cases
 
