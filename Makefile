@@ -6,6 +6,9 @@ SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install $(PIP_OPTIONS) --constraint constraints.txt
+# What builds the package has the pinned versions too: older pip reads the one, newer the other.
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
 PYTEST := $(VENV)/bin/python -m pytest --numprocesses=auto --dist=worksteal
 
 help:  ## Show this list

@@ -25,3 +25,7 @@ if ! "$python" -m venv "$folder"; then
     rm -rf "$folder"
     exit 2
 fi
+# Python 3.11 brings a setuptools of years ago, which nothing here uses.
+if "$folder/bin/python" -c 'import setuptools' 2>/dev/null; then
+    "$folder/bin/python" -m pip --disable-pip-version-check --quiet uninstall --yes setuptools
+fi
