@@ -15,7 +15,7 @@ from audit.disclosure.cells import (
 )
 from audit.disclosure.digits import in_digits, left_by_steps
 from audit.disclosure.inference import seen_whole
-from audit.disclosure.known import DENOMINATOR, Known, NumberId, known_frame
+from audit.disclosure.known import DENOMINATOR, Known, NumberId, chain_frame, chain_of, known_frame
 from audit.disclosure.protection import left_possible, protected
 from audit.disclosure.quantity import (
     AT_MOST,
@@ -28,6 +28,7 @@ from audit.disclosure.quantity import (
     derived,
     is_small,
     least,
+    less_precise,
     most,
     rounded,
     rounded_chance,
@@ -52,6 +53,8 @@ __all__ = [
     "Release",
     "Shown",
     "carried",
+    "chain_frame",
+    "chain_of",
     "coarse",
     "count",
     "derived",
@@ -65,6 +68,7 @@ __all__ = [
     "least",
     "left_by_steps",
     "left_possible",
+    "less_precise",
     "most",
     "only_residual_below",
     "only_uninformative",

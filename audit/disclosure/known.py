@@ -171,6 +171,25 @@ def known_frame(known: Known | None) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_KNOWN, orient="row")
 
 
+def chain_frame(known: Known | None) -> pl.DataFrame:
+    """Tables of what is known of a release, and of those before it: ``back`` says how many."""
+    frames = [known_frame(None).with_columns(back=pl.lit(0, pl.Int64))]
+    while known is not None:
+        back = pl.lit(len(frames) - 1, pl.Int64)
+        frames.append(known_frame(known).with_columns(back=back))
+        known = known.earlier
+    return pl.concat(frames)
+
+
+def chain_of(frame: pl.DataFrame) -> Known | None:
+    """Inverse of `chain_frame`."""
+    chain: Known | None = None
+    for back in frame["back"].unique().sort(descending=True):
+        one = Known.of(frame.filter(back=back).drop("back"))
+        chain = one and replace(one, earlier=chain)
+    return chain
+
+
 def _rows(sets: tuple[LabelSet, ...]) -> list[dict[str, str]]:
     return [{"scope": scope, "node": node} for scope, node in sets]
 

@@ -18,6 +18,7 @@ from audit.disclosure import (
     Shown,
     carried,
     left_possible,
+    less_precise,
     only_uninformative,
     protected,
     shown,
@@ -94,12 +95,10 @@ class SharedView:
         hierarchies = {view.run.identity["hierarchy"]["sha256"] for view in (self, later)}
         if len(hierarchies) > 1:
             return None
-        known = replace(self._read.beside(self.run.known), numbers={})
-        if self.run.release.residual == later.run.release.residual:
-            return known
-        counts = {cell: count for cell, count in known.counts.items() if not of_residual(cell)}
-        ranges = {cell: ends for cell, ends in known.ranges.items() if not of_residual(cell)}
-        return replace(known, counts=counts, ranges=ranges)
+        before = self.run.known.earlier
+        known = replace(self._read.beside(self.run.known), numbers={}, earlier=before)
+        same = self.run.release.residual == later.run.release.residual
+        return known if same else _without_residuals(known)
 
     def as_other_view(self) -> Known:
         """What readers of another view of the same data know of it from this one.
@@ -212,14 +211,21 @@ class SharedView:
         beside: dict[Cell, set[int]] = {}
         for cell, quantity in self._of_findings:
             beside.setdefault(cell, set()).update(quantity.totals)
-        return protected(
-            self._counts,
-            self.run.release,
-            self.run.min_cell,
-            self.run.known,
-            shares=self._shares,
-            beside=beside,
-        )
+        told: dict[Cell, int | str] = {}
+        for known in _beside_each(self.run.known):
+            own = protected(
+                self._counts,
+                self.run.release,
+                self.run.min_cell,
+                known,
+                shares=self._shares,
+                beside=beside,
+            )
+            told = {
+                cell: one if told.get(cell, one) == one else str(less_precise(told[cell], one))
+                for cell, one in own.items()
+            }
+        return told
 
     @cached_property
     def _counts(self) -> dict[Cell, int]:
@@ -361,6 +367,22 @@ class SharedView:
         """Numbers of all instances, and of those with labels, which the ledger tells."""
         without = int(self.run.ledger.get("instances_without_labels", 0))
         return self.run.size, self.run.size - without
+
+
+def _beside_each(known: Known) -> Iterator[Known]:
+    """What is known, beside each earlier release of the chain that ends with the reference."""
+    yield known
+    while known.earlier is not None and known.earlier.earlier is not None:
+        known = replace(known, earlier=known.earlier.earlier)
+        yield known
+
+
+def _without_residuals(known: Known) -> Known:
+    """What is known but for counts of residual use, whose meaning has changed since."""
+    counts = {cell: count for cell, count in known.counts.items() if not of_residual(cell)}
+    ranges = {cell: ends for cell, ends in known.ranges.items() if not of_residual(cell)}
+    before = known.earlier and _without_residuals(known.earlier)
+    return replace(known, counts=counts, ranges=ranges, earlier=before)
 
 
 def _in_order(

@@ -21,7 +21,7 @@ from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.counting.kept import FILES as COUNTED_FILES
 from audit.counting.kept import FOLDER as COUNTS
-from audit.disclosure import known_frame
+from audit.disclosure import chain_frame, known_frame
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.manifest import (
     MANIFEST,
@@ -353,4 +353,4 @@ def _write_judged(result: AuditResult, restricted: Path) -> None:
     (restricted / DENOMINATORS).write_bytes(to_json_bytes(looked_at))
     if result.reference is not None:
         (restricted / REFERENCE).write_bytes(to_json_bytes(result.reference))
-        known_frame(result.known.earlier).write_parquet(restricted / EARLIER)
+        chain_frame(result.known.earlier).write_parquet(restricted / EARLIER)

@@ -13,7 +13,7 @@ import polars as pl
 from audit.base.columnar import parquet_schema
 from audit.base.errors import InputError
 from audit.base.files import read_json, read_table, sha256_of
-from audit.disclosure import Known
+from audit.disclosure import Known, chain_of
 from audit.results.findings import CheckResult, Column
 from audit.results.frames import finding_of
 from audit.results.order import in_order
@@ -174,7 +174,7 @@ def _read_known(folder: Path, shared: Mapping[str, Any]) -> Known:
     assert known is not None, "the table has its totals"
     if shared["since_reference"] is None:
         return known
-    return replace(known, earlier=Known.of(read_table(_restricted_file(folder, EARLIER))))
+    return replace(known, earlier=chain_of(read_table(_restricted_file(folder, EARLIER))))
 
 
 def _lazy_table(path: Path) -> pl.LazyFrame:
