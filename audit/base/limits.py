@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -88,10 +88,43 @@ UNPACKED = Limit(
     "a small gzip, .npz, Parquet or Arrow file can unpack to any size; up to a hundred "
     "times the size of the file is read in any case, unless a limit is stated",
 )
-LIMITS = (LABELS, ANCESTORS, PARTS, UNPACKED)
+PAIRS = Limit(
+    "pairs",
+    2 * 10**7,
+    "pairs of labels on instances of 1,000 labels or more",
+    "each pair that occurs takes up to 200 bytes while the audit is made",
+)
+METHODS = Limit(
+    "methods",
+    100,
+    "methods of explanations",
+    "each pair of methods is compared: time and memory grow with the square of the number",
+)
+LIMITS = (LABELS, PAIRS, ANCESTORS, PARTS, UNPACKED, METHODS)
 """All limits, in the order in which they are listed."""
 EXPANSION = 100
 """Decompressed bytes that each compressed byte may give before the limit `UNPACKED` applies."""
+
+
+MANY = 1_000
+"""Labels from which an instance counts towards `PAIRS`: few have as many."""
+
+
+def refuse_many_pairs(labels: Iterable[int], nodes: int, where: object, before: int = 0) -> int:
+    """Raise InputError if instances of very many labels have more pairs than `PAIRS` allows.
+
+    Args:
+        labels: Numbers of labels of instances.
+        nodes: Number of different nodes, of which they can be pairs.
+        where: The source, for messages.
+        before: Pairs of other instances of the same source.
+
+    Returns:
+        The pairs of all of these instances.
+    """
+    pairs = before + sum(n * (n - 1) // 2 for n in labels if n >= MANY)
+    PAIRS.refuse_beyond(min(pairs, nodes * (nodes - 1) // 2), where)
+    return pairs
 
 
 @contextmanager

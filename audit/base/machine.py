@@ -36,6 +36,16 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def most_memory() -> int:
+    """Bytes that this process took at most until now; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
 def give_back_freed_memory() -> None:
     """Give freed memory back to the operating system, where the C library would keep it.
 

@@ -137,6 +137,10 @@ TARGETS = 16 * _BITS
 """Parents whose descendants are marked at a time: a bit of each node for each of them."""
 
 
+_PARENTS = 2**20
+"""Parents, of the children of edges, that are looked at at once."""
+
+
 def leads_to(edges: Sparse, low: IntArray, high: IntArray) -> BoolArray:
     """Whether the second node of each pair is the first one or is above it, shape (n_pairs,).
 
@@ -175,7 +179,10 @@ def shortcuts(edges: Sparse) -> IntArray:
     levels = list(_levels(edges)) if len(possible) else []
     for block, asked, bit in _blocks(parent[possible]):
         reach = _reach(levels, block, edges.shape[0])
-        through[possible[asked]] = _first_below(edges, reach, possible[asked], bit)
+        piece = np.cumsum(parents_of[child[possible[asked]]]) // _PARENTS
+        for part in np.split(np.arange(len(asked)), np.flatnonzero(np.diff(piece)) + 1):
+            some = possible[asked[part]]
+            through[some] = _first_below(edges, reach, some, bit[part])
     return through
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from audit.base.errors import RenderError
+from audit.base.machine import most_memory
 from audit.base.progress import Progress
 from audit.cli.options import NewRun
 from audit.cli.output import exit_status, shown_progress, summarise
@@ -57,11 +58,22 @@ def make_run(
             settings, output, force, progress, keep_instances=keep_instances, resume=resume
         )
     summarise(result, output.out, unrendered, as_json=output.as_json)
+    _tell_memory(settings.memory)
     if finish is not None:
         finish(result)
     title, shared = settings.title or "", result.shared()
     publish(of_audit(command, shared, output.fail_on, unrendered, title), output.junit)
     raise typer.Exit(exit_status(result, output.fail_on, unrendered))
+
+
+def _tell_memory(asked: int | None) -> None:
+    """Say by how much the whole process took more memory than ``--memory`` states."""
+    if asked is not None and (took := most_memory()) > asked:
+        typer.echo(
+            f"Memory: the process took {took / 1e6:,.0f} MB, {(took - asked) / 1e6:,.0f} MB more "
+            f"than --memory {asked / 1e6:,.0f}MB, which the counts alone keep to.",
+            err=True,
+        )
 
 
 def _written(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import SchemaError
-from audit.base.limits import LABELS
+from audit.base.limits import LABELS, MANY, refuse_many_pairs
 from audit.base.machine import cores
 from audit.counting.counts import PairCount
 from audit.counting.plan import Plan
@@ -86,6 +86,7 @@ class Contiguous:
         self.where, self.node_of = where, node_of
         self.waiting = pl.DataFrame(schema=ROWS) if waiting is None else waiting
         self.seen = Seen(seen)
+        self.pairs = 0
 
     def add(self, rows: pl.DataFrame) -> RecordRows:
         """Add a batch of `ROWS`; returns the instances that it completes.
@@ -107,7 +108,7 @@ class Contiguous:
 
     def _ended(self, rows: pl.DataFrame, instance: pl.Series) -> RecordRows:
         number = instance.to_numpy().astype(np.int64)
-        if len(number) and np.bincount(number).max() > LABELS.in_force():
+        if len(number) and np.bincount(number).max() >= min(MANY, LABELS.in_force() + 1):
             self._refuse_many_labels(rows)
         starts = np.flatnonzero(np.diff(number, prepend=-1))
         self._refuse_return(rows[starts])
@@ -121,6 +122,8 @@ class Contiguous:
         labels = kept.group_by("instance", maintain_order=True).agg(pl.col("node").n_unique())
         for instance, most in labels.sort("node", descending=True).head(1).iter_rows():
             LABELS.refuse_beyond(most, f"{self.where}: instance {instance!r}")
+        nodes = int(self.node_of.max(initial=-1)) + 1
+        self.pairs = refuse_many_pairs(labels["node"], nodes, self.where, self.pairs)
 
     def _refuse_return(self, firsts: pl.DataFrame) -> None:
         place = self.seen.first_again(firsts["instance"].hash().to_numpy())

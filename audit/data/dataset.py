@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.errors import InputError, SchemaError
-from audit.base.limits import LABELS
+from audit.base.limits import LABELS, refuse_many_pairs
 from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.data.class_names import GivenClasses, classes_of, refuse_unused
@@ -289,7 +289,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     )
     mapped = rows.filter(pl.col("reason").is_null())
     assertions = _indexed(mapped, instances, hierarchy)
-    _refuse_many_labels(assertions, instances, raw.sources)
+    _refuse_many_labels(assertions, instances, len(hierarchy), raw.sources)
     mappings, refusals = _mappings(mapped), _refusals(rows)
     return LabelDataset(
         hierarchy=hierarchy,
@@ -316,18 +316,19 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
 
 
 def _refuse_many_labels(
-    assertions: pl.DataFrame, instances: pl.DataFrame, sources: Sequence[Path]
+    assertions: pl.DataFrame, instances: pl.DataFrame, nodes: int, sources: Sequence[Path]
 ) -> None:
     if assertions.is_empty():
         return
-    instance, most = (
+    numbers = (
         assertions.group_by("instance")
         .agg(pl.col("node").n_unique())
         .sort("node", "instance", descending=[True, False])
-        .row(0)
     )
+    instance, most = numbers.row(0)
     name = instances["instance"][int(instance)]
     LABELS.refuse_beyond(most, f"{sources[0]}: instance {name!r}" if sources else repr(name))
+    refuse_many_pairs(numbers["node"], nodes, sources[0] if sources else repr(name))
 
 
 def _numbered(frame: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:

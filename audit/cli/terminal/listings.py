@@ -44,12 +44,21 @@ def lint_summary(result: LintResult) -> Group:
             *readings, heading, Text("Nothing is wrong with its structure.", STYLE["pass"])
         )
     rules = table("severity", "rule", "examined", "cases", right=2)
-    for finding in result.findings:
+    cycles = [one for one in result.findings if one.rule == "cycle"]
+    shown = [one for one in result.findings if one.rule != "cycle"]
+    shown = [*cycles[:_CYCLES], *shown]
+    for finding in shown:
         examined = counted(finding.of, finding.unit)
         cells = map(Text, (finding.rule, examined, f"{len(finding.cases):,}"))
         rules.add_row(status_word(finding.severity), *cells)
-    each = (_lint(finding, result.hierarchy) for finding in result.findings)
+    each = [_lint(finding, result.hierarchy) for finding in shown]
+    if (more := len(cycles) - _CYCLES) > 0:
+        each.insert(_CYCLES, Group("", Text(f"{more:,} more cycles, which --json lists")))
     return Group(*readings, heading, "", rules, *each)
+
+
+_CYCLES = 20
+"""Cycles that are told, the largest ones."""
 
 
 def _lint(finding: LintFinding, hierarchy: Hierarchy) -> Group:

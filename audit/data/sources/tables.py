@@ -8,6 +8,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.files import first_bytes, read_text
-from audit.base.machine import require_package
+from audit.base.limits import EXPANSION, UNPACKED
 from audit.base.readings import Reading
 from audit.base.spreadsheets import stream_of
-from audit.base.text_tables import titles_above, told_of_titles
+from audit.base.text_tables import told_of_titles
 from audit.data.sources.documents import document, series, table_of_rows
 from audit.data.sources.in_memory import Frame
+from audit.data.sources.sheets import read_sheets
 from audit.data.sources.source import HEAD
 
 _MOSTLY = 0.5
@@ -130,44 +132,38 @@ def table_file(path: Path) -> TableFile | None:
 
 def _workbook(path: Path) -> TableFile:
     """The sheets with rows; every cell is text, so that no zero is lost, but a number's are."""
-    require_package("fastexcel", "to read a workbook")
-    import fastexcel
-
-    def table(name: str, header: int | None = None) -> pl.DataFrame:
-        return pl.DataFrame(book.load_sheet(name, header_row=header, dtypes="string"))
-
-    try:
-        book = fastexcel.read_excel(path)
-        sheets = {name: table(name, 0).cast(pl.String) for name in book.sheet_names}
-        filled = {name: sheet for name, sheet in sheets.items() if not sheet.is_empty()}
-        above = dict[str, int]()
-        for name in filled:
-            every = table(name).cast(pl.String)
-            if rows := titles_above(every.head(HEAD).rows()):
-                names = [cell.strip() for cell in every.row(rows)]
-                pairs = zip(every.columns, names, strict=True)
-                filled[name] = every[rows + 1 :].rename(dict(pairs))
-            above[name] = rows
-    except (fastexcel.FastExcelError, OSError) as error:
-        raise InputError(
-            "a workbook that can be read is required", found=str(error).split("\n")[0], where=path
-        ) from None
-    if not filled:
+    sheets = read_sheets(path)
+    if not sheets:
         required = "a workbook with a sheet of rows is required"
         raise InputError(required, found="none", where=path)
-    titles = max(above.values()) if len(above) == 1 else 0
+    above = [rows for _, rows in sheets.values()]
+    titles = above[0] if len(above) == 1 else 0
+    filled = {name: sheet for name, (sheet, _) in sheets.items()}
     return TableFile(path, filled, told_of_titles(titles, titles), kind="a workbook")
+
+
+_MILLIONS = 10_000
+"""Millions of steps that a view of a database may take: some minutes."""
 
 
 def _database(path: Path) -> TableFile:
     """The tables of a database of SQLite, whose numbers are written as it shows them."""
     tables = {}
+    size, steps, allowed = 0, count(), EXPANSION * path.stat().st_size
     try:
         with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as base:
+            base.set_progress_handler(lambda: next(steps) > _MILLIONS, 10**6)
+            base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, UNPACKED.in_force(allowed) // 4)
             names = base.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
             for (name,) in names.fetchall():
-                rows = base.execute(f'SELECT * FROM "{name}"')
-                tables[name] = table_of_rows([one[0] for one in rows.description], rows.fetchall())
+                held = list[tuple[Any, ...]]()
+                rows = base.execute(f'SELECT * FROM "{name.replace(chr(34), chr(34) * 2)}"')
+                for row in rows:  # a view can give any number of rows
+                    held.append(row)
+                    cells = [len(one) if isinstance(one, (str, bytes)) else 8 for one in row]
+                    size += 64 + sum(cells)
+                    UNPACKED.refuse_beyond(size, path, allowed=allowed, whole=False)
+                tables[name] = table_of_rows([one[0] for one in rows.description], held)
     except (sqlite3.Error, UnicodeDecodeError) as error:
         required = "a database of SQLite that can be read is required"
         raise InputError(required, found=str(error).split("\n")[0], where=path) from None

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError
+from audit.base.limits import METHODS
 from audit.explanations.agreement.agreement_tables import (
     GAIN_KS,
     MethodSet,
@@ -128,6 +129,7 @@ def measure_agreement(
         raise InputError("k must be at least 1", found=str(k))
     if HUMAN in units.methods:
         raise InputError(f"no method may be named {HUMAN!r}", hint="rename the method")
+    METHODS.refuse_beyond(len(units.methods), "attributions")
     named = _sets(units, sets or {})
     values = agreement_values(
         attributions,

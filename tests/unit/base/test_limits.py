@@ -5,13 +5,17 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import xlsxwriter
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +39,11 @@ Reader = Callable[[Path, Hierarchy], object]
 def chain(length: int) -> Hierarchy:
     nodes = [f"n{number}" for number in range(length)]
     return Hierarchy.build(pl.DataFrame({"child": nodes[1:], "parent": nodes[:-1]}), name="chain")
+
+
+def flat(nodes: int) -> Hierarchy:
+    children = [f"n{number}" for number in range(nodes)]
+    return Hierarchy.build(pl.DataFrame({"child": children, "parent": "top"}), name="flat")
 
 
 LIMIT = Limit("labels", 5, "things", "there is no room for more")
@@ -71,7 +80,7 @@ def test_the_message_names_the_option_that_lets_it_pass(found: int) -> None:
 @pytest.mark.parametrize(
     ("stated", "told"),
     [
-        (["label=3"], "a limit is one of labels, ancestors, parts, unpacked"),
+        (["label=3"], "a limit is one of labels, pairs, ancestors, parts, unpacked, methods"),
         (["labels"], "a name and a number"),
         (["labels=x"], "--limit labels takes a whole number"),
         (["labels=0"], "a whole number from 1"),
@@ -165,6 +174,64 @@ def test_a_file_that_unpacks_to_very_much(tmp_path: Path) -> None:
     lines.write_bytes(gzip.compress(b'{"id": "a", "labels": ["n1"]}\n' * 100_000))
     with limits(unpacked=1_000_000), pytest.raises(InputError, match="--limit unpacked="):
         count_pairs(lines, chain(3), instance="id", label="labels")
+
+
+def bomb(path: Path) -> None:
+    """A small file of the format that its suffix names, which unpacks to ten megabytes or more."""
+    table = pa.table({"id": ["a"] * 20, "label": ["n1" + "x" * 10**6] * 20})
+    empty = pa.table({"id": pa.nulls(10**7), "label": pa.nulls(10**7)})
+    if path.suffix == ".parquet":
+        pq.write_table(empty if path.stem == "empty" else table, path, compression="zstd")
+    elif path.suffix == ".db":
+        with sqlite3.connect(path) as base:
+            rows = "WITH RECURSIVE r(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM r)"
+            base.execute(f"CREATE VIEW v AS {rows} SELECT id, 'n1' AS label FROM r")
+    elif path.suffix == ".xlsx":
+        with xlsxwriter.Workbook(path) as book:
+            sheet = book.add_worksheet()
+            sheet.write_row(0, 0, ["id", "label"])
+            sheet.write_row(1, 0, [f"{number}{'x' * 30_000}" for number in range(400)])
+    else:
+        packed = pa.ipc.IpcWriteOptions(compression="zstd")
+        made = empty if path.stem == "empty" else table
+        path.mkdir()
+        with pa.ipc.new_stream(str(path / "a.arrow"), made.schema, options=packed) as stream:
+            stream.write_table(made)
+        (path / "state.json").write_text('{"_data_files": [{"filename": "a.arrow"}]}')
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "empty.parquet", "a.db", "a.xlsx", "saved", "empty"])
+def test_what_a_file_unpacks_to_is_known_before_it_is_taken(name: str, tmp_path: Path) -> None:
+    bomb(tmp_path / name)
+    with limits(unpacked=1_000_000), pytest.raises(InputError, match="--limit unpacked="):
+        read_labels(tmp_path / name, Columns())
+    if name == "a.parquet":
+        with limits(unpacked=1_000_000), pytest.raises(InputError, match="--limit unpacked="):
+            count_pairs(tmp_path / name, chain(3))
+        assert len(read_labels(tmp_path / name, Columns(label="label")).rows) == 20
+
+
+def test_a_cell_far_away_ends_a_process_of_its_own(tmp_path: Path) -> None:
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["id", "label"])
+        sheet.write(1_048_575, 16_383, "x")
+    with pytest.raises(InputError, match="bytes of memory"):
+        read_labels(tmp_path / "a.xlsx", Columns())
+
+
+@pytest.mark.parametrize("how", [load_labels, count_pairs])
+def test_pairs_of_instances_of_very_many_labels(how: Reader, tmp_path: Path) -> None:
+    path, known = tmp_path / "labels.csv", flat(3_000)
+    for instances, refused in ((1, False), (2, True)):
+        rows = "".join(f"{i},n{n + i * 1_500}\n" for i in range(instances) for n in range(1_500))
+        path.write_text(f"instance,label\n{rows}")
+        with limits(pairs=1_500_000):
+            if refused:
+                with pytest.raises(InputError, match="--limit pairs=2248500"):
+                    how(path, known)
+            else:
+                how(path, known)
 
 
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
