@@ -58,7 +58,8 @@ def make_run(
             settings, output, force, progress, keep_instances=keep_instances, resume=resume
         )
     summarise(result, output.out, unrendered, as_json=output.as_json)
-    _tell_memory(settings.memory)
+    if not output.as_json:
+        _tell_memory(settings.memory)
     if finish is not None:
         finish(result)
     title, shared = settings.title or "", result.shared()
@@ -71,8 +72,7 @@ def _tell_memory(asked: int | None) -> None:
     if asked is not None and (took := most_memory()) > asked:
         typer.echo(
             f"Memory: the process took {took / 1e6:,.0f} MB, {(took - asked) / 1e6:,.0f} MB more "
-            f"than --memory {asked / 1e6:,.0f}MB, which the counts alone keep to.",
-            err=True,
+            f"than --memory {asked / 1e6:,.0f}MB, which the counts alone keep to."
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -238,9 +239,12 @@ def test_each_format_gives_the_same(place: Path, out: Path, name: str) -> None:
 @pytest.mark.slow
 def test_little_memory_and_one_thread_give_the_same_bytes(place: Path, out: Path) -> None:
     with installed(place / "rows.parquet", out, "--memory", SMALL, "--jobs", "1") as child:
-        _, told = child.communicate()
+        said, told = child.communicate()
 
     assert (child.returncode, told) == (0, "")
+    assert re.search(
+        r"took \d+ MB, \d+ MB more than --memory", " ".join(said.split()).replace(",", "")
+    )
     assert (out / "result.json").read_bytes() == (place / "counted/result.json").read_bytes()
     assert left_in(out.parent) == {"run"}
 

@@ -25,6 +25,18 @@ def faulty(tmp_path: Path) -> Path:
     return path
 
 
+def test_of_very_many_cycles_some_are_printed_and_all_listed(tmp_path: Path) -> None:
+    edges = "".join(f"a{i},b{i}\nb{i},a{i}\n" for i in range(30))
+    (tmp_path / "a.csv").write_text(f"child,parent\n{edges}")
+    shown, listed = (
+        CliRunner().invoke(app, ["lint", str(tmp_path / "a.csv"), *more]).stdout
+        for more in ([], ["--json"])
+    )
+    assert shown.count("They cannot form") == 20
+    assert "10 more cycles" in shown
+    assert listed.count("They cannot form") == 30
+
+
 def test_it_prints_each_fault_with_what_to_do(faulty: Path) -> None:
     told = audit("lint", faulty)
 
