@@ -166,6 +166,11 @@ def test_per_cent_that_sum_to_100_are_stated(decimals: int) -> None:
     assert "per cent" not in "".join(map(str, logits.readings))
 
 
+def test_per_cent_whose_rows_sum_to_101_are_no_answers_in_per_cent() -> None:
+    with pytest.raises(AuditError, match="every score must"):
+        read(101 * softmax(4))
+
+
 def test_other_per_cent_are_asked_and_read_with_the_option() -> None:
     several = 100 * np.random.default_rng(0).random((60, 40))
     with pytest.raises(AuditError, match="--percent divides per cent"):

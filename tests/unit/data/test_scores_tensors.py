@@ -38,6 +38,14 @@ def test_any_precision_becomes_float64(tmp_path: Path, classes: Path, dtype: str
     assert raw.scores.tolist() == SCORES.tolist()
 
 
+def test_no_instance_at_all_is_told_as_such(tmp_path: Path, classes: Path) -> None:
+    path = tmp_path / "scores.safetensors"
+    path.write_bytes(safetensors_bytes({"scores": SCORES[:0]}, "F32"))
+
+    with pytest.raises(SchemaError, match=r"at least one row(.|\n)*Found: shape \(0, 2\)"):
+        read_predictions(path, classes)
+
+
 def test_bfloat16_is_the_upper_half_of_float32(tmp_path: Path, classes: Path) -> None:
     path = tmp_path / "scores.safetensors"
     path.write_bytes(safetensors_bytes({"scores": np.full((1, 2), 0.1)}, "BF16"))
