@@ -51,13 +51,14 @@ PAGES: Mapping[str, View] = {
 """What answers at each address, given the application's run and the request."""
 _OF_TABLES = frozenset(("start", "sheet", "csv", "svg", "order"))
 """Parameters of every page: those of its tables and pictures."""
-_QUERY = ("finding", "nodes", "predicted", "outcome")
+_QUERY = ("finding", "behaviour", "nodes", "predicted", "outcome")
 ASKED: Mapping[str, tuple[str, ...]] = {
     "/": (),
     "/findings": ("check", "severity", "state", "branch"),
     "/finding": ("id",),
     "/judged": ("id",),
     "/node": ("id", "relation"),
+    "/confusions": ("relation", "depth", "below"),
     "/search": ("q",),
     "/pair": ("a", "b"),
     "/branches": ("id",),

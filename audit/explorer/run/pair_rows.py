@@ -17,6 +17,7 @@ from audit.explorer.run.vocabulary import Page, Row, Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import relate_two
 from audit.results.result import AuditResult
+from audit.runs.instances import at_or_below
 from audit.runs.pair_layout import KEPT, ends_of, twin_of
 
 SHOWN = ("joint", "expected", "lift", "expected_length", "ratio")
@@ -208,6 +209,8 @@ _OF_CARRIERS = dict.fromkeys(("joint", "joint_entailed"), pl.Int64) | dict.fromk
 
 
 MOST_CARRIERS = 50
+MOST_CONFUSED = 1_000
+_OF4 = ("confusion", "confusion_low", "confusion_high")
 MOST_BRANCHES = 24
 APART = "apart"
 """The relations of pairs of which neither node is above the other."""
@@ -301,6 +304,38 @@ class PairRows:
         )
         seen = self._named(ordered.slice(span.offset, span.limit), "other", "node", "title")
         return Page(seen.drop("other").to_dicts(), len(rows))
+
+    def confused(self, relation: str, depth: str, below: str) -> Sequence[Row]:
+        """The `MOST_CONFUSED` pairs of the highest confusion (equation 4), highest first.
+
+        Args:
+            relation: Only pairs of this relation, or `APART`; empty for all.
+            depth: Only pairs of two nodes at this depth; empty for all.
+            below: Only pairs with a node at or below this one; empty for all.
+
+        Returns:
+            Rows ``a, b, title_a, title_b, relation, confusion, confusion_low, confusion_high``; the
+            interval is null beyond the pairs that the run resamples.
+        """
+        assert self._result.model is not None, "the run has predictions"
+        pairs = self._result.model.pairs.select(pl.col("a", "b", "relation").cast(pl.String), *_OF4)
+        chosen = pl.col("confusion") > 0
+        if relation:
+            of = pl.col("relation")
+            chosen &= of != "ancestor" if relation == APART else of == relation
+        if depth:
+            there = self._result.nodes.filter(pl.col("depth").cast(pl.String) == depth)["node"]
+            chosen &= pl.all_horizontal(pl.col("a", "b").is_in(there.implode()))
+        if below:
+            nodes = list(at_or_below([below], self._hierarchy))
+            chosen &= pl.any_horizontal(pl.col("a", "b").is_in(nodes))
+        order = pairs.filter(chosen).sort("confusion", "a", "b", descending=[True, False, False])
+        titles = self._result.nodes.select("node", "title")
+        named = order.head(MOST_CONFUSED).collect()
+        for end in ("a", "b"):
+            ends = titles.rename({"node": end, "title": f"title_{end}"})
+            named = named.join(ends, on=end, how="left", maintain_order="left")
+        return named.to_dicts()
 
     def view(self, a: str, b: str) -> PairView | None:
         """Two nodes beside each other; None if the hierarchy lacks one, or they are the same."""

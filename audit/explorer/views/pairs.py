@@ -12,13 +12,13 @@ from audit.base.plurals import title_and_code
 from audit.explorer.links import address, node_address, pair_address
 from audit.explorer.pictures import Picture
 from audit.explorer.run.node_places import NodeView
-from audit.explorer.run.pair_rows import PairView
+from audit.explorer.run.pair_rows import APART, PairView
 from audit.explorer.run.vocabulary import Row, Source
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import WITHHELD, NotThereError, Site, parameters
 from audit.explorer.views import shared_pages
 from reports.charts.graph_picture import GraphEdge, draw_graph
-from reports.words.words import counted, printable
+from reports.words.words import RELATION, counted, printable
 
 CARRIERS = (
     Column("a", "Label", "node", title="title_a"),
@@ -35,6 +35,14 @@ MATRIX = (
     Column("expected_length", "Expected", "number"),
     Column("ratio", "Times expected", "number"),
     Column("lift", "Lift", "number"),
+)
+CONFUSIONS = (
+    Column("a", "Node", "node", title="title_a"),
+    Column("b", "With", "node", title="title_b"),
+    Column("relation", "Relation"),
+    Column("confusion", "Confusion", "precise"),
+    Column("confusion_low", "From", "precise"),
+    Column("confusion_high", "To", "precise"),
 )
 RELATED = {
     "ancestor": "are one above the other",
@@ -108,6 +116,25 @@ def show_pair(site: Site, request: Request) -> Response:
         picture_of=drawing and site.picture(request, "pair", drawing),
         carriers=carriers,
         findings=site.run.findings_on(view.a["node"], view.b["node"]),
+    )
+
+
+def show_confusions(site: Site, request: Request) -> Response:
+    """Pairs of nodes by how far the model confuses them."""
+    asked, full = parameters(request), site.run.restricted
+    if full is None or not site.run.has_model:
+        raise NotThereError(WITHHELD if full is None else "The run has no model.")
+    wanted = [asked.get(name, "") for name in ("relation", "depth", "below")]
+    rows = [{**row, "relation": RELATION[row["relation"]]} for row in full.pairs.confused(*wanted)]
+    return site.page(
+        request,
+        "confusions",
+        "Concepts confused",
+        crumbs=[("Model", "/model")],
+        sheet=site.sheet(request, "confusions", "Most confused first", CONFUSIONS, rows),
+        relations={"": "all", APART: "neither above the other", **RELATION},
+        depths=sorted(set(full.result.nodes["depth"])),
+        asked=asked,
     )
 
 
@@ -204,4 +231,4 @@ def _name(node: Row) -> str:
     return title_and_code(node["node"], node["title"])
 
 
-PAGES = {"/pair": show_pair, "/branches": show_branches}
+PAGES = {"/pair": show_pair, "/confusions": show_confusions, "/branches": show_branches}

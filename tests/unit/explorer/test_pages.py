@@ -26,6 +26,7 @@ PAGES = (
     "/", "/findings", "/findings?state=all", "/hierarchy", "/branches", "/branches?id=left",
     "/model", "/model?scope=all", "/instances", "/node?id=root", "/node?id=left",
     "/pair?a=a1&b=b1", "/instance?id=two", "/search?q=w0", "/nowhere", "/node?id=x",
+    "/confusions?depth=1&relation=apart", "/instances?behaviour=confident_in_one_leaf",
 )  # fmt: skip
 
 
@@ -82,6 +83,17 @@ def test_the_page_of_the_model_lists_what_is_exchanged_most(tmp_path: Path) -> N
     assert 'id="exchanged-pairs"' in page
     assert 'id="answers-numbers"' in page
     assert "if errors fell at random" in page
+
+
+def test_the_count_of_a_behaviour_leads_to_as_many_instances(visitor: Visitor) -> None:
+    links = re.findall(r'href="([^"]*behaviour=[^"]*)">(\d+) of', visitor.get("/model").text)
+    assert len(links) == 4
+    assert any(count != "0" for _, count in links)
+    for link, count in links:
+        answer = visitor.get(link[link.index("/instances") :])
+        assert answer.status == 200
+        shown = [row for row in rows_of(answer.text, "instances") if row != ["Nothing."]]
+        assert len(shown) == int(count)
 
 
 def test_51_rows_at_25_a_page_are_25_25_and_1(visitor: Visitor) -> None:

@@ -69,6 +69,31 @@ def table(folder: Path, name: str) -> pl.DataFrame:
     return pl.read_parquet(folder / "restricted" / f"{name}.parquet")
 
 
+@pytest.mark.parametrize("depth", ["", "1", "2"])
+@pytest.mark.parametrize("below", ["", "animal"])
+@pytest.mark.parametrize("relation", ["", APART, "ancestor"])
+def test_pairs_are_ranked_by_confusion_within_what_is_asked(
+    tables: RestrictedTables, folder: Path, relation: str, depth: str, below: str
+) -> None:
+    pairs, nodes = table(folder, "model_pairs"), table(folder, "nodes")
+    depths = {node: str(d) for node, d in nodes.select("node", "depth").iter_rows()}
+    inside = tables.hierarchy.descendants("animal", with_self=True)
+    wanted = [
+        (row["confusion"], row["a"], row["b"])
+        for row in pairs.cast({"a": pl.String, "b": pl.String, "relation": pl.String}).to_dicts()
+        if row["confusion"] > 0
+        and (not depth or {depths[row["a"]], depths[row["b"]]} == {depth})
+        and (not below or row["a"] in inside or row["b"] in inside)
+        and (not relation or (row["relation"] == "ancestor") == (relation == "ancestor"))
+    ]
+    found = tables.pairs.confused(relation, depth, below)
+
+    assert wanted or relation == "ancestor" or depth
+    assert [(row["confusion"], row["a"], row["b"]) for row in found] == sorted(
+        wanted, key=lambda one: (-one[0], one[1], one[2])
+    )
+
+
 @pytest.mark.parametrize("source", ["data", "model"])
 @pytest.mark.parametrize(
     ("relation", "order"),
