@@ -121,8 +121,7 @@ def measure_agreement(
         compat: "kamp": peaks as in the released code.
 
     Raises:
-        InputError: A set names a method that is not there, k is below 1, or a method has the name
-            that is kept for people.
+        InputError: A set names no method of these, k is below 1, or a method is named as people.
     """
     units = units_of(attributions)
     if k < 1:
