@@ -35,13 +35,18 @@ _ATTRIBUTE = re.compile(
     r"(?:^|[^a-z])(?:dt|amt|pmt|cd|code|ind|days?|age|sex[eo]?|text|sesso|geslacht|geschlecht|alter|"
     r"leeftijd|edad|idade|eta|datum|fecha|data|duree|cout)(?:$|[^a-z])|^(?:n|num|number|no)_"
 )
-_MAIN = re.compile(r"princ|prncpal|primary|primaire|(?:^|[^a-z])main|haupt|hoofd|^(?:hd|dp)$")
+_MAIN = re.compile(
+    r"princ|prncpal|primary|primaire|(?:^|[^a-z])(?:main|pdx)|haupt|hoofd|^(?:hd|dp)$"
+)
 _ADMITTING = re.compile(r"adm(?:i|t)|einweis|aufnahmediag|presenting|provisional|working")
 _FURTHER = re.compile(
     r"second|secun|associ|(?:^|[^a-z])other|further|addition|neben|neven|autre|otr[ao]|outr[ao]|"
     r"altr[ei]|comorb|^(?:nd|das|ds)$"
 )
 _LABEL = re.compile(r"label|codi?g?[eo]|diag|dx|icd|cie|cid|cim|class|term|concept|tag|categor")
+_CODED = re.compile(
+    r"(?!.*(?:ccs|drg|mdc|gr(?:ou)?p|ver))(?:.*[^a-z])?(?:(?:dx|icd|cie|cim|cid)|.*diag)"
+)
 _SYSTEM = re.compile(
     r"(.*_)?(system|vocabulary|terminology|nomenclature|classification|scheme|standard|"
     r"code_?(set|type|system)|(dx|diagnosis|icd)_?type)(_?(id|cd|name|type|code))?"
@@ -80,6 +85,11 @@ def is_predicted(name: str) -> bool:
 def names_labels(name: str) -> bool:
     """Whether a column is named as labels often are."""
     return bool(_LABEL.search(_plain(name)))
+
+
+def names_diagnoses(name: str) -> bool:
+    """Whether a column is named as codes of diagnoses are."""
+    return _CODED.match(_plain(name)) is not None
 
 
 def is_admitting(name: str) -> bool:

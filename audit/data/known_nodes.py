@@ -109,11 +109,17 @@ class KnownNodes:
         known = found and len(found[0].sets) == 1 and found[0].sets[0] in integrity.tables
         return found[0].sets[0] if known else None
 
-    def share(self, cells: Iterable[str]) -> float | None:
+    def share(self, cells: Iterable[str], *, headings: bool = False) -> float | None:
         """Share of the cells that are nodes, or hold some joined by a sign; None where all are
-        blank, or words for no code."""
+        blank, or words for no code. Where ``headings`` are codes too, one counts as any other."""
         weights = [self._held(cell) for cell in filter(self._is_filled, cells)]
-        return sum(weights) / len(weights) if weights else None
+        held = [weight > 0 for weight in weights] if headings else weights
+        return sum(held) / len(held) if held else None
+
+    def inside(self, cell: str) -> frozenset[str]:
+        """The nodes that a cell is, or holds some parts of, without signs."""
+        whole = [cell] if self.weight(cell) else _parts(cell)
+        return frozenset(alphanumeric(part) for part in whole if self.weight(part))
 
     def _held(self, cell: str) -> float:
         """The weight of the best part of a cell."""

@@ -38,6 +38,8 @@ STRATUM = "stratum:"
 """Prefix that marks the name of a stratum among the names of roles."""
 _FEW, _MANY = 5, 25
 """Fewer values than the first, each in that many rows on average, are hardly ids."""
+NUMBERED = "ROW"
+"""What is named in place of a column of ids where each row is an instance, numbered from 0."""
 INDEX = "index"
 """Name of a column that only numbers the rows where another may hold the ids."""
 
@@ -251,6 +253,8 @@ def id_of_rows(
     Raises:
         SchemaError: As in `id_among`, if several columns may be meant.
     """
+    if is_numbering(named, names):
+        return None, ()
     free = _ids_among(names, beside, source)
     if named is not None or len(free) > 1 or called(free, ID_NAMES):
         return id_among(names, named, beside, source), ()
@@ -259,6 +263,11 @@ def id_of_rows(
     why = f"the values of {free[0]!r} repeat" if free else "no column holds an id"
     rows = sum(map(len, values(names[0])))
     return None, (Reading("rows are instances, numbered from 0", why, rows, "--id COLUMN"),)
+
+
+def is_numbering(named: str | None, names: Iterable[str]) -> bool:
+    """Whether the user says that rows are numbered, and means no column that is called so."""
+    return named == NUMBERED and not called(names, [named])
 
 
 def is_coarse(values: int, rows: int) -> bool:

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 FormatName: TypeAlias = Annotated[
     str | None, Option("Format of the dataset; recognised if not given.", INPUT)
 ]
-InstanceColumn: TypeAlias = Annotated[str | None, Option("Column of the instance id.", INPUT)]
+InstanceColumn: TypeAlias = Annotated[
+    str | None, Option("Column of the instance id; ROW: each row is one.", INPUT)
+]
 LabelColumn: TypeAlias = Annotated[
     str | None, Option("Column of the label, or a pattern of several: 'DX#'.", INPUT)
 ]

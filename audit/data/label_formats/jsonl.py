@@ -36,6 +36,7 @@ from audit.data.records import (
     column_for,
     id_among,
     id_of_rows,
+    is_numbering,
     pick,
 )
 from audit.data.sources import Frame, Source
@@ -115,7 +116,7 @@ def _chosen(
     beside = {labels, *tables.roles_of(columns, names, source).values(), *within}
     cells = [] if labels in within else _cells(lines, labels)
     sign, _ = sign_between(cells, source.nodes, codes=labels.lower() == "label")
-    if cells and not sign:
+    if cells and not sign and not is_numbering(columns.id, names):
         columns = replace(columns, id=id_among(names, columns.id, beside, source))
 
     def values(key: str) -> Iterator[pl.Series]:

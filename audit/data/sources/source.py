@@ -193,12 +193,15 @@ class Source:
         no nodes are known."""
         if self.nodes is None:
             return None
-        listed = self.schema.get(column) == pl.List(pl.String)
-        return self.nodes.share(self._entries(column) if listed else self.first_cells(column))
+        entries = [one for own in self.first_lists(column) for one in own]
+        return self.nodes.share(entries or self.first_cells(column))
 
-    def _entries(self, column: str) -> list[str]:
+    def first_lists(self, column: str) -> list[list[str]]:
+        """The first lists of text of a column, without nulls; none of another column."""
+        if self.schema.get(column) != pl.List(pl.String):
+            return []
         first = next(self.frames([column], HEAD), pl.DataFrame({column: [[]]}))
-        return first[column].explode().drop_nulls().to_list()
+        return first[column].fill_null([]).list.drop_nulls().to_list()
 
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:

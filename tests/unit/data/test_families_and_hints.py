@@ -45,7 +45,7 @@ def written(columns: dict[str, list[str]], folder: Path) -> Path:
 def taken(read: LabelDataset | PairCount) -> dict[str, str]:
     """The columns that nobody named, by the option that names another."""
     decided = ((said.option.partition(" ")[0], said.decision) for said in read.readings)
-    found = ((option, re.match("'(.*?)' (is|holds)", said)) for option, said in decided)
+    found = ((option, re.match("'(.*?)' (is the|holds)", said)) for option, said in decided)
     roles = ("--id", "--group", "--label")
     return {option: name[1] for option, name in found if option in roles and name}
 
@@ -211,8 +211,11 @@ def test_clear_columns_are_taken_and_told(
 
 COUNTED = [str(1 + row % 3) for row in range(ROWS)]
 UNCLEAR: dict[str, tuple[dict[str, list[str]], str]] = {
-    "two columns of codes": ({"stay": STAYS, "dx": codes(0), "px": codes(1)}, "--id stay"),
-    "two stays": ({"visit_id": STAYS, "claim_id": STAYS, "dx": codes(0)}, "--label dx"),
+    "two columns of codes": (
+        {"stay": STAYS, "dx": codes(0), "px": codes(1)},
+        "--id stay --label 'dx,px'",
+    ),
+    "two stays": ({"visit_id": STAYS, "claim_id": PERSONS, "dx": codes(0)}, "--label dx"),
     "stays that are counted": (
         {"patient_id": PERSONS, "visit_no": COUNTED, "dx": codes(0)},
         "--group patient_id --label dx|--label dx",
@@ -222,10 +225,10 @@ UNCLEAR: dict[str, tuple[dict[str, list[str]], str]] = {
         {"id": NUMBERS, "patient_id": PERSONS, "dx": codes(0)},
         "--label dx",
     ),
-    "rows of one instance": ({"CLM_ID": STAYS, "line": COUNTED, **DX}, "--label 'DX#'"),
+    "rows of one instance": ({"CLM_ID": STAYS, "note_id": NUMBERS, **DX}, "--label 'DX#'"),
     "another column of codes beside a family": (
         {"KEY": IDS["id"], **DX, "extra": codes(6)},
-        "--id KEY --label 'DX#'",
+        "--id KEY --label 'DX#,extra'",
     ),
 }
 
@@ -309,8 +312,80 @@ def test_what_is_no_id_is_not_taken_for_one(name: str, values: list[str], tmp_pa
     assert taken(read) == {"--id": "ImageID", "--label": "dx"}
     if name in ("rater", "Confidence"):
         del table["ImageID"]
-        with pytest.raises(InputError, match="no columns that were tried"):
+        with pytest.raises(InputError, match="perhaps: --id ROW --label dx"):
             audit.load_labels(written(table, tmp_path), "icd9cm")
+        every = audit.load_labels(tmp_path / "a.csv", "icd9cm", id="ROW", label="dx", where=where)
+        assert (len(every), every.ledger.rows_mapped) == (ROWS, ROWS)
+
+
+LISTED = [[one, two] for one, two in zip(codes(0), codes(1), strict=True)]
+WIDE: dict[str, tuple[dict[str, list[str]], dict[str, str], int]] = {
+    "segments of claims": (
+        {"DESYNPUF_ID": PERSONS, "CLM_ID": STAYS, "NPI": NUMBERS, **DX},
+        {"--id": "CLM_ID", "--group": "DESYNPUF_ID", "--label": "DX#"},
+        ROWS // 3,
+    ),
+    "lines of claims": (
+        {"CLM_ID": STAYS, "line": COUNTED, **DX},
+        {"--id": "CLM_ID", "--label": "DX#"},
+        ROWS // 3,
+    ),
+    "two ids of each row": (
+        {"THCIC_ID": NUMBERS, "RECORD_ID": IDS["id"], **DX},
+        {"--id": "RECORD_ID", "--label": "DX#"},
+        ROWS,
+    ),
+    "a principal beside a family": (
+        {"Account Number": NUMBERS, "PDX": codes(4), "SDX 1": codes(0), "SDX 2": codes(1)},
+        {"--id": "Account Number", "--label": "PDX,SDX #"},
+        ROWS,
+    ),
+    "numbers beside codes": (
+        {"key": NUMBERS, "year": of("2009"), "dayslos": of("0029", "0012", "0777"), **DX},
+        {"--id": "key", "--label": "DX#"},
+        ROWS,
+    ),
+    "categories without zeros": (
+        {"encounter_id": NUMBERS, "patient_nbr": PERSONS,
+         "diag_1": of("38", "250", "486"), "diag_2": of("428", "41", "V58")},
+        {"--id": "encounter_id", "--group": "patient_nbr", "--label": "diag_#"},
+        ROWS,
+    ),
+    "a code within a text beside it": (
+        {"enc_id": STAYS, "name": [f"Dx name {c}" for c in codes(0)],
+         "list": [",".join(both) for both in LISTED]},
+        {"--id": "enc_id", "--label": "list"},
+        ROWS // 3,
+    ),
+    "a sample of each row": (
+        {"PATIENT_ID": PERSONS, "SAMPLE_ID": IDS["id"], "dx": codes(0)},
+        {"--id": "SAMPLE_ID", "--group": "PATIENT_ID", "--label": "dx"},
+        ROWS,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "options", "ids"), WIDE.values(), ids=WIDE)
+def test_columns_by_which_the_instances_are_the_same_are_one_reading(
+    columns: dict[str, list[str]], options: dict[str, str], ids: int, tmp_path: Path
+) -> None:
+    read = audit.load_labels(written(columns, tmp_path), "icd9cm")
+    assert (taken(read), len(read)) == (options, ids)
+    for said in read.readings:
+        if said.decision.endswith("is left out"):
+            other = audit.load_labels(
+                tmp_path / "a.csv", "icd9cm", label=said.option[8:].strip("'")
+            )
+            assert other.direct.nnz != read.direct.nnz
+
+
+def test_of_lists_that_hold_one_another_the_fullest_are_the_labels(tmp_path: Path) -> None:
+    lists = {"proc": [one[:1] for one in LISTED], "diag": [one[1:] for one in LISTED]}
+    frame = pl.DataFrame({"note_id": NUMBERS, "_id": IDS["id"], **lists, "target": LISTED})
+    read = audit.load_labels(frame, "icd9cm")
+    assert (taken(read)["--label"], read.ledger.rows_mapped) == ("target", 2 * ROWS)
+    (told, _) = (said for said in read.readings if said.decision.endswith("is left out"))
+    assert audit.load_labels(frame, "icd9cm", label=told.option[8:]).ledger.rows_mapped == ROWS
 
 
 def test_an_id_with_hardly_any_values_is_told(tmp_path: Path) -> None:
