@@ -310,6 +310,7 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
                 f"name the columns of ids and labels, perhaps: {_options(source, columns)}"
                 "; audit list formats lists what is read without that"
             )
+    some.source.table()  # what cannot be read, as rows that were cut, is told as that
     return (
         "no columns that were tried hold ids and labels that are nodes of this hierarchy"
         "; --id and --label name them"

@@ -243,6 +243,12 @@ def test_unclear_columns_are_asked(
             read(path, "icd9cm")
 
 
+def test_a_row_that_was_cut_is_told_as_that(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("stay,code\n" + "a,4019\nb,486\n" * 9 + "c\n")
+    with pytest.raises(InputError, match="fewer fields was cut"):
+        audit.load_labels(tmp_path / "a.csv", "icd9cm")
+
+
 def test_where_no_column_holds_nodes_the_hint_says_so(tmp_path: Path) -> None:
     path = written({"stay": STAYS, "colour": of("red", "blue"), "size": of("a", "b")}, tmp_path)
     with pytest.raises(InputError, match=r"no columns that were tried hold .* of this hierarchy"):
