@@ -119,10 +119,9 @@ class InstanceColumns(TableColumns):
             return self._only(stays, own)
         if self.each(label) or self._joins(label) or not shared:
             return self._likeliest(unique)
-        if len(persons) == len([one for one in shared if kind_of(one) < OTHER]) > 0:
-            units = [one for one in unique if is_unit(one) and kind_of(one) < OTHER]
-            if units:
-                return self._likeliest(units)
+        units = [*filter(is_unit, unique)]
+        if units and len(persons) == len([one for one in shared if kind_of(one) < OTHER]) > 0:
+            return self._likeliest(units)
         if len(found) == 1 and self._is_in_runs(found[0]) and not is_attribute(found[0]):
             return found[0]
         if not any(kind_of(one) < OTHER or self._is_in_runs(one) for one in shared):

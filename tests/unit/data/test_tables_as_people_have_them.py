@@ -306,12 +306,14 @@ def test_the_finer_of_two_ids_is_taken_and_the_other_is_the_group(tmp_path: Path
 
 
 @pytest.mark.parametrize("unit", ["SAMPLE_ID", "specimen", "Image Index", "tumor_id", "Slide No"])
-def test_whether_samples_of_persons_are_instances_is_asked(unit: str, tmp_path: Path) -> None:
+def test_samples_of_persons_are_instances_and_those_their_groups(unit: str, tmp_path: Path) -> None:
     rows = "".join(f"P{n // 2},{n // 2}-{n},{code}\n" for n, code in enumerate(["401.9"] * 60))
     path = written(tmp_path, "a.csv", f"PATIENT_ID,{unit},what\n{rows}")
 
-    with pytest.raises(FormatError, match=f"--id '?{unit}'? --group PATIENT_ID --label what"):
-        audit.load_labels(path, audit.load_hierarchy("icd9cm"))
+    read = audit.load_labels(path, "icd9cm")
+    assert (len(read), read.ledger.groups) == (60, 30)
+    assert f"{unit!r} is the id of an instance" in [said.decision for said in read.readings]
+    assert len(audit.load_labels(path, "icd9cm", id="PATIENT_ID")) == 30
 
 
 def test_what_stands_in_the_place_of_something_else_is_told() -> None:
