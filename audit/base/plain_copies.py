@@ -22,22 +22,24 @@ _TABLES = (".csv", ".tsv", ".txt", ".tab", ".psv")
 _TEXTS = (*_TABLES, ".json", ".jsonl", ".ndjson")
 _MOST = 12
 """Number of lines below the rows of a table, at most."""
-_COPIES: dict[tuple[Path, int, int, int], tuple[TemporaryDirectory[str], tuple[Reading, ...]]] = {}
+_COPIES: dict[
+    tuple[Path, int, int, int, bool], tuple[TemporaryDirectory[str], tuple[Reading, ...]]
+] = {}
 """The copies of this process, which goes with them, and what is told, by file, times and size."""
 
 
-def plain_copy(path: Path) -> tuple[Path, tuple[Reading, ...]]:
+def plain_copy(path: Path, *, rows: bool = True) -> tuple[Path, tuple[Reading, ...]]:
     """A file as text in UTF-8 of its rows alone, and what is told; the file itself if it is that.
 
     What is no UTF-8 is UTF-16 if its first bytes say so, else Windows-1252, which is told; so is
-    what stands below a blank line at the end of a table, without any of its separators. What is
-    none of these whole stays as it is, so that its reader refuses it.
+    what stands below a blank line at the end of a table of ``rows``, without any separators.
+    What is none of these whole stays as it is, so that its reader refuses it.
     """
     bare = path.name.lower().removesuffix(".gz")
     if not bare.endswith(_TEXTS):
         return path, ()
-    state, table = path.stat(), bare.endswith(_TABLES)
-    key = (path.resolve(), state.st_ctime_ns, state.st_mtime_ns, state.st_size)
+    state, table = path.stat(), rows and bare.endswith(_TABLES)
+    key = (path.resolve(), state.st_ctime_ns, state.st_mtime_ns, state.st_size, rows)
     if key not in _COPIES:
         head = first_bytes(path)
         encoding = _encoding(path, head)
@@ -52,9 +54,9 @@ def plain_copy(path: Path) -> tuple[Path, tuple[Reading, ...]]:
             return path, ()
         text = read_bytes(path).decode("utf-8-sig") if text is None else text.lstrip("\ufeff")
         folder = TemporaryDirectory(prefix="audit-")
-        kept = text.rstrip().split("\n")[: -len(below) or None]
+        kept = text.rstrip(None if below else " \r\n").split("\n")[: -len(below) or None]
         copy = Path(folder.name) / path.name.removesuffix(".gz")
-        copy.write_text("\n".join(kept).rstrip() + "\n", "utf-8", newline="")
+        copy.write_text("\n".join(kept).rstrip(" \r\n") + "\n", "utf-8", newline="")
         _COPIES[key] = folder, _told(text, encoding, below)
     folder, told = _COPIES[key]
     return Path(folder.name) / path.name.removesuffix(".gz"), told

@@ -13,6 +13,7 @@ import narwhals as nw
 
 from audit.base.errors import FormatError, InputError, first_cases
 from audit.base.files import first_bytes, read_text, refuse_pickle
+from audit.base.plain_copies import plain_copy
 from audit.base.reading import see
 from audit.base.settings import Dangling, Ids, Unlisted
 from audit.hierarchies.formats import (
@@ -168,12 +169,14 @@ def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
             found=repr(str(path)),
             hint=_near(path),
         )
-    head = first_bytes(path)
+    copy, told = plain_copy(path, rows=False)
+    head = first_bytes(copy)
     refuse_pickle(path, head)
-    with reading_of(path):
-        chosen = _format_of(path, head, format, shape)
+    with reading_of(path, copy):
+        chosen = _format_of(copy, head, format, shape)
         _refuse_useless(shape, chosen.takes, chosen.name)
-        return chosen.read(path, shape)
+        found = chosen.read(copy, shape)
+    return replace(found, readings=(*told, *found.readings)) if told else found
 
 
 def _of_object(source: Any, shape: Shape) -> Hierarchy:

@@ -132,9 +132,14 @@ def test_exactly_one_format_matches_what_is_written(kind: Written) -> None:
 
 
 @each_written
-def test_format_is_found_and_the_toy_comes_back(kind: Written, tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_format_is_found_and_the_toy_comes_back(
+    encoding: str, kind: Written, tmp_path: Path
+) -> None:
     path = tmp_path / kind.name
     kind.write(kind.example, path)
+    if path.suffix in (".csv", ".tsv", ".txt", ".json"):
+        path.write_text(path.read_text("utf-8"), encoding)
 
     assert load_hierarchy(path).sha256 == kind.sayable(kind.example).sha256
 

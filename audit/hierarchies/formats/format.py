@@ -97,12 +97,13 @@ def bare_suffix(path: Path) -> str:
 
 
 @contextmanager
-def reading_of(path: Path) -> Iterator[None]:
-    """Name the file in errors that do not say where they are; refuse half a surrogate pair."""
+def reading_of(path: Path, copy: Path | None = None) -> Iterator[None]:
+    """Name the file in errors that do not say where they are, or name the copy that is read; refuse
+    half a surrogate pair."""
     try:
         yield
     except AuditError as error:
-        error.where = error.where or str(path)
+        error.where = error.where.replace(str(copy or path), str(path)) or str(path)
         raise
     except UnicodeEncodeError as error:
         raise SchemaError(

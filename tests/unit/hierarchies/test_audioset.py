@@ -88,13 +88,6 @@ def test_malformed_json_is_refused_with_its_line(tmp_path: Path) -> None:
     refused(written(tmp_path, '[\n{"id": "a",\n"child_ids": [}\n]'), InputError, ":3")
 
 
-def test_other_encodings_are_refused_with_their_line(tmp_path: Path) -> None:
-    path = tmp_path / "ontology.json"
-    path.write_bytes('[{"child_ids": [],\n"id": "é"}]'.encode("latin-1"))
-
-    assert "UTF-8" in refused(path, InputError, ":2")
-
-
 def test_format_is_found_by_its_keys() -> None:
     assert audioset.matches(Path("x"), b' [ {"id": "a", "child_ids": []')
     assert not audioset.matches(Path("x"), b'{"child_ids": []}')

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.base.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
+from audit.base.errors import AuditError, FormatError, HierarchyError, SchemaError
 from audit.hierarchies.formats.paths import DOTTED
 from audit.hierarchies.reading import load_hierarchy
 
@@ -55,13 +55,6 @@ def test_comments_alone_are_refused(tmp_path: Path) -> None:
     refused(path, FormatError)
     with pytest.raises(HierarchyError):
         load_hierarchy(path, format="dotted")
-
-
-def test_other_encodings_are_refused_with_their_line(tmp_path: Path) -> None:
-    path = tmp_path / "classes.txt"
-    path.write_bytes("a.b\na.é\n".encode("latin-1"))
-
-    assert "UTF-8" in refused(path, InputError, ":2")
 
 
 def test_text_of_another_kind_is_refused(tmp_path: Path) -> None:

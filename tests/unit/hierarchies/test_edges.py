@@ -145,11 +145,14 @@ def test_too_many_fields_are_refused_with_their_line(tmp_path: Path) -> None:
     refused(written(tmp_path, "child,parent\na,b\nc,d,e\n"), SchemaError, ":3")
 
 
-def test_other_encodings_are_refused_with_their_line(tmp_path: Path) -> None:
+def test_a_text_in_windows_1252_is_read_and_told(tmp_path: Path) -> None:
     path = tmp_path / "h.csv"
-    path.write_bytes("child,parent\na,b\né,b\n".encode("latin-1"))
-
-    assert "UTF-8" in refused(path, InputError, ":3")
+    path.write_bytes("child,parent\na,b\né,b\n".encode("cp1252"))
+    read = load_hierarchy(path)
+    assert (read.nodes, read.name) == (("a", "b", "é"), "h")
+    assert [said.decision for said in read.readings] == ["the text is in Windows-1252"]
+    path.write_bytes("child,parent\na,b,c\né,b\n".encode("cp1252"))
+    refused(path, SchemaError, ":2")
 
 
 def test_text_named_parquet_is_refused(tmp_path: Path) -> None:

@@ -125,13 +125,6 @@ def test_malformed_json_is_refused_with_its_line(tmp_path: Path) -> None:
     refused(written(tmp_path, '{\n"animal": {\n"dog" 3}\n}'), InputError, ":3")
 
 
-def test_other_encodings_are_refused_with_their_line(tmp_path: Path) -> None:
-    path = tmp_path / "tree.json"
-    path.write_bytes('{"a":\n["é"]}'.encode("latin-1"))
-
-    assert "UTF-8" in refused(path, InputError, ":2")
-
-
 def test_format_is_json_that_no_other_reader_takes() -> None:
     assert tree.matches(Path("x"), b' \n{"a": {}}')
     assert tree.matches(Path("x"), b'["a"]')
