@@ -98,7 +98,7 @@ _PLACEHOLDER = re.compile(
     rf"|\{{(?P<name>\w+)\}}(?P<nouns>{_NOUNS})"
 )
 """A count of a total, a share in parentheses, a choice between two words, or one number."""
-NEARLY_ALL = 0.9
+MOST = 0.5
 """Least share of a total from which the bound of a count is told; a lower one says too little."""
 
 
@@ -199,7 +199,7 @@ def _tells(part: Shown, whole: int) -> bool:
     if not isinstance(part, str):
         return True
     number = int(part[1:])
-    return number <= whole if part[0] == "<" else number + 1 >= NEARLY_ALL * whole
+    return number <= whole if part[0] == "<" else number + 1 >= MOST * whole
 
 
 def share_told(share: Shown, part: Shown, whole: Shown) -> str:

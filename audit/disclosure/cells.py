@@ -145,7 +145,11 @@ class Release:
         leaves = self.parents.keys() - inner
         below = Counter(node for leaf in leaves for node in self.at_or_above(leaf))
         wide = {node for node, count in below.items() if 2 * count > len(leaves)}
-        tops = {node for node, above in self.parents.items() if SYNTHETIC_ROOT in above}
+        tops = {
+            node
+            for node, above in self.parents.items()
+            if SYNTHETIC_ROOT in above and below[node] ** 2 > len(leaves)
+        }
         return frozenset((wide | tops) & inner & self.labels.keys())
 
     @cached_property

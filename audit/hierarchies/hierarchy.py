@@ -303,13 +303,14 @@ class Hierarchy:
     def uninformative(self) -> BoolArray:
         """Whether a node with children carries almost no information as a label, shape (n,).
 
-        It is a root, or more than half of all leaves are below it: less than one bit.
+        It is the root, or more than half of all leaves are below it: less than one bit. Of several
+        tops those are that leave more open than they say: k of n leaves are below one, and n < k^2.
         """
-        below = np.asarray(self.below @ self.leaf.astype(np.int64))
-        wide = 2 * below > self.leaf.sum()
+        below, leaves = np.asarray(self.below @ self.leaf.astype(np.int64)), self.leaf.sum()
+        wide = 2 * below > leaves
         wide[self.root] = True
         if self.nodes[self.root] == SYNTHETIC_ROOT:
-            wide[self.branches] = True
+            wide[self.branches] |= below[self.branches] ** 2 > leaves
         return np.asarray(wide & ~self.leaf)
 
     @cached_property

@@ -95,6 +95,9 @@ class Finding:
             shared view, as it may tell a number that is withheld.
         aside: Whether it stands below all others of its severity: another finding says that what
             it counts may be something else, or the policy calls it usual.
+        asks: Whether it only asks whoever knows the field if anything is wrong: it stands above
+            those aside and below all others of its severity.
+        about: The nodes whose instances it counts, where they are fewer than ``nodes``.
     """
 
     check: str
@@ -113,6 +116,8 @@ class Finding:
     beside: tuple[tuple[str, str], ...] = ()
     beyond: float = 1.0
     aside: bool = False
+    about: tuple[str, ...] = ()
+    asks: bool = False
 
     @property
     def judged_severity(self) -> Severity:
@@ -259,16 +264,17 @@ class CheckResult:
         return place_of(finding, finding.touched * finding.strength, aside=folded)
 
 
-Place: TypeAlias = tuple[bool, int, bool, float, str]
-"""Sort key of a finding: whether it does not count, its severity, whether it stands aside, its
-weight, and its id."""
+Place: TypeAlias = tuple[bool, int, int, float, str]
+"""Sort key of a finding: whether it does not count, its severity, whether it only asks (1) or
+stands aside (2), its weight, and its id."""
 
 
 def place_of(finding: Finding, weight: float, *, aside: bool = False) -> Place:
     """Sort key of a finding of a weight, aside where it is, or only says what another one says."""
     severity = SEVERITIES.index(finding.counts_as or finding.judged_severity)
     aside = aside or finding.aside or finding.judgement.restates
-    return finding.counts_as is None, severity, aside, -weight, finding.id
+    below = 2 if aside else int(finding.asks)
+    return finding.counts_as is None, severity, below, -weight, finding.id
 
 
 DRAWN = "shrunk_share"

@@ -17,7 +17,7 @@ from audit.results.findings import SEVERITIES, CheckResult, Finding, Place, plac
 TEN = 10
 """Number of findings to act on first."""
 OF_ONE = 3
-"""Most of them that are of one check."""
+"""Most of them that are of one check, and that stand aside or only ask."""
 BY_RESULT = ("error", "fail", "warn", "note", "pass", "not_applicable")
 """Results of checks, the worst first."""
 UNORDERED = "In the order of their checks: the run was made before findings were ordered."
@@ -30,13 +30,16 @@ def merged(checks: Iterable[Iterable[Found]], place: Callable[[Found], Place]) -
     return list(heapq.merge(*checks, key=place))
 
 
-def worst(found: Iterable[tuple[str, Found]], most: int = TEN) -> list[Found]:
-    """The first of some findings, each with its check: at most `OF_ONE` of one check."""
-    taken = Counter[str]()
+def worst(found: Iterable[tuple[str, int, Found]], most: int = TEN) -> list[Found]:
+    """The first of some findings, each with its check and whether it asks or stands aside.
+
+    At most `OF_ONE` are of one check, and at most as many ask or stand aside.
+    """
+    taken = Counter[str | bool]()
     first: list[Found] = []
-    for check, one in found:
-        if len(first) < most and taken[check] < OF_ONE:
-            taken[check] += 1
+    for check, below, one in found:
+        if len(first) < most and taken[check] < OF_ONE and taken[below > 0] < OF_ONE:
+            taken.update((check, True) if below else (check,))
             first.append(one)
     return first
 
@@ -71,7 +74,7 @@ def ordered(checks: Iterable[CheckResult]) -> list[Finding]:
     checks = list(checks)
     found = merged((check.findings for check in checks), between)
     standing = {one.id for check in checks for one in check.standing if one.counts_as}
-    first = worst((one.check, one) for one in found if one.id in standing)
+    first = worst((one.check, between(one)[2], one) for one in found if one.id in standing)
     taken = {one.id for one in first}
     return [*first, *(one for one in found if one.id not in taken)]
 
@@ -95,10 +98,21 @@ def _as_shown(finding: Finding, evidence: Mapping[str, Shown], strength: float) 
     """If a number is withheld, the weight is the least possible value of the first count."""
     if all(evidence[name] == quantity.value for name, quantity in finding.evidence.items()):
         return place_of(finding, finding.touched * strength)
-    counts = (
-        name for name, quantity in finding.evidence.items() if quantity.kind in ("count", "coarse")
-    )
-    return place_of(finding, float(least(evidence.get(next(counts, "")))))
+    return place_of(finding, float(least(evidence.get(_first_count(finding)))))
+
+
+def _first_count(finding: Finding) -> str:
+    kinds = ((name, quantity.kind) for name, quantity in finding.evidence.items())
+    return next((name for name, kind in kinds if kind in ("count", "coarse")), "")
+
+
+def tells_a_number(finding: Finding, evidence: Mapping[str, Shown]) -> bool:
+    """Whether what a finding counts, or what that is a part of, is shown as it is.
+
+    What a finding without ``of`` counts is a part of all instances or rows, which are shown.
+    """
+    numbers = (evidence.get(name, 0) for name in (_first_count(finding), "of"))
+    return any(isinstance(number, int) for number in numbers)
 
 
 def first_findings(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -116,7 +130,7 @@ def first_findings(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, An
         found = {one[1]["id"]: one for _, one in every}
         return [found[id_] for id_ in shared["worst"] if id_ in found]
     counting = ((one[1]["severity"], at, one) for at, one in every if one[1]["waiver"] is None)
-    return worst((one[0], one) for one in worst_first(counting))
+    return worst((one[0], 0, one) for one in worst_first(counting))
 
 
 def in_report_order(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -149,12 +163,15 @@ def worst_first(found: Iterable[tuple[str, int, Found]]) -> list[Found]:
 
 
 def restating(checks: Iterable[CheckResult]) -> frozenset[str]:
-    """Ids of findings that only restate another: another check says something of the same nodes.
+    """Ids of findings that only restate another: another check counts those of the same nodes.
 
     The more severe of the two is not restated, nor is the first by id of equal ones: nothing that
     is withheld decides which.
     """
     standing = [one for check in checks for one in check.standing if one.counts_as and one.nodes]
-    standing.sort(key=lambda one: (SEVERITIES.index(one.judged_severity), one.id))
-    first = {frozenset(one.nodes): one.check for one in reversed(standing)}
-    return frozenset(one.id for one in standing if first[frozenset(one.nodes)] != one.check)
+    standing.sort(
+        key=lambda one: (SEVERITIES.index(one.judged_severity), one.aside, one.asks, one.id)
+    )
+    first = {frozenset(one.about or one.nodes): one.check for one in reversed(standing)}
+    same = ((one, first[frozenset(one.about or one.nodes)]) for one in standing)
+    return frozenset(one.id for one, check in same if check != one.check)

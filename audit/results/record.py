@@ -134,10 +134,11 @@ class Record:
         return finding_frame(findings, self.titles, weights)
 
     def worst(self, n: int = TEN) -> pl.DataFrame:
-        """The findings to act on first: at most ``n``, and at most three of one check."""
-        standing = [one.id for check in self.checks for one in check.standing if one.counts_as]
-        rows = self.findings
-        counting = rows.filter(pl.col("id").is_in(standing)).select("check", "id").iter_rows()
+        """The findings to act on first: at most ``n``, at most three of one check, or below others."""
+        standing = [one for check in self.checks for one in check.standing if one.counts_as]
+        below, rows = {one.id: between(one)[2] for one in standing}, self.findings
+        ids = rows.filter(pl.col("id").is_in(list(below))).select("check", "id").iter_rows()
+        counting = ((check, below[id_], id_) for check, id_ in ids)
         return rows.filter(pl.col("id").is_in(worst(counting, n)))
 
     @property

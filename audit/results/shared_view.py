@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,14 @@ from audit.disclosure import (
 from audit.results.coverage import coverage
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Part, Place, values_of
 from audit.results.model_overview import confused, confused_counts, model_overview
-from audit.results.order import between_as_shown, by_first, inside_as_shown, merged, worst
+from audit.results.order import (
+    between_as_shown,
+    by_first,
+    inside_as_shown,
+    merged,
+    tells_a_number,
+    worst,
+)
 from audit.results.overview import Pictured, Published, overview, pictured
 from audit.results.parts import OTHERS, DriftPart, ModelPart
 from audit.results.published_cells import (
@@ -65,9 +72,9 @@ class SharedView:
 
     def as_dict(self) -> dict[str, Any]:
         """The view as plain data, the content of ``result.json``; see `AuditResult.shared`."""
-        places = dict[str, Place]()
-        shared = [self._shared_check(check, places) for check in self.run.checks]
-        checks, first = _in_order(shared, places)
+        places, unseen = dict[str, Place](), set[str]()
+        shared = [self._shared_check(check, places, unseen) for check in self.run.checks]
+        checks, first = _in_order(shared, places, unseen)
         overview = self._overview
         return {
             "schema_version": SCHEMA_VERSION,
@@ -327,11 +334,15 @@ class SharedView:
         checks = () if self.run.reference is None else self.run.reference["checks"]
         return {finding["id"]: finding for check in checks for finding in check["findings"]}
 
-    def _shared_check(self, check: CheckResult, places: dict[str, Place]) -> dict[str, Any]:
-        """What is shared of a check; the place of each finding between checks is added."""
+    def _shared_check(
+        self, check: CheckResult, places: dict[str, Place], unseen: set[str]
+    ) -> dict[str, Any]:
+        """What is shared of a check; added are the place of each finding between checks, and the
+        ids of those of which no number may be shown."""
         findings, kept, run = check.standing, self._kept(check), self.run
         published = [(finding, self._shared_finding(finding)) for finding in kept]
         published.sort(key=lambda one: inside_as_shown(one[0], one[1]["evidence"]))
+        unseen |= {one.id for one, view in published if not tells_a_number(one, view["evidence"])}
         places |= {one.id: between_as_shown(one, view["evidence"]) for one, view in published}
         total = shared_denominator(check, published, self._totals, run.min_cell, run.known)
         shared = withhold_ranks([finding for _, finding in published])
@@ -386,13 +397,20 @@ def _without_residuals(known: Known) -> Known:
 
 
 def _in_order(
-    checks: Sequence[dict[str, Any]], places: Mapping[str, Place]
+    checks: Sequence[dict[str, Any]], places: Mapping[str, Place], unseen: Collection[str]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Checks by their result, then by their first finding, and ids of the findings to act on."""
+    """Checks by their result, then by their first finding, and ids of the findings to act on.
+
+    Of these each tells a number.
+    """
     found = merged(
         ([(check["name"], one["id"]) for one in check["findings"]] for check in checks),
         lambda one: places[one[1]],
     )
-    counting = ((check, id_) for check, id_ in found if not places[id_][0])
+    counting = (
+        (check, places[id_][2], id_)
+        for check, id_ in found
+        if not places[id_][0] and id_ not in unseen
+    )
     named = [check for check, _ in found]
     return by_first(checks, lambda one: (one["status"], one["name"]), named), worst(counting)

@@ -125,7 +125,7 @@ def _of_f1(first: _Place, beyond: Sequence[_Place]) -> str:
     if own["value"] in (None, 1) or not shown:
         return ""
     gains = [
-        f"{tenths(100 * abs(gain))} are {'lost' if gain <= -0.0005 else 'won'} {place.said}"
+        f"{tenths(100 * abs(gain))} points {'worse' if gain <= -0.0005 else 'better'} {place.said}"
         for place, one in shown
         for gain in [one["value"] - own["value"]]
     ]
@@ -135,9 +135,8 @@ def _of_f1(first: _Place, beyond: Sequence[_Place]) -> str:
         if None in ends
         else (1 - (1 - ends[2 + i]) / max(1 - ends[1 - i], 1e-9) for i in (0, 1))
     )
-    lacking = tenths(100 * (1 - own["value"]))
-    meaning = _meaning(beyond[-1], low, high, "most of that")
-    return f"Of the {lacking} points that F1 lacks {listed(gains)}{meaning}"
+    meaning = _meaning(beyond[-1], low, high, "most of what it lacks")
+    return f"F1 is {percent(own['value'])}, and {listed(gains)}{meaning}"
 
 
 def _meaning(top: _Place, low: float | None, high: float | None, what: str) -> str:

@@ -32,6 +32,8 @@ def verdict(shared: Mapping[str, Any]) -> Verdict:
     passes = status == "pass"
     tone = "plain" if unjudged and passes else TONE.get(status, "plain")
     word = "Data pass" if unjudged and passes else _word(status, shared["checks"])
+    if _notes_alone(shared):
+        word = f"No errors or warnings; {counted(_findings(shared), 'note')}"
     badge = Badge(f"{word}; model not judged" if unjudged else word, tone)
     of_analyses = (one.sentence(shared) for one in shown(shared))
     sentence = " ".join(filter(None, (_sentence(shared), *of_analyses, unjudged)))
@@ -58,8 +60,20 @@ def _sentence(shared: Mapping[str, Any]) -> str:
         return f"No check could be applied to the {instances} read."
     if shared["status"] == "not_applicable":
         return f"The {instances} read hold nothing that a check could judge."
-    findings = sum(check["total"] - check["folded"] for check in applied)
-    return f"{capitalised(instances)}, {counted(findings, 'finding')}."
+    if _notes_alone(shared):
+        n = [check["status"] for check in applied].count("note")
+        of = counted(len(applied), "check")
+        return f"{capitalised(instances)}; {n:,} of {of} {'has' if n == 1 else 'have'} notes."
+    return f"{capitalised(instances)}, {counted(_findings(shared), 'finding')}."
+
+
+def _notes_alone(shared: Mapping[str, Any]) -> bool:
+    """Whether every finding is a note; a waived one may be of any severity."""
+    return shared["status"] == "note" and not shared["waivers"]
+
+
+def _findings(shared: Mapping[str, Any]) -> int:
+    return sum(check["total"] - check["folded"] for check in shared["checks"])
 
 
 def _word(status: str, checks: Sequence[Mapping[str, Any]]) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, IntArray, Sparse, row
+from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
-from audit.checks.shared.carriers import carrying_both, labelled_below_both
+from audit.checks.shared.carriers import carrying_both, labelled_below_both, labels_apart, parts_of
 from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
 from audit.policy.statements import BranchRule
@@ -234,6 +234,7 @@ def _carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
 
 def _finding(measured: Measurements, meeting: Meeting, parts: tuple[Part, ...]) -> Finding:
     a, b = (measured.hierarchy.describe(i) for i in (meeting.a, meeting.b))
+    apart = labels_apart(measured, meeting.a, meeting.b)
     disjoint = meeting.rule.rule == "disjoint"
     verb = "keeps apart" if disjoint else "watches"
     return Finding(
@@ -241,7 +242,7 @@ def _finding(measured: Measurements, meeting: Meeting, parts: tuple[Part, ...]) 
         severity="error" if disjoint else "note",
         nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
         statement="{instances} of {of} instances ({share}) {instances|has|have} both "
-        f"{a} and {b}, which the policy {verb}. {meeting.rule.reason}",
+        f"{a} and {b}{apart}, which the policy {verb}. {meeting.rule.reason}",
         evidence=_evidence(measured, meeting, meeting.instances),
         curator="Decide for each line of the breakdown whether the two belong on one record, and "
         "write the decision into the policy as expected or disjoint.",
@@ -272,21 +273,19 @@ def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) ->
     misplaced = _misplaced_among(measured, instances, alone)
     if len(misplaced) == 0:
         return
-    direct = measured.loaded.dataset.direct[misplaced]
-    parts = [(_carrying(measured, direct, node), node) for node in alone]
     names = ", ".join(alone)
     yield Finding(
         check=_NAME,
         severity="warning",
         nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
         statement="{instances} of {of} instances ({share}) {instances|has|have} a code of "
-        f"{names} beside {measured.hierarchy.describe(meeting.b)}, though it should be "
-        "the only code or the first.",
+        f"{names}[, mostly {{mostly}},] beside {measured.hierarchy.describe(meeting.b)}, and not "
+        "first; it should be the only code or the first.",
         evidence=_evidence(measured, meeting, len(misplaced), meeting.instances),
         curator="Check these records: either the code is wrong, or it belongs in first place.",
         data_user="Do not read these codes as the reason for the encounter.",
         touched=len(misplaced),
-        parts=ordered(measured, parts, len(misplaced)),
+        parts=parts_of(measured, alone, misplaced),
         key=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b], "first"),
     )
 
@@ -317,11 +316,6 @@ def _misplaced(measured: Measurements, labels: BoolArray) -> BoolArray:
     found[instances[of_them]] = True
     found[instances[of_them & first]] = False
     return found
-
-
-def _carrying(measured: Measurements, direct: Sparse, node: str) -> int:
-    below = row(measured.hierarchy.below, measured.hierarchy.index(node))
-    return int((direct[:, below].sum(axis=1) > 0).sum())
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:

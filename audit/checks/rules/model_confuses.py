@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,7 @@ from scipy.sparse import csc_array
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
 from audit.checks.shared.exchanged_pairs import (
+    compared_pairs,
     exchangeable_pairs,
     exchanged_pairs,
     given,
@@ -20,7 +21,7 @@ from audit.checks.shared.exchanged_pairs import (
     why_no_exchange,
     with_labelled,
 )
-from audit.disclosure import Quantity, coarse, derived
+from audit.disclosure import Quantity, coarse, count, derived
 from audit.engine.scores.exchanges import mistakes
 from audit.engine.statistics.association import shrunk_ratio
 from audit.hierarchies.relations import RELATIONS
@@ -38,6 +39,8 @@ ONE_PAIR = 0.5
 LEANING = "answer"
 """Last part of the key of a finding on an answer that the model leans to."""
 _MOST = ("most_in_place", "second_in_place", "third_in_place")
+Instead: TypeAlias = tuple[str, Quantity]
+"""A label in words, and how often it is missed for an answer."""
 _RELATION = {
     "sibling": "siblings",
     "overlap": "with a common node below them",
@@ -64,7 +67,8 @@ def run(measured: Measurements) -> Outcome:
 def _findings(measured: Measurements) -> Iterator[Finding]:
     model = measured.model
     assert model is not None
-    table, family = exchanged_pairs(measured), exchangeable_pairs(measured)
+    every, family = compared_pairs(measured), exchangeable_pairs(measured)
+    table = every.filter("passes")
     lines = with_labelled(table, model).iter_rows(named=True)
     pairs = [_finding(measured, row, family) for row in lines]
     for leaning in leanings(table, uneven_answers(measured)):
@@ -72,7 +76,7 @@ def _findings(measured: Measurements) -> Iterator[Finding]:
         if leaning.is_one_pair:
             pairs[first] = _with_answer(measured, leaning.answer, pairs[first])
             continue
-        whole = _leaning(measured, leaning, [pairs[row] for row in leaning.rows])
+        whole = _leaning(measured, leaning, every, [pairs[row] for row in leaning.rows])
         yield whole
         for row in leaning.rows:
             pairs[row] = replace(pairs[row], folded_into=(whole.id,))
@@ -84,9 +88,7 @@ def _with_answer(measured: Measurements, answer: Mapping[str, Any], pair: Findin
     named = measured.hierarchy.describe(answer["node"])
     return replace(
         pair,
-        statement=f"{pair.statement} The model gives {named} falsely on {{falsely_given}} "
-        "instances where it misses another label[, and misses it on {given_missed} for another "
-        "answer].",
+        statement=f"{pair.statement} {_falsely(named)}.",
         evidence={
             **pair.evidence,
             "falsely_given": coarse(answer["falsely"], answer["answers"]),
@@ -95,37 +97,65 @@ def _with_answer(measured: Measurements, answer: Mapping[str, Any], pair: Findin
     )
 
 
-def _leaning(measured: Measurements, leaning: Leaning, pairs: Sequence[Finding]) -> Finding:
+def _falsely(named: str) -> str:
+    """How often an answer is given where it is no label, and the reverse."""
+    return (
+        f"The model answers {named} on {{falsely_given}} instances without this label where it "
+        "misses another one[; on {given_missed} with it it gives another answer instead]"
+    )
+
+
+def _most_in_place(measured: Measurements, answer: int, every: pl.DataFrame) -> list[Instead]:
+    """The labels that are missed most often where an answer is given falsely, and how often.
+
+    These are the most frequent ones of all exchanges, whether or not they are reported as pairs.
+    """
+    ahead = pl.col("b") == answer
+    first = (
+        every.filter(ahead | (pl.col("a") == answer))
+        .select(
+            "observed",
+            label=pl.when(ahead).then("a").otherwise("b"),
+            given=pl.when(ahead).then("forth").otherwise("back"),
+        )
+        .filter(pl.col("given") > 0)
+        .sort("given", "label", descending=[True, False])
+        .head(len(_MOST))
+    )
+    labelled = np.diff(measured.predicted.gold.tocsc().indptr)
+    return [
+        (measured.hierarchy.describe(label), count(given, observed, int(labelled[label])))
+        for observed, label, given in first.iter_rows()
+    ]
+
+
+def _leaning(
+    measured: Measurements, leaning: Leaning, every: pl.DataFrame, pairs: Sequence[Finding]
+) -> Finding:
     """One finding on an answer, with its pairs as parts, the one of largest excess first."""
     answer, n = leaning.answer, len(measured.model.predictions) if measured.model else 0
     node, named = measured.hierarchy.nodes[answer["node"]], measured.hierarchy.describe
-    order = np.argsort(-leaning.given, kind="stable").tolist()
-    most = {name: pairs[place] for name, place in zip(_MOST, order, strict=False)}
-    told = (
-        f"{named(measured.hierarchy.index(_other(pair, node)))} ({{{name}}})"
-        for name, pair in most.items()
-    )
+    most = dict(zip(_MOST, _most_in_place(measured, answer["node"], every), strict=False))
+    told = (f"{label} ({{{name}}})" for name, (label, _) in most.items())
     falsely = answer["falsely"]
     return Finding(
         check=_NAME,
         severity="note",
         nodes=(node,),
         key=(node, LEANING),
-        statement=f"The model gives {named(answer['node'])} falsely on {{falsely_given}} instances "
-        "where it misses another label[, and misses it on {given_missed} for another answer]"
-        f"[; most in place of {', '.join(told)}]. Either labels lack it, or the model gives it "
-        "too readily.",
+        statement=f"{_falsely(named(answer['node']))}[. Most often missed there: "
+        f"{', '.join(told)}]. Either labels lack it, or the model gives it too readily.",
         evidence={
             "falsely_given": coarse(falsely, answer["answers"]),
             "given_missed": coarse(answer["missed"], answer["labelled"]),
             "answers": coarse(answer["answers"], n),
             "labels": Quantity(len(pairs)),
-            **{name: _given_instead(pair, node) for name, pair in most.items()},
+            **{name: times for name, (_, times) in most.items()},
             "q_value": derived(answer["q_value"], "falsely_given", "given_missed"),
         },
-        curator="Look at 20 of these instances (`audit cases --sample 20`): where the answer is "
-        "right on 15 or more (95% interval from 53%), the labels leave it out; where on 5 or fewer "
-        "(up to 47%), the model gives it too readily.",
+        curator="Look at 20 of these instances (`audit cases --sample 20`). The answer is right "
+        "on 15 or more (95% interval from 53%): the labels leave it out. On 5 or fewer (up to "
+        "47%): the model gives it too readily. Between: look at 20 more.",
         data_user="Ask a second model or annotator, if there is one, whether it agrees. Until you "
         "know which it is, take neither this answer nor its absence among the labels for certain.",
         touched=falsely,
@@ -167,8 +197,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         nodes=(hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]]),
         statement=f"{first} and {second} ({_RELATION[RELATIONS[row['relation']]]}): {{instances}} "
         "of {of} instances with one of the two ({share}) {instances|is|are} mistaken for the other"
-        "[; {expected_exchanges} if errors fell at random].[ The first is taken for the second on "
-        "{first_as_second}, the second for the first on {second_as_first}.]",
+        "[; {expected_exchanges} would be if its mistakes met by chance].[ The first is taken for "
+        "the second on {first_as_second}, the second for the first on {second_as_first}.]",
         evidence={
             **exchange_evidence(row, measured.n_instances),
             "family": Quantity(family),
@@ -269,6 +299,14 @@ def leanings(table: pl.DataFrame, answers: pl.DataFrame) -> Iterator[Leaning]:
         leaning = Leaning(answer, rows, times)
         if len(rows) >= LEAST_PARTS or leaning.is_one_pair:
             yield leaning
+
+
+def answers_leaned_to(measured: Measurements) -> frozenset[int]:
+    """The answers that a finding says the model leans to, by index; none without a model."""
+    if why_no_exchange(measured):
+        return frozenset()
+    found = leanings(exchanged_pairs(measured), uneven_answers(measured))
+    return frozenset(one.answer["node"] for one in found if not one.is_one_pair)
 
 
 CHECK = Check(

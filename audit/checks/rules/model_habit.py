@@ -10,6 +10,7 @@ import numpy as np
 from audit.alignment.measure import ModelMeasurements
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
+from audit.checks.rules.model_confuses import answers_leaned_to
 from audit.checks.rules.residual_overuse import standing_parents
 from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs.amplified import Together, representatives
@@ -28,7 +29,8 @@ def run(measured: Measurements) -> Outcome:
     A parent whose residual share is reported for the data is reported if the share in the
     predictions is above the limit too. A pair of nodes of different branches that is frequent
     enough in the data is reported if the model predicts both together more often on the same
-    instances; related pairs are folded into the one that represents them.
+    instances; related pairs are folded into the one that represents them, and those with an answer
+    that the model leans to stand aside, since they follow from that.
     """
     model = measured.model
     if model is None:
@@ -122,6 +124,7 @@ def _stronger(
     passing = np.flatnonzero((p_value <= limit) & (limit > 0))
     q_value = benjamini_hochberg(p_value, len(pairs))[passing]
     found = pairs[passing]
+    leaning = answers_leaned_to(measured)
     by = representatives(model.carried, found, closure, ratio=ratio, p=limit)
     for place in range(len(found)):
         others = found[np.flatnonzero((by == place) & (np.arange(len(found)) != place))]
@@ -133,6 +136,7 @@ def _stronger(
             family=len(pairs),
             parts=_parts(measured, model, others),
             into=_id(measured, found, int(by[place])) if by[place] != place else "",
+            leaning=leaning,
         )
 
 
@@ -158,6 +162,7 @@ def _stronger_finding(
     family: int,
     parts: tuple[Part, ...],
     into: str,
+    leaning: frozenset[int],
 ) -> Finding:
     hierarchy, n = measured.hierarchy, len(model.predictions)
     ends = int(pair.a[0]), int(pair.b[0])
@@ -190,6 +195,7 @@ def _stronger_finding(
         beyond=times_limit(predicted / labelled, measured.policy.habit_ratio.value),
         parts=parts,
         folded_into=(into,) if into else (),
+        aside=not leaning.isdisjoint(ends),
     )
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome, first_unmet
+from audit.checks.shared.carriers import named
 from audit.checks.shared.label_findings import (
     ON_THEIR_DAY,
     among_not_dated,
@@ -90,9 +91,9 @@ def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Find
             check=_NAME,
             key=table,
             severity="note",
-            statement="{rows} of {of} rows ({share}) {rows|has|have} a heading as code "
-            f"({{labels}} labels), where {integrity.editions.get(table, f'the list of {table}')} "
-            "has more specific ones; {labels|it|they} may have been valid when coded."
+            statement="{rows} of {of} rows ({share}) {rows|has|have} a heading as code: {labels} "
+            f"codes that {integrity.editions.get(table, f'the list of {table}')} divides into "
+            "more specific ones; {labels|it|they} may have been valid when coded."
             f"{not_dated_sentence(measured)}",
             curator="Check when these records were coded; where the more specific codes existed "
             "already, the label was cut or left open.",
@@ -166,8 +167,9 @@ def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, .
             severity="note",
             nodes=tuple(ids[node] for node in used[:TOP_PARTS].tolist()),
             statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
-            "only labels that say next to nothing: roots, or nodes above more than half of the "
-            "hierarchy, as {labels} of {of_labels} labels ({label_share}) {labels|is|are}.",
+            f"no label but {_names(measured, used)}, which {{instances|leaves|leave}} more open "
+            "than they say; {labels} of {of_labels} labels ({label_share}) {labels|is such|are "
+            "such}.",
             evidence={
                 "instances": count(touched, labelled),
                 "of": Quantity(labelled),
@@ -189,6 +191,11 @@ def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, .
             key=(UNINFORMATIVE,),
         ),
     )
+
+
+def _names(measured: Measurements, used: IntArray) -> str:
+    """The nodes in words, in node order, which tells nothing of their numbers."""
+    return named(measured.hierarchy, [measured.hierarchy.nodes[i] for i in np.sort(used).tolist()])
 
 
 def shallower(measured: Measurements) -> tuple[Finding, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
@@ -13,6 +14,7 @@ from audit.checks.shared.labels_as_written import integrity_of
 from audit.disclosure import Quantity, count, derived
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
+from audit.measure.rule_book import at_or_below
 from audit.results.findings import Finding, Part
 
 _NAME = "principal_position"
@@ -50,7 +52,8 @@ def _findings(
             severity="warning",
             nodes=tuple(part.nodes[0] for part in parts),
             statement="{instances} of {of} instances with a label in first place ({share}) "
-            "{instances|has|have} a code there that cannot be the principal diagnosis.",
+            "{instances|has|have} a code there that cannot be the principal diagnosis: an external "
+            "cause, or a manifestation by its title or by a rule of the policy.",
             evidence={
                 "instances": count(touched, ordered),
                 "of": count(ordered, measured.n_instances),
@@ -85,9 +88,19 @@ def _rules(
     ask, hierarchy = integrity.never_first, measured.hierarchy
     if ask is None:
         return {}
-    nodes = first["node"].unique().to_list()
-    asked = ((i, ask(hierarchy.nodes[i], hierarchy.titles[i])) for i in nodes)
+    nodes, behind = first["node"].unique().to_list(), _behind(measured)
+    asked = ((i, ask(hierarchy.nodes[i], hierarchy.titles[i]) or behind.get(i)) for i in nodes)
     return {i: rule for i, rule in asked if rule is not None}
+
+
+def _behind(measured: Measurements) -> dict[int, str]:
+    """Nodes that another code must precede on any day and record, by the policy's rule on each."""
+    return {
+        node: f"a manifestation by the rule: {rule.source.rstrip('.')}"
+        for rule in reversed(measured.policy.companions)
+        if rule.position == "before" and not rule.excusing and not rule.begins_or_ends
+        for node in np.flatnonzero(at_or_below(measured.hierarchy, rule.asking)).tolist()
+    }
 
 
 def _parts(

@@ -103,7 +103,7 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
             nodes=_ids(measured, a, b),
             statement="{instances} of {of} instances {instances|has|have} both "
             f"{first} and {second}[, {{both_share}} of those with either ({{chance_share}} by "
-            f"chance){words.told}]{_HARDLY.format(*within) if within else ''}.",
+            f"chance)]{_HARDLY.format(*within) if within else ''}.",
             evidence=_counts(measured, a, b, joint)
             | {
                 "both_share": derived(joint / either[place], *_COUNTS),
@@ -117,6 +117,7 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
             strength=float(low[place]),
             beyond=times_limit(float(low[place]), measured.policy.redundant_jaccard.value),
             key=(*_ids(measured, a, b), "redundant"),
+            asks=words is _APART,
         )
 
 
@@ -124,22 +125,20 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
 class _Words:
     """What a finding says of two nodes that behave as one, by their place in the hierarchy."""
 
-    told: str
     curator: str
     data_user: str
 
 
 _AS_SIBLINGS = _Words(
-    ": they nearly always occur together",
     "Look at records with one of the two and not the other. Where both mean the same, merge them "
     "or put one below the other; where they do not, say in the labelling guide when each of them "
     "is right.",
     "Do not count the two as two observations, and do not expect a model to distinguish them.",
 )
 _APART = _Words(
-    "",
-    "Look at records with both. The two may be two names of one event, a disease and what is done "
-    "for it, or what a rule demands: name the pair under expected in the policy where it is so.",
+    "Where the two belong together (two names of one event, a disease and what is done for it, or "
+    "what a rule demands), name the pair under expected in the policy; else look at records with "
+    "both for a template.",
     "Count the two once.",
 )
 _HARDLY = "[; {0} hardly occurs without {1} ({{within_share}} of its instances have both)]"
@@ -172,23 +171,23 @@ def _contained_nodes(measured: Measurements, pairs: Together) -> Iterator[Findin
             check=_NAME,
             severity="note",
             nodes=_ids(measured, rarer, other),
-            statement=f"[{first} almost never occurs without {second}: {{instances}} of "
-            "{support_a} instances {instances|has|have} both ({beside_share}; {chance_share} by "
-            f"chance)//{first} mostly occurs with {second}; the number is withheld].",
+            statement=f"[{{instances}} of {{support_a}} instances with {first} also "
+            f"{{instances|has|have}} {second} ({{beside_share}}; {{chance_share}} by chance)//"
+            f"{first} mostly occurs with {second}; the number is withheld].",
             evidence=_counts(measured, rarer, other, joint)
             | {
                 "beside_share": derived(joint / int(measured.support[rarer]), *_COUNTS),
                 "least_share": derived(low[place], *_COUNTS),
                 "chance_share": derived(chance[place], *_COUNTS),
             },
-            curator="Find out whether the first implies the second. Where it does, the hierarchy "
-            "may lack an edge; where it does not, the second may be filled in by habit or by a "
-            "default.",
+            curator="Where the first implies the second, say so in the hierarchy; where it does "
+            "not, find out whether the second is filled in by habit or by a default.",
             data_user="Do not read the second as an observation in addition to the first.",
             touched=joint,
             strength=float(pairs.jaccard_low[place]),
             beyond=times_limit(float(low[place]), ALWAYS),
             key=(*_ids(measured, rarer, other), "beside"),
+            asks=True,
         )
 
 
@@ -220,7 +219,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    "Do two labels nearly always occur together?",
+    "Are two labels used as one?",
     run,
     counts_with=("redundant_jaccard",),
     cases=cases,

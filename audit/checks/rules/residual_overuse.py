@@ -317,7 +317,7 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
         nodes=(node,),
         statement=f"{measured.hierarchy.describe(parent)}: {{instances}} of {{of}} instances "
         '({share}) {instances|has|have} nothing more specific than "other" or "unspecified"[, '
-        "mostly {mostly}]. Limit {limit}." + _UNREVIEWED * bool(words),
+        "mostly {mostly}]; the limit is {limit}." + _UNREVIEWED * bool(words),
         evidence={
             "instances": count(k, n),
             "of": count(n, measured.n_instances),

@@ -73,8 +73,8 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
         severity=group.declared.severity,
         nodes=parts[0].nodes,
         statement=f"{{instances}} of {{of}} instances with {_sides(measured, group.declared)} "
-        "({share}) {instances|has|have} two of them, in {pairs} different pairs. "
-        f"{group.declared.reason}",
+        f"({{share}}) {{instances|has|have}} {_against_words(group.declared)}"
+        f", in {{pairs}} different pairs. {group.declared.reason}",
         evidence={
             "instances": count(touched, of, total),
             "of": count(of, total),
@@ -93,6 +93,11 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
 def _sides(measured: Measurements, declared: Exclusive) -> str:
     """The nodes of a group; those of a side in a row."""
     return named(measured.hierarchy, [node for side in declared.sides for node in side])
+
+
+def _against_words(declared: Exclusive) -> str:
+    both = [len(side) for side in declared.sides] == [1, 1]
+    return f"{'both' if both else 'two of them'}, which exclude each other"
 
 
 def _key(declared: Exclusive) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
-from audit.checks.shared.carriers import carrying_both, labelled_below_both
+from audit.checks.shared.carriers import carrying_both, labelled_below_both, labels_apart
 from audit.checks.shared.label_pairs import LabelPairs, label_pairs_below
 from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.engine.statistics.grouped import Alike
@@ -95,6 +95,8 @@ def _finding(
         or _parts(measured, row, below),
         key=(parent, CHILDREN) if children else (),
         beside=_neighbouring_pairs(hierarchy.nodes, row, children),
+        asks=True,
+        about=pair,
     )
 
 
@@ -117,15 +119,16 @@ def _statement(measured: Measurements, row: Mapping[str, Any], children: int) ->
     )
     by_group = "" if measured.excess.alike is None else " in {groups} {groups|group|groups}"
     sentence = (
-        f"{{instances}} of {{of}} instances{by_group} {{instances|has|have}} both {both}[: "
-        "{ratio_low} to {ratio_high} times what the length of records"
-        f"{others and f' and the excess of {others}'} {'explain' if others else 'explains'} (95% "
-        "interval)]."
+        f"{{instances}} of {{of}} instances{by_group} {{instances|has|have}} "
+        f"both {both}{labels_apart(measured, row['a'], row['b'])}[, about {{ratio}} times as many "
+        "as the length of records"
+        f"{others and f' and the excess of {others}'} {'explain' if others else 'explains'} "
+        "({ratio_low} to {ratio_high}, 95% interval)]."
     )
     if not children:
         return sentence
     parent = hierarchy.describe(row["parent"])
-    return f"Most children of {parent} occur together: {{pairs}} pairs. Strongest: {sentence}"
+    return f"Most children of {parent} occur together ({{pairs}} pairs); the strongest: {sentence}"
 
 
 def _evidence(measured: Measurements, row: Mapping[str, Any]) -> dict[str, Quantity]:

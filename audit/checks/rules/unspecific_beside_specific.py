@@ -9,6 +9,7 @@ from audit.base.dag import IntArray, Sparse, row
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
+from audit.measure.rule_book import associations, first_association
 from audit.results.findings import Finding, Part
 
 _NAME = "unspecific_beside_specific"
@@ -51,6 +52,7 @@ def _siblings(measured: Measurements) -> Sparse:
     """1 where the column is a specific sibling of an unspecified node, shape (n_nodes, n_nodes).
 
     On a graph a sibling may also be above the node or below it: then it says nothing beside it.
+    Pairs that the policy expects, or a rule requires, are left out.
     """
     hierarchy, pairs = measured.hierarchy, list[tuple[int, int]]()
     for node in _open(measured):
@@ -59,6 +61,8 @@ def _siblings(measured: Measurements) -> Sparse:
             beside = row(hierarchy.child_matrix, parent).tolist()
             pairs += [(node, s) for s in beside if s not in related and s not in measured.residual]
     where = np.array(sorted(set(pairs)), np.int64).reshape(-1, 2).T
+    known, in_use = associations(hierarchy, measured.policy), measured.direct_support > 0
+    where = where[:, first_association(hierarchy, known, in_use, *where) < 0]
     ones = np.ones(where.shape[1], np.int64)
     return csr_array((ones, (where[0], where[1])), shape=(len(hierarchy), len(hierarchy)))
 
@@ -87,9 +91,7 @@ def _finding(measured: Measurements, siblings: Sparse, of: int) -> tuple[Finding
                 "share": derived(touched / of, "instances", "of"),
                 "pairs": Quantity(len(pairs)),
             },
-            curator="Check whether both labels mean the same thing; where they do, leave the "
-            "unspecified one out. Where a record has two of a kind, such as two "
-            "fractures, both may be right.",
+            curator=_OF_CODES if measured.hierarchy.integrity else _OF_GROUPS,
             data_user="Do not count the unspecified label as a second thing; use only the "
             "specific one where both mean the same.",
             touched=touched,
@@ -117,6 +119,17 @@ def _part(measured: Measurements, label: int, sibling: int, both: int, touched: 
 def cases(measured: Measurements, _: Finding) -> IntArray:
     """The instances with an unspecified label and a specific sibling of it."""
     return np.unique(_both(measured, _siblings(measured)).tocoo().row).astype(np.int64)
+
+
+_OF_CODES = (
+    "Check whether both labels mean the same thing; where they do, leave the unspecified one out. "
+    "Where a record has two of a kind, such as two fractures, both may be right, and where coders "
+    "are told to give both, name the pair under expected in the policy."
+)
+_OF_GROUPS = (
+    "Look at the most frequent pairs: a group of this hierarchy may hold labels that do not mean "
+    "the same, and what the labels are from may ask for both. Leave none out by this alone."
+)
 
 
 CHECK = Check(

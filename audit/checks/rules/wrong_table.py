@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from audit.base.dag import IntArray
@@ -14,6 +16,7 @@ from audit.checks.shared.labels_as_written import (
     integrity_of,
     lines,
     read_again,
+    refused_for,
 )
 from audit.measure.measure import Measurements, once
 from audit.results.findings import Finding
@@ -85,7 +88,9 @@ def _whole(
 def _rows(
     measured: Measurements, table: str, misplaced: pl.DataFrame, read: int
 ) -> tuple[Finding, ...]:
-    return finding_of_labels(
+    """A finding on rows, aside where `malformed_code` reports all of them already."""
+    refused = refused_for(measured, "malformed_code")["line"]
+    found = finding_of_labels(
         measured,
         lines(measured, misplaced, "elsewhere"),
         check=_NAME,
@@ -100,6 +105,8 @@ def _rows(
         in_ledger=False,
         of=read,
     )
+    told = bool(misplaced["line"].is_in(refused.implode()).all())
+    return tuple(replace(one, aside=told) for one in found)
 
 
 def _whole_key(table: str) -> str:

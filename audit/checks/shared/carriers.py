@@ -33,6 +33,13 @@ def labelled_below_both(measured: Measurements, a: str, b: str) -> BoolArray:
     return labelled_with(measured, shared)
 
 
+def labels_apart(measured: Measurements, a: int, b: int) -> str:
+    """What a sentence adds to "both A and B" where a label in use is at or below both."""
+    below = measured.hierarchy.below
+    shared = np.intersect1d(row(below, a), row(below, b), assume_unique=True)
+    return " without a label below both" if measured.direct_support[shared].any() else ""
+
+
 def labelled_with(measured: Measurements, nodes: IntArray) -> BoolArray:
     """Whether each instance has one of the nodes as a direct label, shape (n_instances,)."""
     found = np.zeros(measured.n_instances, np.bool_)
@@ -68,10 +75,16 @@ def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
 
 
 def named(hierarchy: Hierarchy, nodes: Sequence[str]) -> str:
-    """The nodes of a side of a rule; of many the first, and the number of others."""
+    """The nodes of a side of a rule; of many the first, and the number of others.
+
+    Codes behind the first stand without their titles.
+    """
     few = nodes if len(nodes) <= MOST_NAMED else nodes[: MOST_NAMED - 1]
     others = len(nodes) - len(few)
-    names = [hierarchy.describe(hierarchy.index(node)) for node in few]
+    names = [
+        node if place and hierarchy.integrity else hierarchy.describe(hierarchy.index(node))
+        for place, node in enumerate(few)
+    ]
     *first, last = [*names, *([f"{others} others"] if others else [])]
     return f"{', '.join(first)} or {last}" if first else last
 

@@ -74,6 +74,7 @@ _COLUMNS = {
 }
 
 
+@once
 def compared_pairs(measured: Measurements) -> pl.DataFrame:
     """The pairs that are exchanged at all; all others of the family have p = 1.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -21,8 +22,11 @@ LEAVES = [f"n{i:02}" for i in range(60)]
 FLAT = tree(f"{' '.join(LEAVES)} < all", "all < top")
 
 
-def by_hand(records: list[frozenset[int]], group: list[int]) -> tuple[int, int, list[bool]]:
-    """Copies, near pairs and copied records, by comparing every two sets."""
+Counted: TypeAlias = tuple[int, int, list[bool], list[bool]]
+
+
+def by_hand(records: list[frozenset[int]], group: list[int]) -> Counted:
+    """Copies, near pairs, copied records and equal ones, by comparing every two sets."""
     of = defaultdict(set)
     for own, who in zip(records, group, strict=True):
         of[own].add(who)
@@ -40,7 +44,8 @@ def by_hand(records: list[frozenset[int]], group: list[int]) -> tuple[int, int, 
     }
     alone = {a for a in of if len(of[a]) == 1 and len(around[a]) == 1}
     pairs = sum(a in alone and b in alone for a, b in combinations(of, 2) if b in around[a])
-    return sum(extra.values()), pairs, [extra[own] > 0 for own in records]
+    equal = [len(own) >= 5 and len(of[own]) > 1 for own in records]
+    return sum(extra.values()), pairs, [extra[own] > 0 for own in records], equal
 
 
 @given(
@@ -55,7 +60,9 @@ def test_copies_are_those_of_every_two_sets(drawn: list[tuple[frozenset[int], in
     dense = np.array([[label in own for label in range(7)] for own in records], np.int64)
     found = copies_of(csr_array(dense), np.array(group))
 
-    assert (found.copies, found.near, found.copied.tolist()) == by_hand(records, group)
+    told = found.copies, found.near, found.copied.tolist(), found.equal.tolist()
+
+    assert told == by_hand(records, group)
 
 
 def release(copies: int, near: int = 0, seed: int = 1) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -434,7 +435,7 @@ def test_pairs_that_mostly_miss_an_answer_are_no_parts_of_it() -> None:
 def test_a_pair_with_most_of_what_gives_an_answer_is_the_finding() -> None:
     found = checked([*LEANS, (160, ["cat"], ["saw"])])
     told = {f.nodes: f.statement for f in found.standing}
-    sentence = "The model gives saw falsely on {falsely_given} instances"
+    sentence = "The model answers saw on {falsely_given} instances without this label"
 
     assert not any(finding.key for finding in found.findings)
     assert sentence in told["cat", "saw"]
@@ -486,13 +487,29 @@ def test_the_cases_of_a_leaning_are_all_instances_that_give_it_falsely() -> None
     assert all(each[n][1] == ["saw"] != each[n][0] for n in numbers_)
 
 
+def test_a_leaning_names_the_labels_missed_most_often_whether_or_not_they_are_pairs() -> None:
+    """A car is answered with a saw more often than a cat is, and a saw with a car as often."""
+    both_ways: Said = [(50, ["car"], ["saw"]), (50, ["saw"], ["car"])]
+    counted = Counter[str]()
+    for n, (label,), answers in [*LEANS, *both_ways]:
+        counted[label] += n * (answers == ["saw"] != [label])
+    leaning = leaning_of(checked([*LEANS, *both_ways]))
+
+    assert "car" not in {node for part in leaning.parts for node in part.nodes}
+    said = re.findall(r"(\w+) \((\d+)\)", shared_finding(leaning, 1, {})["statement"])
+    assert [int(n) for _, n in said] == sorted(counted.values(), reverse=True)[:3]
+    assert all(counted[label] == int(n) for label, n in said)
+
+
 def test_a_leaning_reads_well_and_tells_no_small_remainder() -> None:
     leaning = leaning_of(checked([*LEANS, (4, ["saw"], ["dog"])]))
     open_, closed = (shared_finding(leaning, m, {}) for m in (1, 11))
 
-    assert f"The model gives saw falsely on {GIVEN} instances where it misses" in open_["statement"]
+    assert f"The model answers saw on {GIVEN} instances without this label" in open_["statement"]
     assert "Either labels lack it" in open_["statement"]
-    assert re.search(r"most in place of \w+ \(43\), \w+ \(43\), \w+ \(43\)", open_["statement"])
+    assert re.search(
+        r"Most often missed there: \w+ \(43\), \w+ \(43\), \w+ \(43\)", open_["statement"]
+    )
     assert not re.search(r"[{}]", open_["statement"] + closed["statement"])
     assert closed["evidence"]["falsely_given"] == ">175"
     assert closed["evidence"]["given_missed"] == ">21"

@@ -13,6 +13,7 @@ from audit.hierarchies.icd.icd9 import why_never_first
 from audit.hierarchies.icd.icd9cm import DATA
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
+from audit.policy.reading import policy_for
 from audit.results.findings import CheckResult
 from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled
@@ -46,6 +47,17 @@ def test_an_external_cause_and_a_manifestation_in_first_place_are_found() -> Non
         (("E812.0",), 2, "an external cause"),
         (("294.10",), 1, "a manifestation by its title: in conditions classified elsewhere"),
     ]
+
+
+def test_a_code_that_a_rule_puts_behind_another_is_never_first() -> None:
+    """Polyneuropathy in diabetes: the title says it in other words than the tabular list."""
+    labels = {"a": ["3572", "25060"], "b": ["25060", "3572"], "c": ["36201"]}
+    found = CHECK.run(measured({"diagnoses": labels}, policy=policy_for("icd9cm")))
+    (finding,) = found.findings
+
+    assert finding.evidence["instances"].value == 2
+    assert [part.nodes[0] for part in finding.parts] == ["357.2", "362.01"]
+    assert all("I.A.6" in str(part.evidence["rule"].value) for part in finding.parts)
 
 
 def test_a_clean_order_passes() -> None:

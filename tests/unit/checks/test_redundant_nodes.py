@@ -83,7 +83,7 @@ def test_two_nodes_used_as_one_label_are_told() -> None:
     assert finding.strength == shared["evidence"]["least_share"]
     assert shared["statement"] == (
         "60 of 500 instances have both asthma and wheeze, 75.0% of those with either (3.9% by "
-        "chance): they nearly always occur together."
+        "chance)."
     )
     assert shared["statement"] in PAGE.read_text("utf-8")
 
@@ -156,8 +156,7 @@ def test_a_node_that_never_stands_alone_is_told_in_words_of_its_own() -> None:
     assert other.key == ("asthma", "wheeze", "beside")
     assert "one label" not in other.statement
     assert shared["statement"] == (
-        "asthma almost never occurs without wheeze: 100 of 100 instances have both (100.0%; 1.9% "
-        "by chance)."
+        "100 of 100 instances with asthma also have wheeze (100.0%; 1.9% by chance)."
     )
 
 

@@ -151,7 +151,7 @@ def test_siblings_are_told_as_one_for_their_parent(rng: np.random.Generator) -> 
         (a, b) for a in below("A1") for b in below("A1") if a < b
     }
     assert finding.evidence["pairs"].value == 6
-    assert finding.statement.startswith("Most children of A1 occur together: {pairs} pairs")
+    assert finding.statement.startswith("Most children of A1 occur together ({pairs} pairs); the")
     assert all(set(part.evidence) == {"instances", "explained", "ratio"} for part in finding.parts)
 
 
@@ -267,9 +267,9 @@ def test_with_groups_a_sentence_tells_instances_and_groups_and_no_weights(
         "weigh as 2,000"
     )
     assert statement.startswith(
-        f"{both} of 4,000 instances in {both // 2} groups have both A11 and B11: "
+        f"{both} of 4,000 instances in {both // 2} groups have both A11 and B11, about "
     )
-    assert statement.endswith("times what the length of records explains (95% interval).")
+    assert statement.endswith(", 95% interval).")
     few = shared_finding(finding, both // 2 + 1, {})
     derived = ("observed", "effective", "expected_length", "explained", "ratio", "p_value")
     assert (few["evidence"]["instances"], few["evidence"]["groups"]) == (both, f"<{both // 2 + 1}")
@@ -333,11 +333,12 @@ def test_the_worked_example_of_the_page_holds() -> None:
 
 def test_the_sentence_says_what_is_expected() -> None:
     shared = shared_finding(worked_example(), 1, {})
-    low, high = (shared["evidence"][name] for name in ("ratio_low", "ratio_high"))
+    names = ("ratio", "ratio_low", "ratio_high")
+    ratio, low, high = (shared["evidence"][name] for name in names)
 
     assert shared["statement"] == (
-        f"50 of 1,000 instances have both asthma and attack: {low:.2f} to {high:.2f} times what "
-        "the length of records explains (95% interval)."
+        f"50 of 1,000 instances have both asthma and attack, about {ratio:.0f} times as many as "
+        f"the length of records explains ({low:.2f} to {high:.2f}, 95% interval)."
     )
 
 

@@ -12,6 +12,7 @@ from audit.checks.rules.unspecific_beside_specific import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
+from audit.policy.reading import policy_for
 from fixtures.coded import measured as coded
 from fixtures.labelled import labelled, tree
 
@@ -90,6 +91,26 @@ def test_the_codes_of_icd9cm() -> None:
         ("285.9", "285.2"),
         ("401.9", "401.1"),
     }
+
+
+def test_pairs_that_coders_are_told_to_give_together_are_no_fault() -> None:
+    """Congestive failure beside its type; without the policy's list it looks like a slip."""
+    labels = {"a": ["4280", "42823"], "b": ["4280", "4281"]}
+    found = [
+        CHECK.run(coded({"diagnoses": labels}, policy=policy)).findings[0].evidence["instances"]
+        for policy in (Policy(), policy_for("icd9cm"))
+    ]
+
+    assert [one.value for one in found] == [2, 1]
+
+
+def test_groups_of_another_classification_are_looked_at_and_never_dropped_by_advice() -> None:
+    advice = [
+        CHECK.run(one).findings[0].curator
+        for one in (on({"a": ["open", "loss"]}), coded({"diagnoses": {"a": ["2859", "2851"]}}))
+    ]
+
+    assert ["leave the unspecified one out" in said for said in advice] == [False, True]
 
 
 def test_a_sibling_that_is_also_above_says_nothing_beside() -> None:

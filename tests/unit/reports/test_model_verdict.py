@@ -70,14 +70,14 @@ CASES = {
     ),
     "sets": (
         _sets(0.6, 0.6, 0.9),
-        "Of the 40.0 points that F1 lacks 0.0 are won one level up and 30.0 are won by branch: "
-        "most of that lies within the right branch.",
+        "F1 is 60.0%, and 0.0 points better one level up and 30.0 points better by branch: most "
+        "of what it lacks lies within the right branch.",
         ["Labels as given", "One level up", "By branch"],
     ),
     "sets that gain little": (
         _sets(0.6, 0.59, 0.65),
-        "Of the 40.0 points that F1 lacks 1.0 are lost one level up and 5.0 are won by branch: "
-        "most of that lies beyond the right branch.",
+        "F1 is 60.0%, and 1.0 points worse one level up and 5.0 points better by branch: most of "
+        "what it lacks lies beyond the right branch.",
         ["Labels as given", "One level up", "By branch"],
     ),
     "no levels": (_answers("depth", (1,), (), 100), "", ["Leaves (depth 1)"]),

@@ -26,11 +26,13 @@ class Copies:
     """How many records repeat each other exactly, and how many nearly.
 
     Args:
-        copied: Whether each record is one of a set with copies, shape (n_records,).
+        equal: Whether a record of another group has the same labels, shape (n_records,).
+        copied: Whether more others have them than differ from them by one label, same shape.
         copies: Records beyond the first of such sets, less those of sets that are near.
         near: Pairs of sets that are near each other, each on one record and near no other.
     """
 
+    equal: BoolArray
     copied: BoolArray
     copies: int
     near: int
@@ -100,7 +102,8 @@ def copies_of(direct: Sparse, group: IntArray) -> Copies:
     copies = np.where(long, np.maximum(records - 1 - near_records, 0), 0).astype(np.int64)
     alone = (records == 1) & (near == 1)
     pairs = (sizes == 2) & (np.bincount(shared, weights=alone[member]) == 2)
-    return Copies(copies[place] > 0, int(copies.sum()), int(pairs.sum()))
+    equal = long & (records > 1)
+    return Copies(equal[place], copies[place] > 0, int(copies.sum()), int(pairs.sum()))
 
 
 def _finding(measured: Measurements, found: Copies, long: int) -> Finding:
@@ -111,13 +114,15 @@ def _finding(measured: Measurements, found: Copies, long: int) -> Finding:
         severity="note",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement=f"{{instances}} of {{of}} instances with {LEAST_LABELS} or more different labels "
-        f"({{share}}) {{instances|has|have}} exactly the labels of another one{whose}: {{copies}} "
-        "records repeat others, {near} pairs differ by one label[ (copies are {copied_share} "
-        "of both, at least {low_share} at 95%)]. They are copies, or templates that nobody edits.",
+        f"({{share}}) {{instances|shares|share}} all labels with more instances{whose} than differ "
+        "from them by one label ({equal} share all with some): {copies} repeat others beyond "
+        "those, {near} pairs differ by one label[ (copies are {copied_share} of both, at least "
+        "{low_share} at 95%)]. They are copies, or templates that nobody edits.",
         evidence={
             "instances": count(touched, long),
             "of": count(long, measured.n_instances),
             "share": derived(touched / long, "instances", "of"),
+            "equal": count(int(found.equal.sum()), long),
             "copies": count(found.copies, long),
             "near": count(found.near),
             "copied_share": derived(found.copies / every, "copies", "near"),

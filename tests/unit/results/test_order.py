@@ -1,0 +1,41 @@
+"""The order of findings: laws on those to act on, whatever checks they are of."""
+
+from __future__ import annotations
+
+from audit.disclosure import Quantity, count
+from audit.results.findings import CheckResult, Finding
+from audit.results.order import OF_ONE, TEN, restating, tells_a_number, worst
+
+
+def finding(check: str, *nodes: str, about: tuple[str, ...] = (), asks: bool = False) -> Finding:
+    return Finding(check, "note", nodes, "", {}, "", "", about=about, asks=asks)
+
+
+def test_few_of_one_check_and_few_that_stand_aside_are_to_be_acted_on() -> None:
+    """Pairs that belong together fill no list, however many checks find them."""
+    pairs = [(f"check {n % 4}", True, f"pair {n}") for n in range(40)]
+    faults = [("check 5", False, f"fault {n}") for n in range(OF_ONE + 1)]
+
+    assert worst(pairs) == [f"pair {n}" for n in range(OF_ONE)]
+    assert [one[:4] for one in worst([*faults, *pairs])] == ["faul"] * OF_ONE + ["pair"] * OF_ONE
+    assert len(worst((f"check {n}", False, n) for n in range(40))) == TEN
+
+
+def test_what_two_checks_say_of_the_same_nodes_one_restates() -> None:
+    """Also where one of the two names a parent beside the nodes that it counts."""
+    whole = finding("b", "parent", "x", "y", about=("x", "y"), asks=True)
+    pair, other = finding("c", "y", "x"), finding("a", "x", "z")
+    checks = [CheckResult(one.check, "", 1, "", (one,)) for one in (whole, pair, other)]
+
+    assert restating(checks) == {whole.id}
+
+
+def test_a_finding_tells_a_number_or_is_none_to_act_on() -> None:
+    evidence = {"instances": count(3, 40), "of": count(7, 40), "limit": Quantity(0.5)}
+    with_total = Finding("a", "note", (), "", evidence, "", "")
+    alone = Finding("a", "note", (), "", {"instances": count(3, 40)}, "", "")
+
+    assert not tells_a_number(with_total, {"instances": "<11", "of": "<11", "limit": 0.5})
+    assert tells_a_number(with_total, {"instances": "<11", "of": 40})
+    assert tells_a_number(with_total, {"instances": 30, "of": None})
+    assert tells_a_number(alone, {"instances": "<11"})
