@@ -104,7 +104,7 @@ def finding_of(record: str) -> Finding:
     judgement = stored["judgement"]
     waiver = judgement.pop("waiver")
     parts = [Part(tuple(one["nodes"]), _evidence(one["evidence"])) for one in stored["parts"]]
-    lists = ("nodes", "key", "folded_into")
+    lists = ("nodes", "key", "folded_into", "about")
     return Finding(
         **stored
         | {name: tuple(stored[name]) for name in lists}

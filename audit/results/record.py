@@ -134,7 +134,7 @@ class Record:
         return finding_frame(findings, self.titles, weights)
 
     def worst(self, n: int = TEN) -> pl.DataFrame:
-        """The findings to act on first: at most ``n``, at most three of one check, or below others."""
+        """The findings to act on first: at most ``n``, few of one check."""
         standing = [one for check in self.checks for one in check.standing if one.counts_as]
         below, rows = {one.id: between(one)[2] for one in standing}, self.findings
         ids = rows.filter(pl.col("id").is_in(list(below))).select("check", "id").iter_rows()
