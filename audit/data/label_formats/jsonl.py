@@ -41,7 +41,7 @@ from audit.data.records import (
 )
 from audit.data.sources import Frame, Source
 from audit.data.sources.source import ID_NAMES
-from audit.data.unnamed_columns import MOST_VALUES, few_ids, unnamed_columns
+from audit.data.unnamed_columns import few_ids, unnamed_columns
 
 LINES_LOOKED_AT = 1_000
 """Number of JSON lines from which the keys of the id and the labels are detected in batches."""
@@ -70,10 +70,10 @@ def read(source: Source, columns: Columns) -> RawLabels:
     listed = pick(frame, source, labels="labels", instance="instance", **{r: r for r in roles})
     others = set(names) - {labels, *roles.values(), *nested(lines), chosen.id}
     name = tables.ROW if chosen.id is None else chosen.id
-    few = _few_valued(lines, {key for key in others if key})
-    table = pl.DataFrame([listed["instance"].alias(name), *few])
+    texts = _of_texts(lines, {key for key in others if key})
+    table = pl.DataFrame([listed["instance"].alias(name), *texts])
     told = {"readings": chosen.readings, "numbered": chosen.id is None, "id": chosen.id}
-    unnamed = unnamed_columns(table, name, (), source)
+    unnamed = unnamed_columns(table, name, (), source, groups=columns.group is None)
     return raw_labels(exploded(listed), listed, source, columns.rules, unnamed=unnamed, **told)
 
 
@@ -279,13 +279,11 @@ def frames_in_batches(
         first += read.height
 
 
-def _few_valued(lines: list[Line], keys: Collection[str]) -> Iterator[pl.Series]:
-    """Values a line of each key that holds few different ones: text, a number or nothing."""
+def _of_texts(lines: list[Line], keys: Collection[str]) -> Iterator[pl.Series]:
+    """Values a line of each key that holds text, a number or nothing."""
     for key in sorted(keys):
         values = [line.get(key) for _, line in lines]
-        few = {*values} - {None}
-        texts = all(isinstance(one, str) and one.isprintable() for one in (key, *few))
-        if texts and len(few) <= MOST_VALUES:
+        if all(isinstance(one, str) and one.isprintable() for one in (key, *{*values} - {None})):
             yield pl.Series(key, values, pl.String)
 
 

@@ -170,3 +170,17 @@ def test_keys_are_found_before_lines_are_counted(tmp_path: Path, label: str | No
     assert FORMAT.choose
     chosen = FORMAT.choose(source, Columns(label=label), source)
     assert (chosen.id, chosen.labels) == ("stay", (label or "labels",))
+
+
+def test_keys_of_groups_are_handed_on_as_columns_of_tables_are(tmp_path: Path) -> None:
+    lines = [
+        f'{{"id": {n}, "labels": ["a"], "who": "p{n // 3}", "text": "{n}"}}' for n in range(99)
+    ]
+    path = written(tmp_path, *lines)
+    rows = "".join(f"{n},a,p{n // 3},{n}\n" for n in range(99))
+    table = tmp_path / "labels.csv"
+    table.write_text(f"id,label,who,text\n{rows}")
+
+    assert read_labels(path, Columns(id="id")).unnamed.columns[1:] == ["who"]
+    assert read_labels(table, Columns(id="id", label="label")).unnamed.columns[1:] == ["who"]
+    assert read_labels(path, Columns(id="id", group="who")).unnamed.columns[1:] == []
