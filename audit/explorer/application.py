@@ -61,7 +61,7 @@ ASKED: Mapping[str, tuple[str, ...]] = {
     "/confusions": ("relation", "depth", "below"),
     "/search": ("q",),
     "/pair": ("a", "b"),
-    "/branches": ("id",),
+    "/branches": ("id", "measure"),
     "/hierarchy": ("id", "open"),
     "/model": ("name", "scope"),
     "/instances": _QUERY,

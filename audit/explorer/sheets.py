@@ -19,12 +19,13 @@ ROWS_AT_ONCE = 20_000
 UNSUPPRESSED = "unsuppressed: not for sharing"
 Kind: TypeAlias = Literal[
     "text", "texts", "named", "marked", "node", "level", "count", "share", "points", "number",
-    "ranged", "precise", "finding", "instance", "linked", "flag", "severity",
+    "ranged", "precise", "finding", "told", "measured", "instance", "linked", "flag", "severity",
 ]  # fmt: skip
 """What values are. ``named`` is a text of the user's,
 ``marked`` one that stands out. ``points`` is a difference of two shares,
 whose bounds stand in the row as ``x_low`` and ``x_high``; ``ranged`` a number with these, and with
-its denominator as ``x_n``."""
+its denominator as ``x_n``. What is ``told``, or ``measured``, is shown as the row's ``cells`` have
+it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,14 @@ class Column:
     @property
     def numeric(self) -> bool:
         """Whether its values are numbers."""
-        return self.kind in ("count", "share", "points", "number", "ranged", "precise")
+        return self.kind in ("count", "share", "points", "number", "ranged", "precise", "measured")
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all values of a row that belong to it."""
         further = {
             "node": (self.title,),
+            "finding": ("id",),
             "level": (self.title,),
             "points": (f"{self.name}_low", f"{self.name}_high"),
             "ranged": (f"{self.name}_low", f"{self.name}_high", f"{self.name}_n"),

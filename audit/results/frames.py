@@ -65,7 +65,7 @@ def _row(finding: Finding, titles: Mapping[str, str | None]) -> dict[str, Any]:
         "severity": finding.judged_severity,
         "sentence": filled(finding.statement, values),
         "titles": [titles.get(node) for node in finding.nodes],
-        "instances": finding.touched if count is None else count,
+        "instances": (finding.touched or None) if count is None else count,
         "share": share,
         **{end: values.get(end) for end in ("low", "high")},
         "evidence": values,

@@ -20,8 +20,6 @@ OF_ONE = 3
 """Most of them that are of one check, and that stand aside or only ask."""
 BY_RESULT = ("error", "fail", "warn", "note", "pass", "not_applicable")
 """Results of checks, the worst first."""
-UNORDERED = "In the order of their checks: the run was made before findings were ordered."
-"""What is said of the first findings of a shared view without an order."""
 Found = TypeVar("Found")
 
 
@@ -116,21 +114,11 @@ def tells_a_number(finding: Finding, evidence: Mapping[str, Shown]) -> bool:
 
 
 def first_findings(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The ten to act on of a shared view, each with its check.
-
-    A view without an order, as earlier versions made it, has the worst severity first, then the
-    first of each check first.
-    """
-    every = [
-        (place, (check["name"], one))
-        for check in shared["checks"]
-        for place, one in enumerate(check["findings"])
-    ]
-    if "worst" in shared:
-        found = {one[1]["id"]: one for _, one in every}
-        return [found[id_] for id_ in shared["worst"] if id_ in found]
-    counting = ((one[1]["severity"], at, one) for at, one in every if one[1]["waiver"] is None)
-    return worst((one[0], 0, one) for one in worst_first(counting))
+    """The ten to act on of a shared view, each with its check."""
+    found = {
+        one["id"]: (check["name"], one) for check in shared["checks"] for one in check["findings"]
+    }
+    return [found[id_] for id_ in shared["worst"] if id_ in found]
 
 
 def in_report_order(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -150,16 +138,6 @@ def in_report_order(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, A
 def by_severity(finding: Mapping[str, Any]) -> tuple[bool, int]:
     """Sort key of a shared finding in a list: the worst severity first, waived ones last."""
     return finding["waiver"] is not None, SEVERITIES.index(finding["severity"])
-
-
-def worst_first(found: Iterable[tuple[str, int, Found]]) -> list[Found]:
-    """What several checks found: the worst severity first, then the first of each check first.
-
-    Args:
-        found: Severity, place among what its check found, and what was found, check by check.
-    """
-    ranked = sorted(found, key=lambda one: (SEVERITIES.index(one[0]), one[1]))
-    return [one for _, _, one in ranked]
 
 
 def restating(checks: Iterable[CheckResult]) -> frozenset[str]:

@@ -27,6 +27,11 @@ DEFINITIONS: Mapping[str, str] = {
     "falsely answers the other.",
 }
 """What counts, for checks where another definition would give another number."""
+MANY: Mapping[str, str] = {
+    "unexpected_pair": "pairs of nodes",
+    "model_confuses": "pairs of labels that the model confuses",
+}
+"""What findings are of which there may be thousands."""
 
 Check = Mapping[str, Any]
 
@@ -99,15 +104,21 @@ def _sentence(check: Check) -> str:
     """What was looked at, and what of the findings is not listed."""
     standing = check["total"] - check["folded"]
     looked = roughly(check["denominator"], check["denominator_unit"])
-    parts = [f"{counted(standing, 'finding')}; looked at: {looked}."]
-    if check["not_shown"]:
-        parts.append(
-            f"The first {len(check['findings']):,} are listed; {check['not_shown']:,} more are "
-            "only counted."
-        )
+    parts = [many(check) or f"{counted(standing, 'finding')}.", f"Looked at: {looked}."]
     if check["folded"]:
         parts.append(f"Explained by these, and folded into them: {check['folded']:,} more.")
     return " ".join((*parts, DEFINITIONS.get(check["name"], ""))).strip()
+
+
+def many(check: Check) -> str:
+    """That a check has more findings than anybody can act on; empty if all are listed."""
+    if not check["not_shown"]:
+        return ""
+    listed, what = len(check["findings"]), MANY.get(check["name"], f"findings of {check['name']}")
+    return (
+        f"{listed + check['not_shown']:,} {what}. The strongest "
+        f"{listed:,} are listed; audit explore sorts all, and audit export writes them."
+    )
 
 
 def _advice(found: Sequence[Mapping[str, Any]]) -> tuple[Advice, ...]:

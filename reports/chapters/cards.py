@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from audit.base.plurals import title_and_code
-from audit.results.findings import promise
+from audit.results.findings import DRAWN, promise
 from reports.charts.evidence import COUNTED, of_concepts, plots, ratio_words
 from reports.words.parts import Badge, Bar, Card, Cell, Node, Nodes, Ranged, Table
 from reports.words.shown_numbers import UNDEFINED
@@ -53,9 +53,10 @@ def columns_of(
     found = [finding["evidence"] for finding in check["findings"]]
     columns: list[Mapping[str, str]] = []
     for column in check["columns"] or DEFAULT:
-        names = {name for evidence in found if (name := _name(column, evidence))}
+        names = {name for evidence in found if (name := shown_by(column, evidence))}
         if names or column["shows"] in (*_PLACES, "sentence"):
-            named = words(next(iter(names)), called) if len(names) == 1 else "measured"
+            several = "how many" if column.get("of") else "measured"
+            named = words(next(iter(names)), called) if len(names) == 1 else several
             columns.append({"heading": capitalised(named), **column})
     return columns
 
@@ -64,32 +65,34 @@ def says_words(column: Mapping[str, str], findings: Iterable[Mapping[str, Any]])
     """Whether a column names something: a node, or evidence that is a text."""
     if column["shows"] in (*_PLACES, "sentence"):
         return True
-    told = (one["evidence"].get(_name(column, one["evidence"])) for one in findings)
+    told = (one["evidence"].get(shown_by(column, one["evidence"])) for one in findings)
     return any(isinstance(value, str) and value[0] not in "<>" for value in told)
 
 
-def _name(column: Mapping[str, str], evidence: Mapping[str, Any]) -> str:
-    """The evidence that a column shows of a finding; empty where it has none."""
+def shown_by(column: Mapping[str, str], evidence: Mapping[str, Any]) -> str:
+    """The name of the evidence that a column shows of a finding; empty where it has none."""
     return next((name for name in column["shows"].split() if name in evidence), "")
 
 
 def _ends(column: Mapping[str, str], name: str, evidence: Mapping[str, Any]) -> tuple[str, str]:
-    """Names of the ends of the interval of what a column shows; empty without one."""
+    """Names of the ends of the interval of what a column shows; empty without one of its own."""
+    if name == "share" and DRAWN in evidence:
+        return "", ""
     return _bounds_of(name, evidence) or (column.get("low", ""), column.get("high", ""))
 
 
 def _shown(column: Mapping[str, str], evidence: Mapping[str, Any]) -> Iterator[str]:
     """All evidence of a finding that a column shows."""
-    if name := _name(column, evidence):
+    if name := shown_by(column, evidence):
         yield from (name, *_ends(column, name, evidence))
         yield from (column.get(part, "") for part in ("of", "over", "limit"))
 
 
-def _cell(
+def cell_of(
     column: Mapping[str, str],
     columns: Sequence[Mapping[str, str]],
     finding: Mapping[str, Any],
-    above: Mapping[str, Mapping[str, Any]],
+    above: Mapping[str, Mapping[str, Any]] = {},
 ) -> Cell:
     """What a column says of a finding; its sentence where it has not the nodes of its table."""
     evidence, place = finding["evidence"], _PLACES.get(column["shows"])
@@ -99,7 +102,7 @@ def _cell(
     if place is not None:
         found = _nodes(finding["nodes"][place : place + 1], above)
         return found[0] if found else UNDEFINED
-    name = _name(column, evidence)
+    name = shown_by(column, evidence)
     return _number(column, name, evidence) if name else UNDEFINED
 
 
@@ -154,7 +157,7 @@ def card(
         check=check["name"],
         badge=_badge(finding),
         cells=tuple(
-            (column["heading"], _cell(column, columns, finding, above)) for column in columns
+            (column["heading"], cell_of(column, columns, finding, above)) for column in columns
         ),
         headline=headline,
         explanation=" ".join((*rest, *_judgement(finding))),
@@ -166,7 +169,7 @@ def card(
         ),
         plots=drawn,
         undrawn="" if drawn else _undrawn(evidence),
-        parts=_parts(finding["parts"], f"{anchor}-parts", called),
+        parts=_parts(finding, f"{anchor}-parts", called),
         lineage=_lineage(finding, above),
     )
 
@@ -299,16 +302,17 @@ _TEXTS = ("kind", "rule", "may stand for", "fits best")
 """Labels of evidence that is text rather than a number."""
 
 
-def _parts(parts: Sequence[Mapping[str, Any]], id_: str, called: Mapping[str, str]) -> Table | None:
+def _parts(finding: Mapping[str, Any], id_: str, called: Mapping[str, str]) -> Table | None:
     lines = [
-        (_nodes(part["nodes"]), dict(evidence_lines(part["evidence"], called))) for part in parts
+        (_nodes(part["nodes"]), dict(evidence_lines(part["evidence"], called)))
+        for part in finding["parts"]
     ]
     labels = dict.fromkeys(label for _, told in lines for label in told)
     paired = all(len(nodes) == 2 for nodes, _ in lines)
     titled = any(node.title for nodes, _ in lines for node in nodes)
     return optional_table(
         id_,
-        "Where it comes from, the largest part first",
+        f"Where it comes from, the largest part first{_adding_up(finding)}",
         lines,
         texts(
             "Node" if paired or titled else "Node or code",
@@ -317,6 +321,20 @@ def _parts(parts: Sequence[Mapping[str, Any]], id_: str, called: Mapping[str, st
         texts("With", lambda line: line[0][1]) if paired else None,
         *map(_told, labels),
     )
+
+
+def _adding_up(finding: Mapping[str, Any]) -> str:
+    """Why parts do not add up to what the finding counts; empty where they do, or are withheld."""
+    every = [part["evidence"] for part in finding["parts"]]
+    name = next((one for one in COUNTED if all(one in part for part in every)), "")
+    counts = [finding["evidence"].get(name), *(part.get(name) for part in every)]
+    if not all(isinstance(one, int) for one in counts):
+        return ""
+    whole, *of_parts = counts
+    if sum(of_parts) > whole:
+        return f"; some of the {number(whole)} are in several"
+    rest = whole - sum(of_parts)
+    return f"; at least {number(rest)} of the {number(whole)} are in none of these" if rest else ""
 
 
 def _told(label: str) -> Spec:

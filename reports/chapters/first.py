@@ -7,10 +7,12 @@ from typing import Any
 
 from audit.base.plurals import share_told
 from audit.results.findings import DRAWN
-from audit.results.order import UNORDERED, first_findings
-from reports.chapters.blocks import anchors
+from audit.results.order import first_findings
+from audit.results.published_cells import UNEXPECTED_PAIR
+from reports.chapters.blocks import anchors, many
 from reports.chapters.cards import headline
 from reports.charts.evidence import COUNTED
+from reports.charts.figures import LEAST_DRAWN
 from reports.words.parts import First
 from reports.words.words import SEVERITY, TONE, number, percent, span, words
 
@@ -18,7 +20,6 @@ from reports.words.words import SEVERITY, TONE, number, percent, span, words
 def first(shared: Mapping[str, Any]) -> tuple[First, ...]:
     """The findings of a shared view to act on, the first one first."""
     led = {id_: anchor for check in shared["checks"] for id_, anchor in anchors(check).items()}
-    checks = {check["name"]: check for check in shared["checks"]}
     found = first_findings(shared)
     advice = [headline(finding["curator"]) for _, finding in found]
     return tuple(
@@ -32,23 +33,24 @@ def first(shared: Mapping[str, Any]) -> tuple[First, ...]:
             how_many=_how_many(finding["evidence"]),
             share=_share(finding["evidence"]),
             to_do=to_do if to_do != before else "",
-            among=_among(checks[check]),
         )
         for (check, finding), to_do, before in zip(found, advice, ["", *advice], strict=False)
     )
 
 
-def _among(check: Mapping[str, Any]) -> str:
-    """That a check has more findings than are listed; empty where all are."""
-    if not check["not_shown"]:
-        return ""
-    total = number(len(check["findings"]) + check["not_shown"])
-    return f"one of {total} such findings, of which the first {len(check['findings'])} are listed"
+def beyond(shared: Mapping[str, Any]) -> tuple[str, ...]:
+    """Of each check with more findings than anybody can act on: how many, and where they are."""
+    return tuple(
+        f"{told}{_mapped(shared, check['name'])}"
+        for check in shared["checks"]
+        if (told := many(check))
+    )
 
 
-def order_said(shared: Mapping[str, Any]) -> str:
-    """What must be said of the order of the first findings; empty where it is the usual one."""
-    return "" if "worst" in shared else UNORDERED
+def _mapped(shared: Mapping[str, Any], check: str) -> str:
+    """That the map of branches shows where pairs are, where it is drawn."""
+    drawn = check == UNEXPECTED_PAIR and len(shared["overview"]["branches"]) >= LEAST_DRAWN
+    return " The map of branches shows where." if drawn else ""
 
 
 def _how_many(evidence: Mapping[str, Any]) -> str:

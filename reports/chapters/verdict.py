@@ -7,7 +7,7 @@ from typing import Any
 
 from audit.results.findings import OF_MODEL
 from reports.chapters.analyses import labels_alone, shown
-from reports.chapters.first import first, order_said
+from reports.chapters.first import beyond, first
 from reports.chapters.model_verdict import model_verdict
 from reports.words.parts import Badge, Verdict
 from reports.words.words import TONE, capitalised, counted
@@ -37,7 +37,7 @@ def verdict(shared: Mapping[str, Any]) -> Verdict:
     badge = Badge(f"{word}; model not judged" if unjudged else word, tone)
     of_analyses = (one.sentence(shared) for one in shown(shared))
     sentence = " ".join(filter(None, (_sentence(shared), *of_analyses, unjudged)))
-    return Verdict(badge, sentence, first(shared), order_said(shared), model_verdict(shared))
+    return Verdict(badge, sentence, first(shared), beyond(shared), model_verdict(shared))
 
 
 def _model_not_judged(shared: Mapping[str, Any]) -> str:

@@ -29,8 +29,8 @@ from reports.words.words import (
 
 SHARES = (0.25, 0.5, 0.75)
 """Boundaries between the shades of residual shares."""
-MATRIX = 15
-"""Largest number of branches in the map."""
+LEAST_DRAWN, MATRIX = 3, 15
+"""Least and largest number of branches in the map."""
 
 _SHADES = (
     " Shades show the residual share below the node: the share of its instances that say no more "
@@ -103,7 +103,7 @@ def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure |
         pairs: Pairs of these and other branches that some instance carries.
         unjudged: Why no pair could be judged; empty where some could.
     """
-    if len(branches) < 3:
+    if len(branches) < LEAST_DRAWN:
         return None
     called = {branch["node"]: _node(branch) for branch in branches}
     between = {frozenset((pair["a"], pair["b"])): pair for pair in pairs}

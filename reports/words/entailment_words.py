@@ -51,8 +51,6 @@ GENERATION: Mapping[str, Wording] = records(_STATED["generation"], Wording)
 AGREEMENT: Mapping[str, Wording] = records(_STATED["agreement"], Wording)
 """Measures of agreement, in report order."""
 
-FAULTS: Mapping[str, str] = _STATED["faults"]
-"""What may not fit among the elements of a tuple."""
 
 RULES: Mapping[str, str] = _STATED["rules"]
 """What the lint of hierarchies says about the graph."""

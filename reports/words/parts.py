@@ -329,13 +329,12 @@ class First:
     how_many: str
     share: str
     to_do: str
-    among: str = ""
-    """How many findings its check has, where these are more than anybody can act on."""
 
     @property
     def more(self) -> str:
-        """What stands below the sentence."""
-        return " · ".join(filter(None, (self.how_many, self.share, self.among, self.to_do)))
+        """What stands below the sentence: what it does not say itself."""
+        numbers = (one for one in (self.how_many, self.share) if one not in self.what)
+        return " · ".join(filter(None, (*numbers, self.to_do)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,11 +350,11 @@ class Verdict:
     """The verdict of an audit in a word, and what a hurried reader takes along.
 
     ``sentence`` counts the results of the checks, ``first`` are the findings to act on, and
-    ``order`` says how these are ordered if not as usual.
+    ``beyond`` says of checks that they have more than anybody can act on.
     """
 
     badge: Badge
     sentence: str
     first: tuple[First, ...] = ()
-    order: str = ""
+    beyond: tuple[str, ...] = ()
     model: ModelVerdict | None = None

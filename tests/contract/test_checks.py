@@ -509,11 +509,13 @@ def test_it_declares_every_threshold_that_it_reads(check: Check) -> None:
     assert set(re.findall(r"\.(\w+)\.value", source)) & thresholds <= declared
 
 
-def test_limits_speak_of_evidence_that_findings_have(check: Check) -> None:
+def test_limits_and_columns_speak_of_evidence_that_findings_have(check: Check) -> None:
     there = {name for one in found() if one.check == check.name for name in one.evidence}
 
     for limit in check.limits:
         assert {limit.evidence, limit.shown_as or limit.evidence} <= there
+    for column in check.columns:
+        assert there & {*column.shows.split()} or column.shows in ("node", "other"), column
 
 
 def with_cases(measured: Measurements) -> Iterator[tuple[Finding, list[int]]]:

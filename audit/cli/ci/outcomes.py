@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from audit.cli.options import Severity
 from audit.results.findings import SEVERITIES
-from audit.results.order import first_findings, worst_first
+from audit.results.order import first_findings
 
 if TYPE_CHECKING:
     from audit.hierarchies.lint.linting import LintResult
@@ -65,6 +65,7 @@ class Outcome:
         cases: A case for each check, in report order.
         facts: What identifies the data, the hierarchy, the policy and the tool, by name.
         first: Ids of the findings to act on first.
+        beyond: Sentences on checks with more findings than anybody can act on.
     """
 
     command: str
@@ -74,6 +75,7 @@ class Outcome:
     cases: tuple[Case, ...]
     facts: Mapping[str, str]
     first: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
 
     def count(self, state: State) -> int:
         """Number of cases in a state."""
@@ -81,14 +83,15 @@ class Outcome:
 
     def ranked(self) -> list[tuple[Case, Statement]]:
         """Every sentence with its check: those to act on first, then the worst of each check."""
-        every = worst_first(
-            (statement.severity, rank, (case, statement))
+        places = {id_: place for place, id_ in enumerate(self.first)}
+        every = [
+            (places.get(one.finding, len(places)), SEVERITIES.index(one.severity), rank, case, one)
             for case in self.cases
             if case.state != "skipped"
-            for rank, statement in enumerate(case.statements)
-        )
-        places = {id_: place for place, id_ in enumerate(self.first)}
-        return sorted(every, key=lambda one: places.get(one[1].finding, len(places)))
+            for rank, one in enumerate(case.statements)
+        ]
+        every.sort(key=lambda one: one[:3])
+        return [(case, statement) for *_, case, statement in every]
 
 
 def of_audit(
@@ -119,6 +122,7 @@ def of_audit(
         cases=(*cases, *_of_reports(unrendered)),
         facts=_identity(shared["identity"]),
         first=tuple(finding["id"] for _, finding in first_findings(shared)),
+        beyond=stated.beyond,
     )
 
 

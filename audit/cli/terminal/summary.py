@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,15 +18,13 @@ from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_w
 from audit.explanations.reading.human_evidence import EVIDENCE_REASONS
 from audit.explanations.reading.sound_rows import ROW_REASONS
 from audit.hierarchies.building import dropped_sentence
-from audit.results.findings import DRAWN, promise
-from reports.chapters.first import first, order_said
+from audit.results.findings import promise
+from reports.chapters.first import beyond, first
 from reports.words.parts import First, ModelVerdict
 
 TOP = 5
 """Number of findings to be fixed that are shown."""
 _QUIET = {"pass": "pass", "not_applicable": "not applicable"}
-_SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
-_INTERVALS = (("low", "high", "share"), ("ratio_low", "ratio_high", "ratio"))
 
 
 def summary(
@@ -46,7 +43,7 @@ def summary(
     if findings := first(shared):
         parts += ["", _findings(findings, shared)]
     if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
-        parts += ["", _checks(loud), *_beyond(shared["checks"])]
+        parts += ["", _checks(loud)]
     parts += ["", *_quiet(shared["checks"]), *concept_tests(shared.get("concepts"))]
     parts += detected(shared.get("entailment"))
     parts += _explained(shared.get("explanations"))
@@ -142,18 +139,16 @@ def _findings(findings: Sequence[First], shared: Mapping[str, Any]) -> Group:
     lines: list[RenderableType] = [
         Text(f"To act on first: {len(findings)} of {counted(len(told), 'findings')}", "bold")
     ]
-    if said := order_said(shared):
-        lines.append(Text(said, "dim"))
     for place, one in enumerate(findings, 1):
         severity = told[one.id]["severity"]
-        about = "  ".join(filter(None, (one.check, one.how_many, one.share, one.among)))
+        about = "  ".join(filter(None, (one.check, one.how_many, one.share)))
         lines.append(
             Text.assemble((f"{place:>2}  "), (one.severity, STYLE[severity]), (f"  {about}", "dim"))
         )
         lines.append(Padding(Text(_shortened(one_line(one.what))), (0, 0, 0, 4)))
         if one.to_do:
             lines.append(Padding(Text(f"To do: {one_line(one.to_do)}", "dim"), (0, 0, 0, 4)))
-    return Group(*lines)
+    return Group(*lines, *(Text(one_line(told), "dim") for told in beyond(shared)))
 
 
 def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
@@ -172,36 +167,8 @@ def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
         yield Text(f"and {len(promised) - TOP:,} more, which the report lists", "dim")
 
 
-def sentence_of(finding: Mapping[str, Any]) -> str:
-    """The first sentence of a finding, shortened if long, with its interval."""
-    first = one_line(_SENTENCE_END.split(finding["statement"], maxsplit=1)[0])
-    return " ".join(filter(None, (_shortened(first), _interval(finding["evidence"]))))
-
-
 def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3].rstrip()}..."
-
-
-def _interval(evidence: Mapping[str, Any]) -> str:
-    for low, high, effect in _INTERVALS:
-        bounds = (evidence.get(low), evidence.get(high))
-        if all(isinstance(bound, float) for bound in bounds):
-            unit = ".1%" if effect == "share" else ",.2f"
-            of = "" if effect == "share" else f" of the {effect}"
-            drawn = evidence.get(DRAWN)
-            own = "" if drawn is None else f"{drawn:.1%} drawn toward the others, "
-            return f"({own}95% interval{of}: {bounds[0]:{unit}} to {bounds[1]:{unit}})"
-    return ""
-
-
-def _beyond(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
-    """How many findings no report shows, and where they stand; nothing where all are shown."""
-    not_shown = sum(check["not_shown"] for check in checks)
-    folded = sum(check["folded"] for check in checks)
-    counts = {"beyond those that a report shows": not_shown, "folded into others": folded}
-    beyond = [f"{n:,} {what}" for what, n in counts.items() if n]
-    if beyond:
-        yield Text(f"{' and '.join(beyond)}: all in restricted/findings.parquet", "dim")
 
 
 def _explained(explanations: Mapping[str, Any] | None) -> Iterator[RenderableType]:

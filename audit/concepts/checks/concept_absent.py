@@ -7,6 +7,8 @@ from typing import Any
 
 from audit.checks.check import Check, Limit, Outcome
 from audit.concepts.checks.node_states import (
+    AREA,
+    MADE_UP,
     above_chance,
     cases,
     described,
@@ -16,7 +18,7 @@ from audit.concepts.checks.node_states import (
 from audit.concepts.measurements import ConceptMeasurements
 from audit.disclosure import Quantity, coarse, rounded, rounded_chance
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import INSTANCES, NODE, Column, Finding
 
 _NAME = "concept_absent"
 _HARDLY = 0.6
@@ -83,4 +85,5 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=ConceptMeasurements,
     cases=cases,
+    columns=(NODE, Column(AREA, "readable"), MADE_UP, INSTANCES),
 )

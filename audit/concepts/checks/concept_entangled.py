@@ -10,12 +10,20 @@ import polars as pl
 from audit.checks.check import Check, Limit, Outcome
 from audit.checks.shared.exchanged_pairs import exchanged_pairs, why_no_exchange
 from audit.concepts.answers import MISTAKES
-from audit.concepts.checks.node_states import above_chance, cases, described, outcome, rows_in_state
+from audit.concepts.checks.node_states import (
+    AREA,
+    MADE_UP,
+    above_chance,
+    cases,
+    described,
+    outcome,
+    rows_in_state,
+)
 from audit.concepts.measurements import ConceptMeasurements
 from audit.concepts.representations import AnswersFrom
 from audit.disclosure import Quantity, coarse, rounded, rounded_chance
 from audit.measure.measure import Measurements
-from audit.results.findings import EXCHANGES, Finding, finding_id
+from audit.results.findings import EXCHANGES, INSTANCES, NODE, Column, Finding, finding_id
 
 Pair: TypeAlias = tuple[str, str]
 
@@ -138,4 +146,13 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=ConceptMeasurements,
     cases=cases,
+    columns=(
+        NODE,
+        Column("Sibling", "other"),
+        Column(AREA, "separable"),
+        MADE_UP,
+        Column("At the best layer", "best_separable"),
+        Column("Answered as the sibling", "taken_for_sibling"),
+        INSTANCES,
+    ),
 )

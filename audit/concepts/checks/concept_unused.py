@@ -10,7 +10,7 @@ from audit.concepts.checks.node_states import cases, described, findings_in_stat
 from audit.concepts.measurements import ConceptMeasurements
 from audit.disclosure import Quantity, coarse, rounded, rounded_chance
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import INSTANCES, NODE, Column, Finding
 
 _NAME = "concept_unused"
 
@@ -63,4 +63,11 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=ConceptMeasurements,
     cases=cases,
+    columns=(
+        NODE,
+        Column("Probe", "probed"),
+        Column("Predictions", "predicted"),
+        Column("Difference", "unused"),
+        INSTANCES,
+    ),
 )

@@ -12,7 +12,7 @@ from audit.checks.check import Outcome
 from audit.checks.shared.carriers import carrying
 from audit.concepts.measurements import ConceptMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import Column, Finding, times_limit
 
 CHANCE = 0.5
 """Area under the curve of an order by chance."""
@@ -51,6 +51,8 @@ def outcome(measured: Measurements, findings: tuple[Finding, ...], lacking: str 
     return Outcome(len(tested), UNIT + "".join(texts), findings, not_applicable=reason)
 
 
+AREA, MADE_UP = "Area under the curve", Column("Made-up concepts read", "made_up", of="draws")
+"""What several of the checks have columns of."""
 _BESIDE = (
     "there is no power here for {}, of which no control is read",
     "{} are too few to call them absent if they were",

@@ -13,7 +13,7 @@ from audit.disclosure import Quantity, coarse, count, derived
 from audit.entailment.checks.edges import QUOTED, arrows, cases_of, quoted
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import SHARE, Column, Finding, times_limit
 
 _NAME = "annotator_outlier"
 
@@ -60,6 +60,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         "and Skene’s model has them find {valid_share} of valid and {invalid_share} of invalid "
         f"tuples. First disagreements: {said}.",
         evidence={
+            "annotator": Quantity(quoted(row["annotator"])),
             "instances": coarse(len(tuples), measured.n_instances),
             "agreeing": count(row["agreeing"], row["compared"]),
             "compared": Quantity(row["compared"]),
@@ -108,4 +109,10 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=EntailmentMeasurements,
     cases=cases,
+    columns=(
+        Column("Annotator", "annotator"),
+        SHARE,
+        Column("Others", "others_share"),
+        Column("With the majority", "agreeing", of="compared"),
+    ),
 )

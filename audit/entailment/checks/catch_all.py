@@ -14,7 +14,8 @@ from audit.entailment.checks.edges import cases_of, edges_of, quoted
 from audit.entailment.graph.concepts import EXCESS, LEAST_EDGES, SHARE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import SHARE as OF_EDGES
+from audit.results.findings import Column, Finding, times_limit
 
 _NAME = "catch_all"
 
@@ -43,6 +44,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         f"{row['relation']} ({{share}})[, {{excess}} times as many as the other concepts of its "
         f"instances have on average].{empty}",
         evidence={
+            "concept": Quantity(quoted(row["concept"])),
             "instances": coarse(tuples, measured.n_instances),
             **edges_of(row["edges"], row["of"]),
             "typical": derived(row["typical"], "edges"),
@@ -74,5 +76,16 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 
 CHECK = Check(
-    _NAME, "Does any concept fit nearly anything?", run, reads=EntailmentMeasurements, cases=cases
+    _NAME,
+    "Does any concept fit nearly anything?",
+    run,
+    reads=EntailmentMeasurements,
+    cases=cases,
+    columns=(
+        Column("Concept", "concept"),
+        Column("Relation", "node"),
+        OF_EDGES,
+        Column("Edges", "edges", of="of"),
+        Column("Times as many as others", "excess"),
+    ),
 )

@@ -11,6 +11,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.disclosure import coarse
 from audit.entailment.checks.edges import (
+    OF_RELATION,
     QUOTED,
     arrows,
     cases_of,
@@ -88,5 +89,10 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 
 CHECK = Check(
-    _NAME, "Is any edge both valid and invalid?", run, reads=EntailmentMeasurements, cases=cases
+    _NAME,
+    "Is any edge both valid and invalid?",
+    run,
+    reads=EntailmentMeasurements,
+    cases=cases,
+    columns=OF_RELATION,
 )

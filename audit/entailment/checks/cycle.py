@@ -13,7 +13,7 @@ from audit.disclosure import coarse
 from audit.entailment.checks.edges import arrows, cases_of, quoted, under, where_judged
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Column, Finding
 
 _NAME = "cycle"
 
@@ -101,4 +101,10 @@ CHECK = Check(
     run,
     reads=EntailmentMeasurements,
     cases=cases,
+    columns=(
+        Column("Cycle", "sentence"),
+        Column("Texts", "texts"),
+        Column("Edges", "edges"),
+        Column("Tuples", "instances"),
+    ),
 )

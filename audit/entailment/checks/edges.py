@@ -14,6 +14,15 @@ from audit.engine.statistics.intervals import wilson
 from audit.entailment.graph.text_graph import ONE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
+from audit.results.findings import SHARE, Column
+
+OF_RELATION = (
+    Column("Relation", "node"),
+    SHARE,
+    Column("How many", "edges tuples heads lacking", of="of"),
+    Column("Tuples", "instances"),
+)
+"""The columns of findings on a relation: its share, and how many of what is counted."""
 
 
 def share_of(name: str, k: int, n: int, row: Mapping[str, Any]) -> dict[str, Quantity]:

@@ -11,7 +11,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.disclosure import coarse, count, derived
 from audit.engine.statistics.intervals import wilson
-from audit.entailment.checks.edges import arrows, cases_of, quoted
+from audit.entailment.checks.edges import OF_RELATION, arrows, cases_of, quoted
 from audit.entailment.content.references import beyond, wrongly_generated, wrongly_left_out
 from audit.entailment.dataset import ALL
 from audit.entailment.measure import EntailmentMeasurements
@@ -92,4 +92,5 @@ CHECK = Check(
     run,
     reads=EntailmentMeasurements,
     cases=cases,
+    columns=OF_RELATION,
 )

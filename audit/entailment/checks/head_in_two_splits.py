@@ -14,7 +14,7 @@ from audit.entailment.checks.edges import QUOTED, cases_of, quoted, share_of
 from audit.entailment.content.near_duplicates import KEY, SAME_KEY
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import SHARE, Column, Finding
 
 _NAME = "head_in_two_splits"
 
@@ -78,4 +78,10 @@ CHECK = Check(
     run,
     reads=EntailmentMeasurements,
     cases=cases,
+    columns=(
+        Column("Splits", "sentence"),
+        SHARE,
+        Column("Heads with an instance", "keys", of="of"),
+        Column("Tuples", "instances"),
+    ),
 )

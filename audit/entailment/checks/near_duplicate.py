@@ -11,7 +11,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.disclosure import Quantity, coarse, count
 from audit.engine.statistics.intervals import wilson
-from audit.entailment.checks.edges import QUOTED, cases_of, quoted, share_of
+from audit.entailment.checks.edges import OF_RELATION, QUOTED, cases_of, quoted, share_of
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
@@ -130,4 +130,5 @@ CHECK = Check(
     run,
     reads=EntailmentMeasurements,
     cases=cases,
+    columns=OF_RELATION,
 )

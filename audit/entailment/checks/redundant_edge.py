@@ -7,7 +7,15 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.disclosure import coarse
-from audit.entailment.checks.edges import QUOTED, arrows, cases_of, edges_of, quoted, tuples_of
+from audit.entailment.checks.edges import (
+    OF_RELATION,
+    QUOTED,
+    arrows,
+    cases_of,
+    edges_of,
+    quoted,
+    tuples_of,
+)
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
@@ -77,4 +85,5 @@ CHECK = Check(
     run,
     reads=EntailmentMeasurements,
     cases=cases,
+    columns=OF_RELATION,
 )

@@ -11,7 +11,14 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.disclosure import coarse
-from audit.entailment.checks.edges import QUOTED, cases_of, quoted, quoted_apart, share_of
+from audit.entailment.checks.edges import (
+    OF_RELATION,
+    QUOTED,
+    cases_of,
+    quoted,
+    quoted_apart,
+    share_of,
+)
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
@@ -92,4 +99,5 @@ CHECK = Check(
     run,
     reads=EntailmentMeasurements,
     cases=cases,
+    columns=OF_RELATION,
 )

@@ -12,6 +12,7 @@ from audit.checks.check import Check, Outcome
 from audit.disclosure import coarse
 from audit.entailment.checks.edges import (
     EDGE,
+    OF_RELATION,
     QUOTED,
     arrows,
     cases_of,
@@ -100,4 +101,5 @@ CHECK = Check(
     run,
     reads=EntailmentMeasurements,
     cases=cases,
+    columns=OF_RELATION,
 )

@@ -10,7 +10,7 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.disclosure import Quantity, coarse, count
-from audit.entailment.checks.edges import QUOTED, arrows, cases_of, share_of
+from audit.entailment.checks.edges import OF_RELATION, QUOTED, arrows, cases_of, share_of
 from audit.entailment.dataset import ALL
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
@@ -88,4 +88,5 @@ CHECK = Check(
     run,
     reads=EntailmentMeasurements,
     cases=cases,
+    columns=OF_RELATION,
 )

@@ -24,7 +24,7 @@ from audit.explanations.measure import ExplanationMeasurements
 from audit.explanations.node_results import LEAST_INSTANCES
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part, finding_id, times_limit
+from audit.results.findings import INSTANCES, NODE, Column, Finding, Part, finding_id, times_limit
 
 _NAME = "evidence_ignored"
 _UNIT = "nodes with ten explained instances below them, and ten elsewhere, by model"
@@ -125,7 +125,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
         "reaches {peak} of the way from chance to the best marked token; there {peak_elsewhere}.",
         evidence={
             "instances": coarse(*n),
-            **{name: rounded(row[name], *n) for name in _SHOWN},
+            **{name: rounded(row[column], *n) for name, column in _SHOWN.items()},
             "compared": Quantity(row["compared"]),
             "q_value": rounded_chance(row["q_value"], *n),
             "family": Quantity(row["family"]),
@@ -151,11 +151,13 @@ def _beyond(row: Mapping[str, Any]) -> float:
     return min(concordance, peak) if row["compared"] == BOTH else max(concordance, peak)
 
 
-_SHOWN = (
-    *("concordance", "concordance_elsewhere", "concordance_low", "concordance_high"),
-    *("peak", "peak_elsewhere", "peak_low", "peak_high"),
-    *("marked", "marked_elsewhere", "tokens", "tokens_elsewhere"),
-)
+_MEASURED = ("concordance", "peak", "marked", "tokens")
+_SHOWN = {name: name for one in _MEASURED for name in (one, f"{one}_elsewhere")} | {
+    f"{one}_difference{end}": f"{one}{end or '_difference'}"
+    for one in ("concordance", "peak")
+    for end in ("", "_low", "_high")
+}
+"""Evidence by the columns of the table that hold it."""
 
 
 def _by_method(
@@ -198,4 +200,11 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=ExplanationMeasurements,
     cases=cases,
+    columns=(
+        NODE,
+        Column("In the order of people’s marks", "concordance"),
+        Column("Elsewhere", "concordance_elsewhere"),
+        Column("Difference", "concordance_difference"),
+        INSTANCES,
+    ),
 )

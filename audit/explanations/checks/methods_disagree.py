@@ -14,7 +14,7 @@ from audit.explanations.agreement.agreement_values import HUMAN
 from audit.explanations.measure import ExplanationMeasurements
 from audit.explanations.node_results import LEAST_INSTANCES
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import INSTANCES, Column, Finding, times_limit
 
 _NAME = "methods_disagree"
 MARGIN = 0.05
@@ -84,4 +84,11 @@ CHECK = Check(
     "Do two attribution methods agree hardly more than by chance?",
     run,
     reads=ExplanationMeasurements,
+    columns=(
+        Column("Methods", "sentence"),
+        Column("Agreement", "agreement"),
+        Column("By chance", "chance"),
+        Column("Difference", "above_chance", low="above_low", high="above_high"),
+        INSTANCES,
+    ),
 )

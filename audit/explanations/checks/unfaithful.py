@@ -14,7 +14,7 @@ from audit.explanations.faithful_rows import HIGHER
 from audit.explanations.measure import ExplanationMeasurements
 from audit.explanations.node_results import LEAST_INSTANCES
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import INSTANCES, Column, Finding, times_limit
 
 _NAME = "unfaithful"
 MARGIN = 0.01
@@ -74,4 +74,11 @@ CHECK = Check(
     "Are a method's top tokens no more important to the model than random ones?",
     run,
     reads=ExplanationMeasurements,
+    columns=(
+        Column("Method", "sentence"),
+        Column("Output falls by", "fall"),
+        Column("Without random tokens", "random_fall"),
+        Column("Difference", "above_random", low="above_low", high="above_high"),
+        INSTANCES,
+    ),
 )

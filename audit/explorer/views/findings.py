@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from http import HTTPStatus
+from math import inf
 from typing import TypeAlias
 from urllib.parse import parse_qsl
 
@@ -24,16 +25,12 @@ from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.policy.reading import policy_for
 from audit.results.findings import OF_MODEL, OF_WAIVERS
-from reports.chapters.cards import card, columns_of, headline
+from reports.chapters.cards import card, cell_of, columns_of, headline, says_words, shown_by
 from reports.chapters.report import printable_view
 from reports.words.words import DECISION, SEVERITY, words
 
-FINDINGS = (
-    Column("headline", "Finding", "finding"),
-    Column("severity", "Severity", "severity"),
-    Column("check", "Check"),
-    Column("state", "Status"),
-)
+CHECK, STATE = Column("check", "Check"), Column("state", "Status")
+SEVERE = Column("severity", "Severity", "severity")
 RECORDS = Column("cases", "Records", "count")
 CASES = (Column("instance", "Instance", "instance"),)
 RECORD = (
@@ -58,12 +55,29 @@ def show_list(site: Site, request: Request) -> Response:
     asked = parameters(request)
     every, decided = site.run.findings, decided_in(site)
     kept = [one for one in every if _matches(one, asked)]
+    of_one = next(
+        (one for one in site.run.shared["checks"] if one["name"] == asked.get("check")), None
+    )
+    declared = columns_of({"columns": of_one["columns"] if of_one else (), "findings": kept})
+    subject, *told = (
+        Column(one["heading"], one["heading"], "told" if says_words(one, kept) else "measured")
+        for one in declared
+    )
+    beside = (*(() if of_one else (CHECK,)), STATE, *((RECORDS,) if site.run.in_full else ()))
+    orders = {"": "importance"} | {one.name: one.heading for one in told if one.numeric}
+    order = asked.get("order", "") if asked.get("order") in orders else ""
+    by = next((one for one in declared if one["heading"] == order), None)
+    ranked = sorted(kept, key=lambda one: -_number(by, one)) if by else kept
     sheet = site.sheet(
         request,
         "findings",
-        "Findings, the most important first",
-        (*FINDINGS, RECORDS) if site.run.in_full else FINDINGS,
-        lambda span: span.of(kept).each(lambda one: _listed(one, one["id"] in decided)),
+        "Findings" if order else "Findings, the most important first",
+        (Column("subject", subject.heading, "finding"), *told, SEVERE, *beside),
+        lambda span: span.of(ranked).each(
+            lambda one: _listed(printable_view(one), declared, one["id"] in decided)
+        ),
+        orders,
+        order,
     )
     choices = {
         "check": sorted({finding["check"] for finding in every}),
@@ -71,13 +85,7 @@ def show_list(site: Site, request: Request) -> Response:
         "severity": [name for name in SEVERITY if any(f["severity"] == name for f in every)],
     }
     return site.page(
-        request,
-        "findings",
-        "Findings",
-        sheet=sheet,
-        choices=choices,
-        asked=asked,
-        states=STATES,
+        request, "findings", "Findings", sheet=sheet, choices=choices, asked=asked, states=STATES
     )
 
 
@@ -104,10 +112,7 @@ def show_one(site: Site, request: Request) -> Response:
         request,
         "finding",
         headline(shown["statement"]),
-        crumbs=[
-            ("Findings", "/findings"),
-            (check["title"], f"/findings?check={check['name']}"),
-        ],
+        crumbs=[("Findings", "/findings"), (check["title"], f"/findings?check={check['name']}")],
         finding=found,
         card=with_files(site, request, made, in_full=site.run.in_full, id=wanted),
         cases=cases,
@@ -173,10 +178,23 @@ def ticket(site: Site, finding: Row) -> str:
     )
 
 
-def _listed(finding: Row, decided: bool) -> Row:
+def _number(column: Mapping[str, str], finding: Row) -> float:
+    """What a column says of a finding as a number to order by; withheld ones come last."""
+    value = finding["evidence"].get(shown_by(column, finding["evidence"]))
+    return float(value) if isinstance(value, int | float) else -inf
+
+
+def _listed(finding: Row, columns: Sequence[Mapping[str, str]], decided: bool) -> Row:
+    """A finding as its columns have it, and their evidence as it is for a file."""
+    evidence = finding["evidence"]
+    cells = {one["heading"]: cell_of(one, columns, finding) for one in columns}
+    texts = {name: getattr(cell, "text", cell) for name, cell in cells.items()}
+    exact = {one["heading"]: evidence.get(shown_by(one, evidence)) for one in columns}
     return {
+        **{name: texts[name] if value is None else value for name, value in exact.items()},
         **finding,
-        "headline": headline(finding["statement"]),
+        "cells": cells,
+        "subject": next(iter(texts.values())),
         "address": finding_address(finding["id"]),
         "state": _state(finding, decided),
     }

@@ -18,7 +18,7 @@ from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import WITHHELD, NotThereError, Site, parameters
 from audit.explorer.views import shared_pages
 from reports.charts.graph_picture import GraphEdge, draw_graph
-from reports.words.words import RELATION, counted, printable
+from reports.words.words import RELATION, counted, percent, printable
 
 CARRIERS = (
     Column("a", "Label", "node", title="title_a"),
@@ -52,11 +52,13 @@ RELATED = {
     "cross_branch": "are in different branches",
 }
 HEADINGS: Mapping[Source, str] = {"data": "Labels", "model": "Predictions"}
-EXPECTED = {
-    "ratio": "the length of records leads one to expect",
-    "lift": "is expected if the two are independent",
+SHARE, _MULTIPLE = "share", "how often two nodes occur together, as a multiple of what"
+MEASURES = {
+    "ratio": f"{_MULTIPLE} the length of records leads one to expect",
+    "lift": f"{_MULTIPLE} is expected if the two are independent",
+    SHARE: "share of all instances with both; colours compare it with what is expected",
 }
-"""What each measure of the matrix compares with; of predictions only the second is known."""
+"""What the numbers of the matrix are; of predictions the length is not known."""
 MOST_DRAWN = 24
 """Nodes of the picture of a pair at most."""
 SHADES = (1 / 2, 1 / 1.1, 1.1, 2)
@@ -69,13 +71,13 @@ class Matrix:
 
     Args:
         of: What it counts, as its heading says.
-        expected: What lets expect how often.
+        measure: What its numbers are.
         rows: Squares by row; None where a node would meet itself.
         sheet: The same as a table.
     """
 
     of: str
-    expected: str
+    measure: str
     rows: Sequence[Sequence[Square | None]]
     sheet: Sheet
 
@@ -145,6 +147,12 @@ def show_branches(site: Site, request: Request) -> Response:
         return shared_pages.show_branches(site, request)
     node = parameters(request).get("id") or site.run.root
     by = "lift" if site.run.has_model else "ratio"
+    share = parameters(request).get("measure") == SHARE
+    read = site.run.shared["ledger"]
+    instances = {
+        "data": read["instances"],
+        "model": (read["predictions"] or {}).get("instances_matched"),
+    }
     view = full.places.view(node)
     if view is None:
         raise NotThereError(f"The hierarchy has no node {node}.")
@@ -161,10 +169,17 @@ def show_branches(site: Site, request: Request) -> Response:
         view=view,
         children=children,
         matrices=[
-            Matrix(HEADINGS[of], EXPECTED[by], squares(children, pairs[of], by), sheet)
+            Matrix(
+                HEADINGS[of],
+                MEASURES[SHARE if share else by],
+                squares(children, pairs[of], by, instances[of] if share else None),
+                sheet,
+            )
             for of, sheet in sheets.items()
         ],
         unused=len(view.children) - len(children),
+        other=address("/branches", id=node, measure="" if share else SHARE),
+        share=share,
     )
 
 
@@ -177,14 +192,19 @@ def _matrix_sheet(
     return site.sheet(request, f"{source}-branches", "Two nodes together", MATRIX, rows)
 
 
-def squares(children: Sequence[Row], pairs: Sequence[Row], by: str) -> list[list[Square | None]]:
-    """A row of squares for each child, by one of `EXPECTED`; None where it would meet itself."""
+def squares(
+    children: Sequence[Row], pairs: Sequence[Row], by: str, n: int | None = None
+) -> list[list[Square | None]]:
+    """A row of squares for each child, shaded by a measure; None where it would meet itself.
+
+    The numbers are shares of ``n`` instances, where that is given.
+    """
     known = {frozenset((row["a"], row["b"])): row for row in pairs}
     return [
         [
             None
             if one is other
-            else _square(one, other, known.get(frozenset(_ids(one, other))), by)
+            else _square(one, other, known.get(frozenset(_ids(one, other))), by, n)
             for other in children
         ]
         for one in children
@@ -195,7 +215,9 @@ def _ids(one: Row, other: Row) -> tuple[str, str]:
     return one["node"], other["node"]
 
 
-def _square(one: Row, other: Row, row: Mapping[str, float] | None, by: str) -> Square:
+def _square(
+    one: Row, other: Row, row: Mapping[str, float] | None, by: str, n: int | None
+) -> Square:
     names = f"{_name(one)} and {_name(other)}"
     to = pair_address(*_ids(one, other))
     if row is None:
@@ -205,7 +227,7 @@ def _square(one: Row, other: Row, row: Mapping[str, float] | None, by: str) -> S
     called = "times expected" if by == "ratio" else "times as often as if independent"
     shade = sum(ratio >= bound for bound in SHADES)
     text = f"{names}: {counted(int(row['joint']), 'instance')} with both, {ratio:.2f} {called}"
-    return Square(f"{ratio:.2f}", shade, text, to)
+    return Square(percent(row["joint"] / n) if n else f"{ratio:.2f}", shade, text, to)
 
 
 def picture(view: PairView) -> Picture | None:

@@ -10,10 +10,9 @@ from reports.charts.curves import DOT, Mark, accuracies_spec
 from reports.charts.svg import draw
 from reports.words.concept_words import STATES, UNTESTED
 from reports.words.parts import Badge, Figure, Key, Node, Table
-from reports.words.shown_numbers import UNDEFINED, Row, Rows, bounds, count, grouped, plain
+from reports.words.shown_numbers import Row, Rows, bounds, count, grouped, plain
 from reports.words.table_specs import (
     Spec,
-    chances,
     decimals,
     differences,
     interval_beside,
@@ -23,7 +22,14 @@ from reports.words.table_specs import (
     written,
 )
 from reports.words.table_specs import nodes as node_column
-from reports.words.words import counted, first_of, more_in_table, node_label, number, shortened
+from reports.words.words import (
+    counted,
+    first_of,
+    more_in_table,
+    node_label,
+    number,
+    shortened,
+)
 
 DRAWN = 20
 """Largest number of nodes in a picture."""
@@ -126,7 +132,7 @@ def nodes(concepts: Mapping[str, Any]) -> Nodes | None:
     return Nodes(
         figures=tuple([weakest] if weakest else figures),
         states=_states(rows),
-        table=_table(rows),
+        table=_every(rows),
         folded=len(concepts["nodes"]) - len(rows),
     )
 
@@ -199,7 +205,7 @@ def _figure_of(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
             Key("expected", "chance", "tick"),
             Key("limit", f"limit, {number(limit)}", "across"),
         ),
-        table=_numbers(state, how, known[:LISTED]),
+        table=_table(known[:LISTED], f"concept-{state}-numbers", how.title),
     )
 
 
@@ -235,20 +241,6 @@ def _sentence(row: Row, how: Drawn) -> str:
     return f"{text}, predicted {plain(row, 'predicted', 2)}" if how.field == "probed" else text
 
 
-def _numbers(state: str, how: Drawn, rows: Rows) -> Table:
-    q_value = f"{'entangled' if state == 'weakest' else state}_q"
-    return table(
-        f"concept-{state}-numbers",
-        how.title,
-        rows,
-        node_column("Node"),
-        *OWN[state],
-        chances("q", q_value),
-        numbers("Tested together", "family"),
-        numbers("Instances", "instances"),
-    )
-
-
 def _ends(heading: str, name: str) -> Spec:
     """A column of accuracies with their intervals."""
     column = interval_beside(decimals(heading, name), f"{name}_low", f"{name}_high")
@@ -281,43 +273,6 @@ def _controls(row: Row) -> str | None:
     return f"of made-up concepts, {row['made_up']} of 10 are read; needed: {needed}"
 
 
-def _best_layer(row: Row) -> str | None:
-    if row["best_layer"] is None:
-        return None
-    return f"{row['best_layer']}, {plain(_beside_sibling(row), 'best_separable')}"
-
-
-SIBLING = texts("Sibling (its instances)", _sibling)
-OWN: Mapping[str, tuple[Spec, ...]] = {
-    "absent": (
-        _ends("Against all others", "readable"),
-        numbers("Made-up concepts read, of 10", "made_up"),
-        numbers("Other nodes read, of 10", "cut_down", absent=UNDEFINED),
-    ),
-    "entangled": (
-        SIBLING,
-        _ends("Against it", "separable"),
-        numbers("Made-up concepts read, of 10", "pair_made_up"),
-        decimals("Against all others", "readable"),
-        texts("Best layer", _best_layer),
-        numbers("Answered as the sibling", "taken_for_sibling", absent=UNDEFINED),
-        numbers("The reverse", "sibling_taken_for_it", absent=UNDEFINED),
-    ),
-    "weakest": (
-        SIBLING,
-        _ends("Against it", "separable"),
-        _ends("Against all others", "readable"),
-    ),
-    "unused": (
-        numbers("Siblings", "siblings"),
-        decimals("Probe", "probed"),
-        decimals("Predictions", "predicted"),
-        interval_beside(differences("Difference", "unused"), "unused_low", "unused_high"),
-    ),
-}
-"""The columns that each picture's table has of its own; without predictions, dashes."""
-
-
 def _states(rows: Rows) -> Table:
     """Nodes by depth and state."""
     return table(
@@ -338,14 +293,18 @@ def _state(state: str | None) -> Badge:
     return Badge(*UNTESTED) if state is None else Badge(*STATES[state])
 
 
-def _table(rows: Rows) -> Table:
-    listed = ordered(rows)[:LISTED]
-    further = len(rows) - len(listed)
-    left_out = f"; {counted(further, 'further node')} in result.json" if further else ""
+def _every(rows: Rows) -> Table:
+    further = len(rows) - LISTED
+    left_out = f"; {counted(further, 'further node')} in result.json" if further > 0 else ""
+    caption = f"Every node that was tested, by areas under the curve{left_out}"
+    return _table(ordered(rows)[:LISTED], "concept-nodes", caption)
+
+
+def _table(rows: Rows, id_: str, caption: str) -> Table:
     return table(
-        "concept-nodes",
-        f"Every node that was tested, by areas under the curve{left_out}",
-        listed,
+        id_,
+        caption,
+        rows,
         node_column("Node"),
         texts("State", lambda row: _state(row["state"])),
         _ends("Against all others", "readable"),

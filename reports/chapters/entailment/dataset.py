@@ -9,7 +9,7 @@ from typing import Any
 from reports.chapters.entailment.by_relation import KEPT, by_relation, with_total
 from reports.charts.parts import dots_spec
 from reports.charts.svg import draw
-from reports.words.entailment_words import AGREEMENT, ALL, FAULTS
+from reports.words.entailment_words import AGREEMENT, ALL
 from reports.words.parts import Cell, Chapter, Figure, Key, Ranged, Table, chapter
 from reports.words.shown_numbers import Row, Rows, count, line_label, plain, ranged, share
 from reports.words.table_specs import (
@@ -18,14 +18,13 @@ from reports.words.table_specs import (
     decimals,
     interval_below,
     numbers,
-    optional_table,
     pivoted,
     shares,
     table,
     texts,
     written,
 )
-from reports.words.words import counted, number, percent, points
+from reports.words.words import counted, number, points
 
 PLACES = 2
 
@@ -41,9 +40,6 @@ def dataset(entailment: Mapping[str, Any]) -> Chapter | None:
             _diversity(entailment["quality_diversity"], parameters),
             _references(entailment["quality_references"], entailment["facts"]["generation_set"]),
             _generation_set(entailment["quality_generation_set"]),
-            _elements(entailment["quality_consistency"]),
-            _shared(entailment["quality_shared_keys"]),
-            _near(entailment["quality_near"], parameters),
         ),
     )
 
@@ -128,52 +124,6 @@ def _generation_set(rows: Rows) -> Table | None:
     )
 
 
-def _elements(rows: Rows) -> Table | None:
-    return optional_table(
-        "entailment-elements",
-        "Whether the elements of tuples fit each other: tuples in which they do not",
-        rows,
-        texts("Relation", "relation"),
-        texts("What does not fit", "fault", FAULTS),
-        numbers("Tuples", "faulty"),
-        numbers("Of", "tuples"),
-        interval_below(shares("Share")),
-    )
-
-
-def _shared(rows: Rows) -> Table | None:
-    return optional_table(
-        "entailment-shared",
-        "Heads with an instance that occur in two splits: how many of the later one occur in the "
-        "earlier one too",
-        rows,
-        texts("Later split", "other"),
-        texts("Earlier split", "split"),
-        numbers("In both", "shared"),
-        numbers("Of", "keys"),
-        interval_below(shares("Share")),
-    )
-
-
-def _near(rows: Rows, parameters: Mapping[str, float]) -> Table | None:
-    similar = number(parameters["near_similarity"])
-    return optional_table(
-        "entailment-near",
-        "Heads of the later split that are nearly one of the earlier split: the Jaccard "
-        f"coefficient of their runs of {number(parameters['shingle_characters'])} characters is "
-        f"{similar} or more. By {number(parameters['hashes'])} hashes in "
-        f"{number(parameters['bands'])} bands, {percent(parameters['missed_at_similarity'])} of "
-        f"pairs at {similar} are missed",
-        rows,
-        texts("Later split", "other"),
-        texts("Earlier split", "split"),
-        numbers("Nearly the same", "near"),
-        numbers("Of", "heads"),
-        interval_below(shares("Share")),
-        numbers("With the same instance", "same_instance"),
-    )
-
-
 def votes(entailment: Mapping[str, Any]) -> Chapter | None:
     """Agreement and weak labels by relation, and the annotators; None without votes."""
     if not entailment["facts"]["voted"]:
@@ -181,10 +131,7 @@ def votes(entailment: Mapping[str, Any]) -> Chapter | None:
     parameters = entailment["facts"]["parameters"]
     return chapter(
         (_annotators(entailment["quality_annotators"], parameters),),
-        (
-            _agreement(entailment["quality_agreement"]),
-            _weak(entailment["quality_weak"], parameters["carrying_share"]),
-        ),
+        (_agreement(entailment["quality_agreement"]),),
     )
 
 
@@ -216,19 +163,6 @@ def _agreed(row: Row) -> Cell:
     if row["measure"] in ("pairwise", "unanimous"):
         return ranged(share(row, "value"), row)
     return ranged(plain(row, "value"), row)
-
-
-def _weak(rows: Rows, carrying: float) -> Table | None:
-    return with_total(
-        "entailment-weak",
-        f"Labels that less than {carrying:.0%} of their votes carry",
-        rows,
-        numbers("Weak", "weak"),
-        numbers("Of them ties", "ties"),
-        numbers("Of them against most votes", "against"),
-        numbers("Tuples with votes", "tuples"),
-        interval_below(shares("Weak, share")),
-    )
 
 
 def _annotators(rows: Rows, parameters: Mapping[str, float]) -> Figure | None:

@@ -171,7 +171,6 @@ def cases(entailment: Mapping[str, Any]) -> tuple[Table, ...]:
     """The first cases of each fault, and the concepts with most edges."""
     rows = _in_order(entailment)
     tables = (
-        _components(rows("components")),
         _contradictions(rows("contradictions")),
         _violations(rows("violations")),
         _redundant(rows("redundant")),
@@ -288,19 +287,6 @@ def _head_of(row: Row) -> str:
     if not row["one_context"]:
         return "different heads"
     return UNDEFINED if row["head"] is None else str(row["head"])
-
-
-def _components(rows: Rows) -> Table | None:
-    return _cases(
-        "components",
-        "Texts that entail each other",
-        rows,
-        texts("Shortest cycle", lambda row: " → ".join(row["cycle"] or ())),
-        texts("Kind", lambda row: "synonyms" if row["synonyms"] else "cycle"),
-        texts("Under", lambda row: None if row["synonyms"] else _head_of(row)),
-        numbers("Texts", "texts"),
-        numbers("Edges", "edges"),
-    )
 
 
 def _contradictions(rows: Rows) -> Table | None:

@@ -23,7 +23,6 @@ from reports.words.table_specs import (
     optional_table,
     pivoted,
     table,
-    texts,
 )
 from reports.words.words import capitalised, counted, more_in_table, node_label, number
 
@@ -54,7 +53,7 @@ def where(explanations: Mapping[str, Rows], rate: float) -> Chapter | None:
     others = {name: own for name, own in of.items() if name != main and own}
     return chapter(
         [_figure(main, tested, several, _table(main, tested, model), rate)],
-        [_other_measures(tested[:DRAWN], others, model), evidence(explanations["evidence"])],
+        [_other_measures(tested[:DRAWN], others, model)],
     )
 
 
@@ -145,35 +144,6 @@ def _table(measure: str, tested: Rows, model: Spec | None) -> Table:
         decimals("Elsewhere", "rest"),
         interval_beside(difference, "difference_low", "difference_high"),
         decimals("Smallest detectable", "smallest"),
-        chances("q (lower)", "q_value"),
-        numbers("Instances", "instances"),
-    )
-
-
-def evidence(rows: Rows) -> Table | None:
-    """How far scores follow evidence below each node, and how it was compared with the rest."""
-    listed = sorted(rows, key=lambda row: (row["p_value"] is None, row["p_value"], row["node"]))
-    return optional_table(
-        "explained-evidence",
-        "Evidence that scores follow, by node: as the check evidence_ignored compares it",
-        listed[:LISTED],
-        nodes("Node"),
-        models(listed),
-        texts("Compared", "compared"),
-        decimals("Concordance", "concordance"),
-        decimals("Elsewhere", "concordance_elsewhere"),
-        interval_beside(
-            differences("Difference", "concordance_difference"),
-            "concordance_low",
-            "concordance_high",
-        ),
-        decimals("Peak", "peak"),
-        decimals("Elsewhere", "peak_elsewhere"),
-        interval_beside(differences("Difference", "peak_difference"), "peak_low", "peak_high"),
-        decimals("Marked", "marked"),
-        decimals("Elsewhere", "marked_elsewhere"),
-        decimals("Tokens", "tokens"),
-        decimals("Elsewhere", "tokens_elsewhere"),
         chances("q (lower)", "q_value"),
         numbers("Instances", "instances"),
     )

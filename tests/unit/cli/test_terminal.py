@@ -12,9 +12,8 @@ from rich.console import Console
 from rich.progress import Progress as Live
 
 from audit.cli.output import following, progress_columns
-from audit.cli.terminal.summary import TOP, sentence_of, summary
-from audit.cli.terminal.tables import LONGEST, one_line
-from audit.results.order import UNORDERED
+from audit.cli.terminal.summary import TOP, summary
+from audit.cli.terminal.tables import one_line
 
 
 def finding(severity: str = "warning", **changed: Any) -> dict[str, Any]:
@@ -119,23 +118,6 @@ def test_the_findings_to_act_on_stand_first_with_how_many_their_share_and_what_t
     assert text.count("To do") == 2
 
 
-def test_a_view_without_an_order_has_the_first_of_each_check_and_says_so() -> None:
-    view = shared(
-        check("many", "warn", *(finding(statement=f"many {i}") for i in range(4))),
-        check("one", "warn", finding(statement="one 0")),
-        check("bad", "fail", finding("error", statement="bad 0")),
-        check("let", "pass", finding("error", statement="let 0", waiver={"owner": "me"})),
-    )
-    del view["worst"]
-    text = printed(view)
-    places = [text.index(said) for said in ("bad 0", "many 0", "one 0", "many 1", "many 2")]
-
-    assert places == sorted(places)
-    assert "many 3" not in text
-    assert "let 0" not in text
-    assert UNORDERED in words_of(text)
-
-
 def test_findings_to_be_fixed_are_listed_with_who_fixes_them_until_when_and_why() -> None:
     promise = {"owner": "Ward\n7", "reason": "Ask.", "expires": "2031-01-01"}
     many = [finding(id=f"many:{i}", to_fix=promise) for i in range(TOP + 2)]
@@ -149,37 +131,11 @@ def test_findings_to_be_fixed_are_listed_with_who_fixes_them_until_when_and_why(
     assert "to be fixed" not in printed(shared(check("many", "warn", finding())))
 
 
-def test_what_no_report_shows_is_counted_where_there_is_some() -> None:
-    beyond = "restricted/findings.parquet"
-    some = shared(check("one", "warn", finding(), not_shown=7, folded=2))
+def test_a_check_with_more_findings_than_are_listed_says_so_once() -> None:
+    some = shared(check("one", "warn", finding(), finding(), finding(), not_shown=2_341))
 
-    assert beyond not in printed(shared(check("one", "warn", finding())))
-    assert "7 beyond those that a report shows and 2 folded into others" in words_of(printed(some))
-
-
-@pytest.mark.parametrize(
-    ("evidence", "end"),
-    [
-        ({"share": 0.724, "low": 0.698, "high": 0.746}, "(95% interval: 69.8% to 74.6%)"),
-        ({"share": None, "low": None, "high": None}, "residual."),
-        ({"share": 0.01}, "residual."),
-        (
-            {"ratio": 2.0, "ratio_low": 1.5, "ratio_high": 2.7},
-            "(95% interval of the ratio: 1.50 to 2.70)",
-        ),
-    ],
-)
-def test_a_sentence_ends_with_its_interval(evidence: dict[str, Any], end: str) -> None:
-    assert sentence_of(finding(evidence=evidence)).endswith(end)
-
-
-def test_only_the_first_sentence_is_told_and_a_long_one_is_cut() -> None:
-    two = finding(statement="One of 9 rows is odd. Another sentence.", evidence={})
-    long = finding(statement="x" * 1000, evidence={})
-
-    assert sentence_of(two) == "One of 9 rows is odd."
-    assert len(sentence_of(long)) == LONGEST
-    assert sentence_of(long).endswith("...")
+    assert "strongest" not in printed(shared(check("one", "warn", finding())))
+    assert words_of(printed(some)).count("2,344 findings of one. The strongest 3 are listed") == 1
 
 
 HARMFUL = ["\x1b[31mred", "\x1b]8;;http://x\x07link", "a\nb\rc\td", "\u202eltr", "\x9b2J", "[red]"]

@@ -58,6 +58,8 @@ def test_a_planted_fault_is_found_and_nothing_else(name: str) -> None:
     for finding in found:
         evidence = {name: quantity.value for name, quantity in finding.evidence.items()}
         assert "{" not in filled(finding.statement, evidence)
+        told = {"node", "sentence", *evidence}
+        assert all(told & {*column.shows.split()} for column in CHECKS[name].columns)
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import shutil
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -13,13 +14,16 @@ import polars as pl
 import pytest
 
 from audit.explorer.application import ASKED
+from audit.results.findings import CheckResult, Finding
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.instances import write_instances
+from fixtures import results
 from fixtures.explored import Visitor, entered
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 from fixtures.sealed_files import reseal
+from reports.html import html_text
 from tests.unit.explorer.conftest import HOSTILE, WIDE
 
 PAGES = (
@@ -285,6 +289,19 @@ def test_a_finding_leads_to_its_nodes_records_and_check(visitor: Visitor) -> Non
             assert visitor.get(unescape(node)).status == 200
 
 
+def test_findings_of_a_check_are_ordered_by_each_of_its_columns(tmp_path: Path) -> None:
+    write_run(results.rich_result(), tmp_path / "run")
+    asked = {"check": "residual_overuse", "csv": "findings"}
+    with entered(tmp_path / "run") as visitor:
+        for column in ("Share", "Instances"):
+            file = visitor.get("/findings", **asked, order=column).text
+            rows = list(csv.DictReader(io.StringIO(file)))
+            numbers = [float(row[column]) for row in rows]
+            assert len({row["id"] for row in rows}) == len(rows) > 1
+            assert numbers == sorted(numbers, reverse=True)
+        assert visitor.get("/findings", **asked, order="odd").status == 200
+
+
 def test_without_restricted_tables_the_shared_view_is_served(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "run", ignore=shutil.ignore_patterns("restricted"))
     with entered(tmp_path / "run") as visitor:
@@ -314,3 +331,20 @@ def test_instances_are_shown_only_where_asked_for(folder: Path) -> None:
         assert "--show-instances" in visitor.get("/instances").text
         assert visitor.get("/instance", id="two").status == 404
         assert "/instance?" not in visitor.get("/findings").text
+
+
+def test_a_finding_of_ones_own_without_columns_counts_or_nodes_is_shown_everywhere(
+    tmp_path: Path,
+) -> None:
+    sample = results.rich_result()
+    told = Finding("own", "warning", (), "Something is odd.", {}, "Look at it.", "Nothing.")
+    own = CheckResult("own", "Is anything odd?", 3, "rows", (told, replace(told, key=("again",))))
+    result = replace(sample, checks=(*sample.checks, own))
+    write_run(result, tmp_path / "run")
+
+    assert result.findings.filter(pl.col("check") == "own")["instances"].to_list() == [None, None]
+    assert {"own", "own:again"} <= {*result.worst(10)["id"]}
+    assert html_text(result.shared()).count("Something is odd.") >= 2
+    with entered(tmp_path / "run") as visitor:
+        for path in ("/", "/findings", "/findings?check=own", "/finding?id=own"):
+            assert "Something is odd." in visitor.get(path).text

@@ -138,3 +138,10 @@ def test_the_matrix_of_branches_is_a_table_of_its_pairs(visitor: Visitor) -> Non
     shown = re.findall(r'href="/pair\?a=(\w+)&amp;b=(\w+)" title="([^"]*)"', page)
     assert pairs == {frozenset((a, b)) for a, b, words in shown if "never" not in words}
     assert pairs
+
+    shares = visitor.get("/branches", measure="share").text.split("</table>")[0]
+    n = int(re.findall(r"<dt>Instances</dt><dd>([\d,]+)", visitor.get("/").text)[0])
+    told = re.findall(r'title="[^"]*: (\d+) instances? with both[^>]*>([\d.]+%)', shares)
+    assert told
+    assert [share for _, share in told] == [f"{int(both) / n:.1%}" for both, _ in told]
+    assert "%</a>" not in page

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from fixtures import results
 from reports.chapters.blocks import blocks
 from reports.chapters.cards import card, evidence_lines
@@ -27,6 +29,26 @@ def test_pairs_stand_in_two_columns() -> None:
     found = cards(results.sample_result().shared()["checks"], {})
     parts = next(one.parts for one in found if one.parts and len(one.parts.columns) == 3)
     assert [column.heading for column in parts.columns] == ["Node", "With", "Instances with both"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((590, 43), "; some of the 610 are in several"),
+        ((590, 20), ""),
+        ((590, "<11"), ""),
+        ((500, 43), "; at least 67 of the 610 are in none of these"),
+    ],
+)
+def test_parts_that_do_not_add_up_say_why(counts: tuple[Any, ...], said: str) -> None:
+    check = own_check({"instances": 610, "of": 840}, [])
+    node = [{"id": "285", "title": None}]
+    check["findings"][0]["parts"] = [
+        {"nodes": node, "evidence": {"instances": count}} for count in counts
+    ]
+    (found,) = cards([check], {})
+    assert found.parts is not None
+    assert found.parts.caption == f"Where it comes from, the largest part first{said}"
 
 
 def test_a_waived_finding_stands_last_and_names_its_owner() -> None:

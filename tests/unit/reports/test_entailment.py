@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from audit.entailment.analysis import SHARED
-from audit.entailment.content.consistency import FAULTS as MEASURED_FAULTS
 from audit.entailment.detection.baselines import BASELINES as MEASURED_BASELINES
 from audit.entailment.detection.measures import MEASURES
 from audit.entailment.reading.columns import KINDS as READ_KINDS
@@ -33,7 +32,6 @@ from reports.html import html_text
 from reports.words.entailment_words import (
     BASELINES,
     DETECTION,
-    FAULTS,
     KINDS,
     LEFT_OUT,
     RULES,
@@ -232,10 +230,6 @@ def test_the_first_tables_are_those_of_the_paper(shared: dict[str, Any], report:
 @pytest.mark.parametrize(
     ("id_", "part", "whole", "share"),
     [
-        ("entailment-elements", "Tuples", "Of", "Share"),
-        ("entailment-shared", "In both", "Of", "Share"),
-        ("entailment-near", "Nearly the same", "Of", "Share"),
-        ("entailment-weak", "Weak", "Tuples with votes", "Weak, share"),
         ("entailment-wordnet", "Agreeing", "Both in WordNet", "Share"),
         ("entailment-concepts", "Valid edges", "Of", "Share"),
     ],
@@ -277,7 +271,7 @@ def _cells(report: Report, id_: str) -> Iterator[dict[str, str]]:
 
 
 def test_a_share_stands_with_its_interval(report: Report) -> None:
-    for name in ("entailment-valid", "entailment-shared", "entailment-weak", "entailment-accuracy"):
+    for name in ("entailment-valid", "entailment-accuracy"):
         cells = [cell for row in table_of(report, name).rows for cell in row]
         assert any(isinstance(cell, Ranged) for cell in cells), name
 
@@ -336,7 +330,6 @@ def test_what_was_left_out_adds_up(shared: dict[str, Any], report: Report) -> No
 def test_names_in_words_are_those_that_are_measured() -> None:
     assert tuple(DETECTION) == MEASURES
     assert tuple(BASELINES) == MEASURED_BASELINES
-    assert tuple(FAULTS) == MEASURED_FAULTS
     assert {*RULES} == {*LINTS}
     assert {*REASONS} <= {*LEFT_OUT}
     assert {*KINDS} == {*READ_KINDS}

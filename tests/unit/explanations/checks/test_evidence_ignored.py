@@ -58,7 +58,7 @@ def finding() -> Finding:
 
 def test_the_evidence_tells_the_effect_its_interval_and_what_could_be_seen() -> None:
     evidence = {name: quantity.value for name, quantity in finding().evidence.items()}
-    high = evidence["concordance_high"]
+    high = evidence["concordance_difference_high"]
     assert isinstance(high, float)
     assert high <= -LEAST_CONCORDANCE
     assert evidence["concordance"] < evidence["concordance_elsewhere"]  # type: ignore[operator]
