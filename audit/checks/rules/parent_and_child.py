@@ -18,6 +18,8 @@ _NAME = "parent_and_child"
 NEARLY_NEVER = 0.05
 """Share of the records with a label that carry its parent too, up to which that is no habit; as
 many may lack it where it is one."""
+FEWEST = 20
+"""Records with the parent, and as many without it, of a label that is undecided."""
 
 
 def run(measured: Measurements) -> Outcome:
@@ -62,17 +64,18 @@ def _faults(measured: Measurements) -> tuple[Finding, ...]:
 def _undecided(measured: Measurements) -> tuple[Finding, ...]:
     """One finding, if more than a few labels have their parent beside them in some records only.
 
-    A pair of a label and its parent, both in use as labels, is undecided if the interval of the
-    share of records with the label that carry the parent too lies between the two habits.
+    A frequent label whose parent is used as a label too is undecided if the interval of the share
+    of its records that carry the parent too lies between the two habits.
     """
     node, parent, both = _edges_in_use(measured)
-    low, high = wilson(both, measured.direct_support[node])
+    lacking = measured.direct_support[node] - both
+    low, high = wilson(both, both + lacking)
     undecided = (low > NEARLY_NEVER) & (high < 1 - NEARLY_NEVER)
+    undecided &= np.minimum(both, lacking) >= FEWEST
     share = undecided.mean() if len(node) else 0.0
     if share <= NEARLY_NEVER:
         return ()
-    lacking = (measured.direct_support[node] - both)[undecided]
-    top = np.flatnonzero(undecided)[np.argsort(-lacking, kind="stable")[:TOP_PARTS]]
+    top = np.argsort(-lacking * undecided, kind="stable")[: min(TOP_PARTS, undecided.sum())]
     parts = tuple(
         replace(part, evidence={**part.evidence, "of": count(int(measured.direct_support[one]))})
         for one, part in zip(
@@ -84,9 +87,9 @@ def _undecided(measured: Measurements) -> tuple[Finding, ...]:
             check=_NAME,
             severity="note",
             nodes=parts[0].nodes,
-            statement="{pairs} of {of_pairs} labels whose parent is used as a label too have it "
-            "beside them in some records and not in others. {instances} of {of} instances with "
-            "labels ({share}) {instances|has|have} a label and another one above it.",
+            statement="{pairs} of {of_pairs} frequent labels whose parent is used as a label too "
+            "have it beside them in some records and not in others. {instances} of {of} instances "
+            "with labels ({share}) {instances|has|have} a label and another one above it.",
             evidence={
                 "pairs": Quantity(int(undecided.sum())),
                 "of_pairs": Quantity(len(node)),
@@ -105,10 +108,11 @@ def _undecided(measured: Measurements) -> tuple[Finding, ...]:
 
 
 def _edges_in_use(measured: Measurements) -> tuple[IntArray, IntArray, IntArray]:
-    """Nodes and their parents that are both labels, and the instances labelled with both."""
+    """Frequent labels and their parents that are labels too, and the instances with both."""
     edges = measured.hierarchy.edges.tocoo()
     node, parent = (place.astype(np.int64) for place in edges.coords)
-    used = (measured.direct_support[node] > 0) & (measured.direct_support[parent] > 0)
+    support = measured.direct_support
+    used = (support[node] >= 2 * FEWEST) & (support[parent] > 0)
     node, parent = node[used], parent[used]
     nested = measured.counts.records.of("nested")
     keys = node * len(measured.hierarchy) + parent

@@ -64,7 +64,15 @@ def test_siblings_and_repeated_labels_pass(toy_hierarchy: Hierarchy) -> None:
 
 @pytest.mark.parametrize(
     ("beside", "of", "undecided"),
-    [(0, 400, 0), (4, 400, 0), (60, 400, 1), (340, 400, 1), (396, 400, 0), (1, 4, 0)],
+    [
+        (0, 400, 0),
+        (4, 400, 0),
+        (60, 400, 1),
+        (340, 400, 1),
+        (396, 400, 0),
+        (19, 60, 0),
+        (20, 60, 1),
+    ],
 )
 def test_where_it_is_allowed_a_parent_in_some_records_alone_is_undecided(
     toy_hierarchy: Hierarchy, beside: int, of: int, undecided: int
