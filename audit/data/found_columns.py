@@ -221,7 +221,7 @@ class InstanceColumns(TableColumns):
             first = {one: self.names.index(self.members(one)[0]) for one in [*near, best]}
             yield ",".join(sorted(first, key=lambda one: first[one]))
         yield from self.families
-        shares = {name: self.share(name) for name in self.names if not self.grouped(name)}
+        shares = self._alone
         held = [name for name in shares if shares[name] >= LEAST_SHARE]
         named = {name: names_labels(name) for name in held}
         yield from sorted(held, key=lambda name: (-round(shares[name], 1), not named[name]))
