@@ -62,7 +62,9 @@ def read(source: Source, columns: Columns) -> RawLabels:
         flat = _flat(lines, str(columns.label), source)
         if not called(flat.schema, [str(columns.label)]):
             _refuse_nested(lines[:LINES_LOOKED_AT], str(columns.label), source)
-        return replace(long.FORMAT.read(flat, columns), sources=source.files)
+        read = long.FORMAT.read(flat, columns)
+        told = _told_of_plain(lines, str(columns.label))
+        return replace(read, sources=source.files, readings=(*read.readings, *told))
     chosen = _chosen(lines, columns, source, lambda: lines)
     (labels,), names = chosen.labels, keys_of(lines)
     roles = tables.roles_of(columns, names, source)
@@ -243,11 +245,34 @@ def _differs(lines: Sequence[Line], key: str) -> bool:
 
 
 def _flat(lines: Sequence[Line], along: str, source: Source) -> Frame:
-    """A table of plain values by dotted key, a row for each label."""
+    """A table of plain values by dotted key, a row for each label.
+
+    Where a key on the way to it holds a plain value instead of an object, that is the label.
+    """
     rows = [row for _, line in lines for row in flattened(line, along)]
+    for row in rows:
+        held = row.keys() & set(_on_the_way(along))
+        if held and row.get(along) is None:
+            row[along] = row.pop(held.pop())
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
     return _known(Frame(pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))), source)
+
+
+def _on_the_way(along: str) -> list[str]:
+    """The keys around a dotted key: ``code`` and ``code.coding`` around ``code.coding.code``."""
+    return [along[:at] for at, letter in enumerate(along) if letter == "."]
+
+
+def _told_of_plain(lines: Sequence[Line], along: str) -> tuple[Reading, ...]:
+    """What is said where labels stand as plain values instead of objects on some lines."""
+    around = _on_the_way(along)
+    rows = [row for _, line in lines for row in flattened(line, along)]
+    held = [name for row in rows for name in around if row.get(name) is not None]
+    if not held:
+        return ()
+    decision = f"a plain value of {held[0]!r} is a label as those of {along!r} are"
+    return (Reading(decision, "other lines hold an object there", len(held), "--label KEY"),)
 
 
 def _known(table: Frame, source: Source) -> Frame:
