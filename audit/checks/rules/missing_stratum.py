@@ -12,9 +12,11 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
 from audit.checks.shared.group_hints import (
+    BEYOND_CHANCE,
     LEAST_FOR_GROUPS,
     MOST_PART,
     GroupHint,
+    found_within_groups,
     group_columns,
     group_hint,
 )
@@ -30,6 +32,10 @@ LEAST_PAIRS = 2
 """Least number of pairs that must vanish."""
 AS_GROUPS = "as groups"
 """Last part of the key of a finding on a column of groups that nobody named."""
+AS_STRATA = "as strata"
+"""Last part of the key of a finding on groups that behave as strata."""
+TIMES_AS_MANY = 2
+"""How many times as many pairs must be reported with the groups as strata."""
 
 
 def run(measured: Measurements) -> Outcome:
@@ -37,19 +43,22 @@ def run(measured: Measurements) -> Outcome:
 
     Every column of the instances that is not a stratum is tried: the instances are stratified by it
     in addition to the policy's strata, and the pairs are tested again. Where no group is named,
-    columns that may be groups are tried as such.
+    columns that may be groups are tried as such; large groups that are named, as strata.
     """
     pairs, tried = len(measured.excess.found), _tried(measured)
     groups = list(group_columns(measured)) if pairs >= LEAST_FOR_GROUPS else []
     hint = group_hint(measured) if groups else None
     hinted = [] if hint is None else [_group_finding(measured, hint)]
+    within = found_within_groups(measured)
+    hinted += [] if within is None else list(_stratum_finding(measured, within))
+    large = within is not None
     return Outcome(
-        denominator=len(tried) + len(groups) if pairs else 0,
+        denominator=len(tried) * bool(pairs) + len(groups) + large,
         denominator_unit="columns of the instances, and all of them together",
-        findings=(*hinted, *_findings(measured, tried)) if pairs else (),
+        findings=(*hinted, *(_findings(measured, tried) if pairs else ())),
         not_applicable=first_unmet(
-            ([*tried, *groups], "no column is left that could be a stratum"),
-            (pairs, "no pair of nodes is reported"),
+            ([*tried, *groups] or large, "no column is left that could be a stratum"),
+            (pairs or large, "no pair of nodes is reported"),
         ),
     )
 
@@ -136,6 +145,39 @@ def _group_finding(measured: Measurements, hint: GroupHint) -> Finding:
     )
 
 
+def _stratum_finding(measured: Measurements, within: pl.DataFrame) -> Iterator[Finding]:
+    """A finding where the groups leave hardly any of the pairs that they show as strata."""
+    hierarchy, pairs = measured.hierarchy, len(measured.excess.found)
+    alike = measured.loaded.alike
+    least = max(TIMES_AS_MANY * pairs, pairs + BEYOND_CHANCE)
+    if alike is None or len(within) < least:
+        return
+    touched = len(_with_both(measured, within))
+    a, b = (hierarchy.describe(end) for end in within.row(0))
+    yield Finding(
+        check=_NAME,
+        severity="note",
+        nodes=(hierarchy.nodes[hierarchy.root],),
+        statement="With the groups as strata {within_strata} pairs {within_strata|is|are} "
+        "reported, as groups {pairs}. Instances of one group hardly resemble each other (they "
+        f"share {{shared_labels}} of their labels beyond chance). One pair is {a} with {b}.",
+        evidence={
+            "pairs": Quantity(pairs),
+            "within_strata": Quantity(len(within)),
+            "shared_labels": Quantity(alike.share),
+            "instances": count(touched, measured.n_instances),
+        },
+        curator="If the groups are places with habits of their own, such as sites or wards, name "
+        "their column by --strata and not by --group; if they are persons, keep them.",
+        data_user="Do not take it that no other pairs stand out before the audit knows what the "
+        "groups are.",
+        touched=touched,
+        strength=1 - pairs / len(within),
+        beyond=times_limit(len(within), least),
+        key=(AS_STRATA,),
+    )
+
+
 def _with_both(measured: Measurements, pairs: pl.DataFrame) -> IntArray:
     """Instances that carry both nodes of one of some pairs, ascending."""
     names = measured.hierarchy.nodes
@@ -146,8 +188,10 @@ def _with_both(measured: Measurements, pairs: pl.DataFrame) -> IntArray:
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances that carry both nodes of a vanishing pair."""
     hint = group_hint(measured) if finding.key[-1] == AS_GROUPS else None
-    vanished = hint.vanished if hint else measured.vanished_within(finding.key)
-    return _with_both(measured, vanished)
+    within = found_within_groups(measured) if finding.key == (AS_STRATA,) else None
+    if within is not None:
+        return _with_both(measured, within)
+    return _with_both(measured, hint.vanished if hint else measured.vanished_within(finding.key))
 
 
 CHECK = Check(

@@ -1,4 +1,5 @@
-"""Columns that behave as groups where none is named, by the pairs that vanish with them."""
+"""Columns that behave as groups where none is named, by the pairs that vanish with them; and groups
+that behave as strata."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from audit.engine.statistics.expectation import expectation, label_pairs
 from audit.engine.statistics.grouped import Scales
 from audit.engine.statistics.resampling import unit_keys
 from audit.measure.measure import Measurements, once
+from audit.measure.pair_excess import judge_pairs
 
 LEAST_FOR_GROUPS = 4
 """Least number of reported pairs by which columns are tried as groups."""
@@ -24,6 +26,11 @@ BEYOND_CHANCE = 2
 """How many more pairs must vanish than with the column's values shuffled."""
 AS_MANY = 0.01
 """Share of the pairs by which columns may differ and take as many: the finest of them is told."""
+LARGE_GROUPS = 30
+"""Least average number of instances of a group for groups to be tried as strata."""
+HARDLY_ALIKE = 0.1
+"""Share of the labels of an instance that another of its group has too, beyond chance, from which
+on instances repeat each other, so that the groups are no strata."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,3 +100,22 @@ def _vanished(measured: Measurements, groups: IntArray) -> pl.DataFrame:
     gone = poisson_p_value(effective, joint / scale) > measured.excess.threshold
     gone |= effective < measured.policy.least_joint.value
     return found.select("a", "b").filter(pl.Series(gone))
+
+
+@once
+def found_within_groups(measured: Measurements) -> pl.DataFrame | None:
+    """Pairs (``a, b``) that are reported with the groups as strata; None where these are not tried.
+
+    Few large groups whose instances hardly resemble each other may be sites with habits of their
+    own: as groups they leave hardly any pair to be found.
+    """
+    alike = measured.loaded.alike
+    if alike is None or alike.share >= HARDLY_ALIKE:
+        return None
+    if alike.records < LARGE_GROUPS * int((alike.size > 0).sum()):
+        return None
+    columns, alone = (*measured.policy.strata, "group"), np.arange(measured.n_instances)
+    records = measured.loaded.parted_by(columns, alone)
+    table = measured.pairs.select("a", "b", "joint", "joint_entailed").collect()
+    _, within = judge_pairs(measured.hierarchy, records, [(0, table)], measured.policy)
+    return within.found.select("a", "b")

@@ -256,3 +256,41 @@ def test_pairs_that_are_true_do_not_vanish_with_a_patient(rng: np.random.Generat
     assert len(found.excess.found) >= group_hints.LEAST_FOR_GROUPS
     assert group_hints.group_hint(found) is None
     assert [*group_hints.group_columns(found)] == ["who"]
+
+
+def sites(
+    draw: np.random.Generator, habit: float, copied: float
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """3,000 instances of 30 sites with habits, of which each keeps labels of the one before."""
+    labels, site = dict[str, list[str]](), dict[str, str]()
+    for number in range(30):
+        often = 0.08 * np.exp(draw.normal(0, habit, len(RARE)))
+        kept = draw.random(len(RARE)) < often
+        for _ in range(100):
+            kept = np.where(draw.random(len(RARE)) < copied, kept, draw.random(len(RARE)) < often)
+            labels[f"i{len(labels):04}"] = [RARE[i] for i in np.flatnonzero(kept)]
+            site[f"i{len(site):04}"] = f"s{number}"
+    for pair in map(str.split, ("a1 b2", "c3 d4", "e5 f6", "g7 h8")):
+        for instance in draw.choice([*labels], 40, replace=False).tolist():
+            labels[instance] = sorted({*labels[instance], *pair})
+    return labels, site
+
+
+def test_groups_that_are_sites_are_told_as_strata_and_persons_are_not(
+    rng: np.random.Generator,
+) -> None:
+    labels, site = sites(rng, 0.6, 0.0)
+    found = measure(labelled(WIDE, labels, groups=site), Policy())
+    within = group_hints.found_within_groups(found)
+    told = CHECK.run(found)
+    (finding,) = told.findings
+    repeated, person = sites(rng, 0.6, 0.8)
+
+    assert within is not None
+    assert finding.key == ("as strata",)
+    assert finding.evidence["within_strata"].value == len(within)
+    assert len(within) >= max(2 * len(found.excess.found), len(found.excess.found) + 2)
+    assert len(cases(found, finding)) == finding.touched
+    assert told.denominator == 1
+    persons = measure(labelled(WIDE, repeated, groups=person), Policy())
+    assert group_hints.found_within_groups(persons) is None
