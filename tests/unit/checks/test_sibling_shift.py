@@ -153,6 +153,14 @@ def test_small_exchanges_and_equal_habits_are_not_told() -> None:
     assert checked(many).denominator == 1
 
 
+def test_a_rise_without_a_fall_beyond_the_limit_for_certain_is_no_exchange() -> None:
+    apart = release({"a": 60, "b": 12, "c": 12, "q": 100}, {"a": 30, "b": 17, "c": 17, "q": 100})
+    alike = release({"a": 60, "b": 6, "c": 18, "q": 100}, {"a": 30, "b": 28, "c": 18, "q": 100})
+
+    assert [one.key[2] for one in checked(alike).findings] == ["p"]
+    assert checked(apart).findings == ()
+
+
 def test_instances_without_a_value_count_nowhere() -> None:
     without = {f"u{n}": ["a"] for n in range(50)}
 

@@ -23,7 +23,7 @@ _NAME = "sibling_shift"
 LEAST_UNITS = 30
 """Least number of instances below a parent, each once a child, for it to be tested."""
 LEAST_EXCHANGE = 0.05
-"""Least share of what lies below a parent that must be exchanged to be reported."""
+"""Share of what lies below a parent that rise and fall must reach at their cautious ends."""
 AS_FREQUENT = 1.2
 """Ratio of two frequencies of a parent, up to which it counts as equally frequent."""
 
@@ -100,6 +100,19 @@ class Shift:
         rises = self.table.rises[:, self.value]
         return float(min(rises[self.more], -rises[self.less]))
 
+    def interval(self, child: int) -> tuple[float, float]:
+        """Newcombe's interval of the rise of a child in the value, by effective numbers."""
+        counts = self.table.counts
+        inside, every = counts[:, self.value], counts.sum(axis=1)
+        there, elsewhere = float(inside.sum()), float((every - inside).sum())
+        shares = inside[child] / there, (every - inside)[child] / elsewhere
+        return newcombe(shares[0], there / self.effect, shares[1], elsewhere / self.effect)
+
+    @property
+    def cautious(self) -> float:
+        """The smaller of the cautious ends of rise and fall; negative where one may be chance."""
+        return min(self.interval(self.more)[0], -self.interval(self.less)[1])
+
     @property
     def nodes(self) -> tuple[int, int]:
         """The child that is used more, then the one that is used less."""
@@ -123,7 +136,7 @@ def run(measured: Measurements) -> Outcome:
     told = [
         (shift, q)
         for shift, q in zip(shifts, q_values.tolist(), strict=True)
-        if q <= rate and shift.exchange >= LEAST_EXCHANGE
+        if q <= rate and min(shift.exchange, shift.cautious) >= LEAST_EXCHANGE
     ]
     return Outcome(
         denominator=len(shifts),
@@ -306,7 +319,7 @@ def _finding(
         data_user=f"Do not compare the two nodes across values of {column}; their parent can be.",
         touched=len(_carrying(measured, column, value, hierarchy.nodes[shift.nodes[0]])),
         strength=shift.exchange,
-        beyond=times_limit(shift.exchange, LEAST_EXCHANGE),
+        beyond=times_limit(shift.cautious, LEAST_EXCHANGE),
         key=(column, value, hierarchy.nodes[table.parent]),
         folded_into=_above(measured, shift, told),
     )
@@ -322,8 +335,7 @@ def _evidence(measured: Measurements, shift: Shift) -> dict[str, Quantity]:
         for child in (shift.more, shift.less)
     )
     share, share_elsewhere = k / of, elsewhere / of_elsewhere
-    sizes = of / shift.effect, of_elsewhere / shift.effect
-    low, high = newcombe(share, sizes[0], share_elsewhere, sizes[1])
+    low, high = shift.interval(shift.more)
     more, fewer = (int(support[node]) for node in shift.nodes)
     sources = ("instances", "of", "elsewhere", "of_elsewhere")
     return {
