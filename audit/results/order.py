@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from audit.disclosure import Shown, least
@@ -153,3 +153,23 @@ def restating(checks: Iterable[CheckResult]) -> frozenset[str]:
     first = {frozenset(one.about or one.nodes): one.check for one in reversed(standing)}
     same = ((one, first[frozenset(one.about or one.nodes)]) for one in standing)
     return frozenset(one.id for one, check in same if check != one.check)
+
+
+def shared_in_order(
+    checks: Sequence[dict[str, Any]], places: Mapping[str, Place], unseen: Collection[str]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Checks by their result, then by their first finding, and ids of the findings to act on.
+
+    Of these each tells a number.
+    """
+    found = merged(
+        ([(check["name"], one["id"]) for one in check["findings"]] for check in checks),
+        lambda one: places[one[1]],
+    )
+    counting = (
+        (check, places[id_][2], id_)
+        for check, id_ in found
+        if not places[id_][0] and id_ not in unseen
+    )
+    named = [check for check, _ in found]
+    return by_first(checks, lambda one: (one["status"], one["name"]), named), worst(counting)

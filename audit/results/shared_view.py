@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
@@ -28,11 +28,9 @@ from audit.results.findings import EXCHANGES, CheckResult, Finding, Part, Place,
 from audit.results.model_overview import confused, confused_counts, model_overview
 from audit.results.order import (
     between_as_shown,
-    by_first,
     inside_as_shown,
-    merged,
+    shared_in_order,
     tells_a_number,
-    worst,
 )
 from audit.results.overview import Pictured, Published, overview, pictured
 from audit.results.parts import OTHERS, DriftPart, ModelPart
@@ -74,7 +72,7 @@ class SharedView:
         """The view as plain data, the content of ``result.json``; see `AuditResult.shared`."""
         places, unseen = dict[str, Place](), set[str]()
         shared = [self._shared_check(check, places, unseen) for check in self.run.checks]
-        checks, first = _in_order(shared, places, unseen)
+        checks, first = shared_in_order(shared, places, unseen)
         overview = self._overview
         return {
             "schema_version": SCHEMA_VERSION,
@@ -394,23 +392,3 @@ def _without_residuals(known: Known) -> Known:
     ranges = {cell: ends for cell, ends in known.ranges.items() if not of_residual(cell)}
     before = known.earlier and _without_residuals(known.earlier)
     return replace(known, counts=counts, ranges=ranges, earlier=before)
-
-
-def _in_order(
-    checks: Sequence[dict[str, Any]], places: Mapping[str, Place], unseen: Collection[str]
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """Checks by their result, then by their first finding, and ids of the findings to act on.
-
-    Of these each tells a number.
-    """
-    found = merged(
-        ([(check["name"], one["id"]) for one in check["findings"]] for check in checks),
-        lambda one: places[one[1]],
-    )
-    counting = (
-        (check, places[id_][2], id_)
-        for check, id_ in found
-        if not places[id_][0] and id_ not in unseen
-    )
-    named = [check for check, _ in found]
-    return by_first(checks, lambda one: (one["status"], one["name"]), named), worst(counting)

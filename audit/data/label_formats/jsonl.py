@@ -63,8 +63,8 @@ def read(source: Source, columns: Columns) -> RawLabels:
         if not called(flat.schema, [str(columns.label)]):
             _refuse_nested(lines[:LINES_LOOKED_AT], str(columns.label), source)
         read = long.FORMAT.read(flat, columns)
-        told = _told_of_plain(lines, str(columns.label))
-        return replace(read, sources=source.files, readings=(*read.readings, *told))
+        readings = (*read.readings, *_told_of_plain(lines, str(columns.label)))
+        return replace(read, sources=source.files, readings=readings)
     chosen = _chosen(lines, columns, source, lambda: lines)
     (labels,), names = chosen.labels, keys_of(lines)
     roles = tables.roles_of(columns, names, source)

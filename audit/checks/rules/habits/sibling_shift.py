@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import gammaincc
 
 from audit.base.dag import FloatArray, IntArray, row
 from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying
 from audit.disclosure import Quantity, count, derived
+from audit.engine.statistics.association import independence_p_value
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.measure.measure import Measurements
@@ -103,10 +103,10 @@ class Shift:
     def interval(self, child: int) -> tuple[float, float]:
         """Newcombe's interval of the rise of a child in the value, by effective numbers."""
         counts = self.table.counts
-        inside, every = counts[:, self.value], counts.sum(axis=1)
-        there, elsewhere = float(inside.sum()), float((every - inside).sum())
-        shares = inside[child] / there, (every - inside)[child] / elsewhere
-        return newcombe(shares[0], there / self.effect, shares[1], elsewhere / self.effect)
+        inside = counts[:, self.value]
+        sides = (inside, counts.sum(axis=1) - inside)
+        (here, n), (there, m) = ((one[child] / one.sum(), one.sum() / self.effect) for one in sides)
+        return newcombe(float(here), float(n), float(there), float(m))
 
     @property
     def cautious(self) -> float:
@@ -192,32 +192,6 @@ def shift_of(table: _Table, *, grouped: bool) -> Shift | None:
     value = int(np.argmax(np.minimum(rises.max(axis=0), -rises.min(axis=0)) * size))
     more, less = int(np.argmax(rises[:, value])), int(np.argmin(rises[:, value]))
     return Shift(table, value, more, less, effect, independence_p_value(kept, effect))
-
-
-def independence_p_value(counts: FloatArray, effect: float) -> float:
-    """P value of a table's chi-square under its margins, by a gamma tail of the same moments.
-
-    Haldane's mean and variance of chi-square given the margins hold in tables of small cells too.
-
-    Args:
-        counts: A table without empty rows or columns, at least two of each, of more than three.
-        effect: Design effect, at least 1.
-    """
-    total, rows, columns = counts.sum(), counts.sum(axis=1), counts.sum(axis=0)
-    expected = np.outer(rows, columns) / total
-    chi_square = float(((counts - expected) ** 2 / expected).sum())
-    (v1, s1), (v2, s2) = (_spread(margin, total) for margin in (rows, columns))
-    mean = total * (len(rows) - 1) * (len(columns) - 1) / (total - 1)
-    variance = 2 * total / (total - 3) * (v1 - s1) * (v2 - s2) + total**2 / (total - 1) * s1 * s2
-    if variance <= 0:
-        return 1.0
-    return float(gammaincc(mean**2 / variance, chi_square / effect * mean / variance))
-
-
-def _spread(margin: FloatArray, total: float) -> tuple[float, float]:
-    k = len(margin)
-    v = (total - k) * (k - 1) / (total - 1)
-    return v, (total * float((1 / margin).sum()) - k**2) / (total - 2)
 
 
 def design_effect(table: _Table) -> float:
