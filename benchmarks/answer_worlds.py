@@ -179,6 +179,7 @@ def _measured(dataset: LabelDataset, predictions: Predictions) -> Measurements:
         metrics_absent=(),
         metrics_beside=(),
         behaviours=(),
+        behaving={},
     )
     return replace(measure(dataset, Policy()), model=model)
 

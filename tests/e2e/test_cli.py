@@ -624,7 +624,7 @@ BAD_HIERARCHIES: dict[str, tuple[str, bytes, str]] = {
     ),
     "no such column": ("edges.csv", b"from,to\na,b\n", "format"),
     "a pickle": ("edges.pkl", b"\x80\x04K\x01.", "pickled"),
-    "not UTF-8": ("edges.csv", b"child,parent\ncaf\xe9,b\n", "UTF-8"),
+    "not UTF-8": ("edges.csv", b"child,parent\ncaf\x81,b\n", "UTF-8"),
     "a gz of no bytes": ("edges.csv.gz", b"", "0 bytes"),
 }
 

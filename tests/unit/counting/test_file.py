@@ -174,7 +174,7 @@ def test_what_is_said_of_a_table_need_not_be_text(tmp_path: Path) -> None:
         ("a.csv", b"instance,label\na,dog\nb\n", "Row #3"),
         ("a.csv", b"instance,label\na,\xc3\xa9\nb,\xff\n", "UTF"),
         ("a.csv", b"instance,label\n", "with rows"),
-        ("a.csv", b"who,when,label\na,1,dog\n", "'who', 'when'"),
+        ("a.csv", b"who,when,label\na,1,dog\na,2,cow\nb,1,cow\n", "'who', 'when'"),
         ("a.csv.gz", b"\x1f\x8b\x08\x00garbage", "whole"),
         ("a.parquet", b"PAR1 nonsense", "Parquet"),
         ("a.jsonl", b'{"instance": "a", "label": ["dog"]}\n{"inst\n', ":2"),
