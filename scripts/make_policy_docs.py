@@ -62,7 +62,7 @@ def _range(schema: dict[str, Any]) -> str:
 
 def _bounds(schema: dict[str, Any]) -> Iterator[str]:
     if "minimum" in schema:
-        upper = f" to {schema['maximum']:,}" if "maximum" in schema else " or more"
+        upper = f" to {schema['maximum']:,.10g}" if "maximum" in schema else " or more"
         yield f"{schema['minimum']:g}{upper}"
     if "enum" in schema:
         yield " or ".join(f"`{value}`" for value in schema["enum"])
