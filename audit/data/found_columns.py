@@ -59,6 +59,11 @@ class InstanceColumns(TableColumns):
         """Whether each of the first rows has another value."""
         return len({*self.values[name]}) == len(self.values[name])
 
+    def is_rare(self, label: str) -> bool:
+        """Whether most rows hold nothing in a column, or in any of several."""
+        rows = [*zip(*(self.values[name] for name in self.members(label)), strict=True)]
+        return 2 * sum(any(map(str.strip, row)) for row in rows) < len(rows)
+
     def _candidates(self, label: str) -> list[str]:
         """Columns that can hold ids: filled, of several values, no days, decimals or titles.
 
@@ -259,8 +264,9 @@ def clear_columns(
 ) -> tuple[Columns, tuple[Reading, ...]] | None:
     """The columns with those of ids and labels, and what is told of them; None if they are unclear.
 
-    They are clear where the cells of one column, or of the columns of families, are nodes, few of
-    any other column's are, and one column alone can be the id. What is clear has been read.
+    They are clear where the cells of one column, or of the columns of families, are nodes, most
+    rows hold some, few of any other column's are, and one column alone can be the id. What is clear
+    has been read.
 
     Args:
         source: The dataset, which may know the nodes.
@@ -274,7 +280,7 @@ def clear_columns(
     found = InstanceColumns(_some_of(source), named)
     label = found.label() if named.label is None else named.label
     id_ = None if label is None else named.id if named.id is not None else found.id_beside(label)
-    if label is None or id_ is None:
+    if label is None or id_ is None or (named.label is None and found.is_rare(label)):
         return None
     codes = {} if named.codes else found.codes_of(label)
     if None in codes.values() or (codes and not groups):

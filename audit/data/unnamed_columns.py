@@ -124,11 +124,11 @@ def _new(there: Collection[str], names: Iterable[str]) -> Iterator[str]:
     return (name for name in names if name.strip().lower() not in taken)
 
 
-_YES = re.compile(r"1(\.0+)?|true|t|yes|y|present|positive|pos|confirmed")
+_YES = re.compile(r"1(\.0+)?|true|t|yes|y|present|positive|pos|confirmed|accept(ed)?")
 _NO = re.compile(r"0(\.0+)?|false|f|no|n|absent|negative|neg")
 _NEVER = re.compile(
     r"(.*\|)?not(\|.*|[ _](?!av|app|rec|known|spec).*)?|0/\d+|absent|negated|"
-    r"refuted|excluded|ruled.out|entered.in.error"
+    r"refuted|excluded|ruled.out|entered.in.error|reject(ed)?|ignored?|skip(ped)?"
 )
 """Values that say by themselves that a label is not carried: NOT of gene annotations, 0 of 7."""
 _CERTAINTY, _EXCLUDED = {"a", "g", "v", "z"}, "a"
@@ -175,13 +175,30 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
         elif unsaid and not rules.where and names_system(name) and 1 < len(rows) <= MOST_VALUES:
             where, some = _system(source, chosen, name, rows)
             rules, told = replace(rules, where=where), told + some
-        elif absent := _absent(name, rows):
-            touched = sum(rows[value] for value in absent)
-            told += _told(name, absent, (touched, every), within, source)
+        else:
+            told += _flagged(name, rows, every, within, source)
     if chosen.id is not None:
         _refuse_totals(source, chosen, columns)
         told += few_ids(chosen.id, source.first_values(chosen.id), _ids_of(source, chosen.id))
     return replace(chosen, rules=rules, readings=tuple(told))
+
+
+def flags(source: Source, instance: str, names: Sequence[str]) -> Iterator[Reading]:
+    """What is told of columns beside ids that say which labels are not carried.
+
+    Raises:
+        InputError: If one says so by its name and its values.
+    """
+    for name in _chosen(source, names):
+        yield from _flagged(name, *_counted(source, instance, name), source)
+
+
+def _flagged(
+    name: str, rows: Mapping[str, int], every: int, within: bool, source: Source
+) -> list[Reading]:
+    absent = _absent(name, rows)
+    touched = sum(rows[value] for value in absent)
+    return _told(name, rows, absent, (touched, every), within, source) if absent else []
 
 
 def _system(
@@ -257,8 +274,10 @@ def _chosen(source: Source, names: Sequence[str]) -> list[str]:
         for name in values
         if _SAYS_IT.search(_plain(name)) or _VERSION.fullmatch(_plain(name)) or names_system(name)
     )
-    flags = (name for name in values if _absent(name, dict.fromkeys(values[name].drop_nulls(), 1)))
-    return list(dict.fromkeys([*telling, *flags]))
+    flagged = (
+        name for name in values if _absent(name, dict.fromkeys(values[name].drop_nulls(), 1))
+    )
+    return list(dict.fromkeys([*telling, *flagged]))
 
 
 def _counted(source: Source, instance: str | None, name: str) -> tuple[dict[str, int], int, bool]:
@@ -286,19 +305,27 @@ def _absent(name: str, values: Collection[str]) -> list[str]:
 
 
 def _told(
-    name: str, absent: Sequence[str], rows: tuple[int, int], within: bool, source: Source
+    name: str,
+    values: Iterable[str],
+    absent: Sequence[str],
+    rows: tuple[int, int],
+    within: bool,
+    source: Source,
 ) -> list[Reading]:
     """What is told of a column with values for labels that are not carried, in some of all rows.
 
-    It is asked where the name says it too, else told where rows ``within`` an instance differ.
+    It is asked where the name says it too, or each value says whether a label is carried; else told
+    where some say it, or rows ``within`` an instance differ.
     """
     patterns = dict.fromkeys(_SERIES.sub(r"\1*", value) for value in absent)
     leave = " ".join(f"--where {quote(f'{name}!={pattern}')}" for pattern in patterns)
+    never = {value for value in absent if _NEVER.fullmatch(value.casefold())}
+    verdicts = never and all(value in never or _YES.fullmatch(value.casefold()) for value in values)
     values = first_cases(absent)
-    if _SAYS_IT.search(_plain(name)):
+    if verdicts or _SAYS_IT.search(_plain(name)):
         left_out = Reading(f"labels with {values} in {name!r} are not carried", "", rows[0], leave)
         kept = Reading("all labels are carried", "", rows[1], f"--where {quote(name + '=*')}")
         raise asked(f"what {name!r} says of labels must be known", [left_out, kept], source)
     decision = f"labels are carried whatever {name!r} says"
     evidence = f"only its name could tell what {values} means"
-    return [Reading(decision, evidence, rows[0], leave)] * within
+    return [Reading(decision, evidence, rows[0], leave)] * (within or bool(never))

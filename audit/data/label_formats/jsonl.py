@@ -41,7 +41,7 @@ from audit.data.records import (
 )
 from audit.data.sources import Frame, Source
 from audit.data.sources.source import ID_NAMES
-from audit.data.unnamed_columns import few_ids, unnamed_columns
+from audit.data.unnamed_columns import few_ids, flags, unnamed_columns
 
 LINES_LOOKED_AT = 1_000
 """Number of JSON lines from which the keys of the id and the labels are detected in batches."""
@@ -62,9 +62,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
         flat = _flat(lines, str(columns.label), source)
         if not called(flat.schema, [str(columns.label)]):
             _refuse_nested(lines[:LINES_LOOKED_AT], str(columns.label), source)
-        read = long.FORMAT.read(flat, columns)
-        readings = (*read.readings, *_told_of_plain(lines, str(columns.label)))
-        return replace(read, sources=source.files, readings=readings)
+        return replace(long.FORMAT.read(flat, columns), sources=source.files)
     chosen = _chosen(lines, columns, source, lambda: lines)
     (labels,), names = chosen.labels, keys_of(lines)
     roles = tables.roles_of(columns, names, source)
@@ -74,7 +72,14 @@ def read(source: Source, columns: Columns) -> RawLabels:
     name = tables.ROW if chosen.id is None else chosen.id
     texts = _of_texts(lines, {key for key in others if key})
     table = pl.DataFrame([listed["instance"].alias(name), *texts])
-    told = {"readings": chosen.readings, "numbered": chosen.id is None, "id": chosen.id}
+    flagged = flags(
+        _known(Frame(table), source), name, [key for key in table.columns if key != name]
+    )
+    told = {
+        "readings": (*chosen.readings, *flagged),
+        "numbered": chosen.id is None,
+        "id": chosen.id,
+    }
     unnamed = unnamed_columns(table, name, (), source, groups=columns.group is None)
     return raw_labels(exploded(listed), listed, source, columns.rules, unnamed=unnamed, **told)
 
@@ -250,29 +255,14 @@ def _flat(lines: Sequence[Line], along: str, source: Source) -> Frame:
     Where a key on the way to it holds a plain value instead of an object, that is the label.
     """
     rows = [row for _, line in lines for row in flattened(line, along)]
+    around = {along[:at] for at, letter in enumerate(along) if letter == "."}
     for row in rows:
-        held = row.keys() & set(_on_the_way(along))
+        held = row.keys() & around
         if held and row.get(along) is None:
             row[along] = row.pop(held.pop())
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
     return _known(Frame(pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))), source)
-
-
-def _on_the_way(along: str) -> list[str]:
-    """The keys around a dotted key: ``code`` and ``code.coding`` around ``code.coding.code``."""
-    return [along[:at] for at, letter in enumerate(along) if letter == "."]
-
-
-def _told_of_plain(lines: Sequence[Line], along: str) -> tuple[Reading, ...]:
-    """What is said where labels stand as plain values instead of objects on some lines."""
-    around = _on_the_way(along)
-    rows = [row for _, line in lines for row in flattened(line, along)]
-    held = [name for row in rows for name in around if row.get(name) is not None]
-    if not held:
-        return ()
-    decision = f"a plain value of {held[0]!r} is a label as those of {along!r} are"
-    return (Reading(decision, "other lines hold an object there", len(held), "--label KEY"),)
 
 
 def _known(table: Frame, source: Source) -> Frame:

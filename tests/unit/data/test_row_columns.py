@@ -36,6 +36,7 @@ SAYING: dict[str, tuple[Values, int]] = {
     "Sicherheit": (["G", "A", "V", "Z"], 1),
     "diagnosis_certainty": (["confirmed", "ruled out", None, "suspected"], 1),
     "verificationStatus": (["confirmed", "refuted", "confirmed", "provisional"], 1),
+    "answer": (["accept", "reject", "accept", "accept"], 1),
 }
 
 
