@@ -139,6 +139,13 @@ SUM_OF_FEW: Releases = (
     5,
 )
 """A sum beside a line that others tell, and no greater than a small cell itself."""
+ABOVE_OTHERS_AT_TIMES: Releases = (
+    "labelled inside",
+    [(79, ["asthma", "lung"]), (28, ["asthma"]), (3, ["heart", "other_lung", "lung"])],
+    [(40, ["asthma", "lung"]), (30, ["asthma"]), (6, ["asthma"])],
+    9,
+)
+"""A label beside its parent in some records, of which instances with rare labels have others."""
 READS_AS_ALL_BUT_FEW: Releases = (
     "nested",
     [(8, []), (2, ["asthma", "flu"]), (29, ["other_lung"])],
@@ -194,6 +201,7 @@ def test_what_is_told_of_a_model_beside_leaves_them_possible_too(found: Releases
 @example(NONE_UNINFORMATIVE)
 @example(SUM_OF_FEW)
 @example(READS_AS_ALL_BUT_FEW)
+@example(ABOVE_OTHERS_AT_TIMES)
 @example(FEW_CAME)
 @example(FEW_CAME_WITHOUT)
 @example(NEW_NODE)

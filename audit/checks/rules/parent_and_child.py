@@ -65,16 +65,19 @@ def _undecided(measured: Measurements) -> tuple[Finding, ...]:
     """One finding, if more than a few labels have their parent beside them in some records only.
 
     A frequent label whose parent is used as a label too is undecided if the interval of the share
-    of its records that carry the parent too lies between the two habits.
+    of its records that carry the parent too lies between the two habits. How many instances any
+    pair touches is not told, nor by the place among findings: beside the parts it would tell of
+    instances with rare labels.
     """
     node, parent, both = _edges_in_use(measured)
     lacking = measured.direct_support[node] - both
     low, high = wilson(both, both + lacking)
     undecided = (low > NEARLY_NEVER) & (high < 1 - NEARLY_NEVER)
     undecided &= np.minimum(both, lacking) >= FEWEST
-    share = undecided.mean() if len(node) else 0.0
+    share = float(undecided.mean()) if len(node) else 0.0
     if share <= NEARLY_NEVER:
         return ()
+    touched = measured.counts.records.total("nested_instances")
     top = np.argsort(-lacking * undecided, kind="stable")[: min(TOP_PARTS, undecided.sum())]
     parts = tuple(
         replace(part, evidence={**part.evidence, "of": count(int(measured.direct_support[one]))})
@@ -88,19 +91,14 @@ def _undecided(measured: Measurements) -> tuple[Finding, ...]:
             severity="note",
             nodes=parts[0].nodes,
             statement="{pairs} of {of_pairs} frequent labels whose parent is used as a label too "
-            "have it beside them in some records and not in others. {instances} of {of} instances "
-            "with labels ({share}) {instances|has|have} a label and another one above it.",
-            evidence={
-                "pairs": Quantity(int(undecided.sum())),
-                "of_pairs": Quantity(len(node)),
-                **_touched(measured),
-            },
+            "have it beside them in some records and not in others.",
+            evidence={"pairs": Quantity(int(undecided.sum())), "of_pairs": Quantity(len(node))},
             curator="Decide whether a label above another one is to be given, and give it always "
             "or never; say so where the data are described.",
             data_user="Propagate labels before counting or training: here a parent that is "
             "missing does not mean that it does not hold.",
-            touched=measured.counts.records.total("nested_instances"),
-            beyond=times_limit(float(share), NEARLY_NEVER),
+            touched=touched,
+            beyond=times_limit(share, NEARLY_NEVER) * FEWEST * undecided.sum() / touched,
             parts=parts,
             key=("undecided",),
         ),
