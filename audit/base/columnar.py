@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import struct
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -91,26 +92,64 @@ def refuse_large_parquet(path: Path, file: Any, columns: Collection[str] | None 
         columns: The columns that are read; None: all.
 
     Raises:
-        InputError: If it is more than `UNPACKED` allows.
+        InputError: If it is more than `UNPACKED` allows, or what a part states is damaged.
     """
+    refuse_damaged_parts(path, file)
     allowed = EXPANSION * path.stat().st_size
     stated, most, suspects = 0.0, 0, set[str]()
     for group in range(file.num_row_groups):
         parts = file.metadata.row_group(group)
         for place in range(parts.num_columns):
-            part = parts.column(place)
-            if columns is not None and part.path_in_schema.split(".")[0] not in columns:
+            part, column = parts.column(place), file.schema.column(place)
+            if columns is not None and column.path.split(".")[0] not in columns:
                 continue
             values = part.num_values
-            width = _WIDTHS.get(part.physical_type, max(8, file.schema.column(place).length))
+            width = _WIDTHS.get(part.physical_type, max(8, column.length))
             stated += max(values * width, part.total_uncompressed_size)
             if part.physical_type == "BYTE_ARRAY" and part.has_dictionary_page:
-                suspects.add(part.path_in_schema)
-                most += values * _longest(path, group, part.path_in_schema)
+                suspects.add(column.path)
+                most += values * _longest(path, group, column.path)
     UNPACKED.refuse_beyond(int(stated), path, allowed=allowed)
     if stated + most > UNPACKED.in_force(allowed):
         texts = _size_of_texts(path, sorted(suspects))
         UNPACKED.refuse_beyond(int(stated) + texts, path, allowed=allowed)
+
+
+class _Unread(io.RawIOBase):
+    """Stands for a file of which nothing but its size is known."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def readable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._size
+
+    def tell(self) -> int:
+        return self._size
+
+    def read(self, size: int = -1) -> bytes:
+        raise EOFError
+
+
+def refuse_damaged_parts(path: Path, file: Any) -> None:
+    """Refuse a Parquet file where what a part states contradicts itself, before any is looked at.
+
+    Looking at such a part ends the process (``RowGroupMetaData.column`` of pyarrow hands on no
+    error of Arrow). Who reads with ``pre_buffer`` looks at all parts and hands the error on, before
+    the first byte is read.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _reading(path), contextlib.suppress(EOFError):
+        groups = map(file.metadata.row_group, range(file.num_row_groups))
+        if any(group.num_columns != len(file.schema) for group in groups):
+            raise ValueError("a row group with other columns than the file")
+        unread = pa.PythonFile(_Unread(path.stat().st_size))
+        next(pq.ParquetFile(unread, metadata=file.metadata, pre_buffer=True).iter_batches(1), None)
 
 
 def _longest(path: Path, group: int, column: str) -> int:

@@ -169,6 +169,8 @@ _COLUMNS = {
     _RECORDS: ("kind", "key", "count"),
     _ENTAILED: ("key", "joint"),
 }
+_TEXTS = {"sha256", "label", "table", "node", "kind"}
+"""Columns of text among them."""
 FILES = (*_COLUMNS, _PAIRS)
 """Names of the files in it."""
 
@@ -251,10 +253,11 @@ def counted_sources(folder: Path) -> frozenset[str]:
 def _read(folder: Path, name: str) -> pl.DataFrame:
     """A table that was kept, if it is one."""
     table = read_table(folder / name)
-    if table.columns != list(_COLUMNS[name]):
+    texts = {column for column, kind in table.schema.items() if kind == pl.String}
+    if table.columns != list(_COLUMNS[name]) or texts != _TEXTS.intersection(table.columns):
         raise InputError(
             f"a table of {', '.join(_COLUMNS[name])} is required",
-            found=f"one of {', '.join(table.columns)}",
+            found=f"one of {', '.join(f'{name} ({kind})' for name, kind in table.schema.items())}",
             where=folder / name,
             hint="audit all data together",
         )

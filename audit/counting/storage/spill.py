@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from audit.base.columnar import refuse_damaged_parts
 from audit.base.dag import IntArray
 from audit.base.disk import written_whole
 from audit.base.errors import InputError
@@ -129,7 +130,9 @@ class SumsFile:
 
     @cached_property
     def _opened(self) -> pq.ParquetFile:
-        return pq.ParquetFile(self.path)
+        file = pq.ParquetFile(self.path)
+        refuse_damaged_parts(self.path, file)
+        return file
 
     @cached_property
     def _bounds(self) -> tuple[IntArray, IntArray]:
