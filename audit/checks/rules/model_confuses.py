@@ -143,7 +143,7 @@ def _leaning(
         severity="note",
         nodes=(node,),
         key=(node, LEANING),
-        statement=f"{_falsely(named(answer['node']))}[. Most often missed there: "
+        statement=f"{_falsely(named(answer['node']))}[; most often missed there: "
         f"{', '.join(told)}]. Either labels lack it, or the model gives it too readily.",
         evidence={
             "falsely_given": coarse(falsely, answer["answers"]),

@@ -508,7 +508,7 @@ def test_a_leaning_reads_well_and_tells_no_small_remainder() -> None:
     assert f"The model answers saw on {GIVEN} instances without this label" in open_["statement"]
     assert "Either labels lack it" in open_["statement"]
     assert re.search(
-        r"Most often missed there: \w+ \(43\), \w+ \(43\), \w+ \(43\)", open_["statement"]
+        r"most often missed there: \w+ \(43\), \w+ \(43\), \w+ \(43\)", open_["statement"]
     )
     assert not re.search(r"[{}]", open_["statement"] + closed["statement"])
     assert closed["evidence"]["falsely_given"] == ">175"
