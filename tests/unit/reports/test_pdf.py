@@ -235,19 +235,19 @@ def _beside(page: list[ElementTree.Element]) -> list[str]:
     return [
         word.text or ""
         for word in page
-        if _mm(word, "xMin") < 15 - 0.4 or _mm(word, "xMax") > 195 + 0.4
+        if _mm(word, "xMin") < 14 - 0.4 or _mm(word, "xMax") > 196 + 0.4
     ]
 
 
 def _above(page: list[ElementTree.Element]) -> list[str]:
     """Words between the head's line and the text, or above the head."""
-    above = [word for word in page if _mm(word, "yMin") < 19 - 1]
+    above = [word for word in page if _mm(word, "yMin") < 16 - 1]
     return [word.text or "" for word in above if _mm(word, "yMin") < 6 or _mm(word, "yMax") > 14]
 
 
 def _below(page: list[ElementTree.Element], number: int) -> list[str]:
     """Words below the text that are not the foot."""
-    below = [word.text or "" for word in page if _mm(word, "yMax") > 297 - 19 + 1]
+    below = [word.text or "" for word in page if _mm(word, "yMax") > 297 - 16 + 1]
     foot = rf"result\.jsonsha256[0-9a-f]{{64}}Page{number}of\d+" if number > 1 else ""
     return [] if re.fullmatch(foot, "".join(below)) else below
 
