@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -127,7 +127,7 @@ class Recount:
         both = own.meeting(a, b)
         k, expected = own.weigh(both) / each, own.expected(a, b) / each
         yield f"{_of(len(both), self.n)} instances in {len(set(map(own.group, both))):,} groups"
-        yield _times(k, expected)
+        yield from _times(k, expected)
 
     @cached_property
     def exchanges(self) -> Exchanges:
@@ -262,9 +262,10 @@ def _number(x: float) -> str:
     return f"{x:,.0f}" if abs(x) >= 10 else f"{x:.2f}".rstrip("0").rstrip(".")
 
 
-def _times(k: float, expected: float) -> str:
+def _times(k: float, expected: float) -> Iterator[str]:
     low, high = gamma.ppf([0.025, 0.975], k + 0.5) / (expected + 0.5)
-    return f"{_number(low)} to {_number(high)} times what the length of records"
+    yield f"about {_number((k + 0.5) / (expected + 0.5))} times as many as the length of records"
+    yield f"({_number(low)} to {_number(high)}, 95% interval)"
 
 
 _Pieces = Iterable[str]
@@ -452,7 +453,7 @@ def _pair(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
         return
     joint, expected = recount.joint(*ends), recount.scanned.expected(*ends)
     yield f"{_of(joint, recount.n)} instances have both"
-    yield _times(joint, expected)
+    yield from _times(joint, expected)
 
 
 def _copied(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
@@ -475,7 +476,9 @@ def _copied(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     d, i = sum(copied.values()), sum(single.get(x) == y for y, x in single.items()) // 2
     k, n = sum(x in copied for x in own.values()), sum(len(x) >= 5 for x in own.values())
     yield f"{_of(k, n)} instances with 5 or more different labels ({_share(k, n)})"
-    yield f"{d:,} records repeat others, {i:,} pairs differ by one label"
+    equal = sum(len(x) >= 5 and records[x] > 1 for x in own.values())
+    yield f"({equal:,} share all with some)"
+    yield f"{d:,} repeat others beyond those, {i:,} pairs differ by one label"
     yield f"copies are {_share(d, d + i)} of both, at least {_wilson(d, d + i):.1%} at 95%"
 
 
@@ -491,8 +494,8 @@ def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
     first, second, both = len(recount.carried[a]), len(recount.carried[b]), recount.both(a, b)
     met = min(recount.scanned.expected(a, b), first, second)
     if finding["id"].endswith(":beside"):
-        yield f"{_of(both, first)} instances have both ({_share(both, first)}"
-        yield f"{_share(met, first)} by chance"
+        yield f"{_of(both, first)} instances with"
+        yield f"({_share(both, first)}; {_share(met, first)} by chance)"
         return
     yield f"{_of(both, recount.n)} instances have both"
     yield f"{_share(both, first + second - both)} of those with either"
@@ -503,8 +506,8 @@ def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
     if finding["id"].endswith(":answer"):
         (answer,) = _named(finding)
         falsely, missed = (len(records) for records in recount.given(answer))
-        yield f"falsely on {falsely:,} instances where it misses another label"
-        yield f"misses it on {missed:,} for another answer"
+        yield f"on {falsely:,} instances without this label where it misses another one"
+        yield f"on {missed:,} with it it gives another answer instead"
         for label in recount.exchanges.nodes:
             told = f"{recount.release.describe(label)} ({recount.exchanges.of(label, answer)[0]:,})"
             if told in finding["statement"]:

@@ -65,6 +65,9 @@ JUDGEMENTS: dict[str, tuple[str, str]] = {
         "Unspecified neutropenia beside that of a drug, unspecified ischemic heart disease beside "
         "atherosclerosis: the specific one says it all. Two pressure ulcers may both be right.",
     ),
+    "parent_and_child:undecided": (
+        _YES, "Car is labelled with Motor vehicle on one clip in five and without it on the rest.",
+    ),
     "retired_code:unlisted": (
         _YES, "36.01 and 36.05 were codes of angioplasty until October 2005.",
     ),

@@ -134,6 +134,13 @@ class _Recount:
         )
         self._above = cache(self._ancestors)
         self._rules = {rule["if"][0]: rule for rule in result.policy["companions"]}
+        self._known = [
+            *(
+                ([one], [other])
+                for one, other in (pair["nodes"] for pair in result.policy["expected"])
+            ),
+            *((rule["if"], rule["needs"]) for rule in result.policy["companions"]),
+        ]
 
     def of(self, finding: Finding) -> int | None:
         nodes = finding.nodes
@@ -220,9 +227,19 @@ class _Recount:
         """Whether a label leaves open what another one, a specific sibling of it or below, says."""
         parents = set(self._parents.get(vague, ()))
         return vague in self._open and any(
-            one not in self._residual and parents & set(self._parents.get(one, ()))
+            one not in self._residual
+            and parents & set(self._parents.get(one, ()))
+            and not self._expected(vague, one)
             for label in labels - {vague}
             for one in self._above(label) - self._above(vague)
+        )
+
+    def _expected(self, a: str, b: str) -> bool:
+        """Whether the policy says that two nodes come together."""
+        return any(
+            self._any({one}, left) and self._any({other}, right)
+            for left, right in self._known
+            for one, other in ((a, b), (b, a))
         )
 
     def _only_residual(self, labels: set[str], parent: str) -> bool:
