@@ -517,7 +517,7 @@ def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
     forth, back, expected = recount.exchanges.of(a, b)
     one = len(recount.carried_alone(a, b))
     yield f"{_of(forth + back, one)} instances with one of the two ({_share(forth + back, one)})"
-    yield f"{_number(expected)} if errors fell at random"
+    yield f"{_number(expected)} would be if its mistakes met by chance"
     yield f"the second on {forth}, the second for the first on {back}"
 
 
