@@ -196,7 +196,7 @@ CHANGES: Mapping[str, Change] = {
     ),
     "`report.pdf` removed": drop("report.pdf"),
     "`report.pdf` of other data": of_others("report.pdf"),
-    "the command": shared(put(["audit"], "command"), MANIFEST),
+    "the command": shared(put(["audit", "run", "of others"], "command"), MANIFEST),
     "a setting": shared(put(50, "settings", "min_cell"), MANIFEST),
     "the title in the settings": shared(put("Other", "settings", "title"), MANIFEST),
     "the name of the machine": shared(put("other", "host"), MANIFEST),
