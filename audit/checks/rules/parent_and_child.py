@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -50,7 +48,12 @@ def _faults(measured: Measurements) -> tuple[Finding, ...]:
             nodes=parts[0].nodes,
             statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
             "a label and another one above it, in {pairs} different pairs.",
-            evidence={**_touched(measured), "pairs": Quantity(len(nested))},
+            evidence={
+                "instances": count(touched, measured.labelled),
+                "of": Quantity(measured.labelled),
+                "share": derived(touched / measured.labelled, "instances"),
+                "pairs": Quantity(len(nested)),
+            },
             curator="Keep the most specific label; the ancestor adds nothing and may be a remnant "
             "of coding that was later refined.",
             data_user="Propagate labels before counting, so that no ancestor is counted twice.",
@@ -79,12 +82,7 @@ def _undecided(measured: Measurements) -> tuple[Finding, ...]:
         return ()
     touched = measured.counts.records.total("nested_instances")
     top = np.argsort(-lacking * undecided, kind="stable")[: min(TOP_PARTS, undecided.sum())]
-    parts = tuple(
-        replace(part, evidence={**part.evidence, "of": count(int(measured.direct_support[one]))})
-        for one, part in zip(
-            node[top], _parts(measured, node[top], parent[top], both[top]), strict=True
-        )
-    )
+    parts = _parts(measured, node[top], parent[top], both[top], of_label=True)
     return (
         Finding(
             check=_NAME,
@@ -121,26 +119,24 @@ def _edges_in_use(measured: Measurements) -> tuple[IntArray, IntArray, IntArray]
     return node, parent, both
 
 
-def _touched(measured: Measurements) -> dict[str, Quantity]:
-    """How many instances have a label and another one above it."""
-    touched, labelled = measured.counts.records.total("nested_instances"), measured.labelled
-    return {
-        "instances": count(touched, labelled),
-        "of": Quantity(labelled),
-        "share": derived(touched / labelled, "instances"),
-    }
-
-
 def _parts(
-    measured: Measurements, nodes: IntArray, above: IntArray, both: IntArray
+    measured: Measurements,
+    nodes: IntArray,
+    above: IntArray,
+    both: IntArray,
+    *,
+    of_label: bool = False,
 ) -> tuple[Part, ...]:
-    """A line for each label with one above it: the instances labelled with both."""
+    """A line for each label with one above it: the instances labelled with both, of its own."""
     touched = measured.counts.records.total("nested_instances")
-    ids, support = measured.hierarchy.nodes, measured.direct_support
+    ids, support = measured.hierarchy.nodes, measured.direct_support.tolist()
     return tuple(
         Part(
             (ids[node], ids[ancestor]),
-            {"instances": count(n, touched, int(support[node]), int(support[ancestor]))},
+            {
+                "instances": count(n, touched, support[node], support[ancestor]),
+                **({"of": count(support[node])} if of_label else {}),
+            },
         )
         for node, ancestor, n in zip(nodes, above, both.tolist(), strict=True)
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isnan
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +23,7 @@ from fixtures.brute_force_agreement import (
 )
 
 THIRDS = (0, 0, 1 / 3, 2 / 3, 1)
+CONSTANT = "ignore::scipy.stats.ConstantInputWarning"
 
 
 def drawn(ties: bool, texts: int = 60) -> tuple[list[list[float]], list[list[float]]]:
@@ -55,26 +58,22 @@ def test_measures_of_rankings_are_those_of_the_definitions(ties: bool) -> None:
     assert any(map(isnan, tau))
 
 
-@pytest.mark.filterwarnings("ignore::scipy.stats.ConstantInputWarning")
 @pytest.mark.parametrize("ties", [False, True])
-def test_spearman_of_graded_marks_is_that_of_scipy(ties: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "by_scipy"),
+    [
+        pytest.param("spearman", spearmanr, marks=pytest.mark.filterwarnings(CONSTANT)),
+        ("kendall", kendalltau),
+    ],
+)
+def test_ranks_agree_as_scipy_says(name: str, by_scipy: Callable[..., Any], ties: bool) -> None:
     scores, marks = drawn(ties)
     wanted = [
-        spearmanr(row, own).statistic if len(row) > 1 else float("nan")
-        for row, own in zip(scores, marks, strict=True)
-    ]
-    assert nan(columns(scores, marks)["spearman"]) == pytest.approx(wanted, nan_ok=True)
-
-
-@pytest.mark.parametrize("ties", [False, True])
-def test_kendall_is_that_of_scipy(ties: bool) -> None:
-    scores, marks = drawn(ties)
-    wanted = [
-        kendalltau(row, own).statistic if len(row) > 1 else float("nan")
+        by_scipy(row, own).statistic if len(row) > 1 else float("nan")
         for row, own in zip(scores, marks, strict=True)
     ]
 
-    assert nan(columns(scores, marks)["kendall"]) == pytest.approx(wanted, nan_ok=True)
+    assert nan(columns(scores, marks)[name]) == pytest.approx(wanted, nan_ok=True)
 
 
 @pytest.mark.filterwarnings("ignore")
