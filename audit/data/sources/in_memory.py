@@ -298,16 +298,20 @@ def _with_ids(frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
 
 
 def _split(folder: Path) -> pl.DataFrame:
-    where = folder / STATE
-    files = _some(read_json(where), "_data_files", where)
-    names = [_plain(_field(one, "filename", where), where) for one in files]
     try:
-        frame = pl.concat([read_stream(folder / name) for name in names])
+        frame = pl.concat([read_stream(folder / name) for name in _data_files(folder)])
     except pl.exceptions.PolarsError as error:
         required, found = "files with the same columns are required", str(error).split("\n")[0]
         raise SchemaError(required, found=found, where=folder) from None
     kept = [name for name in frame.columns if not _is_object(frame.schema[name])]
     return frame.select(kept)
+
+
+def _data_files(folder: Path) -> list[str]:
+    """The names of the files of a split."""
+    where = folder / STATE
+    files = _some(read_json(where), "_data_files", where)
+    return [_plain(_field(one, "filename", where), where) for one in files]
 
 
 def _plain(name: Any, where: Path) -> str:
@@ -340,9 +344,8 @@ def _files_of(folder: Path) -> Iterator[Path]:
     named = folder / SPLITS
     if named.is_file():
         yield named
-    for split in read_json(named)["splits"] if named.is_file() else ("",):
-        stated = read_json(folder / split / STATE)["_data_files"]
-        names = (STATE, INFO, *(one["filename"] for one in stated))
+    for split in _splits_of(folder) or [""]:
+        names = (STATE, INFO, *_data_files(folder / split))
         yield from (path for name in names if (path := folder / split / name).is_file())
 
 
