@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 
 import polars as pl
 
@@ -78,7 +77,7 @@ class KnownNodes:
 
     def means(self, text: str) -> bool:
         """Whether a text is a node, or the title of one, perhaps behind those above it."""
-        return self.weight(text) > 0 or title_key(text) in self._titles
+        return self.weight(text) > 0 or title_key(text) in nodes_by_title(self._hierarchy)
 
     def share_of_titles(self, cells: Iterable[str]) -> float:
         """Share of cells that are titles of nodes, or hold some joined by a sign."""
@@ -92,10 +91,6 @@ class KnownNodes:
         """Whether a text is a node, or there is one in brackets behind its title."""
         inside = _BRACKETS.findall(text)
         return self.means(text.strip(_MARKS)) or len([*filter(self.weight, inside)]) == 1
-
-    @cached_property
-    def _titles(self) -> dict[str, str | None]:
-        return nodes_by_title(self._hierarchy)
 
     def code_set(self, cells: Iterable[str]) -> str | None:
         """The only code set that cells are of; None if that is unclear."""

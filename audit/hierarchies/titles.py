@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 import polars as pl
@@ -88,7 +89,8 @@ def title_key(text: str) -> str:
     return _JOINED.sub(" > ", key) if any(map(key.__contains__, ">»→|/:")) else key
 
 
-def nodes_by_title(hierarchy: Hierarchy) -> dict[str, str | None]:
+@lru_cache(maxsize=1)
+def nodes_by_title(hierarchy: Hierarchy) -> Mapping[str, str | None]:
     """The node of each title, by `title_key`; None where several nodes have it.
 
     A heading is not meant where one assignable node has its title too. Where ids are no codes, the

@@ -171,7 +171,7 @@ def test_letters_that_say_how_sure_a_code_is_are_not_taken_off(written: str, som
     codes = ["I10", "E11.9", "J18.9", "N17.9", "K21.9", "E78.5", "F32.9", "M54.5"] * 2
     marked = [written.format(code, "AGVZ"[i % 4]) for i, code in enumerate(codes)]
     marked = [codes[i] if some and i % 2 else one for i, one in enumerate(marked)]
-    hierarchy = audit.load_hierarchy("icd10cm")
+    hierarchy = icd10cm()
     found = audit.load_labels([[one] for one in marked], hierarchy)
     assert found.ledger.rows_mapped == len(codes) // 2 * some
     stripped = audit.load_labels([[one] for one in marked], hierarchy, strip=[r"/ ?[AGVZ]$/"])
