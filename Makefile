@@ -9,6 +9,8 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install $(P
 # What builds the package has the pinned versions too: older pip reads the one, newer the other.
 export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
+# There is a test on every core: the threads of a product of matrices would wait for each other.
+export OPENBLAS_NUM_THREADS := 1
 PYTEST := $(VENV)/bin/python -m pytest --numprocesses=auto --dist=worksteal
 
 help:  ## Show this list
