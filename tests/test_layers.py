@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import networkx
-import pytest
 
 ROOT = Path(__file__).parents[1]
 
@@ -63,12 +63,22 @@ def room_of(path: Path) -> str:
     return path.relative_to(ROOT / "audit").with_suffix("").parts[0]
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def parts(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
+def imported(path: Path) -> tuple[str, ...]:
     """Modules that a file imports anywhere, those under TYPE_CHECKING included.
 
     What is imported from one of our own is named too, since it may be a module.
     """
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in parts(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -101,22 +111,17 @@ def test_nothing_lies_outside_the_rooms() -> None:
     assert files == {"__init__.py", "py.typed"}
 
 
-@pytest.mark.parametrize("path", modules("audit"), ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_room_imports_only_what_lies_below_it(path: Path) -> None:
-    here = room_of(path)
-    if here == "__init__":
-        return
-    rooms = {room(module) for module in own_imports(path)}
-    known = {"reports"} if here in MAY_IMPORT_REPORTS else set()
-
-    assert rooms - {here} <= below(here) | known
+def test_a_room_imports_only_what_lies_below_it() -> None:
+    for path in modules("audit"):
+        here = room_of(path)
+        if here != "__init__":
+            known = {here, "reports"} if here in MAY_IMPORT_REPORTS else {here}
+            assert {*map(room, own_imports(path))} <= below(here) | known, path
 
 
-@pytest.mark.parametrize("path", modules("reports"), ids=lambda p: str(p.relative_to(ROOT)))
-def test_reports_know_results_and_errors_alone(path: Path) -> None:
-    rooms = {room(module) for module in own_imports(path)}
-
-    assert rooms - {"reports"} <= REPORTS_MAY_IMPORT
+def test_reports_know_results_and_errors_alone() -> None:
+    for path in modules("reports"):
+        assert {*map(room, own_imports(path))} <= {"reports", *REPORTS_MAY_IMPORT}, path
 
 
 def module_of(path: Path) -> str:
@@ -161,7 +166,7 @@ EQUATION_4 = "concept_confusion"
 def names_in(path: Path) -> Iterator[str]:
     """All that a file imports and defines, and all that it calls by a name."""
     yield from imported(path)
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parts(path):
         match node:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Name(id=name):
                 yield name
@@ -188,8 +193,7 @@ PRINTING = ("print", "typer.echo", "console.print", "sys.stdout.write", "sys.std
 
 
 def prints(path: Path) -> bool:
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+    called = {ast.unparse(node.func) for node in parts(path) if isinstance(node, ast.Call)}
     return not called.isdisjoint(PRINTING)
 
 
@@ -201,11 +205,10 @@ def test_only_the_command_line_prints() -> None:
         assert in_cli or not {m for m in imported(path) if m.split(".")[0] in talking}, path
 
 
-@pytest.mark.parametrize("name", LIGHT)
-def test_what_everything_begins_with_imports_nothing_heavy(name: str) -> None:
-    heavy = {m for m in imported(ROOT / "audit" / f"{name}.py") if m.split(".")[0] in HEAVY}
-
-    assert heavy == set()
+def test_what_everything_begins_with_imports_nothing_heavy() -> None:
+    for name in LIGHT:
+        names = imported(ROOT / "audit" / f"{name}.py")
+        assert {m for m in names if m.split(".")[0] in HEAVY} == set(), name
 
 
 def test_numbers_make_no_html() -> None:
@@ -235,7 +238,7 @@ LONGEST = 60
 def functions(path: Path) -> Iterator[tuple[str, int]]:
     """Each function of a file, methods and inner ones included, and its number of lines."""
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parts(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield f"{module}.{node.name}", (node.end_lineno or 0) - node.lineno + 1
 
