@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
-from benchmarks import truth
 from benchmarks.answer_truth import ANSWER_GUARDS
 from benchmarks.answer_worlds import WORLDS as ANSWER_WORLDS
 from benchmarks.answer_worlds import told
 from benchmarks.pair_guards import GUARDS, Guard
-from benchmarks.pair_power import power_chart
-from benchmarks.pair_records import Planted
-from benchmarks.pair_scores import Outcome, outcome
-from benchmarks.pair_truth import missed_goals, under_its_own_name, worlds_beyond
+from benchmarks.pair_scores import outcome
+from benchmarks.pair_truth import under_its_own_name
 from benchmarks.scene_guards import SCENE_GUARDS, SceneGuard, without
 from benchmarks.scenes import SCENES, seen
 from benchmarks.shares import Share
-from benchmarks.truth_measure import RECALL, Measured, measure
+from benchmarks.truth_measure import RECALL, measure
 from benchmarks.truth_planted import KINDS, KINDS_OF_ICD10
-from benchmarks.truth_planted import Outcome as AuditOutcome
 
 RELEASES = 6
 """Of each sort; docs/truth.md has more."""
@@ -131,39 +125,3 @@ def test_what_was_found_explains_the_pairs_above_it() -> None:
 
     assert off.found == on.found
     assert len(off.told) > 2 * len(on.told)
-
-
-def test_a_goal_that_is_missed_is_told() -> None:
-    blind = AuditOutcome(3_000, {"lost zeros": False}, {}, (), {}, ())
-
-    assert "recall of all kinds together" in Measured([blind] * 20, [], []).missed_goals()
-
-
-def _found(world: str, hits: Sequence[bool]) -> Outcome:
-    planted = Planted("a", "b", 3.0, 60.0, 500.0, 500.0, 0.5, 0.5, "scaled")
-    return Outcome(world, 0, (planted,) * len(hits), tuple(hits), (), 0.0, 0.0)
-
-
-def test_goals_of_pairs_follow_from_what_was_found() -> None:
-    blind, seeing = _found("one pair", [False] * 20), _found("facets", [True] * 900)
-
-    assert missed_goals([blind])
-    assert not missed_goals([blind, seeing])
-    assert worlds_beyond([blind, seeing]) == ["recall in one pair"]
-    assert not worlds_beyond([seeing])
-
-
-def test_the_page_says_in_words_what_its_numbers_say() -> None:
-    def text(found: Outcome) -> str:
-        return "\n".join(truth.synthetic(Measured([], [], []), [found]))
-
-    assert "Every goal on this page is met" in text(_found("one pair", [True] * 200))
-    assert "Every goal" not in text(_found("one pair", [False] * 200))
-
-
-def test_the_chart_draws_a_line_for_each_ratio_that_has_pairs() -> None:
-    chart = power_chart([_found("one pair", [True] * 200)])
-
-    assert chart.startswith("<svg")
-    assert "records expected" in chart
-    assert power_chart([]).count("<path") < chart.count("<path")
