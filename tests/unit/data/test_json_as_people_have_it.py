@@ -14,6 +14,8 @@ import audit
 from audit.base.errors import FormatError, InputError, SchemaError
 from audit.counting.file import count_pairs
 from audit.data.dataset import LabelDataset
+from audit.data.json_lines import is_document
+from audit.data.sources import source_of
 
 TREE = {"dog": "animal", "cat": "animal", "oak": "plant"}
 RECORDS = [
@@ -91,6 +93,12 @@ def test_a_broken_object_around_records_is_refused(cut: int, tmp_path: Path) -> 
     path.write_text(path.read_text()[:-cut])
     with pytest.raises(InputError):
         audit.load_labels(path, TREE, id="pmid", label="words")
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+def test_an_object_behind_another_makes_lines_of_a_document(lines: int, tmp_path: Path) -> None:
+    (path := tmp_path / "a.json").write_text('{"id": "a", "terms": [{"of": "x"}]}\n' * lines)
+    assert is_document(source_of(path)) is (lines == 1)
 
 
 def test_an_object_of_labels_is_a_record_whatever_lists_it_has(tmp_path: Path) -> None:

@@ -74,8 +74,9 @@ def test_another_number_of_names_than_columns_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_another_array_is_refused(tmp_path: Path, array: NDArray[Any], found: str) -> None:
-    with pytest.raises(SchemaError, match=found):
+    with pytest.raises(SchemaError, match=found) as caught:
         read(tmp_path, array)
+    assert ("astype(int)" in str(caught.value)) is (array.ndim == 1 and array.dtype.kind == "f")
 
 
 def test_scores_are_told_from_labels(tmp_path: Path) -> None:

@@ -111,9 +111,11 @@ def test_unknown_classes_are_left_out_and_counted(dataset: LabelDataset, listed:
     assert predictions.ledger.classes_mapped == 1
 
 
-def test_no_known_class_is_refused(dataset: LabelDataset) -> None:
-    with pytest.raises(SchemaError, match=r"at least one class(.|\n)*'x', 'y'"):
-        map_predictions(raw([[0.5, 0.5]], "a", ("x", "y")), dataset)
+@pytest.mark.parametrize("classes", [("x", "y"), ("x", "7"), ("7", "LABEL_8")])
+def test_no_known_class_is_refused(dataset: LabelDataset, classes: tuple[str, str]) -> None:
+    with pytest.raises(SchemaError, match=rf"at least one class(.|\n)*'{classes[1]}'") as caught:
+        map_predictions(raw([[0.5, 0.5]], "a", classes), dataset)
+    assert ("--classes FILE" in caught.value.hint) is ("x" not in classes)
 
 
 def test_classes_of_one_node_are_refused_by_the_names_that_were_given() -> None:

@@ -78,7 +78,7 @@ def test_ids_may_be_numbers(tmp_path: Path) -> None:
 
 
 def test_scores_are_taken_before_other_matrices(tmp_path: Path) -> None:
-    path = archive(tmp_path, embedding=np.ones((2, 8)), scores=SCORES)
+    path = archive(tmp_path, embedding=np.ones((2, 8)), logits=-SCORES, scores=SCORES)
     assert np.array_equal(read_predictions(path, names(tmp_path)).scores, SCORES)
 
 

@@ -64,6 +64,11 @@ def test_frames_of_scores_are_read(kind: str) -> None:
     assert cells_of(read_predictions(data)) == CELLS
 
 
+def test_classes_are_named_behind_what_most_columns_begin_with() -> None:
+    frame = pl.DataFrame({"id": ["a"], "p_dog": [0.2], "p_cow": [0.3], "logit_dog": [0.9]})
+    assert read_predictions(frame).classes == ("dog", "cow")
+
+
 def test_a_frame_says_of_a_model_what_its_array_says() -> None:
     labels = {"id": ["0", "1"], "label": ["dog", "cow"]}
     dataset = audit.load_labels(labels, {"dog": "animal", "cow": "animal"})

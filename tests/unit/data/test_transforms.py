@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from audit.base.errors import SchemaError
 from audit.base.settings import Transform
 from audit.data.prediction_format import RawPredictions
-from audit.data.scores import as_scores
+from audit.data.scores import as_scores, sum_to_one
 
 LOGITS = arrays(np.float64, (3, 4), elements=st.floats(-1e6, 1e6)).filter(
     lambda logits: logits.max() > 1 and (-logits).max() > 1 and (logits + 64).max() > 1
@@ -96,6 +96,11 @@ def test_nan_is_refused_before_any_transform(transform: Transform | None) -> Non
     with pytest.raises(SchemaError, match="a finite number") as caught:
         as_scores(raw(np.array([[0.5, np.nan, np.inf], [-np.inf, 0, 1]])), transform)
     assert caught.value.found == "'nan for 1 of a', 'inf for 2 of a', '-inf for 0 of b'"
+
+
+@pytest.mark.parametrize(("first", "one"), [(0.33, True), (0.3333333333, False)])
+def test_scores_sum_to_one_as_far_as_their_rounding_explains(first: float, one: bool) -> None:
+    assert sum_to_one(csr_array([[first, 0.33, 0.33], [0.5, 0.25, 0.25]])) is one
 
 
 def test_rounding_is_no_fault() -> None:
