@@ -9,7 +9,7 @@ import pytest
 import audit
 from audit import Policy
 from audit.policy.statements import Threshold
-from benchmarks.depth_recount import depths_of, loss_of_depth, quantile, tail
+from benchmarks.depth_recount import loss_of_depth
 from benchmarks.plain_releases import Release
 
 PARENTS = {
@@ -60,17 +60,3 @@ def test_every_number_of_a_loss_comes_out_again(seed: int, visits: int) -> None:
 
     for name, value in loss_of_depth(now, before).items():
         assert told[name] == pytest.approx(value, rel=1e-6), name
-
-
-def test_a_depth_is_the_longest_path_below_the_roots_of_a_forest() -> None:
-    depths = depths_of(release(0, 0.0, 1))
-
-    assert {node: depths[node] for node in ("a", "a0", "b1", "c2", "a0.0")} == {
-        "a": 1, "a0": 2, "b1": 3, "c2": 2, "a0.0": 4,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(("freedom", "t"), [(9, 2.262), (11, 2.201), (30, 2.042), (10_000, 1.960)])
-def test_students_quantiles_are_those_of_the_tables(freedom: int, t: float) -> None:
-    assert quantile(0.975, freedom) == pytest.approx(t, abs=5e-4)
-    assert tail(0.0, freedom) == pytest.approx(0.5, rel=1e-6)

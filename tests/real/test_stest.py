@@ -185,6 +185,7 @@ def test_unscored_questions_are_told(predicate: str) -> None:
     assert all(row.n + row.left_out == 5_000 for row in found.rows)
 
 
+@pytest.mark.slow
 def test_victoria_is_the_state_and_not_the_town_in_texas() -> None:
     texas, state = "victoria.n.04", "victoria.n.06"
     plain = Plain("P131", nouns())

@@ -64,52 +64,6 @@ def test_alignment_is_negative_where_more_is_lost_than_recovered(
     assert found["lost"].value == 2 / 1
 
 
-def test_alignment_without_errors_is_undefined(
-    toy_hierarchy: Hierarchy, gold: Sparse, at: Callable[[int], Cut]
-) -> None:
-    found = whole(AccuracyAlignment(at(3), at(1)), toy_hierarchy, gold, gold)
-
-    assert {(e.value, e.low, e.high, e.n) for e in found.values()} == {(None, None, None, 0)}
-
-
-@pytest.mark.parametrize("predicted", ["animal", "pet"])
-def test_on_a_dag_either_cut_node_above_a_label_is_right(
-    toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut], predicted: str
-) -> None:
-    found = whole(Accuracy(at(1)), toy_hierarchy, array([{"dog": 1}]), array([{predicted: 1.0}]))
-
-    assert found["accuracy"].value == 1
-
-
-def test_without_mass_there_is_no_answer_and_it_is_wrong(
-    toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
-) -> None:
-    found = whole(
-        Accuracy(at(3)), toy_hierarchy, array([{"bird": 1}] * 2), array([{}, {"tool": 0.0}])
-    )
-
-    assert (found["accuracy"].value, found["accuracy"].n, found["ties"].value) == (0, 2, 0)
-
-
-def test_a_label_above_the_cut_is_left_out(
-    toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
-) -> None:
-    gold = array([{"mammal": 1}, {"bird": 1}, {}])
-    found = whole(
-        Accuracy(at(3)), toy_hierarchy, gold, array([{"cow": 1.0}, {"bird": 1.0}, {"cow": 1.0}])
-    )
-
-    assert (found["accuracy"].value, found["accuracy"].n) == (1 / 1, 1)
-
-
-def test_no_instances_are_undefined_not_an_error(
-    toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
-) -> None:
-    found = whole(Accuracy(at(3)), toy_hierarchy, array([]), array([]))
-
-    assert (found["accuracy"].value, found["accuracy"].n) == (None, 0)
-
-
 def test_shapes_that_do_not_fit_are_refused(
     toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, at: Callable[[int], Cut]
 ) -> None:

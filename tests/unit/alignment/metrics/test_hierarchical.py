@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from audit.alignment.metrics.hierarchical import Average, HierarchicalScores
+from audit.alignment.metrics.hierarchical import HierarchicalScores
 from audit.alignment.metrics.streaming import Estimate, whole
 from audit.base.dag import Sparse
 from audit.hierarchies.hierarchy import Hierarchy
@@ -43,25 +43,3 @@ def test_a_threshold_takes_every_node_at_or_above_it(
     found = whole(HierarchicalScores("micro", 0.5), toy_hierarchy, array([{"cow": 1}]), scores)
 
     assert values(found) == pytest.approx([3 / 4, 3 / 3, 6 / 7])
-
-
-def test_the_root_alone_is_nothing(toy_hierarchy: Hierarchy, array: Callable[..., Sparse]) -> None:
-    found = whole(
-        HierarchicalScores("micro", 0.5),
-        toy_hierarchy,
-        array([{"object": 1}]),
-        array([{"object": 1.0}]),
-    )
-
-    assert values(found) == [None, None, None]
-
-
-@pytest.mark.parametrize("average", ["micro", "macro"])
-def test_what_is_undefined_is_left_out_and_counted(
-    toy_hierarchy: Hierarchy, array: Callable[..., Sparse], average: Average
-) -> None:
-    gold, scores = array([{"tool": 1}, {"tool": 1}]), array([{"tool": 1.0}, {}])
-    found = whole(HierarchicalScores(average, 0.5), toy_hierarchy, gold, scores)
-
-    assert values(found) == pytest.approx([1, 1 / 2, 2 / 3 if average == "micro" else 1 / 2])
-    assert [e.n for e in found.values()] == [1, 2, 2]

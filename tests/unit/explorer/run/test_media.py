@@ -21,6 +21,7 @@ from audit.explorer.run.media import MediaFile, _entries
 from audit.explorer.run.opened_run import open_run
 from audit.explorer.run.shelf import Shelf
 from audit.runs.read import read_run
+from fixtures.examples import examples
 from fixtures.full_disk import full_disk
 from fixtures.shown_media import (
     HOSTILE,
@@ -78,7 +79,7 @@ def write_table(path: Path, texts: Texts) -> None:
         )
     )
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_each_kind_of_table_gives_back_the_texts_that_were_written(
     folder: Path, tmp_path: Path, name: str, texts: Texts
 ) -> None:
