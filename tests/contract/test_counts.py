@@ -214,7 +214,7 @@ def large(seed: int, instances: int = 900) -> tuple[Hierarchy, Mapping[str, list
     return Hierarchy.build(frame, name="drawn"), {i: sorted(own) for i, own in labels.items()}
 
 
-@pytest.mark.parametrize("by", [MUCH, Policy()], ids=["much is told", "default"])
+@pytest.mark.parametrize("by", [MUCH, pytest.param(Policy(), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_large_releases(seed: int, by: Policy) -> None:
     excess = measured_alike(Release.of_labels(*large(seed), by, cut=250, batch=700)).excess

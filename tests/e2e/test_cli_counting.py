@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 from typer.testing import CliRunner, Result
@@ -541,35 +540,6 @@ def test_limits_are_listed() -> None:
         assert name in listed
         assert name in help_
     assert "AUDIT_MOST" not in listed + help_
-
-
-def damaged(data: Path, path: Path, group: int) -> None:
-    """The file with the labels of a row group overwritten."""
-    column = pq.ParquetFile(data).metadata.row_group(group).column(1)
-    content = bytearray(data.read_bytes())
-    first = column.dictionary_page_offset or column.data_page_offset
-    content[first : first + column.total_compressed_size] = b"\xff" * column.total_compressed_size
-    path.write_bytes(content)
-
-
-def test_a_damaged_row_group_is_named(place: Path, out: Path, tmp_path: Path) -> None:
-    damaged(place / "rows.parquet", tmp_path / "damaged.parquet", 3)
-    write_toy(tmp_path)
-    message = refused(audit(*arguments(tmp_path / "damaged.parquet", out, "--memory", "1GB")))
-
-    assert "damage in row group 3 (from 0)" in message
-    assert not out.parent.exists()
-
-
-@pytest.mark.parametrize("rows", [3, 40_000])
-def test_an_instance_that_comes_back_leaves_nothing(tmp_path: Path, out: Path, rows: int) -> None:
-    frame = pl.concat([drawn(rows), drawn(1)])
-    frame.write_parquet(tmp_path / "rows.parquet")
-    write_toy(tmp_path)
-    message = refused(audit(*arguments(tmp_path / "rows.parquet", out, "--memory", SMALL)))
-
-    assert "the rows of an instance must follow each other" in message
-    assert not out.parent.exists() or left_in(out.parent) == set()
 
 
 @pytest.mark.parametrize(

@@ -316,22 +316,6 @@ def test_every_placeholder_is_filled() -> None:
     assert not re.search(r"[{}]", statement)
 
 
-def test_the_order_of_instances_changes_nothing() -> None:
-    assert checked(SWAPPED[::-1]) == checked(SWAPPED)
-
-
-def test_the_cases_are_the_instances_behind_a_finding() -> None:
-    found = measured([(3, ["dog"], ["dog"]), *SWAPPED])
-    (finding,) = CHECK.run(found).findings
-    numbers_ = cases(found, finding)
-    each = [(given, said) for n, given, said in [(3, ["dog"], ["dog"]), *SWAPPED] for _ in range(n)]
-
-    assert numbers_.tolist() == sorted(numbers_.tolist())
-    assert len(numbers_) == finding.touched
-    assert {(*each[i][0], *each[i][1]) for i in numbers_} == {("cat", "saw"), ("saw", "cat")}
-    assert cases(replace(found, model=None), finding).tolist() == []
-
-
 def test_mistakes_are_told_apart_once_for_the_cases_of_all_findings() -> None:
     swaps = [(30, [a], [b]) for a, b in (("cat", "saw"), ("dog", "car"), ("cow", "cup"))]
     found = measured([*right(20), *swaps])

@@ -337,6 +337,7 @@ def test_joined_labels_of_a_frame() -> None:
     assert audit.load_labels(frame, "icd9cm").ledger.rows_mapped == 3
 
 
+@pytest.mark.slow
 def test_titles_above_the_header_of_a_sheet_are_left_out_and_told(tmp_path: Path) -> None:
     xlsxwriter = pytest.importorskip("xlsxwriter")
     rows = [["Diagnoses, wards"], [], ["No", "dx 1", "dx 2"], ["s1", "I10", "E11.9"], ["s2", "I10"]]

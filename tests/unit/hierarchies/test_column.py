@@ -25,7 +25,10 @@ def read(*labels: str) -> tuple[str, dict[str, str]]:
     return one.said, dict(one.codes.filter("sure").select("label", "code").iter_rows())
 
 
-@pytest.mark.parametrize(("seed", "size"), [(1, 30), (2, 100), (3, 300)])
+@pytest.mark.parametrize(
+    ("seed", "size"),
+    [(1, 30), *(pytest.param(*n, marks=pytest.mark.slow) for n in ((2, 100), (3, 300)))],
+)
 def test_no_row_is_read_as_a_wrong_code_in_silence(seed: int, size: int) -> None:
     """Of each code set, in each way of writing: read right, asked about, or undecided."""
     for column in code_columns((size,), seed):

@@ -27,5 +27,6 @@ def test_without_predictions_it_is_not_applicable() -> None:
     assert result.not_applicable.startswith("no predictions of these instances were given")
 
 
+@pytest.mark.slow
 def test_of_a_model_that_uses_every_concept_nothing_is_told() -> None:
     assert CHECK.run(measured_with()).findings == ()
