@@ -52,7 +52,9 @@ def write_workbook(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
 
     from xlsxwriter import Workbook
 
-    with Workbook(file, {"strings_to_formulas": False, "strings_to_urls": False}) as book:
+    plain = dict.fromkeys(("strings_to_formulas", "strings_to_urls"), False)
+    stream = io.BytesIO()
+    with Workbook(stream, {**plain, "in_memory": True}) as book:
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
         heading = book.add_format({"bold": True})
         for name, table in tables.items():
@@ -61,6 +63,7 @@ def write_workbook(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
             sheet.freeze_panes(1, 0)
             for column, values in enumerate(table):
                 _write_column(sheet, column, values)
+    file.write_bytes(stream.getvalue())
 
 
 def _write_column(sheet: object, column: int, values: pl.Series) -> None:

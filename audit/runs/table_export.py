@@ -8,7 +8,8 @@ writes them, and ``instances.json`` with the ids. They hold exact data of single
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,12 @@ def export_interface(
         InputError: If the run kept no instances; also as `audit.read_run`.
         OutputError: If ``out`` holds something else, or cannot be written.
     """
-    _refuse_occupied(out, overwrite)
+    files = {GRAPH, LABELS, SCORES, INSTANCES, CONFUSION}
+    with _new_export(out, overwrite=overwrite, names=files.__contains__) as folder:
+        return _write_interface(run, folder, unsealed=unsealed)
+
+
+def _write_interface(run: str | Path, folder: Path, *, unsealed: bool) -> Exported:
     result, values = read_run(run, unsealed=unsealed), kept_instances(run)
     if values.is_empty():
         raise InputError("a run with labels is required", found="no label", where=run)
@@ -76,7 +82,9 @@ def export_interface(
     graph = _Graph.of(hierarchy, values)
     scored = bool(values["score"].is_not_null().any())
     lists, confusion = _label_lists(values, graph, scored), _confusion(result, graph)
-    _write({GRAPH: graph.records(), **lists, CONFUSION: confusion}, out)
+    for name, content in {GRAPH: graph.records(), **lists, CONFUSION: confusion}.items():
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+        (folder / name).write_text(text, "utf-8")
     instances = len(lists[INSTANCES])
     return Exported(
         instances=instances,
@@ -185,34 +193,38 @@ def _confusion(result: AuditResult, graph: _Graph) -> dict[str, float]:
     return dict(placed.iter_rows())
 
 
-def _refuse_occupied(out: Path, overwrite: bool) -> None:
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return
-    ours = (out / GRAPH).is_file()
-    if not (ours and overwrite):
+@contextmanager
+def _new_export(folder: Path, *, overwrite: bool, names: Callable[[str], bool]) -> Iterator[Path]:
+    """Yield a folder that takes the place of ``folder`` whole when the block ends.
+
+    Args:
+        folder: A new or an empty folder, or an earlier export.
+        overwrite: Whether an earlier export is replaced.
+        names: Whether an export has a file of a name.
+
+    Raises:
+        OutputError: If the folder holds something else, or an export without ``overwrite``; if it
+            cannot be written.
+    """
+    inside = list(folder.iterdir()) if folder.is_dir() else []
+    others = [entry.name for entry in inside if not (entry.is_file() and names(entry.name))]
+    if folder.exists() and (not folder.is_dir() or others or (inside and not overwrite)):
+        found = f"something else ({', '.join(sorted(others)[:3])})" if others else "a file"
         raise OutputError(
-            "an earlier export is replaced only when asked"
-            if ours
-            else "the output must be a new folder or an earlier export",
-            found="an earlier export" if ours else "something else",
-            where=out,
-            hint="add --overwrite, or name another folder" if ours else "name another folder",
+            "the output must be a new folder or an earlier export",
+            found="an earlier export" if inside and not others else found,
+            where=folder,
+            hint="add --overwrite, or name another folder"
+            if inside and not others
+            else "name another folder",
         )
-
-
-def _write(files: Mapping[str, Any], out: Path) -> None:
-    """Write the files beside ``out``, and put them in their place once all are whole."""
-    out = out.resolve()
-    with working_beside(out) as folder:
-        for name, content in files.items():
-            text = json.dumps(content, ensure_ascii=False, allow_nan=False)
-            (folder / name).write_text(text, "utf-8")
-        with on_disk(out):
-            out.mkdir(parents=True, exist_ok=True)
-            for name in (LABELS, SCORES, INSTANCES, CONFUSION, GRAPH):
-                (out / name).unlink(missing_ok=True)
-            for name in files:
-                (folder / name).replace(out / name)
+    out = folder.resolve()
+    with working_beside(out) as begun, on_disk(out):
+        yield begun
+        if out.exists():
+            exchange(begun, out)
+        else:
+            begun.rename(out)
 
 
 Tables = Mapping[str, pl.DataFrame]
@@ -235,23 +247,11 @@ def write_csv_folder(tables: Tables, folder: Path, *, overwrite: bool) -> None:
         OutputError: If the folder holds something else than CSV files, or any without
             ``overwrite``; if it cannot be written.
     """
-    inside = list(folder.iterdir()) if folder.is_dir() else []
-    others = [entry.name for entry in inside if entry.suffix != ".csv" or not entry.is_file()]
-    if folder.exists() and (not folder.is_dir() or others or (inside and not overwrite)):
-        raise OutputError(
-            "a new or an empty folder is required",
-            found=f"{len(inside)} entries" if folder.is_dir() else "a file",
-            where=folder,
-            hint="name another" if others or not folder.is_dir() else "add --overwrite",
-        )
-    out = folder.resolve()
-    with working_beside(out) as begun, on_disk(out):
+    with _new_export(
+        folder, overwrite=overwrite, names=lambda name: name.endswith(".csv")
+    ) as begun:
         for name, table in tables.items():
             defused(table).write_csv(begun / f"{name}.csv")
-        if out.exists():
-            exchange(begun, out)
-        else:
-            begun.rename(out)
 
 
 def write_xlsx(tables: Tables, file: Path, *, overwrite: bool) -> None:
