@@ -320,11 +320,8 @@ def tidy(frame: pl.DataFrame, source: Source, lists: Collection[str] = ()) -> pl
         SchemaError: If a column holds neither plain values nor, where allowed, lists of them.
     """
     frame = plain(frame, source, lists)
-    columns = {
-        name: frame.select(_text(pl.nth(position), dtype)).to_series()
-        for position, (name, dtype) in enumerate(frame.schema.items())
-    }
-    return pl.DataFrame(columns)
+    each = (one.to_frame().select(_text(pl.first(), one.dtype)) for one in frame)
+    return pl.DataFrame([one.to_series() for one in each])
 
 
 def plain(frame: pl.DataFrame, source: Source, lists: Collection[str] = ()) -> pl.DataFrame:

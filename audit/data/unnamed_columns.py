@@ -16,7 +16,7 @@ from audit.base.readings import Reading, asked
 from audit.data.column_kinds import names_system
 from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import INSTANCES, Chosen, Columns
-from audit.data.records import STRATUM, is_coarse, pick
+from audit.data.records import STRATUM, is_coarse, pick, tidy
 from audit.data.row_rules import version_of
 from audit.data.sources import Source
 
@@ -268,7 +268,7 @@ def _plain(name: str) -> str:
 def _chosen(source: Source, names: Sequence[str]) -> list[str]:
     """Columns whose name says that they matter, or whose first values are yes and no."""
     first = next(source.frames([*names], _LOOKED_AT), pl.DataFrame()) if names else pl.DataFrame()
-    values = {name: pick(first, source, value=name)["value"].unique() for name in first.columns}
+    values = {one.name: one.unique() for one in tidy(first, source)}
     telling = (
         name
         for name in values
