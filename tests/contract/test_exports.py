@@ -1,0 +1,372 @@
+"""Whatever leaves a run tells the numbers of its ``result.json``, in words and as lengths."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from html import unescape
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pypdfium2
+import pytest
+from typer.testing import CliRunner
+
+import reports
+from audit.cli.app import app
+from audit.cli.ci.outcomes import of_audit
+from audit.cli.ci.publishing import junit_bytes, markdown
+from audit.cli.rendering import imprint_of_run, name_of_run
+from audit.explorer.application import write_plain_files
+from audit.explorer.run.opened_run import OpenedRun
+from audit.runs.table_export import exported_tables, write_csv_folder, write_xlsx
+from fixtures.sample_runs import DATED, RELEASE_2, SAMPLE_DATA
+
+pytestmark = pytest.mark.slow
+
+MIN_CELL = 1_000
+"""So high that withheld counts are unlike codes and lengths of lists."""
+EXEMPT: Mapping[str, str] = {
+    r"\d+ January 2026|2026-01-01T\S+": "the day of the run",
+    r"hierarchy-audit \S+": "the version of the program",
+    r"· \d+ to \d+ of \d+": "places in a list of a page",
+    r"(?:and|has) [\d,]+ (?:lines? )?(?:more|others)": "how long the rest of a list is",
+    r"[\d,]+ (?:of [\d,]+ )?findings?": "how many findings there are",
+    r"\d+ (?:most used nodes|nodes with the most)": "how many lines a list or picture has",
+    r"[Pp]age \d+|\d+ of \d+ pages": "numbers of pages",
+    r"[×x][\d.]+": "the key of a map, the same for all data",
+    r"ISO [\d-]+": "the standards of the PDF",
+    r"40 ;? ?instances for each stratum|1\.25 ;? ?times as many": "fixed bounds of checks",
+    r"below 0\.0001": "the least p-value that is written out",
+    r"[\d.]+ points (?:better|worse|below|above)": "a difference of two metrics beside it",
+    r"2\.5% to the 97\.5%|z = 1\.96": "what the methods' formulas hold",
+    r"(?<![\d.,])(?:[2468]0|100|[05]|[125]0|25|75)(?:\.00)?%": "ticks of axes, keys of colours",
+    r"\b0\s+[\d,]+\s+[125][0,]*0\b": "ticks of an axis of counts",
+}
+"""Numbers that are of no data, or of two that stand beside them, and what they are."""
+METHODS = " ".join(map(Path.read_text, Path(reports.__file__).parent.glob("words/data/*.*")))
+"""What reports say of methods, whatever the data are."""
+NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
+
+
+class Told:
+    """All numbers of a ``result.json``, as they may be written."""
+
+    def __init__(self, shared: Mapping[str, Any]) -> None:
+        leaves = [*_leaves(shared)]
+        bounds = [int(one[1:]) for one in leaves if re.fullmatch(r"[<>]\d+", str(one))]
+        numbers = [one for one in leaves if not isinstance(one, str)]
+        every = [len(check["findings"]) + check["not_shown"] for check in shared["checks"]]
+        numbers += [*bounds, *(n + 1 for n in bounds), *every, sum(every)]
+        texts = " ".join(one for one in leaves if isinstance(one, str)) + METHODS
+        self.texts = {one.replace(",", "") for one in NUMBER.findall(texts)}
+        self.values = np.unique(np.abs(np.array(numbers, float)))
+        beside = [shares for record in _records(shared) for shares in _quotients(record)]
+        whole = self.values[self.values <= shared["ledger"]["instances"]]
+        beside += [*(whole / shared["ledger"]["instances"])]
+        shares = self.values[self.values <= 1]
+        self.percents = np.unique(100 * np.array([*shares, *beside]))
+        self.rounded = np.unique([*self.values, *100 * shares, *self.values / 1e6])
+
+    def finds(self, written: str, sign: str) -> bool:
+        """Whether a number, as it is written, is one of them; a whole one that itself."""
+        plain = written.replace(",", "")
+        if plain in self.texts:
+            return True
+        digits, _, power = plain.partition("e")
+        places = len(digits.partition(".")[2])
+        most = 0.500001 * 10.0 ** (int(power or 0) - places)
+        if sign == "%":
+            return near(self.percents, float(plain), most)
+        if places or power:
+            return near(self.rounded, float(plain), most)
+        return near(self.values, float(plain), 1e-9)
+
+    def unfound(self, text: str) -> list[str]:
+        """The numbers of a text that are not among them, each with what is around it."""
+        text = re.sub("|".join(EXEMPT), " ", text)
+        return [
+            " ".join(text[max(0, one.start() - 50) : one.end() + 30].split())
+            for one in NUMBER.finditer(text)
+            if not self.finds(one[0], text[one.end() : one.end() + 1])
+        ]
+
+
+def near(values: Any, value: float, most: float) -> bool:
+    """Whether one of some ascending numbers is this one, but for ``most``."""
+    at = np.searchsorted(values, value - most)
+    return bool(at < len(values) and values[at] <= value + most)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Keys and values of a record, and the lengths of its lists."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    elif isinstance(value, list):
+        yield len(value)
+    if isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner)
+    elif value is not None and not isinstance(value, bool):
+        yield value
+
+
+def _records(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, dict | list):
+            yield from _records(inner)
+
+
+def _quotients(record: Mapping[str, Any]) -> Iterator[float]:
+    """The shares that two counts of a record are: a page may print them."""
+    counts = [one for one in record.values() if isinstance(one, int) and one > 0]
+    return (a / b for a in counts for b in counts if a < b)
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All that leaves a run of the sample with its model, of which much is withheld."""
+    out = tmp_path_factory.mktemp("left")
+    github = {"GITHUB_ACTIONS": "1", "GITHUB_STEP_SUMMARY": str(out / "summary.md")}
+    model = ("--predictions", SAMPLE_DATA / "predictions.psv", "--min-cell", MIN_CELL)
+    run, commands = out / "run", dict[str, tuple[object, ...]]()
+    commands["run"] = ("run", RELEASE_2, "--hierarchy", "icd9cm", *model, "--out", run)
+    commands["run"] += ("--junit", out / "junit.xml")
+    commands["export"] = ("export", run, "--csv", out / "csv", "--xlsx", out / "tables.xlsx")
+    commands["explore"] = ("explore", run, "--static", out / "static")
+    for name, command in commands.items():
+        environment = DATED | (github if name == "run" else {})
+        done = CliRunner().invoke(app, [str(part) for part in command], env=environment)
+        assert done.exit_code == 0, done.output
+        (out / f"{name}.txt").write_text(done.output)
+    return out
+
+
+@pytest.fixture(scope="module")
+def shared(left: Path) -> dict[str, Any]:
+    """What whoever is given ``result.json`` has."""
+    read: dict[str, Any] = json.loads((left / "run" / "result.json").read_text("utf-8"))
+    return read
+
+
+@pytest.fixture(scope="module")
+def told(shared: dict[str, Any]) -> Told:
+    return Told(shared)
+
+
+def _words(path: Path) -> str:
+    """The words of a page or picture."""
+    page = re.sub(r"<(script|style)\b.*?</\1>|\?[^\"]*\"", "", path.read_text("utf-8"), flags=re.S)
+    return unescape(re.sub(r"<[^>]*>", " ", page))
+
+
+def _every(left: Path, pattern: str, read: Callable[[Path], str]) -> str:
+    return "\n".join(map(read, sorted(left.glob(pattern))))
+
+
+def _cells(path: Path) -> str:
+    return "\n".join(" ; ".join(row) for row in csv.reader(io.StringIO(path.read_text("utf-8"))))
+
+
+def _workbook(left: Path) -> str:
+    """The texts and numbers of its cells."""
+    with zipfile.ZipFile(left / "tables.xlsx") as book:
+        sheets = [one for one in book.namelist() if re.search(r"sheets/|sharedStrings", one)]
+        parts = [book.read(one).decode() for one in sheets]
+    cells = [re.findall(r"<t[ >][^<]*|<c r=\"\w+\"><v>[^<]*", part) for part in parts]
+    return unescape("\n".join(re.sub(".*>", "", cell) for part in cells for cell in part))
+
+
+def _paper(left: Path) -> str:
+    with pypdfium2.PdfDocument(left / "run" / "report.pdf") as document:
+        pages = [page.get_textpage().get_text_bounded() for page in document]
+    return " ".join(" ".join(pages).replace("\ufffe", "-").split())
+
+
+TEXTS: Mapping[str, Callable[[Path], str]] = {
+    "JUnit": lambda left: (left / "junit.xml").read_text("utf-8"),
+    "GitHub's summary, Markdown": lambda left: unescape((left / "summary.md").read_text("utf-8")),
+    "terminal": lambda left: (left / "run.txt").read_text("utf-8").replace("%25", "%"),
+    "CSV": lambda left: _every(left, "csv/*.csv", _cells),
+    "XLSX": _workbook,
+    "HTML": lambda left: _words(left / "run" / "report.html"),
+    "static pages": lambda left: _every(left, "static/*.html", _words),
+    "CSV of pages": lambda left: _every(left, "static/*.csv", _cells),
+    "SVG": lambda left: _every(left, "static/*.svg", _words),
+    "PDF": _paper,
+}
+
+
+@pytest.mark.parametrize("export", TEXTS)
+def test_every_number_is_one_of_the_result(left: Path, told: Told, export: str) -> None:
+    text = TEXTS[export](left)
+    assert len(NUMBER.findall(text)) > 50
+    assert told.unfound(text) == []
+
+
+def test_most_withheld_numbers_would_be_missed(left: Path, told: Told) -> None:
+    nodes = pl.read_parquet(left / "run" / "restricted" / "nodes.parquet")
+    withheld = [n for n in nodes["support"].unique().sort() if 300 <= n < MIN_CELL]
+    missed = [n for n in withheld if told.unfound(f"{n:,} instances")]
+    assert len(withheld) > 80
+    assert len(missed) > 0.7 * len(withheld)
+
+
+def _made_alone(left: Path, shared: Mapping[str, Any], out: Path) -> None:
+    """Make what leaves of ``result.json``, and nothing else of the run."""
+    imprint, name = imprint_of_run(left / "run"), name_of_run(left / "run")
+    outcome = of_audit("run", shared, "never")
+    (out / "junit.xml").write_bytes(junit_bytes(outcome))
+    (out / "summary.md").write_text(markdown(outcome), "utf-8")
+    (out / "run").mkdir()
+    reports.write_html(shared, out / "run" / "report.html", imprint)
+    reports.write_pdf(shared, out / "run" / "report.pdf", imprint)
+    write_csv_folder(exported_tables(shared), out / "csv", overwrite=False)
+    write_xlsx(exported_tables(shared), out / "tables.xlsx", overwrite=False)
+    write_plain_files(OpenedRun(name, str(left / "run"), shared, imprint.day), out / "static")
+
+
+def test_what_leaves_is_made_of_the_result_alone(
+    left: Path, shared: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in DATED.items():
+        monkeypatch.setenv(name, value)
+    _made_alone(left, shared, tmp_path)
+    made = {path.relative_to(tmp_path): path for path in tmp_path.rglob("*") if path.is_file()}
+    other = [
+        place for place, path in made.items() if (left / place).read_bytes() != path.read_bytes()
+    ]
+    assert len(made) > 300
+    assert other == []
+
+
+class Part(NamedTuple):
+    """A point of a picture in pixels, or a text at one."""
+
+    at: tuple[float, float]
+    text: str = ""
+
+
+def parts_of(element: ElementTree.Element, x: float = 0, y: float = 0) -> Iterator[Part]:
+    """The points of shapes and places of texts; hatching is left out, which is always as wide."""
+    tag = element.tag.rpartition("}")[2]
+    moves = re.findall(r"translate\(([^ ,)]+)[ ,]?([^)]*)\)", element.get("transform", ""))
+    for right, down in moves:
+        x, y = x + float(right), y + float(down or 0)
+    here = {name: float(element.get(name, 0)) for name in ("x", "y", "cx", "cy", "width", "height")}
+    if tag == "text":
+        yield Part((x + here["x"], y + here["y"]), "".join(element.itertext()).strip())
+    elif tag == "circle":
+        yield Part((x + here["cx"], y + here["cy"]))
+    elif tag == "rect":
+        for far in (0, 1):
+            corner = (x + here["x"] + far * here["width"], y + here["y"] + far * here["height"])
+            yield Part(corner)
+    elif tag == "line":
+        for end in "12":
+            yield Part((x + float(element.get(f"x{end}", 0)), y + float(element.get(f"y{end}", 0))))
+    elif tag == "path" and not re.fullmatch(r"(M\S+ \S+L\S+ \S+)+", element.get("d", "")):
+        yield from (Part((x + right, y + down)) for right, down in _ends(element))
+    for inner in element if tag != "text" else ():
+        yield from parts_of(inner, x, y)
+
+
+def _ends(path: ElementTree.Element) -> Iterator[tuple[float, float]]:
+    """Where each step of a path ends; of a symbol, which is drawn about its place, that place."""
+    drawn = path.get("d", "")
+    if path.get("transform") and re.search("[aAcC]|Z$", drawn):
+        yield 0.0, 0.0
+        return
+    at = [0.0, 0.0]
+    for letter, rest in re.findall(r"([a-zA-Z])([^a-zA-Z]*)", drawn):
+        numbers = [float(one) for one in re.findall(r"-?\d*\.?\d+", rest)]
+        axis, size = {"H": (0, 1), "V": (1, 1), "A": (None, 7), "C": (None, 6)}.get(
+            letter.upper(), (None, 2)
+        )
+        for step in range(0, len(numbers), size):
+            end = numbers[step : step + size]
+            for which in (0, 1) if axis is None else (axis,):
+                value = end[0] if axis is not None else end[which - 2]
+                at[which] = value + at[which] * letter.islower()
+            yield at[0], at[1]
+
+
+class Axis(NamedTuple):
+    """A straight axis by its ticks: ``place = start + length * value``, along x (0) or y (1)."""
+
+    along: int
+    start: float
+    length: float
+    ticks: tuple[float, ...]
+
+
+def axes_of(parts: Iterable[Part]) -> Iterator[Axis]:
+    """Three numbers or more in a row, whose places follow from what they say."""
+    texts = [(one.at, re.fullmatch(r"([-−+]?)([\d,]*\.?\d+)(%?)", one.text)) for one in parts]
+    for along in (0, 1):
+        rows: dict[int, dict[float, float]] = {}
+        for at, read in texts:
+            if read:
+                sign, size, share = read.groups()
+                value = float(size.replace(",", "")) / (100 if share else 1)
+                row = rows.setdefault(round(at[1 - along]), {})
+                row[-value if sign in ("-", "−") else value] = at[along]
+        for row in rows.values():
+            values, places = np.array([*row]), np.array([*row.values()])
+            numbered = [*row] == [*range(1, len(row) + 1)]
+            if len(row) < 3 or numbered:
+                continue
+            length, start = np.polyfit(values, places, 1)
+            if abs(start + length * values - places).max() < 0.6:
+                yield Axis(along, start, length, tuple(values))
+
+
+def own_numbers(text: str) -> Iterator[tuple[float, float]]:
+    """Numbers that a picture's own words tell, with what rounding leaves, and ends of bounds."""
+    for bound, count, total in re.findall(r"([<≥]?)(\d[\d,]*)(?: of (\d[\d,]*))?", text):
+        n, of = (int(one.replace(",", "") or 0) for one in (count, total))
+        ends = {"<": (1, n - 1), "≥": (n, of or n)}.get(bound, (n,))
+        yield from ((end / (of or 1), 0.0) for end in ends)
+    for whole, share in re.findall(r"(\d[\d,]*\.\d+)(%?)", text):
+        unit, places = (100 if share else 1), len(whole.partition(".")[2])
+        yield float(whole.replace(",", "")) / unit, 0.5 * 10.0**-places / unit
+
+
+OWN = re.compile(r"<desc>\w[\w ]*, from ")
+"""How the words begin of a picture of a finding's evidence, which tell the shares that it draws."""
+
+
+def test_every_length_is_a_number_that_is_told(left: Path, told: Told) -> None:
+    every, axes, points = [(one, 0.0) for one in (*told.values, *told.percents / 100)], 0, 0
+    for file in sorted(left.glob("static/*.svg")):
+        text = file.read_text("utf-8")
+        parts = [*parts_of(ElementTree.fromstring(text))]
+        known = [*own_numbers(unescape(text)), (0.0, 0.0), (1.0, 0.0)]
+        known += [one for one in every if one[0] > 1 or not OWN.search(text)]
+        for axis in axes_of(parts):
+            values, most = np.array([*known, *((abs(tick), 0.0) for tick in axis.ticks)]).T
+            places = sorted(axis.start + axis.length * tick for tick in axis.ticks)
+            axes += 1
+            for part in parts:
+                place, least = part.at[axis.along], axis.start + 1  # the shortest bar: a pixel
+                if (
+                    part.text
+                    or not places[0] - 0.5 <= place <= places[-1] + 0.5
+                    or abs(place - least) < 0.01
+                ):
+                    continue
+                far = np.array([place + half - axis.start for half in (0, 0.5)]) / axis.length
+                off = np.abs(values - np.abs(far)[:, None]) - most - 0.06 / abs(axis.length)
+                points += 1
+                assert off.min() <= 0, (file.name, axis, part)
+    assert axes > 20
+    assert points > 300
