@@ -12,6 +12,7 @@ import random
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def main() -> int:
             for fault in FAULTS
             for at in range(count)
         ]
-        chosen = range(len(tries))
+        chosen: Sequence[int] = range(len(tries))
         if asked.sample:
             chosen = sorted(random.Random(asked.seed).sample(chosen, asked.sample))
         for scene, own in groupby(chosen, lambda number: tries[number][0].name):

@@ -320,8 +320,10 @@ def tidy(frame: pl.DataFrame, source: Source, lists: Collection[str] = ()) -> pl
         SchemaError: If a column holds neither plain values nor, where allowed, lists of them.
     """
     frame = plain(frame, source, lists)
-    each = (one.to_frame().select(_text(pl.first(), one.dtype)) for one in frame)
-    return pl.DataFrame([one.to_series() for one in each])
+    columns = {
+        one.name: one.to_frame().select(_text(pl.first(), one.dtype)).to_series() for one in frame
+    }
+    return pl.DataFrame(columns)
 
 
 def plain(frame: pl.DataFrame, source: Source, lists: Collection[str] = ()) -> pl.DataFrame:
