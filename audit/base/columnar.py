@@ -29,6 +29,13 @@ def parquet_schema(path: Path) -> dict[str, pl.DataType]:
         return dict(polars_of(without_metadata(pq.read_schema(path).empty_table())).schema)
 
 
+def rows_of_parquet(path: Path) -> int:
+    """Number of rows of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(path).num_rows)
+
+
 def polars_of(table: Any) -> pl.DataFrame:
     """An Arrow table as a frame; a column without a name stays one, which Polars would name."""
     frame = pl.DataFrame(pl.from_arrow(table))

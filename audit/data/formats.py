@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from audit.base.errors import AuditError, FormatError, InputError, SchemaError, first_cases
@@ -38,7 +39,7 @@ from audit.data.prediction_formats import (
 )
 from audit.data.records import UnclearColumnsError, column_for
 from audit.data.sources import File, Folder, Frame, Source, source_of
-from audit.data.unnamed_columns import with_rules
+from audit.data.unnamed_columns import refuse_totals, with_rules
 
 FORMATS: tuple[LabelFormat, ...] = (
     mimic.MIMIC_III,
@@ -107,6 +108,7 @@ def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
     _refuse_codes_of_columns(columns, chosen, source)
     with whole_characters(source):
         raw = chosen.read(source, columns)
+    _refuse_last(raw, columns, source)
     numbered, codes = raw.numbered or source.numbered, columns.codes
     raw = replace(raw, format=chosen.name, digest=source.digest, numbered=numbered, codes=codes)
     if columns.classes:
@@ -115,6 +117,12 @@ def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
     read = {label for label in labels if not label.isdecimal()}
     own = {names for names in source.class_names.values() if read <= {*names}}
     return replace(raw, classes=own.pop()) if len(own) == 1 else raw
+
+
+def _refuse_last(raw: RawLabels, columns: Columns, source: Source) -> None:
+    for last in raw.instances["instance"].tail(1):
+        labels = partial(raw.rows["label"].filter, raw.rows["instance"] == last)
+        refuse_totals(raw.id, last, labels, columns.rules, source)
 
 
 def _refuse_codes_of_columns(columns: Columns, chosen: LabelFormat, source: Source) -> None:
@@ -145,6 +153,10 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
         _refuse_codes_of_columns(every, known, source)
         chosen = (known.choose or long.choose)(source, every, source)
         chosen = with_rules(source, chosen, every)
+        if chosen.id is not None:
+            row = source.last_row([chosen.id, *chosen.labels])
+            labels = partial(map, row.get, chosen.labels)
+            refuse_totals(chosen.id, row.get(chosen.id), labels, every.rules, source)
         some = set(every.codes) - {"*"}
         tables = stated_tables(chosen, every.codes, source) if some else ()
         return replace(chosen, tables=tables)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from shlex import quote
@@ -17,7 +17,7 @@ from audit.data.column_kinds import names_system
 from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import INSTANCES, Chosen, Columns
 from audit.data.records import STRATUM, is_coarse, pick, tidy
-from audit.data.row_rules import version_of
+from audit.data.row_rules import RowRules, version_of
 from audit.data.sources import Source
 
 MOST_VALUES = 20
@@ -178,7 +178,6 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
         else:
             told += _flagged(name, rows, every, within, source)
     if chosen.id is not None:
-        _refuse_totals(source, chosen, columns)
         told += few_ids(chosen.id, source.first_values(chosen.id), _ids_of(source, chosen.id))
     return replace(chosen, rules=rules, readings=tuple(told))
 
@@ -226,14 +225,23 @@ def _system(
 _TOTAL = re.compile(r"(grand|sub)?\W*(totals?|sum|summe|gesamt(summe)?|insgesamt|somme|suma)\W*")
 
 
-def _refuse_totals(source: Source, chosen: Chosen, columns: Columns) -> None:
-    """Ask whether the last row is a line of totals: its id says so, and it has no label."""
-    row, id_ = source.last_row, str(chosen.id)
-    named = any(one.partition("=")[0].strip(" !") == id_ for one in columns.rules.where)
-    value = (row.get(id_) or "").strip()
-    if named or any((row.get(name) or "").strip() for name in chosen.labels):
+def refuse_totals(
+    id_: str | None,
+    last: object,
+    labels: Callable[[], Iterable[object]],
+    rules: RowRules,
+    source: Source,
+) -> None:
+    """Ask whether the last row is a line of totals: its id says so, and it has no label.
+
+    Raises:
+        AskedError: If it seems to be one, and no rule of rows is on the column of ids.
+    """
+    value = str(last or "").strip()
+    named = any(one.partition("=")[0].strip(" !") == id_ for one in rules.where)
+    if id_ is None or named or not _TOTAL.fullmatch(value.casefold()):
         return
-    if _TOTAL.fullmatch(value.casefold()):
+    if not any(str(one or "").strip() for one in labels()):
         totals = Reading(f"{value!r} is a line of totals", "", 1, "take the last line away")
         keep = f"--id {quote(id_)} --where {quote(f'{id_}=*')}"
         kept = Reading("it is an instance without labels", "", 1, keep)

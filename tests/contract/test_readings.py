@@ -349,7 +349,7 @@ ASKED: list[Asked] = [
      of_labels({**{k: FLAGGED[k] for k in ("id", "label")}, "negated": ["0", "1"] * 2}),
      [("--where 'negated!=1'", {"where": ["negated!=1"]}),
       ("--where 'negated=*'", {"where": ["negated=*"]})]),
-    ("data.unnamed_columns._refuse_totals", of_totals,
+    ("data.unnamed_columns.refuse_totals", of_totals,
      [("take the last line away", {"end": ""}),
       ("--id id --where 'id=*'", {"id": "id", "where": ["id=*"]})]),
     ("data.code_sets._refuse_unclear", of_codes("4019"),

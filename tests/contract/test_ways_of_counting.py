@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import polars as pl
 import pytest
 
 import audit
+from audit.base.readings import AskedError
 from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
 from audit.data.code_sets import with_codes
@@ -170,6 +173,36 @@ def test_every_way_of_storing_and_counting_gives_the_same_rows(
     wanted = ways["polars in memory"]
     assert wanted[0] == layout.rows
     assert {way: rows for way, rows in ways.items() if rows != wanted} == {}
+
+
+def packed(frame: pl.DataFrame, folder: Path) -> Path:
+    (folder / "a.csv.gz").write_bytes(gzip.compress(frame.write_csv().encode()))
+    return folder / "a.csv.gz"
+
+
+def parts(frame: pl.DataFrame, folder: Path) -> Path:
+    (folder / "parts").mkdir(exist_ok=True)
+    for n, part in enumerate([frame[:2], frame[2:]]):
+        part.write_csv(folder / "parts" / f"{n}.csv")
+    return folder / "parts"
+
+
+ENDED = {**STORED, "jsonl": LISTED["jsonl"], "packed": packed, "parts": parts}
+
+
+@pytest.mark.parametrize("stored", ENDED.values(), ids=ENDED)
+@pytest.mark.parametrize("column", ["label", "labels", "dx"])
+def test_a_line_of_totals_is_asked_of_however_it_is_stored_and_counted(
+    column: str, stored: Callable[[pl.DataFrame, Path], Any], tmp_path: Path
+) -> None:
+    tree, named = audit.load_hierarchy(TREE), {"label": column}
+    rows = {"id": [*"abc", "Gesamt"], column: ["401.9", "428.0", "250.00", None]}
+    data = stored(pl.DataFrame(rows), tmp_path)
+    read = partial(audit.load_labels, data, tree, **named)
+    for way in (read, partial(count_pairs, data, tree, batch=5, **named)):
+        with pytest.raises(AskedError, match="'Gesamt' is a line of totals"):
+            way()
+    assert read(id="id", where=["id=*"]).ledger.instances == 4
 
 
 UNDOTTED = {"DX1": ["4019", "", "3605", "0389"] * 3, "PR1": ["3605", "4019", " ", "3961"] * 3}

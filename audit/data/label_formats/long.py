@@ -122,7 +122,8 @@ def read_caml(source: Source, columns: Columns) -> RawLabels:
     source.refuse_numbers(found["instance"], found["labels"])
     picked = pick(source.table(list(dict.fromkeys(found.values()))), source, **found)
     listed = picked.with_columns(labels=parts(pl.col("labels"), ";"))
-    return raw_labels(exploded(listed), listed, source, columns.rules, persons=True)
+    known = {"persons": True, "id": found["instance"]}
+    return raw_labels(exploded(listed), listed, source, columns.rules, **known)
 
 
 def is_caml(source: Source) -> bool:

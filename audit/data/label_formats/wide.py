@@ -65,7 +65,8 @@ def read(source: Source, columns: Columns) -> RawLabels:
     mentions = pick(frame, source, instance=instance, **columns.beside)
     flags = pl.DataFrame({node: frame[node] for node in nodes})  # a name may be empty
     listed = mentions.with_columns(labels=_labels(flags, source))
-    told = {"readings": readings, "numbered": instance == tables.ROW}
+    numbered = instance == tables.ROW
+    told = {"readings": readings, "numbered": numbered, "id": None if numbered else instance}
     return raw_labels(exploded(listed), listed, source, columns.rules, **told)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from audit.base.columnar import parquet_schema
+from audit.base.columnar import parquet_schema, rows_of_parquet
 from audit.base.errors import AuditError, InputError, SchemaError, first_cases
 from audit.base.files import (
     SNIFFED_BYTES,
@@ -67,15 +68,27 @@ class File(Source):
         names = list(plain)
         return as_cells(next(self.frames(names, HEAD), pl.DataFrame(schema=names)).head(HEAD))
 
-    @cached_property
-    def last_row(self) -> dict[str, str | None]:
-        if not self.is_text or is_gzip(self.path):
-            return {}
-        with self.path.open("rb") as stream:
-            stream.seek(max(0, self.size - SNIFFED_BYTES))
-            lines = stream.read().decode("utf-8-sig", errors="replace").strip().split("\n")
-        (row,) = cells(lines[-1:], self.separator)
-        return dict(zip(self.schema, row, strict=False))
+    def last_row(self, columns: list[str]) -> dict[str, Any]:
+        with contextlib.suppress(AuditError, OSError, EOFError, ValueError, RecursionError):
+            if not self.is_text:
+                rows = self.frames(columns, 8 * HEAD, max(0, rows_of_parquet(self.path) - 1))
+                return next((row for frame in rows for row in frame.to_dicts()), {})
+            line = self._end.decode("utf-8-sig", errors="replace").strip().split("\n")[-1]
+            if line.startswith("{"):
+                return dict(json.loads(line))
+            (row,) = cells([line], self.separator)
+            return dict(zip(self.schema, row, strict=False))
+        return {}  # what cannot be read is told by its reader
+
+    @property
+    def _end(self) -> bytes:
+        packed, end = is_gzip(self.path), b""
+        with unpacked(self.path) if packed else self.path.open("rb") as stream:
+            if not packed:
+                stream.seek(max(0, self.size - SNIFFED_BYTES))
+            for block in iter(partial(stream.read, SNIFFED_BYTES), b""):
+                end = (end + block)[-SNIFFED_BYTES:]
+        return end
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         if only is None:
@@ -169,6 +182,9 @@ class Folder(Source):
         files = [entry for entry in entries if isinstance(entry, File)]
         equal = len(files) == len(entries) and len({file.suffix for file in files}) == 1
         return tuple(files) if equal else ()
+
+    def last_row(self, columns: list[str]) -> dict[str, Any]:
+        return self.parts[-1].last_row(columns) if self.parts else {}
 
     @cached_property
     def is_text(self) -> bool:

@@ -64,10 +64,8 @@ class Frame(Source):
     def head_rows(self) -> list[list[str]]:
         return as_cells(self.frame.head(HEAD))
 
-    @cached_property
-    def last_row(self) -> dict[str, str | None]:
-        names, *rows = as_cells(self.frame.tail(1))
-        return dict(zip(names, *rows, strict=True)) if rows else {}
+    def last_row(self, columns: list[str]) -> dict[str, Any]:
+        return next(iter(self.frame.select(columns).tail(1).to_dicts()), {})
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         return self.frame if only is None else self.frame.select(only)

@@ -171,9 +171,8 @@ class Source:
         """The first rows of a table as text, the names of its columns before them."""
         return cells(self.head_lines, self.separator) if self.head_lines else []
 
-    @cached_property
-    def last_row(self) -> dict[str, str | None]:
-        """The last row of a table as text, where it is known without reading all of it."""
+    def last_row(self, columns: list[str]) -> dict[str, Any]:
+        """At least some columns of the last row of a table, or of JSON lines, where there is one."""
         return {}
 
     def first_cells(self, column: str) -> list[str]:

@@ -82,6 +82,9 @@ class _Rows(Source):
     def head_rows(self) -> list[list[str]]:
         return as_cells(pl.DataFrame(pl.from_arrow(self._rows.limit(HEAD).toArrow())))
 
+    def last_row(self, columns: list[str]) -> dict[str, Any]:
+        return next((row.asDict() for row in self._rows.select(*columns).tail(1)), {})
+
     def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
         return iter(self._rows.select(*columns).toArrow().to_batches(at_once))
 
