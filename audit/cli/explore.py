@@ -15,6 +15,7 @@ from audit.base.errors import InputError
 from audit.base.settings import INPUT, OUTPUT, POLICY, Option
 from audit.cli.options import Force, RunFolder
 from audit.cli.rendering import imprint_of_run, name_of_run
+from audit.runs.settings import SameHierarchy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,7 @@ class Shown:
             metavar="OTHER",
         ),
     ] = ()
+    same_hierarchy: SameHierarchy = False
 
 
 def explore(run: RunFolder, shown: Shown, force: Force = False) -> None:
@@ -65,6 +67,8 @@ def explore(run: RunFolder, shown: Shown, force: Force = False) -> None:
     from audit.explorer.site import Site
 
     _refuse_unshown(shown.media, shown.show_instances and shown.static is None)
+    if shown.same_hierarchy and not shown.beside:
+        raise InputError("--same-hierarchy goes with --beside", found="no other run")
     folders = [run, *shown.beside]
     names = [name_of_run(folder) for folder in folders]
     day = imprint_of_run(run).day
@@ -89,7 +93,12 @@ def explore(run: RunFolder, shown: Shown, force: Force = False) -> None:
     )
     for note in opened.media.notes if opened.media else ():
         typer.echo(note, err=True)
-    others = open_beside(opened, folders, names, unsealed=force) if shown.beside else None
+    same = shown.same_hierarchy
+    others = (
+        open_beside(opened, folders, names, unsealed=force, same_hierarchy=same)
+        if shown.beside
+        else None
+    )
     edited = None if shown.policy is None else EditedPolicy(shown.policy)
     if edited is not None:
         edited.decided()  # refused now rather than at the first decision

@@ -312,15 +312,20 @@ def _version(label: str, integrity: Integrity) -> str | None:
     return "both" if label.strip()[0] in "EVev" else "own"
 
 
-def both_versions(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Reading, ...]:
-    """What is told of codes of two versions where records are not seen, of counts with nodes."""
-    free = labels.filter(pl.col("table").is_null())
-    shown = shown_by(free["label"], hierarchy).filter(version="both")
-    decision = "codes of two versions are of the hierarchy's, whatever their record holds"
-    evidence = "records are not seen as a whole where data are only counted"
-    kept = free.filter(pl.col("node").is_not_null())
-    rows = int(kept.join(shown, on="label")["rows"].sum())
-    return (Reading(decision, evidence, rows, "--engine memory"),) if rows else ()
+def refuse_both_versions(labels: pl.DataFrame, hierarchy: Hierarchy, where: object) -> None:
+    """Ask what codes of two versions are where records are not seen, of counts with nodes."""
+    free = labels.filter(pl.col("table").is_null(), pl.col("node").is_not_null())
+    shown = shown_by(labels.filter(pl.col("table").is_null())["label"], hierarchy)
+    rows = int(free.join(shown.filter(version="both"), on="label")["rows"].sum())
+    if rows:
+        here = _version_of(hierarchy)
+        by_records = Reading("the other codes of a record say it", "", rows, "--engine memory")
+        own = Reading(f"all are of ICD-{here}", "", rows, f"--code-version {here}")
+        raise asked("the version of E and V codes must be known", [by_records, own], where)
+
+
+def _version_of(hierarchy: Hierarchy) -> str | None:
+    return version_of(hierarchy.coding.name.partition("/")[0]) if hierarchy.coding else None
 
 
 def with_versions(
@@ -348,6 +353,5 @@ def with_versions(
     )
     decision = "codes of two versions are of another one, where all others of their record are"
     evidence = "E and V codes are of ICD-9-CM and of ICD-10-CM"
-    own = version_of(hierarchy.coding.name.partition("/")[0]) if hierarchy.coding else None
-    option = f"--code-version {own}"
+    option = f"--code-version {_version_of(hierarchy)}"
     return found, (Reading(decision, evidence, int(touched.sum()), option),)

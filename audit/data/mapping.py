@@ -12,7 +12,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.readings import Reading
-from audit.data.code_sets import AS_WRITTEN, both_versions, read_as_codes, table_stated
+from audit.data.code_sets import AS_WRITTEN, read_as_codes, refuse_both_versions, table_stated
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import MARKS, bare, is_plain, read_words
@@ -322,7 +322,7 @@ def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy, where: object = "") 
     labels = asked.select("label", "table", "rows")
     hierarchy, placed, readings = placed_labels(labels, hierarchy, where)
     kept = labels.join(placed, on=["label", "table"], nulls_equal=True)
-    told_of_records = both_versions(kept, hierarchy)
+    refuse_both_versions(kept, hierarchy, where)
     places = placed.rename({"reason": "reason_told"})
     by_label = counts.join(places, on=["label", "table"], how="left", nulls_equal=True)
     reason = pl.when(homeless).then(pl.lit("bad_row")).when(told).then("table")
@@ -341,7 +341,7 @@ def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy, where: object = "") 
         written=written,
         node_of=_places_of(numbered["node"], indices),
         reason_of=_places_of(numbered["reason"], reasons),
-        readings=(*told_of_records, *readings),
+        readings=readings,
     )
 
 

@@ -184,10 +184,7 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
         if settings.ratings is not None and not settings.generations:
             raise InputError("--ratings goes with --generations", found="no generated concepts")
         progress("reading tuples")
-        shared = settings.classes and settings.predictions and Shared(settings.classes)
-        dataset = read_entailment(
-            settings.files, settings.kind, settings.columns, classes=shared or settings.classes
-        )
+        dataset = _dataset(settings)
         if settings.numbered_from is not None and not dataset.numbered:
             raise InputError(
                 "--numbered-from goes with tuples without ids", found="tuples with ids"
@@ -283,6 +280,13 @@ def _predictions(
     return together(read), readings
 
 
+def _dataset(settings: Entailing) -> EntailmentDataset:
+    shared = settings.classes and settings.predictions and Shared(settings.classes)
+    return read_entailment(
+        settings.files, settings.kind, settings.columns, classes=shared or settings.classes
+    )
+
+
 def write_corrected_files(
     result: AuditResult, settings: Entailing, folder: Path
 ) -> Mapping[str, int]:
@@ -299,15 +303,9 @@ def write_corrected_files(
     part = result.analysis(Entailment.name)
     if part is None:
         raise ValueError("an audit of an entailment graph is required")
-    if settings.classes is not None:
-        raise InputError(
-            "copies are corrected of files in which words or 1 and 0 say what is valid",
-            found="numbers of classes",
-            where=settings.classes,
-        )
     proposed = part.restricted["corrections"].lazy().collect()
-    dataset = read_entailment(settings.files, settings.kind, settings.columns)
-    write_corrected(dataset, proposed, folder, settings.kind, settings.columns)
+    as_read = (settings.kind, settings.columns, settings.classes)
+    write_corrected(_dataset(settings), proposed, folder, *as_read)
     return dict(proposed["action"].value_counts().iter_rows())
 
 

@@ -15,10 +15,11 @@ import polars as pl
 
 from audit.base.disk import on_disk, working_beside
 from audit.base.errors import InputError, OutputError, first_cases
+from audit.data.class_names import Classes, read_classes
 from audit.data.records import is_json
 from audit.data.sources import File
 from audit.entailment.reading.columns import Kind, has_header, records_in, roles_among
-from audit.entailment.reading.values import splits, truths
+from audit.entailment.reading.values import splits, truths, with_class_names
 
 Edit = tuple[int, str, Any]
 """A value to change: the place of its record in the file, from 0, its role, and what it shall be:
@@ -35,6 +36,7 @@ class Copy:
         lines: JSON lines as they are written; None in other formats.
         roles: The column, or key, of each role.
         header: Whether the file names its columns.
+        classes: Names of the classes that labels are numbers of, if they are.
     """
 
     source: File
@@ -42,6 +44,7 @@ class Copy:
     lines: tuple[str, ...] | None
     roles: Mapping[str, str]
     header: bool
+    classes: tuple[str, ...] = ()
 
     def edited(self, edits: Iterable[Edit]) -> Copy:
         """The copy with values changed; labels and splits are spelt as elsewhere in the file.
@@ -60,7 +63,7 @@ class Copy:
         table, lines = self.table, list(self.lines or ())
         for role, values in by_role.items():
             name = self.roles[role]
-            spelt = _spelling(table[name], role)
+            spelt = _spelling(table[name], role, self.classes)
             changes = {record: spelt(value) for record, value in values.items()}
             table = table.with_columns(_changed(table[name], changes))
             if self.lines is not None:
@@ -107,13 +110,16 @@ class Copy:
         return gzip.compress(stream.getvalue(), mtime=0) if packed else stream.getvalue()
 
 
-def copy_of(path: Path, kind: Kind, columns: Mapping[str, str]) -> Copy:
+def copy_of(
+    path: Path, kind: Kind, columns: Mapping[str, str], classes: Classes | None = None
+) -> Copy:
     """The records of a file as they are stored; it is read as `read_entailment` reads it."""
     source = File(path)
     table = records_in(source, kind, columns)
     roles = roles_among(table.columns, kind, columns, source).named
     lines = tuple(line for _, line in source.lines()) if is_json(source) else None
-    return Copy(source, table, lines, roles, has_header(source, kind, columns))
+    names = read_classes(classes) if classes else ()
+    return Copy(source, table, lines, roles, has_header(source, kind, columns), names)
 
 
 @contextmanager
@@ -135,17 +141,22 @@ def _refuse_existing(folder: Path) -> None:
         raise OutputError("a new folder is required", found="something that exists", where=folder)
 
 
-def _spelling(column: pl.Series, role: str) -> Callable[[Any], Any]:
+def _spelling(column: pl.Series, role: str, classes: Sequence[str]) -> Callable[[Any], Any]:
     """How a column writes a value: as where it has it first, else plainly."""
     if role not in ("label", "split"):
         return lambda value: value
     text = column.cast(pl.String).str.strip_chars()
+    number = str if column.dtype == pl.String else int
+    plain = {True: number(1), False: number(0)}
+    if role == "label" and classes:
+        text = with_class_names(text, classes, column.name)
+        meant = enumerate(truths(pl.Series(classes)))
+        plain = {truth: number(place) for place, truth in reversed([*meant])}
     met = pl.DataFrame(
         {"stored": column, "means": truths(text) if role == "label" else splits(text)}
     )
     first = met.drop_nulls().unique("means", keep="first", maintain_order=True)
     stored = dict(first.select("means", "stored").iter_rows())
-    plain = {True: "1", False: "0"} if column.dtype == pl.String else {True: 1, False: 0}
     return lambda value: stored.get(value, plain.get(value, value))
 
 

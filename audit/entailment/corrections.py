@@ -12,6 +12,7 @@ import polars as pl
 from audit.base.disk import on_disk
 from audit.base.errors import InputError
 from audit.base.schemas import schema
+from audit.data.class_names import Classes
 from audit.entailment.copies import Copy, Edit, copy_of, new_folder
 from audit.entailment.dataset import SPLITS, EntailmentDataset
 from audit.entailment.measure import EntailmentMeasurements
@@ -138,6 +139,7 @@ def write_corrected(
     folder: Path | str,
     kind: str = "tuples",
     columns: Mapping[str, str] | None = None,
+    classes: Classes | None = None,
 ) -> None:
     """Write corrected copies of the files of a dataset, under their names, into a new folder.
 
@@ -150,6 +152,7 @@ def write_corrected(
         folder: A folder that does not exist.
         kind: As the files were read.
         columns: As the files were read.
+        classes: As the files were read.
 
     Raises:
         InputError: If two files have the same name, a file has no column to change, has changed
@@ -162,7 +165,8 @@ def write_corrected(
             "files of different names are required to write corrected copies",
             found=", ".join(map(str, dataset.sources)) or "no file",
         )
-    copies = [copy_of(path, kind_named(kind), columns or {}) for path in dataset.sources]
+    as_read = (kind_named(kind), columns or {}, classes)
+    copies = [copy_of(path, *as_read) for path in dataset.sources]
     if sum(copy.table.height for copy in copies) != dataset.rows_read:
         raise InputError("files must not change while they are audited", found="other records")
     made = _corrected(copies, proposed.filter(pl.col("action") != "review"))

@@ -19,6 +19,7 @@ import audit
 from audit.base.progress import silent
 from audit.base.readings import AskedError, Reading
 from audit.counting.file import count_pairs
+from audit.data.row_rules import RowRules
 from audit.data.sources import source_of
 from audit.entailment.analysis import Entailment
 from audit.entailment.reading.reading import read_entailment
@@ -165,11 +166,12 @@ def of_flags(folder: Path, **options: Any) -> Found:
 VERSIONS = pl.DataFrame({"id": [*"aab"], "label": ["I10", "V700", "4019"]})
 
 
-def of_counts(folder: Path, engine: str = "stream") -> Found:
+def of_counts(folder: Path, engine: str = "stream", code_version: str | None = None) -> Found:
     if engine == "memory":
         found = audit.load_labels(VERSIONS, "icd9cm", format="long")
         return found.ledger.refused, found.readings
-    counted = count_pairs(VERSIONS, "icd9cm", instance="id", label="label")
+    rules = RowRules(code_version=code_version)
+    counted = count_pairs(VERSIONS, "icd9cm", instance="id", label="label", rules=rules)
     return counted.ledger.refused, counted.readings
 
 
@@ -276,8 +278,6 @@ TOLD = [
          of_labels({"id": ABCD, "label": ["0389", "88", *"xx"]}, ZEROS), {"codes": "with-zeros"}),
     Told("data.code_sets.with_versions", "two versions", "--code-version 9",
          of_labels(VERSIONS, "icd9cm", format="long"), {"code_version": "9"}),
-    Told("data.code_sets.both_versions", "two versions", "--engine memory",
-         of_counts, {"engine": "memory"}),
     Told("hierarchies.label_words.read_words", "no code", "--missing WORD",
          of_labels({"id": ABCD, "label": ["dog", "cat", "oak", "n/a"]}), {"missing": ["zzz"]}),
     Told("hierarchies.label_words.read_words", "marks", "--strip PATTERN",
@@ -357,6 +357,8 @@ ASKED: list[Asked] = [
     ("data.code_sets._refuse_unclear",
      of_labels(NUMBERS, "icd9cm"),
      [("--codes as-written", {"codes": "as-written"}), ("--label COLUMN", {"label": "dx"})]),
+    ("data.code_sets.refuse_both_versions", of_counts,
+     [("--engine memory", {"engine": "memory"}), ("--code-version 9", {"code_version": "9"})]),
     ("data.answers._coarse", of_scores(NEAR_ONE),
      [("--single-label", {"single_label": True}), ("--multi-label", {"single_label": False})]),
     ("hierarchies.formats.names.lower_end", of_hierarchy("h.csv", "a,b\nb,c\n"),

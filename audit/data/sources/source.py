@@ -172,7 +172,7 @@ class Source:
         return cells(self.head_lines, self.separator) if self.head_lines else []
 
     def last_row(self, columns: list[str]) -> dict[str, Any]:
-        """At least some columns of the last row of a table, or of JSON lines, where there is one."""
+        """At least some columns of the last row of a table, if any, or of JSON lines."""
         return {}
 
     def first_cells(self, column: str) -> list[str]:

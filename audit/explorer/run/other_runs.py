@@ -20,7 +20,12 @@ from audit.runs.history import SharedRun, history_of, read_shared_runs
 
 
 def open_beside(
-    first: OpenedRun, folders: Sequence[Path], titles: Sequence[str], *, unsealed: bool = False
+    first: OpenedRun,
+    folders: Sequence[Path],
+    titles: Sequence[str],
+    *,
+    unsealed: bool = False,
+    same_hierarchy: bool = False,
 ) -> RunsBeside:
     """Open runs beside the one that is looked at.
 
@@ -31,13 +36,14 @@ def open_beside(
         folders: Folders of all the runs as named, that of the first run first.
         titles: Titles of the runs; those with the same title are distinguished by their folders.
         unsealed: As in `audit.read_run`.
+        same_hierarchy: As in `audit.runs.history.history_of`.
 
     Raises:
         InputError: As `open_run` for each of them; if a run is there twice, or the runs have
             different hierarchies.
     """
     shared = read_shared_runs(folders, forced=unsealed)
-    history = history_of(shared)
+    history = history_of(shared, same_hierarchy=same_hierarchy)
     opened = open_run if first.in_full else open_shared
     names = distinct_titles(titles, folders)
     others = [
@@ -51,6 +57,7 @@ def open_beside(
         history,
         folders,
         [by_time and _earlier(run, shared[0]) for run in shared],
+        ["--same-hierarchy"] * same_hierarchy,
     )
 
 
@@ -140,6 +147,7 @@ class RunsBeside:
         history: The content of ``history.json`` of all of them.
         folders: Their folders as named.
         earlier: Whether each was made before the first.
+        options: Options of the commands that compare them.
     """
 
     names: Sequence[str]
@@ -147,6 +155,7 @@ class RunsBeside:
     history: Mapping[str, Any]
     folders: Sequence[Path]
     earlier: Sequence[bool]
+    options: Sequence[str] = ()
 
     @property
     def comparisons(self) -> Sequence[str]:
@@ -156,12 +165,12 @@ class RunsBeside:
             (other, first) if earlier else (first, other)
             for other, earlier in zip(others, self.earlier[1:], strict=True)
         )
-        return [shlex.join(["audit", "compare", *map(str, pair)]) for pair in pairs]
+        return [shlex.join(["audit", "compare", *map(str, pair), *self.options]) for pair in pairs]
 
     @property
     def history_command(self) -> str:
         """Command that writes the history as files."""
-        return shlex.join(["audit", "history", *map(str, self.folders)])
+        return shlex.join(["audit", "history", *map(str, self.folders), *self.options])
 
     @cached_property
     def differences(self) -> Sequence[Differences | None]:

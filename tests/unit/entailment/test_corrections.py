@@ -69,6 +69,25 @@ def test_corrected_copies_have_no_fault(fault: str, suffix: str, tmp_path: Path)
     assert proposed(after).is_empty()
 
 
+@pytest.mark.parametrize("classes", [("entailment", "neutral"), ("neutral", "no", "entailment")])
+@pytest.mark.parametrize("fault", FIXED)
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_copies_of_numbered_labels_say_what_copies_of_words_say(
+    fault: str, suffix: str, classes: tuple[str, ...], tmp_path: Path
+) -> None:
+    words = wide(FAULTS[fault](WORLD).dataset)
+    number = {1: classes.index("entailment"), 0: classes.index("neutral")}
+    numbers = words.with_columns(pl.col("^label|worker_.*$").replace(number))
+    read = {}
+    for name, table, told in (("words", words, None), ("numbers", numbers, classes)):
+        path = write_tuples(table, tmp_path / f"{name}{suffix}")
+        dataset = read_entailment(path, columns=VOTES, classes=told)
+        made = tmp_path / name
+        write_corrected(dataset, proposed(dataset), made, columns=VOTES, classes=told)
+        read[name] = read_entailment(made / path.name, columns=VOTES, classes=told).tuples
+    assert_frame_equal(read["words"], read["numbers"])
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_what_was_planted_is_undone(suffix: str, tmp_path: Path) -> None:
     for fault in ("head_in_two_splits", "tail_mismatch"):
