@@ -24,8 +24,9 @@ AS_WRITTEN, WITH_ZEROS = "as-written", "with-zeros"
 """What is said of labels that are read as they stand, and of numbers that lost zeros in front."""
 _HEADING, _SURE = 1 / 60, 0.9
 """Likelihood of a node with others below it beside one without, and what makes a node sure."""
-_FEW = 0.01
-"""Share of labels that are no codes as they stand from which on a column is read as a whole."""
+_FEW, _MANY = 0.01, 100
+"""Share of labels that are no codes as they stand from which on a column is read as a whole, and
+number of labels from which on codes that are written as nodes say how all are written."""
 _CHANGED = dict.fromkeys(("label", "table", "text", "set"), pl.String)
 _SETS: Mapping[object, list[str]] = {
     None: [*SAID],
@@ -112,7 +113,7 @@ def read_as_codes(
             continue
         texts = own.group_by("label", "table", maintain_order=True).agg(pl.col("rows").sum())
         texts = _one_by_one(texts, hierarchy, integrity)
-        found = column_readings(texts, sets) if _needs_reading(texts) else []
+        found = column_readings(texts, sets) if _needs_reading(texts, hierarchy, integrity) else []
         if found:
             _refuse_unclear(found, hierarchy, int(texts["rows"].sum()), where)
             codes = _joined(texts, found, hierarchy)
@@ -217,14 +218,25 @@ def _one_by_one(labels: pl.DataFrame, hierarchy: Hierarchy, integrity: Integrity
     )
 
 
-def _needs_reading(labels: pl.DataFrame) -> bool:
-    """Whether labels are no codes as they stand, or may be codes of several sets."""
+def _needs_reading(labels: pl.DataFrame, hierarchy: Hierarchy, integrity: Integrity) -> bool:
+    """Whether labels are no codes as they stand, or may be codes of several sets.
+
+    Where all are written as the nodes of one set are, most with dots, those without are complete
+    codes of that set: none may be a code that lost its end, or its dot.
+    """
     coded = labels.filter(pl.col("label").str.contains("[0-9]"))
     lacking = coded.filter(pl.col("node").is_null() | pl.col("parent").is_not_null())
     if coded.is_empty() or len(lacking) >= max(1, _FEW * len(coded)):
         return not coded.is_empty()
-    lettered = bool(coded["label"].str.contains(r"^\s*[EVev]").all())
-    return bool((coded["several"] | lettered).any())
+    if coded["label"].str.contains(r"^\s*[EVev]").all():
+        return True
+    known = coded.filter(pl.col("node").is_not_null(), pl.col("parent").is_null())
+    text, dotted = known["label"].str.strip_chars(), known["label"].str.contains(".", literal=True)
+    as_nodes = 2 * int(dotted.sum()) > len(known) and (text == known["node"]).all()
+    if as_nodes and len(known) >= _MANY:
+        whole = hierarchy.assignable[[*map(hierarchy.index, known["node"])]].all()
+        return not whole or len({*map(integrity.table_of, known["node"])}) > 1
+    return bool(coded["several"].any())
 
 
 def _refuse_unclear(
@@ -297,11 +309,13 @@ def _told(reading: ColumnReading, codes: pl.DataFrame, hierarchy: Hierarchy) -> 
 
 def shown_by(labels: pl.Series, hierarchy: Hierarchy) -> pl.DataFrame:
     """``label, version`` of labels: ``own``, ``other``, ``both``; none if no record can decide."""
-    integrity = hierarchy.integrity
-    asked = labels.unique() if integrity and integrity.other_version else labels.clear()
-    shown = [_version(label, integrity) for label in named(asked)] if integrity else []
-    found = pl.DataFrame({"label": asked, "version": pl.Series(shown, dtype=pl.String)})
-    return found if {"other", "both"} <= set(shown) else found.clear()
+    integrity, asked = hierarchy.integrity, labels.unique()
+    texts, shown = named(asked), pl.Series("version", dtype=pl.String)
+    if integrity and integrity.other_version and any(map(integrity.other_version, texts)):
+        shown = pl.Series("version", [_version(text, integrity) for text in texts], pl.String)
+    if not {"other", "both"} <= {*shown}:
+        asked, shown = asked.clear(), shown.clear()
+    return pl.DataFrame({"label": asked, "version": shown})
 
 
 def _version(label: str, integrity: Integrity) -> str | None:

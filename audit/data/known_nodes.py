@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -47,6 +47,7 @@ class KnownNodes:
         self._hierarchy = hierarchy
         self._weights: dict[str, float] = {}
         self._cells: dict[str, float] = {}
+        self.gains: dict[tuple[str, ...], dict[str, float]] = {}
 
     @property
     def name(self) -> str:
@@ -210,26 +211,32 @@ def sign_between(
         codes: As in `hold_several`.
     """
     signs = (*[one for one in _EXPRESSIONS if one != _STARS], *SEPARATORS, _STARS)
-    gains = {sign: _gain(sign, cells, nodes) for sign in signs} if nodes else {}
-    told = {sign: gain for sign, gain in gains.items() if gain is not None}
+    key = tuple(cells)
+    if nodes is not None and key not in nodes.gains:
+        counts = Counter(map(str.strip, cells))
+        gains = {sign: _gain(sign, counts, nodes) for sign in signs}
+        nodes.gains[key] = {sign: gain for sign, gain in gains.items() if gain is not None}
+    told = nodes.gains[key] if nodes else {}
     if told:
         best = max(told, key=lambda sign: told[sign])
         return (best, True) if told[best] > 0 else (None, True)
     return (separator_of(cells) if hold_several(cells, codes=codes) else None), False
 
 
-def _gain(sign: str, cells: Sequence[str], nodes: KnownNodes) -> float | None:
+def _gain(sign: str, cells: Mapping[str, int], nodes: KnownNodes) -> float | None:
     """By how many cells the parts are nodes more often than the whole; None where neither are.
 
     Parts most of which are no nodes, as a code before its title, tell nothing.
     """
     parts = whole = 0.0
-    held = [cell for cell in map(str.strip, cells) if len(split(cell, sign)) > 1]
+    between = re.compile(pattern_of(sign))
+    held = {cell: rows for cell, rows in cells.items() if between.search(cell)}
     if sign == _BOXES and any(map(nodes.weight, _NUMBER.findall(" ".join(held)))):
         return None
-    for cell in held:
+    for cell, rows in held.items():
         inside = [part for part in map(str.strip, split(cell, sign)) if part]
-        parts += sum(nodes.holds_one(part) for part in inside) / max(len(inside), 1)
-        whole += nodes.holds_one(cell) or nodes.means(cell.replace(",", "."))
-    most = 2 * parts > len(held) or (sign != " " and 2 * parts == len(held) > 0)
+        parts += rows * sum(nodes.holds_one(part) for part in inside) / max(len(inside), 1)
+        whole += rows * (nodes.holds_one(cell) or nodes.means(cell.replace(",", ".")))
+    every = sum(held.values())
+    most = 2 * parts > every or (sign != " " and 2 * parts == every > 0)
     return parts - whole if most or whole else None

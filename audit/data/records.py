@@ -228,8 +228,10 @@ class UnclearColumnsError(SchemaError):
 
 def _ids_among(names: Sequence[str], beside: Collection[str], source: Source) -> list[str]:
     free = [name for name in names if name not in beside]
+    if usual := called(free, ID_NAMES):
+        return usual
     others = [name for name in free if not (source.nodes and source.nodes.means(name))]
-    return called(free, ID_NAMES) or [n for n in others if n.strip().lower() != INDEX] or others
+    return [name for name in others if name.strip().lower() != INDEX] or others
 
 
 def id_of_rows(

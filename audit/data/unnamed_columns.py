@@ -91,6 +91,8 @@ def unnamed_columns(
     """
     most = (1 - REPEATING) * frame[instance].n_unique() if groups else 0
     named = {f"{STRATUM}{name}": name for name in candidates(frame, (instance, *taken), most)}
+    if not named:
+        return pl.DataFrame(schema={"instance": pl.String})
     picked = pick(frame, source, instance=instance, **named).drop_nulls("instance")
     by_instance = picked.group_by("instance", maintain_order=True)
     first, last = by_instance.min(), by_instance.max()
@@ -112,7 +114,8 @@ def _parts(first: pl.Series, last: pl.Series) -> bool:
 
 def together(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Join frames of `unnamed_columns`; the first of equal names wins, missing values are null."""
-    first, *others = frames
+    nothing = pl.DataFrame(schema={"instance": pl.String})
+    first, *others = [frame for frame in frames if frame.width > 1] or [nothing]
     for frame in others:
         new = list(_new(first.columns, frame.columns))
         first = first.join(frame.select("instance", *new), on="instance", how="left")

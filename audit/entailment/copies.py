@@ -141,7 +141,7 @@ def _refuse_existing(folder: Path) -> None:
         raise OutputError("a new folder is required", found="something that exists", where=folder)
 
 
-def _spelling(column: pl.Series, role: str, classes: Sequence[str]) -> Callable[[Any], Any]:
+def _spelling(column: pl.Series, role: str, classes: tuple[str, ...]) -> Callable[[Any], Any]:
     """How a column writes a value: as where it has it first, else plainly."""
     if role not in ("label", "split"):
         return lambda value: value

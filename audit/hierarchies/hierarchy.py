@@ -224,8 +224,14 @@ class Hierarchy:
     def place(self, label: str, table: str | None) -> Placement:
         """The placement of a label that may be added; without coding rules, labels are ids."""
         if self.coding is not None:
-            return self.coding.place(label, table, self)
+            if (label, table) not in self._places:
+                self._places[label, table] = self.coding.place(label, table, self)
+            return self._places[label, table]
         return Placement(label) if label in self else Placement(reason="unknown_code")
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str | None], Placement]:
+        return {}
 
     def describe(self, index: int) -> str:
         """A node as sentences name it: its title, then its code.

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,9 @@ LAYOUTS = {
         {**IDS, "mine": ["250.00,401.9", "12,5", "none,428.0"] * 4}, 24, {"label": "mine"}
     ),
     "whole cells by nodes": Layout({**IDS, "mine": ["12,5", "401.9"] * 6}, N, {"label": "mine"}),
+    "joined in several columns": Layout(
+        {**IDS, "DX1": ["250.00,401.9", "428.0"] * 6, "DX2": ["", "428.0,V58.67,none"] * 6}, 36
+    ),
     "joined without ids": Layout({**TWICE, "codes": ["|".join(cell) for cell in FEW]}, 15),
     "a family": Layout({**IDS, "DX1": codes(0), "DX2": codes(1), "DXVER": ["9"] * N}, 2 * N),
     "a family with gaps": Layout({**IDS, "DX1": codes(0), "DX4": codes(1)}, 2 * N),
@@ -235,6 +239,10 @@ def coded(name: str, rules: RowRules, path: Path) -> tuple[LabelDataset, Hierarc
     return audit.load_labels(path, "icd9cm", id="id", label=label, **told), known
 
 
+def placed(counted: LabelDataset | PairCount) -> pl.DataFrame:
+    return counted.mappings.select("label", "table", "node", "rows")
+
+
 @pytest.mark.parametrize("name", CODED)
 @pytest.mark.parametrize("rules", [EVERY, RULED], ids=["every row", "some rows"])
 def test_code_sets_of_columns_are_those_in_memory(
@@ -245,8 +253,7 @@ def test_code_sets_of_columns_are_those_in_memory(
         path, known, instance="id", label=CODED[name][1], rules=rules, memory=2**26, batch=10_000
     )
     assert found(count) == found(loaded)
-    places = ["label", "table", "node", "rows"]
-    assert count.mappings.select(places).equals(loaded.mappings.select(places))
+    assert placed(count).equals(placed(loaded))
 
 
 @pytest.mark.slow
@@ -266,18 +273,24 @@ def test_spark_gives_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     different = {}
     building = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     session = building.config("spark.sql.shuffle.partitions", "1").getOrCreate()
+
+    def counted(path: Path, known: Hierarchy, **named: Any) -> PairCount:
+        columns = Columns(nodes=KnownNodes(known), codes=known.codes, **named)
+        with reading(source_of(path), "local[1]", columns) as read:
+            told: dict[str, Any] = {"readings": read.readings, "rules": read.rules}
+            return jobs.count_pairs(read.rows, known, instance=read.id, label=read.label, **told)
+
     for name, layout in LAYOUTS.items():
         folder = tmp_path / name.replace(" ", "-")
         folder.mkdir()
         path = kept_as(layout)["parquet"](pl.DataFrame(layout.columns), folder)
-        columns = Columns(nodes=KnownNodes(hierarchy), **layout.named)  # type: ignore[arg-type]
-        with reading(source_of(path), "local[1]", columns) as read:
-            told: dict[str, Any] = {"readings": read.readings, "rules": read.rules}
-            count = jobs.count_pairs(
-                read.rows, hierarchy, instance=read.id, label=read.label, **told
-            )
-        counted, wanted = found(count), found(audit.load_labels(path, hierarchy, **layout.named))  # type: ignore[arg-type]
-        if counted != wanted:
-            different[name] = counted, wanted
+        wanted = found(audit.load_labels(path, hierarchy, **layout.named))  # type: ignore[arg-type]
+        if (counts := found(counted(path, hierarchy, **layout.named))) != wanted:
+            different[name] = counts, wanted
+    for name, rules in zip(CODED, cycle([EVERY, RULED]), strict=False):
+        loaded, known = coded(name, rules, path := tmp_path / f"{name} of some.parquet")
+        count = counted(path, known, id="id", label=CODED[name][1], rules=rules)
+        if found(count) != found(loaded) or not placed(count).equals(placed(loaded)):
+            different[f"{name}, codes are stated"] = found(count), found(loaded)
     session.stop()
     assert different == {}

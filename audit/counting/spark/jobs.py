@@ -19,6 +19,7 @@ from audit.counting.kept import with_added
 from audit.counting.plan import MEMORY, CountSettings, Plan, planned
 from audit.counting.spark import tasks
 from audit.counting.spark.tasks import Frames
+from audit.data.label_format import STATED
 from audit.data.mapping import KEYS, summed_counts
 from audit.data.row_rules import EVERY, RowRules
 from audit.data.sources.spark import BLANK
@@ -96,14 +97,14 @@ def _marked(df: DataFrame, instance: str, label: str, rules: RowRules) -> DataFr
     columns = dict.fromkeys([instance, label, *rules.roles.values()])
     text, rows = pa.string(), df.select(*columns)
     listed = rows.dtypes[1][1].startswith("array")
-    labels = {"labels": pa.list_(text)} if listed else {"label": text}
-    schema = pa.schema({"instance": text, **labels, "table": text})
+    name = label if label == STATED else "labels" if listed else "label"
+    schema = pa.schema({"instance": text, name: pa.list_(text) if listed else text, "table": text})
     return _mapped(rows, partial(tasks.marked, rules), schema)
 
 
 def _label_counts(rows: DataFrame) -> pl.DataFrame:
     """Number of assertions of each label; Spark counts plain columns itself, as it reads them."""
-    if {kind for _, kind in rows.dtypes} <= _COUNTED_BY_SPARK:
+    if {kind for _, kind in rows.dtypes} <= _COUNTED_BY_SPARK and rows.columns[1] != STATED:
         return tasks.tidied(_collected(_written(rows), tasks.LABELS))
     read = _mapped(rows, tasks.counted_labels, tasks.LABELS).groupBy(*KEYS)
     return _collected(read.sum("rows").coalesce(_cores(rows)), tasks.LABELS)

@@ -25,6 +25,7 @@ from audit.counting.passes import Counting
 from audit.counting.plan import Plan, carried_about
 from audit.counting.storage.spill import LAST, packed_sums, unpacked_sums
 from audit.data.batches import batched, counts_of, labels_of
+from audit.data.label_format import STATED
 from audit.data.mapping import LabelNodes, summed_counts
 from audit.data.records import pick
 from audit.data.row_rules import RowRules
@@ -71,7 +72,8 @@ def marked(rules: RowRules, frames: Iterable[pl.DataFrame]) -> Frames:
         marks = rules.marked(frame, WHERE, rules.roles)
         instance, label, table = (found := frame.select(pl.nth(0, 1), *marks)).columns
         role = "labels" if found.dtypes[1].is_nested() else "label"
-        yield pick(found, WHERE, **{"instance": instance, role: label, "table": table})
+        picked = pick(found, WHERE, **{"instance": instance, role: label, "table": table})
+        yield picked.rename({role: STATED}) if label == STATED else picked
 
 
 def counted_labels(frames: Iterable[pl.DataFrame]) -> Frames:

@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.readings import Reading
-from audit.data.known_nodes import how_joined
+from audit.data.known_nodes import how_joined, pattern_of
 from audit.data.label_format import (
     BEHIND,
     STATED,
@@ -130,7 +130,9 @@ def told_of_parts(
     sign: str, labels: Sequence[str], rows: Source, *, by_nodes: bool
 ) -> list[Reading]:
     """What is told of cells that hold several labels."""
-    inside = pl.any_horizontal(parts(pl.col(name), sign).list.len() > 1 for name in labels)
+    cells = [pl.col(name).str.strip_chars() for name in labels]
+    between = (pl.col(name).str.contains(pattern_of(sign)) for name in labels)
+    inside = pl.any_horizontal(a & (b != "") for a, b in zip(between, cells, strict=True))
     frames = rows.frames([*labels], AT_ONCE)
     joined = sum(int(frame.select(inside.sum()).item()) for frame in frames)
     decision = f"the cells of {first_cases(labels)} are several labels, {how_joined(sign)}"

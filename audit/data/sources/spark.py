@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +22,14 @@ from audit.base.readings import Reading
 from audit.base.text_tables import Preamble
 from audit.data.formats import chosen_of
 from audit.data.known_nodes import pattern_of
-from audit.data.label_format import Chosen, Columns
+from audit.data.label_format import BEHIND, STATED, Chosen, Columns
 from audit.data.label_formats.tables import ROW
 from audit.data.row_rules import EVERY, RowRules
 from audit.data.sources import File, Source, source_of
 from audit.data.sources.source import HEAD, as_cells
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 _REFUSED = re.compile(
     r"^audit\.base\.errors\.\w+: (.+)(?:\nFound: (.+))?(?:\nHint: (.+))?$", re.MULTILINE
@@ -165,17 +166,36 @@ def reading(
 def _chosen(rows: DataFrame, chosen: Chosen) -> Read:
     """The rows with a column of ids, and one of labels or of arrays of them."""
     from pyspark.sql import functions
+    from pyspark.sql.types import ArrayType
 
     id, label = ROW if chosen.id is None else chosen.id, chosen.labels[0]
     if chosen.id is None:
         rows = rows.withColumn(ROW, functions.monotonically_increasing_id())
+    name = STATED if chosen.tables else label
+
+    def behind(table: str | None, text: Column) -> Column:
+        stated = functions.lit((table or "") + BEHIND)
+        return functions.concat(stated, text) if chosen.tables else text
+
+    def parts(column: str, table: str | None) -> Column:
+        text = rows[f"`{column}`"].cast("string")
+        several = functions.split(text, pattern_of(chosen.sign or ""))
+        cells = several if chosen.sign else functions.array(text)
+        filled = functions.filter(cells, lambda cell: ~cell.rlike(BLANK))
+        stated = functions.transform(filled, partial(behind, table))
+        return functions.coalesce(stated, functions.array().cast("array<string>"))
+
+    every, found = zip_longest(chosen.labels, chosen.tables), rows[f"`{label}`"]
     if chosen.each or chosen.joined:
-        cells = functions.array(*(rows[f"`{name}`"].cast("string") for name in chosen.labels))
-        if chosen.sign:
-            cells = functions.split(rows[f"`{label}`"], pattern_of(chosen.sign))
-        listed = functions.filter(cells, lambda cell: ~cell.rlike(BLANK))
-        rows = rows.select(id, listed.alias(label), *chosen.rules.roles.values())
-    return Read(rows, id, label, chosen.readings, chosen.rules)
+        found = functions.concat(*(parts(column, table) for column, table in every))
+    elif chosen.tables and isinstance(rows.schema[label].dataType, ArrayType):
+        found = functions.transform(found, partial(behind, chosen.tables[0]))
+    elif chosen.tables:
+        found = behind(chosen.tables[0], found.cast("string"))
+    else:
+        return Read(rows, id, label, chosen.readings, chosen.rules)
+    rows = rows.select(id, found.alias(name), *chosen.rules.roles.values())
+    return Read(rows, id, name, chosen.readings, chosen.rules)
 
 
 def _refuse_missing() -> None:
