@@ -331,15 +331,11 @@ def refuse_both_versions(labels: pl.DataFrame, hierarchy: Hierarchy, where: obje
     free = labels.filter(pl.col("table").is_null(), pl.col("node").is_not_null())
     shown = shown_by(labels.filter(pl.col("table").is_null())["label"], hierarchy)
     rows = int(free.join(shown.filter(version="both"), on="label")["rows"].sum())
-    if rows:
-        here = _version_of(hierarchy)
+    if rows and "*" not in hierarchy.codes:
         by_records = Reading("the other codes of a record say it", "", rows, "--engine memory")
-        own = Reading(f"all are of ICD-{here}", "", rows, f"--code-version {here}")
+        option, said = f"--codes {AS_WRITTEN}", "all are codes of this hierarchy"
+        own = Reading(said, "", rows, option)
         raise asked("the version of E and V codes must be known", [by_records, own], where)
-
-
-def _version_of(hierarchy: Hierarchy) -> str | None:
-    return version_of(hierarchy.coding.name.partition("/")[0]) if hierarchy.coding else None
 
 
 def with_versions(
@@ -349,11 +345,11 @@ def with_versions(
 
     Args:
         rows: `audit.data.label_format.ROWS`; a row with a table has a version already.
-        hierarchy: The hierarchy.
+        hierarchy: The hierarchy; what is stated of all its labels decides too.
     """
     free = pl.all_horizontal(pl.col("table", "refused").is_null(), pl.col("label").is_not_null())
     shown = shown_by(rows.filter(free)["label"], hierarchy)
-    if shown.is_empty():
+    if shown.is_empty() or "*" in hierarchy.codes:
         return rows, ()
     told = rows.join(shown, on="label", how="left", maintain_order="left")
     version = pl.when(free).then("version")
@@ -367,5 +363,6 @@ def with_versions(
     )
     decision = "codes of two versions are of another one, where all others of their record are"
     evidence = "E and V codes are of ICD-9-CM and of ICD-10-CM"
-    option = f"--code-version {_version_of(hierarchy)}"
+    own = version_of(hierarchy.coding.name.partition("/")[0]) if hierarchy.coding else None
+    option = f"--code-version {own}"
     return found, (Reading(decision, evidence, int(touched.sum()), option),)

@@ -19,7 +19,7 @@ import audit
 from audit.base.progress import silent
 from audit.base.readings import AskedError, Reading
 from audit.counting.file import count_pairs
-from audit.data.row_rules import RowRules
+from audit.data.code_sets import with_codes
 from audit.data.sources import source_of
 from audit.entailment.analysis import Entailment
 from audit.entailment.reading.reading import read_entailment
@@ -166,12 +166,15 @@ def of_flags(folder: Path, **options: Any) -> Found:
 VERSIONS = pl.DataFrame({"id": [*"aab"], "label": ["I10", "V700", "4019"]})
 
 
-def of_counts(folder: Path, engine: str = "stream", code_version: str | None = None) -> Found:
+def of_counts(folder: Path, engine: str = "stream", codes: str | tuple[str, ...] = ()) -> Found:
     if engine == "memory":
         found = audit.load_labels(VERSIONS, "icd9cm", format="long")
         return found.ledger.refused, found.readings
-    rules = RowRules(code_version=code_version)
-    counted = count_pairs(VERSIONS, "icd9cm", instance="id", label="label", rules=rules)
+    known = with_codes(audit.load_hierarchy("icd9cm"), codes)
+    counted = count_pairs(VERSIONS, known, instance="id", label="label")
+    if codes:
+        written = audit.load_labels(VERSIONS, "icd9cm", format="long", codes=codes)
+        assert written.ledger.refused == counted.ledger.refused
     return counted.ledger.refused, counted.readings
 
 
@@ -358,7 +361,8 @@ ASKED: list[Asked] = [
      of_labels(NUMBERS, "icd9cm"),
      [("--codes as-written", {"codes": "as-written"}), ("--label COLUMN", {"label": "dx"})]),
     ("data.code_sets.refuse_both_versions", of_counts,
-     [("--engine memory", {"engine": "memory"}), ("--code-version 9", {"code_version": "9"})]),
+     [("--engine memory", {"engine": "memory"}),
+      ("--codes as-written", {"codes": "as-written"})]),
     ("data.answers._coarse", of_scores(NEAR_ONE),
      [("--single-label", {"single_label": True}), ("--multi-label", {"single_label": False})]),
     ("hierarchies.formats.names.lower_end", of_hierarchy("h.csv", "a,b\nb,c\n"),
