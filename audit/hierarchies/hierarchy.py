@@ -198,12 +198,10 @@ class Hierarchy:
 
     def index(self, node: str) -> int:
         """Position of a node in node order; raises SchemaError for an unknown one."""
-        try:
-            return self._index[node]
-        except KeyError:
-            raise SchemaError(
-                f"a node of the hierarchy {self.name} is required", found=repr(node)
-            ) from None
+        if node not in self._index:
+            required = f"a node of the hierarchy {self.name} is required"
+            raise SchemaError(required, found=repr(node))
+        return self._index[node]
 
     def parents(self, node: str) -> tuple[str, ...]:
         """Parents in node order; empty for the root."""
