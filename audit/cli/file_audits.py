@@ -74,7 +74,7 @@ class GivenLabels(HierarchyShape):
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
             raise InputError(f"{flags} goes with --hierarchy", found="no hierarchy")
         of_labels = {"format": self.format, "id": self.id, "label": self.label, **of_labels}
-        given = [f"--{name}" for name, value in of_labels.items() if value is not None]
+        given = [f"--{name}" for name, value in of_labels.items() if value not in (None, ())]
         if self.labels is None and given:
             raise InputError(f"{', '.join(given)} goes with --labels", found="no dataset")
         if self.labels is not None and self.hierarchy is None:
@@ -107,7 +107,7 @@ def concepts(
     labels: GivenLabels,
     testing: Testing,
     *,
-    predictions: PredictionsFile = None,
+    predictions: PredictionsFile = (),
     judged: Judged,
     output: NewRun = _CONCEPTS,
 ) -> None:

@@ -60,7 +60,7 @@ def _refuse_options_of_predictions(settings: Settings) -> None:
         "--query": settings.queries,
     }
     given = [option for option, value in named.items() if value]
-    if given and settings.predictions is None:
+    if given and not settings.predictions:
         raise InputError(f"{', '.join(given)} goes with --predictions", found="no predictions")
 
 

@@ -124,18 +124,13 @@ class ModelPart:
 
     def tables(self) -> Tables:
         """A table of each, ``metrics`` with those beside; ``parameters`` of a metric as JSON."""
-        metrics = [
-            {**metric, "part": part, "parameters": json.dumps(metric["parameters"])}
-            for part, rows in (("metrics", self.metrics), ("beside", self.beside))
-            for metric in rows
-        ]
         others = {
             name: pl.DataFrame([dict(one) for one in getattr(self, name)], schema=columns)
             for name, columns in _OF_MODEL.items()
         }
         return {
             "model_pairs": self.pairs,
-            "metrics": pl.DataFrame(metrics, schema=_METRICS),
+            "metrics": metric_table(self.metrics, self.beside),
             **others,
         }
 
@@ -163,17 +158,36 @@ class ModelPart:
         """The part of a run with predictions."""
         if shared["ledger"]["predictions"] is None:
             return None
-        rows: dict[str, list[dict[str, Any]]] = {"metrics": [], "beside": []}
-        for row in table("metrics").collect().iter_rows(named=True):
-            row["parameters"] = json.loads(row["parameters"])
-            rows[row.pop("part")].append(row)
+        metrics, beside = metric_rows(table("metrics").collect())
         return cls(
             pairs=table("model_pairs"),
-            metrics=tuple(rows["metrics"]),
+            metrics=metrics,
             absent_metrics=tuple(shared["metrics_absent"]),
-            beside=tuple(rows["beside"]),
+            beside=beside,
             **{name: tuple(table(name).collect().iter_rows(named=True)) for name in _OF_MODEL},
         )
+
+
+Metrics: TypeAlias = tuple[Mapping[str, Any], ...]
+
+
+def metric_table(metrics: Metrics, beside: Metrics) -> pl.DataFrame:
+    """Metrics and what stands beside them in one table; ``parameters`` of each as JSON."""
+    rows = [
+        {**metric, "part": part, "parameters": json.dumps(metric["parameters"])}
+        for part, of in (("metrics", metrics), ("beside", beside))
+        for metric in of
+    ]
+    return pl.DataFrame(rows, schema=_METRICS)
+
+
+def metric_rows(table: pl.DataFrame) -> tuple[Metrics, Metrics]:
+    """The metrics of `metric_table`, and what stands beside them."""
+    rows: dict[str, list[Mapping[str, Any]]] = {"metrics": [], "beside": []}
+    for row in table.iter_rows(named=True):
+        row["parameters"] = json.loads(row["parameters"])
+        rows[row.pop("part")].append(row)
+    return tuple(rows["metrics"]), tuple(rows["beside"])
 
 
 OTHERS = "analyses"

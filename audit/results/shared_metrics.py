@@ -23,7 +23,7 @@ _OVER_CUTS = ("f1", "hierarchical_precision", "hierarchical_recall", "hierarchic
 Family: TypeAlias = tuple[str, ...]
 """Counts that are shown together or not at all: a word, and what it is of."""
 _SIZE: Family = ("size",)
-_ALL = "all"
+ALL = "all"
 """The scope of all instances."""
 
 
@@ -88,7 +88,7 @@ class _Published:
             self._rows.setdefault(metric["scope"], {})[_key(metric)] = metric
         self._cuts = _cuts(metrics)
         self._of: dict[Family, set[str]] = {}
-        everywhere = [_ALL, *sorted(self._rows.keys() - {_ALL}, key=self._place)]
+        everywhere = [ALL, *sorted(self._rows.keys() - {ALL}, key=self._place)]
         candidates = [s for s in everywhere if s in self._rows and self._support(s) is not None]
         self._of[_SIZE] = self._accepted(_SIZE, candidates)
         self._tell_cuts(candidates)
@@ -145,7 +145,7 @@ class _Published:
     def _support(self, scope: str) -> int | None:
         """Instances that carry the node of a scope; None where it is withheld."""
         known = self._scopes.supports
-        return self._size(scope) if known is None or scope == _ALL else known.get(scope)
+        return self._size(scope) if known is None or scope == ALL else known.get(scope)
 
     def _may_try(self, scope: str, family: Family) -> bool:
         needed = [_SIZE, *(self._known_cuts(*family[1:]) if family[0] == "moved" else ())]
@@ -156,8 +156,8 @@ class _Published:
         able = [scope for scope in candidates if scope in self._of[_SIZE]]
         for cut in self._cuts:
             accepted = self._accepted(("cut", cut), able)
-            self._of["cut", cut] = accepted if _ALL in accepted else set()
-            if _ALL in accepted:
+            self._of["cut", cut] = accepted if ALL in accepted else set()
+            if ALL in accepted:
                 able = [scope for scope in able if scope in accepted]
 
     def _accepted(self, family: Family, candidates: Sequence[str]) -> set[str]:
@@ -165,7 +165,7 @@ class _Published:
         counts, rest = dict[str, list[int]](), dict[str, list[int]]()
         for scope in candidates:
             own = list(self._counts(scope, family))
-            held = [one for one in (_ALL, *self._scopes.above.get(scope, ())) if one in counts]
+            held = [one for one in (ALL, *self._scopes.above.get(scope, ())) if one in counts]
             closest = max(held, key=lambda one: len(self._scopes.above.get(one, ())), default=None)
             if closest is None or not self._scopes.apart:
                 beside = [_less(counts[one], own) for one in held]

@@ -58,6 +58,7 @@ from audit.results.shared_findings import (
 )
 from audit.results.shared_metrics import Scopes
 from audit.results.shared_nodes import lineage
+from audit.results.two_models import TwoModels
 
 SCHEMA_VERSION = "4.0"
 
@@ -156,6 +157,8 @@ class SharedView:
         entries = dict(
             ModelPart.absent() if model is None else model.shared(min_cell, self._scopes_of(model))
         )
+        if (two := self.run.part(TwoModels)) is not None:
+            entries["models"] = two.shared(self.run)
         others: dict[str, Any] = {}
         for part in self.run.analyses:
             own = part.shared(min_cell)

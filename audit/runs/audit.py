@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from audit.alignment.measure import ModelMeasurements, branch_exchanges
 from audit.base.disk import judging_date
 from audit.base.errors import InputError
 from audit.base.files import sha256_as_read
@@ -30,7 +29,6 @@ from audit.checks.judging import (
     refuse_reference,
     refuse_unknown_names,
 )
-from audit.checks.shared.exchanged_pairs import most_exchanged, most_uneven
 from audit.counting.counts import PairCount
 from audit.counting.pair_table import described
 from audit.data.dataset import LabelDataset
@@ -42,22 +40,37 @@ from audit.measure.rule_book import refuse_contradictions
 from audit.policy.policy import Policy
 from audit.policy.reading import policy_for
 from audit.results.findings import CheckResult
-from audit.results.parts import DriftPart, ModelPart, ResultPart
+from audit.results.parts import DriftPart, ResultPart
 from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
 from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES, refuse_names
 from audit.runs.case_lists import BEHAVIOUR, CaseNumbers, case_table
+from audit.runs.models import (
+    model_part,
+    models_of,
+    prediction_ledger,
+    require_kind,
+    with_second,
+)
 from audit.runs.protected_with import protected_beside, refuse_other_data
 from audit.runs.refusals import refuse_columns, refuse_hierarchy, refuse_wrong_hierarchy
 
 DISTRIBUTION = "hierarchy-audit"
 
 
+class _How(TypedDict):
+    """How models are measured."""
+
+    seed: int
+    device: str | None
+    progress: Progress
+
+
 def run_audit(
     data: LabelDataset | PairCount,
     policy: Policy | None = None,
     *,
-    predictions: Predictions | None = None,
+    predictions: Predictions | Sequence[Predictions] | None = None,
     analyses: Sequence[Analysis[Any]] = (),
     seed: int = 0,
     sources: Sequence[Path] = (),
@@ -77,7 +90,7 @@ def run_audit(
     Args:
         data: Labels mapped to a hierarchy, or their counts from a `count_pairs`.
         policy: The policy; the hierarchy's built-in policy supplies what it does not state.
-        predictions: A model's predictions for the dataset's instances.
+        predictions: A model's predictions, or those of two: the audit is then of the first.
         analyses: What else is to be measured of the dataset's instances, with checks of its own.
         seed: Seed of the bootstrap behind the intervals of the model's metrics.
         sources: The files that were counted; if empty, the data are identified by the counts.
@@ -93,57 +106,43 @@ def run_audit(
     Raises:
         PolicyError: If the policy names something that the hierarchy or the data lack, contradicts
             itself, asks for a ratchet without a reference, or uses future dates as true days.
-        InputError: If the reference or a run to protect with is of other data, an argument of
-            another type, most rows are refused, a device is lacking, or an analysis gets counts.
+        InputError: If an earlier run is of other data, an argument of another type, two models
+            cannot be compared, most rows are refused, a device is lacking, or counts do not do.
     """
-    _require_kinds(policy, predictions)
-    data = _placed(data, predictions, analyses)
+    models = models_of(predictions)
+    data = _placed(data, models, analyses)
     refuse_wrong_hierarchy(data, sources, anyway=anyway)
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
     refuse_reference(data.hierarchy, policy, reference, same_hierarchy=same_hierarchy)
     refuse_columns(policy, data, today)
-    origin = _origin_of(data, predictions, sources, added_to)
+    origin = _origin_of(data, models, sources, added_to)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
     before = None if reference is None else Reference.of(reference, data.hierarchy)
-    measured = measure(
-        data, policy, predictions, reference=before, seed=seed, device=device, progress=progress
-    )
+    how: _How = {"seed": seed, "device": device, "progress": progress}
+    measured = measure(data, policy, *models[:1], reference=before, **how)
     found = tuple(one.measure(measured, seed, progress) for one in analyses)
     measured = replace(measured, analyses=found)
     checks, cases = _applied_to(measured, _checks_for(analyses, origin.format), progress)
-    result = protected_beside(_result(measured, origin, checks, analyses), protected_with)
+    result = with_second(_result(measured, origin, checks, analyses), measured, models, **how)
+    result = protected_beside(result, protected_with)
     return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
-
-
-def _require_kinds(policy: object, predictions: object) -> None:
-    """Refuse what is given in place of a policy or of predictions, as from a notebook."""
-    for given, kind, hint in (
-        (policy, Policy, "the second argument is the policy; use run_audit(data, predictions=...)"),
-        (predictions, Predictions, "audit.load_predictions(scores, dataset) makes them"),
-    ):
-        if given is not None and not isinstance(given, kind):
-            raise InputError(
-                f"{kind.__name__} of audit is required, or nothing",
-                found=f"{type(given).__module__}.{type(given).__name__}",
-                hint=hint,
-            )
 
 
 def _placed(
     data: LabelDataset | PairCount,
-    predictions: Predictions | None,
+    models: Sequence[Predictions],
     analyses: Sequence[Analysis[Any]],
 ) -> LabelDataset | PairCount:
     """The data, in the hierarchy of the predictions where there are any."""
     refuse_names(analyses)
     if not isinstance(data, LabelDataset):
-        if analyses:
+        if analyses or models:
             raise InputError(
-                "explanations and representations need instances in memory",
+                "predictions, explanations and representations need instances in memory",
                 found="data that were counted",
             )
         return data
-    return data if predictions is None else data.within(predictions.hierarchy)
+    return data.within(models[0].hierarchy) if models else data
 
 
 def _with_cases(
@@ -168,12 +167,12 @@ class _Origin:
 
 def _origin_of(
     data: LabelDataset | PairCount,
-    predictions: Predictions | None,
+    models: Sequence[Predictions],
     sources: Sequence[Path],
     added_to: str,
 ) -> _Origin:
     if isinstance(data, LabelDataset):
-        inputs = _inputs(data, predictions)
+        inputs = _inputs(data, models)
         tables = () if data.sources or data.digest else (data.instances, data.assertions)
         before = data.digest
         format, persons = data.format, data.persons
@@ -194,6 +193,7 @@ def _policy_of(
     analyses: Sequence[Analysis[Any]],
 ) -> Policy:
     """The policy with what the hierarchy's own decides, if it can be applied."""
+    require_kind(policy, Policy, "the second argument is the policy; use predictions=...")
     policy = policy_for(hierarchy.name, policy)
     named = CHECK_NAMES | {check.name for one in analyses for check in one.checks}
     refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name, named)
@@ -212,7 +212,7 @@ def _result(
     min_cell = policy.min_cell_for(origin.persons)
     return AuditResult(
         identity=_identity(hierarchy, policy, origin),
-        ledger=_ledger(measured, origin) | {"predictions": _prediction_ledger(measured)},
+        ledger=_ledger(measured, origin) | {"predictions": prediction_ledger(measured)},
         readings=tuple(reading.shown(min_cell) for reading in _readings(measured, analyses)),
         policy=policy_as_applied(
             policy,
@@ -252,7 +252,7 @@ def _branch_pairs(measured: Measurements) -> pl.DataFrame:
 def _parts(measured: Measurements, analyses: Sequence[Analysis[Any]]) -> tuple[ResultPart, ...]:
     parts: list[ResultPart] = []
     if measured.model is not None:
-        parts.append(_model_part(measured, measured.model))
+        parts.append(model_part(measured, measured.model))
     if measured.policy.drift:
         parts.append(DriftPart(*drift_tables(measured)))
     for analysis, found in zip(analyses, measured.analyses, strict=True):
@@ -261,28 +261,11 @@ def _parts(measured: Measurements, analyses: Sequence[Analysis[Any]]) -> tuple[R
     return tuple(parts)
 
 
-def _inputs(
-    dataset: LabelDataset, predictions: Predictions | None
-) -> tuple[Mapping[str, str], ...]:
-    read = {
-        "data": dataset.sources,
-        "titles": dataset.titles,
-        "predictions": () if predictions is None else predictions.sources,
-    }
-    return tuple(input_record(role, path) for role, paths in read.items() for path in paths)
-
-
-def _model_part(measured: Measurements, model: ModelMeasurements) -> ModelPart:
-    return ModelPart(
-        pairs=model.described(),
-        metrics=model.metrics,
-        absent_metrics=model.metrics_absent,
-        beside=model.metrics_beside,
-        behaviours=model.behaviours,
-        exchanges=branch_exchanges(model.predictions.hierarchy, model.exchanges),
-        exchanged_pairs=most_exchanged(measured),
-        answers=most_uneven(measured),
-    )
+def _inputs(dataset: LabelDataset, models: Sequence[Predictions]) -> tuple[Mapping[str, str], ...]:
+    read = [("data", dataset.sources), ("titles", dataset.titles)]
+    predictions = dict.fromkeys(path for model in models for path in model.sources)
+    read.append(("predictions", tuple(predictions)))
+    return tuple(input_record(role, path) for role, paths in read for path in paths)
 
 
 def input_record(role: str, path: Path) -> dict[str, str]:
@@ -330,25 +313,6 @@ def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]
             denominator_unit="",
             crashed=f"{type(error).__name__}: {error}",
         )
-
-
-def _prediction_ledger(measured: Measurements) -> dict[str, Any] | None:
-    if measured.model is None:
-        return None
-    predictions, policy = measured.model.predictions, measured.policy
-    ledger = predictions.ledger
-    return {
-        "classes_read": ledger.classes_read,
-        "classes_mapped": ledger.classes_mapped,
-        "unknown_classes": len(ledger.unknown_classes),
-        "instances_matched": ledger.instances_matched,
-        "predictions_without_labels": ledger.instances_without_labels,
-        "labels_without_predictions": ledger.instances_without_predictions,
-        "set_valued": predictions.set_valued,
-        "single_label": predictions.single_label,
-        "confusion_threshold": policy.confusion_threshold.value,
-        "decision_threshold": policy.decision_threshold.value,
-    }
 
 
 def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from audit.runs.analyses import MEASURED
 from audit.runs.audit import with_inputs
 from audit.runs.manifest import RESULT
 from audit.runs.read import read_run
-from audit.runs.refusals import refuse_wrong_classes
+from audit.runs.refusals import refuse_models, refuse_wrong_classes
 from audit.runs.settings import Judging, Settings
 
 _OF_LABELS = (
@@ -84,8 +84,9 @@ def runs_beside(settings: Settings) -> tuple[AuditResult, ...]:
 
 def read_data(
     settings: Settings, policy: Policy | None, progress: Progress = silent
-) -> tuple[LabelDataset, Predictions | None]:
+) -> tuple[LabelDataset, tuple[Predictions, ...]]:
     """Read the labels, and the predictions if any, after checking that the device is available."""
+    refuse_models([path.resolve() for path in settings.predictions])
     if settings.device:
         device_named(settings.device)
     progress("reading the hierarchy")
@@ -101,24 +102,37 @@ def read_data(
     )
     read = labels.ledger.rows_read
     progress("reading labels", read, read, "rows")
-    if settings.predictions is None:
-        _refuse_unused_classes(settings, labels.sources)
-        return labels, None
+    models = tuple(
+        _read_model(settings, path, labels, policy, shared, progress)
+        for path in settings.predictions
+    )
+    read_from = (path for model in models for path in model.sources)
+    _refuse_unused_classes(settings, (*labels.sources, *read_from))
+    return labels, models
+
+
+def _read_model(
+    settings: Settings,
+    path: Path,
+    labels: LabelDataset,
+    policy: Policy | None,
+    classes: Shared | None,
+    progress: Progress,
+) -> Predictions:
     progress("reading predictions")
     predictions = load_predictions(
-        settings.predictions,
+        path,
         labels,
         policy=policy,
-        classes=shared,
+        classes=classes,
         format=settings.predictions_format,
         **{name: getattr(settings, name) for name in _OF_PREDICTIONS},
     )
-    _refuse_unused_classes(settings, (*labels.sources, *predictions.sources))
     if not settings.anyway:
-        refuse_wrong_classes(predictions, settings.predictions)
+        refuse_wrong_classes(predictions, path)
     read = predictions.ledger.instances_read
     progress("reading predictions", read, read, "instances")
-    return labels, predictions
+    return predictions
 
 
 def _refuse_unused_classes(settings: Settings, read: Sequence[Path]) -> None:

@@ -149,11 +149,11 @@ def _audit_instances(
     progress: Progress,
 ) -> Audited:
     analyses = _analyses(settings, progress)
-    labels, predictions = _labels(settings, policy, analyses, progress)
+    labels, models = _labels(settings, policy, analyses, progress)
     result = run_audit(
         labels,
         policy=policy,
-        predictions=predictions,
+        predictions=models,
         analyses=analyses,
         seed=settings.seed,
         reference=beside.reference,
@@ -169,7 +169,7 @@ def _audit_instances(
         return Audited(result, _keep_nothing)
 
     def keep(folder: Path) -> None:
-        write_instances(folder, labels, predictions)
+        write_instances(folder, labels, models[0] if models else None)
 
     return Audited(result, keep)
 
@@ -188,13 +188,13 @@ def _labels(
     policy: Policy | None,
     analyses: Sequence[FileAnalysis[Any]],
     progress: Progress,
-) -> tuple[LabelDataset, Predictions | None]:
+) -> tuple[LabelDataset, tuple[Predictions, ...]]:
     """The dataset and its predictions; the labels of an analysis where there is no dataset."""
     alone = next((one for one in analyses if one.format == settings.format), None)
     if alone is None:
         return read_data(settings, policy, progress)
     flat = settings.hierarchy == FLAT
-    return alone.labels(None if flat else read_hierarchy(settings, policy)), None
+    return alone.labels(None if flat else read_hierarchy(settings, policy)), ()
 
 
 def _audit_counts(

@@ -21,6 +21,7 @@ from audit.results.parts import DriftPart, ModelPart, ResultPart, read_analyses
 from audit.results.record import COUNTED
 from audit.results.result import AuditResult
 from audit.results.shared_view import SCHEMA_VERSION
+from audit.results.two_models import TwoModels
 from audit.runs.folder import (
     DENOMINATORS,
     EARLIER,
@@ -148,7 +149,7 @@ def _read_parts(
     def table(name: str) -> pl.LazyFrame:
         return _lazy_table(_table_file(folder, name))
 
-    of_data = (kind.read(table, shared) for kind in (ModelPart, DriftPart))
+    of_data = (kind.read(table, shared) for kind in (ModelPart, TwoModels, DriftPart))
     return (*(part for part in of_data if part is not None), *read_analyses(table, layouts))
 
 

@@ -56,7 +56,10 @@ DanglingEdges: TypeAlias = Annotated[
     Option("Refuse edges to a parent that is not a node (default), or drop and count them.", INPUT),
 ]
 PredictionsFile: TypeAlias = Annotated[
-    Path | None, Option("A model's predictions of the same instances.", MODEL)
+    tuple[Path, ...],
+    Option(
+        "A model's predictions of the same instances; given twice, two models are compared.", MODEL
+    ),
 ]
 PolicyFile: TypeAlias = Annotated[Path | None, Option("Policy file (TOML).", POLICY)]
 ReferenceRun: TypeAlias = Annotated[
@@ -218,7 +221,7 @@ class Settings(HierarchyShape):
     classes: Annotated[Path | None, Option("Names of a matrix's columns, one per line.", INPUT)] = (
         None
     )
-    predictions: PredictionsFile = None
+    predictions: PredictionsFile = ()
     predictions_format: Annotated[
         str | None, Option("Format of the predictions; recognised if not given.", MODEL)
     ] = None

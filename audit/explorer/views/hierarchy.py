@@ -21,6 +21,7 @@ from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages
 from audit.results.findings import OF_MODEL
 from reports.chapters.exchanges import exchanges
+from reports.chapters.model import two_models
 from reports.chapters.verdict import verdict
 from reports.charts.icicle import icicle, icicle_drawing
 from reports.words import metric_words
@@ -211,6 +212,7 @@ def model(site: Site, request: Request) -> Response:
         "Model",
         sheet=sheet,
         verdict=verdict(site.printable_shared),
+        models=two_models(site.printable_shared),
         names={name: words(name) for name in names},
         asked=asked,
         findings=[one for one in found if not one["folded"] and not one["waiver"]][:10],

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from audit.alignment.metrics import METRICS
-from audit.alignment.metrics.streaming import ALL
 from audit.base.dag import FloatArray
 from audit.base.schemas import schema
 from audit.engine.statistics.intervals import difference_interval
 from audit.engine.statistics.resampling import percentile_interval
 from audit.results.result import AuditResult
+from audit.results.shared_metrics import ALL
+from audit.results.two_models import ModelChanges, State
 from audit.runs.compare.confusion_changes import (
     KeptModel,
     confusion_changes,
@@ -24,54 +24,11 @@ from audit.runs.compare.confusion_changes import (
     untested_confusions,
 )
 
-State: TypeAlias = Literal["same", "differ", "alike", "only_old", "only_new"]
-"""Of the predictions: the same; different; not known to be the same, since files differ, although
-every number counted of them is equal; or in one run only."""
-Interval: TypeAlias = Literal["paired", "unpaired", "none"]
-
 _METRICS = schema(
     ("name scope parameters", pl.String),
     ("old new difference low high", pl.Float64),
     ("n_old n_new", pl.Int64),
 )
-
-
-@dataclass(frozen=True, eq=False)
-class ModelChanges:
-    """What differs between the models of two runs.
-
-    Args:
-        predictions: Whether the predictions are the same.
-        interval: ``paired`` if both runs keep instances and have some in common, else
-            ``unpaired``; ``none`` if only one run has predictions.
-        common: Instances with predictions in both runs; None if that is unknown.
-        scores_differ: Those of them with another score; None if that is unknown.
-        answers_differ: Those of them with other predicted labels; None if that is unknown.
-        metrics: ``name, scope, parameters`` (JSON), ``old, new, difference, low, high`` (null where
-            undefined, or in one run only) and ``n_old, n_new``; a row per metric of either run.
-        confusions: See `audit.runs.compare.confusion_changes.CONFUSIONS`.
-        family: Number of confused pairs that were tested.
-    """
-
-    predictions: State
-    interval: Interval
-    common: int | None
-    scores_differ: int | None
-    answers_differ: int | None
-    metrics: pl.DataFrame
-    confusions: pl.DataFrame
-    family: int
-
-    @property
-    def metrics_in_all_changed(self) -> int:
-        """Number of metrics over all instances whose interval of the difference does not hold 0."""
-        beyond = (pl.col("low") > 0) | (pl.col("high") < 0)
-        return len(self.metrics.filter(beyond & (pl.col("scope") == ALL)))
-
-    @property
-    def confusions_changed(self) -> pl.DataFrame:
-        """Pairs that changed at the false-discovery rate."""
-        return self.confusions.filter("changed")
 
 
 def model_changes(old: AuditResult, new: AuditResult, *, same_data: bool) -> ModelChanges | None:

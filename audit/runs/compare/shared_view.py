@@ -22,14 +22,11 @@ from audit.disclosure import (
 )
 from audit.results.findings import Finding
 from audit.results.result import AuditResult
+from audit.results.two_models import SHOWN
 from audit.runs.compare.edits import Release
 from audit.runs.compare.finding_changes import CHANGES, TOLD, CheckChange, FindingChange
 from audit.runs.compare.finding_tests import Compared
 
-SHOWN = 20
-"""Largest number of rows of each ranked table, and of findings per check; the restricted tables
-hold all.
-"""
 SHOWN_EDITS = 50
 """Largest number of edits of the hierarchy that are listed."""
 
