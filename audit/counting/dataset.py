@@ -52,7 +52,6 @@ from audit.engine.statistics.grouped import (
     alike,
     joint_weights,
     node_sums,
-    without,
 )
 from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
@@ -255,23 +254,27 @@ class Instances:
             joint_entailed=pl.Series(own)
         )
         if self.alike is not None:
-            weights = {"observed": self.alike.weight, "group_sum": self.alike.part_of_group}
+            weights = self.alike.weight, self.alike.part_of_group
+            sums = joint_weights(counts, self.aggregated, weights)
+            for both, weight in zip(sums, weights, strict=True):
+                self._less_entailed(both, counts, records.entailed, weight)
             table = table.with_columns(
-                pl.Series(name, self._weighed(counts, records.entailed, weight) / UNIT)
-                for name, weight in weights.items()
+                pl.Series(name, both / UNIT)
+                for name, both in zip(("observed", "group_sum"), sums, strict=True)
             )
         return PairsInMemory.of(table)
 
-    def _weighed(self, counts: PairCounts, entailed: Sums, weight: IntArray) -> IntArray:
-        """Weights of the instances with both nodes of each pair and no label below both."""
+    def _less_entailed(
+        self, both: IntArray, counts: PairCounts, entailed: Sums, weight: IntArray
+    ) -> None:
+        """Take the weights of instances with a label below both nodes of a pair from ``both``."""
         some = np.flatnonzero(weight < UNIT)
-        less = UNIT - weight[some]
-        both = without(counts, UNIT, joint_weights(self.aggregated[some], less))
         keys = counts.a * len(self.hierarchy) + counts.b
         both[np.searchsorted(keys, entailed.keys)] -= UNIT * entailed.joint
-        through_one = count_entailed(self.specific[some], self.hierarchy.closure, less)
+        through_one = count_entailed(
+            self.specific[some], self.hierarchy.closure, UNIT - weight[some]
+        )
         both[np.searchsorted(keys, through_one.keys)] += through_one.joint
-        return both
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,13 @@ of nodes that several of a group carry is worth."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
@@ -15,50 +18,56 @@ from audit.engine.pairs.pair_counts import NODES_PER_BLOCK, PairCounts, support
 from audit.engine.pairs.sums import UNIT
 from audit.engine.statistics.expectation import Expectation
 
+EXACT_AT_ONCE = 1 << 20
+"""Records whose weights the parts of a complex number add up exactly."""
 
-def joint_weights(carried: Sparse, weight: IntArray) -> Sparse:
-    """Sum of the weights of the instances that carry both nodes of each pair.
+
+def joint_weights(
+    counts: PairCounts, carried: Sparse, weights: tuple[IntArray, IntArray]
+) -> IntArray:
+    """Sums of two weights over the records that carry both nodes of each pair, (2, n_pairs).
+
+    Both are added up at once, as the parts of complex numbers, and only over records that weigh
+    less than `UNIT`: what these lack is taken from the joint counts.
 
     Args:
-        carried: A stored value where an instance carries a node, shape (n_instances, n_nodes),
+        counts: All pairs of nodes that some record carries together.
+        carried: A stored value where a record carries a node, shape (n_records, n_nodes),
             canonical CSR.
-        weight: Weight of each instance, shape (n_instances,).
-
-    Returns:
-        Strict upper triangle of shape (n_nodes, n_nodes), int64, canonical CSR.
+        weights: Both weights of each record, at most `UNIT`, shape (n_records,) each.
     """
+    sums = np.stack([counts.joint * UNIT] * 2)
+    several = np.flatnonzero(np.minimum(*weights) < UNIT)
+    for start in range(0, len(several), EXACT_AT_ONCE):
+        some = several[start : start + EXACT_AT_ONCE]
+        first, second = (UNIT - weight[some] for weight in weights)
+        for lines, less in _joint_sums(counts, carried[some], first + 1j * second):
+            sums[0, lines] -= less.real.astype(np.int64)
+            sums[1, lines] -= less.imag.astype(np.int64)
+    return sums
+
+
+def _joint_sums(
+    counts: PairCounts, carried: Sparse, weight: NDArray[Any]
+) -> Iterator[tuple[IntArray, NDArray[Any]]]:
+    """Places of pairs, and sums of the weights of the records with both, by blocks of nodes."""
     n_nodes, used = carried.shape[1], np.flatnonzero(support(carried))
     compact = csr_array(carried[:, used])
     each, places = np.repeat(weight, np.diff(compact.indptr)), (compact.indices, compact.indptr)
     ones, rows = (
-        csr_array((data, *places), shape=compact.shape) for data in (np.ones_like(each), each)
+        csr_array((data, *places), shape=compact.shape) for data in (np.ones(len(each)), each)
     )
     by_node, weighed = csr_array(ones.T), csc_array(rows)
-    starts, seconds, sums = np.zeros(n_nodes + 1, np.int64), [used[:0]], [weight[:0]]
     for start in range(0, len(used), NODES_PER_BLOCK):
+        firsts = used[start : start + NODES_PER_BLOCK]
         some = csr_array(weighed[:, start : start + NODES_PER_BLOCK])
         block = csc_array(by_node[start:] @ some)  # by first node, the second ones ascending
-        first = np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
-        upper = block.indices > first
-        counts = np.bincount(first[upper], minlength=block.shape[1])
-        starts[used[start : start + NODES_PER_BLOCK] + 1] = counts
-        seconds.append(used[block.indices[upper] + start])
-        sums.append(block.data[upper])
-    data, columns = np.concatenate(sums), np.concatenate(seconds)
-    return csr_array((data, columns, np.cumsum(starts)), shape=(n_nodes, n_nodes))
-
-
-def without(counts: PairCounts, unit: int, less: Sparse) -> IntArray:
-    """``unit`` times the joint counts of pairs, less a part of each, shape (n_pairs,).
-
-    Args:
-        counts: All pairs of nodes that some instance carries together.
-        unit: What an instance counts.
-        less: A part of what some pairs count, smaller than that; shape (n_nodes, n_nodes),
-            canonical CSR.
-    """
-    starts = np.searchsorted(counts.a, np.arange(less.shape[0] + 1))
-    return np.asarray((csr_array((counts.joint * unit, counts.b, starts), less.shape) - less).data)
+        first = np.repeat(np.arange(len(firsts)), np.diff(block.indptr))
+        upper = np.flatnonzero(block.indices > first)
+        own = slice(*np.searchsorted(counts.a, (firsts[0], firsts[-1] + 1)).tolist())
+        keys = firsts[first[upper]] * n_nodes + used[block.indices[upper] + start]
+        found = np.searchsorted(counts.a[own] * n_nodes + counts.b[own], keys)
+        yield own.start + found, block.data[upper]
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,19 +210,6 @@ class Grouped:
     alike: Alike
 
     @cached_property
-    def repeated(self) -> Grouped:
-        """Those of the records whose groups have several of them."""
-        counts = np.bincount(self.group, minlength=len(self.alike.size))
-        some = np.flatnonzero(counts[self.group] > 1)
-        return replace(
-            self,
-            carriers=csc_array(csr_array(self.carriers)[some]),
-            stratum=self.stratum[some],
-            group=self.group[some],
-            weight=self.weight[some],
-        )
-
-    @cached_property
     def of_groups(self) -> FloatArray:
         """Weight of each group, by its number, shape (n_groups,)."""
         return np.bincount(self.group, self.weight, len(self.alike.size)).astype(np.float64)
@@ -248,11 +244,6 @@ class Scales:
         self.grouped, self.expected = grouped, expected
         self._marked = np.zeros(len(grouped.group), np.bool_)
         self._at = -1
-        several = grouped.repeated
-        self._residual = np.zeros(len(several.group))
-        self._squares = float((several.of_groups**2).sum()), float((several.weight**2).sum())
-        kept = np.isin(grouped.group, several.group)
-        self._place = np.where(kept, np.cumsum(kept) - 1, -1)
         self._by_stratum: dict[int, FloatArray] = {}
 
     def of(
@@ -317,7 +308,7 @@ class Scales:
             both: Those of them without a label below both.
             expected: Weight expected of these.
         """
-        size = self.expected.size
+        grouped, size = self.grouped, self.expected.size
         p, q = (self.expected.share[:, node] for node in pair)
         k = (2 * float((size * p * q).sum()) - expected) / float(size.sum())
         first, second = (self._squared_of(node) for node in pair)
@@ -325,32 +316,10 @@ class Scales:
         alone += second * (p**2 - 2 * p * k) + self._squared(joint) * (2 * p * q)
         alone += self._squared(both) * (1 - 2 * (p + q) + 2 * k)
         single = float(alone.sum())
-        place = self._place[both]
-        more = self._together(pair, (p, q, k), place[place >= 0])
-        return max(1.0 + more / single, 1.0) if single > 0 else 1.0
-
-    def _together(
-        self, pair: tuple[int, int], terms: tuple[FloatArray, FloatArray, float], both: IntArray
-    ) -> float:
-        """Squared sums by group less the sums of squares, over groups of several records."""
-        several, residual, (p, q, k) = self.grouped.repeated, self._residual, terms
-        if not len(residual):
-            return 0.0
-        first, second = (several.carrying(node) for node in pair)
-        residual[first] -= q[several.stratum[first]]
-        residual[second] -= p[several.stratum[second]]
-        residual[both] += 1.0
-        either = np.sort(np.concatenate([first, second]), kind="stable")
-        either = either[np.flatnonzero(np.diff(either, prepend=-1))]
-        weight, group = several.weight[either], several.group[either]
-        own = weight * (residual[either] + k)
-        residual[either] = 0.0
-        starts = np.flatnonzero(np.diff(group, prepend=-1))
-        of_group = several.of_groups[group[starts]]
-        rest = of_group - np.add.reduceat(weight, starts) if len(starts) else of_group
-        sums = np.add.reduceat(own, starts) if len(starts) else of_group
-        of_groups, of_records = self._squares
-        together = float(((sums + k * rest) ** 2).sum())
-        together += k**2 * max(of_groups - float((of_group**2).sum()), 0.0)
-        alone = float((own**2).sum()) + k**2 * max(of_records - float((weight**2).sum()), 0.0)
-        return together - alone
+        one, other = (grouped.carrying(node) for node in pair)
+        residual = (-q[grouped.stratum[one]], -p[grouped.stratum[other]], np.ones(len(both)))
+        some = np.concatenate([one, other, both])
+        weighed = grouped.weight[some] * np.concatenate(residual)
+        sums = np.bincount(grouped.group[some], weighed, len(grouped.of_groups))
+        together = float(((sums + k * grouped.of_groups) ** 2).sum())
+        return max(together / single, 1.0) if single > 0 else 1.0

@@ -17,7 +17,9 @@ from scipy.sparse import csr_array
 
 from audit.counting.pair_table import JUDGED, described
 from audit.engine.pairs import sums
+from audit.engine.pairs.pair_counts import count_pairs
 from audit.engine.pairs.sums import UNIT, weighed_sums
+from audit.engine.statistics import grouped as grouped_records
 from audit.engine.statistics.grouped import joint_weights
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
@@ -56,11 +58,14 @@ def test_weights_add_up_exactly_in_any_order(rows: list[tuple[int, int]], random
 def test_weights_of_pairs_are_those_of_the_records_with_both(seed: int) -> None:
     random = np.random.default_rng(seed)
     carried = random.random((12, 9)) < 0.4
-    weight = random.integers(0, UNIT, 12)
-    found = joint_weights(csr_array(carried.astype(np.int64)), weight)
-    wanted = np.einsum("i,ia,ib->ab", weight, carried, carried)
-    assert np.array_equal(found.toarray(), np.triu(wanted, 1))
-    assert found.has_canonical_format
+    weights = random.integers(1, UNIT, (2, 12), endpoint=True)
+    matrix = csr_array(carried.astype(np.int64))
+    counts = count_pairs(matrix)
+    for at_once in (grouped_records.EXACT_AT_ONCE, 5):
+        with patch.object(grouped_records, "EXACT_AT_ONCE", at_once):
+            found = joint_weights(counts, matrix, (weights[0], weights[1]))
+        wanted = np.einsum("wi,ia,ib->wab", weights, carried, carried)
+        assert np.array_equal(found, wanted[:, counts.a, counts.b])
 
 
 @given(st.integers(0, 2**16))
