@@ -1,4 +1,5 @@
-"""Texts in another encoding than UTF-8, and with lines below their rows, copied without these."""
+"""Texts in another encoding than UTF-8, with lines below their rows, or with cells that stand apart
+in a way of their own, copied without these."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from audit.base.dialects import Dialect, dialect_of
 from audit.base.errors import first_cases
 from audit.base.files import SNIFFED_BYTES, first_bytes, is_gzip, read_bytes
 from audit.base.readings import Reading
@@ -18,7 +20,7 @@ _BLOCK = 2**20
 _NO_LETTERS = re.compile("[\x00-\x08\x0e-\x1f\x80-\ufffc\ufffe-\U0010ffff]")
 """What a text in Windows-1252 does not hold where it is read as UTF-8: other letters, controls."""
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_TABLES = (".csv", ".tsv", ".txt", ".tab", ".psv")
+_TABLES = (".csv", ".tsv", ".txt", ".tab", ".psv", ".dsv", ".dat", ".rpt", ".prn", ".asc", ".out")
 _TEXTS = (*_TABLES, ".json", ".jsonl", ".ndjson")
 _MOST = 12
 """Number of lines below the rows of a table, at most."""
@@ -32,8 +34,8 @@ def plain_copy(path: Path, *, rows: bool = True) -> tuple[Path, tuple[Reading, .
     """A file as text in UTF-8 of its rows alone, and what is told; the file itself if it is that.
 
     What is no UTF-8 is UTF-16 if its first bytes say so, else Windows-1252, which is told; so is
-    what stands below a blank line at the end of a table of ``rows``, without any separators.
-    What is none of these whole stays as it is, so that its reader refuses it.
+    what stands below a blank line at the end of a table of ``rows``, without any separators, and a
+    `Dialect` of its rows. What is none of these whole stays as it is: its reader refuses it.
     """
     bare = path.name.lower().removesuffix(".gz")
     if not bare.endswith(_TEXTS):
@@ -49,15 +51,23 @@ def plain_copy(path: Path, *, rows: bool = True) -> tuple[Path, tuple[Reading, .
             return path, ()
         end = _end(path, head) if text is None and table else (text or "")[-SNIFFED_BYTES:]
         first = (text or head.decode("utf-8-sig", "replace"))[:SNIFFED_BYTES]
-        below = _below(first, end) if table else []
-        if text is None and not below:
+        lines = [line.rstrip("\r") for line in first.split("\n")]
+        dialect = (
+            dialect_of(lines[: -1 if len(first) >= SNIFFED_BYTES else None])
+            if table and "\ufffd" not in first
+            else None
+        )
+        below = _below(first, end) if table and not dialect else []
+        if text is None and not (below or dialect):
             return path, ()
         text = read_bytes(path).decode("utf-8-sig") if text is None else text.lstrip("\ufeff")
         folder = TemporaryDirectory(prefix="audit-")
+        if dialect is not None:
+            text = dialect.written(text.replace("\r\n", "\n"))
         kept = text.rstrip(None if below else " \r\n").split("\n")[: -len(below) or None]
         copy = Path(folder.name) / path.name.removesuffix(".gz")
         copy.write_text("\n".join(kept).rstrip(" \r\n") + "\n", "utf-8", newline="")
-        _COPIES[key] = folder, _told(text, encoding, below)
+        _COPIES[key] = folder, _told(text, encoding, below, dialect)
     folder, told = _COPIES[key]
     return Path(folder.name) / path.name.removesuffix(".gz"), told
 
@@ -97,12 +107,18 @@ def _below(head: str, end: str) -> list[str]:
     return below if signs and place > 0 and 1 < len(below) <= _MOST and bare else []
 
 
-def _told(text: str, encoding: str | None, below: list[str]) -> tuple[Reading, ...]:
+def _told(
+    text: str, encoding: str | None, below: list[str], dialect: Dialect | None
+) -> tuple[Reading, ...]:
     told = []
     if encoding == "cp1252":
         rows = len(re.findall(r"(?m)^.*[^\x00-\x7f].*$", text))
         said, why = "the text is in Windows-1252", "it is no UTF-8, and says nothing else"
         told.append(Reading(said, why, rows, "iconv -f ENCODING -t utf-8", "lines"))
+    if dialect is not None:
+        why = "all of the first lines have as many cells so"
+        option = "write it with commas between cells"
+        told.append(Reading(dialect.said, why, text.count("\n") - 1, option, "lines"))
     if below:
         said = f"the last lines are no rows: {first_cases(below[1:])}"
         why = "they stand below a blank line and have no separators"

@@ -11,9 +11,9 @@ from audit.data.sources.source import ID_NAMES
 _CAMEL = re.compile(r"(?<=[a-z])(?=I[dD]$|Key$|N(?:r|o)$)")
 _PREDICTED = re.compile(r"(^|_)pred(?!.*string)|^(score|prob)")
 _STAY = re.compile(
-    r"stay|visit|admission|encounter|episod|hadm|claim|discharge|aufenthalt|sejour|estancia|"
+    r"stay|visit|admission|encounter|episod|hadm|claim|discharge|aufenthalt|sejour|estancia|acct|"
     r"ingreso|internac|ricovero|degenza|opname|"
-    r"(?:^|[^a-z])(?:enc|csn|clm|case|spell)(?:$|[^a-z]|id$)|^fall"
+    r"(?:^|[^a-z])(?:enc|csn|clm|case|spell|account)(?:$|[^a-z]|id$)|^fall"
 )
 _PERSON = re.compile(
     r"(?:^|[^a-z])(?:(?:patient(?:en|e)?|pa[cz]iente|subject|person[ae]?|pessoa|member|participant|"
@@ -21,7 +21,7 @@ _PERSON = re.compile(
     r"(?:$|[^a-z]|id$|no$|nr$|key$|nummer$)"
 )
 _ID = re.compile(
-    r"(?:^|[^a-z])(?:id|key|uuid|guid|pmid|doi|accession)(?:$|[^a-z])|(?:id|key|nr|nbr|nummer)$|"
+    r"(?:^|[^a-z])(?:id|key|uuid|guid|pmid|doi|accession)(?:$|[^a-z])|(?:id|key|nr|nbr|nummer)$|#$|"
     r"[^a-z](?:no|num|number)$|\.reference$|^n(?:[o°º.]|r[o.]?|um(?:ero)?)?\W+[a-z]|^numero|"
     r"^(?:record|instance|image|img|file|doc|sample|url|path)"
 )
@@ -35,15 +35,27 @@ _ATTRIBUTE = re.compile(
     r"(?:^|[^a-z])(?:dt|amt|pmt|cd|code|ind|days?|age|sex[eo]?|text|sesso|geslacht|geschlecht|alter|"
     r"leeftijd|edad|idade|eta|datum|fecha|data|duree|cout)(?:$|[^a-z])|^(?:n|num|number|no)_"
 )
+_SHARED = re.compile(
+    r"group|parent|batch|provider|physician|doctor|hospital|facilit|insur|payer|payor|depart|vendor|"
+    r"seller|merchant|region|county|country|zip|postal|site|center|centre"
+)
+"""What instances share that are no parts of it."""
 _MAIN = re.compile(
-    r"princ|prncpal|primary|primaire|(?:^|[^a-z])(?:main|pdx)|haupt|hoofd|^(?:hd|dp)$"
+    r"princ|prncpal|primary|primaire|(?:^|[^a-z])(?:main|pdx)|haupt|hoofd|^(?:hd|dp)$|主要|주상병|主病"
 )
 _ADMITTING = re.compile(r"adm(?:i|t)|einweis|aufnahmediag|presenting|provisional|working")
 _FURTHER = re.compile(
     r"second|secun|associ|(?:^|[^a-z])other|further|addition|neben|neven|autre|otr[ao]|outr[ao]|"
-    r"altr[ei]|comorb|^(?:nd|das|ds)$"
+    r"altr[ei]|comorb|^(?:nd|das|ds)$|其他|次要|부상병|副病"
 )
-_LABEL = re.compile(r"label|codi?g?[eo]|diag|dx|icd|cie|cid|cim|class|term|concept|tag|categor")
+_LABEL = re.compile(
+    r"label|codi?g?[eo]|diag|dx|icd|cie|cid|cim|class|term|concept|tag|categor|诊断|診断|診斷|진단|상병|病名"
+)
+_RIVAL = re.compile(
+    r"old|new|prev|before|after|^pre|post|orig|raw|clean|mapp|conver|auto|coder|review|refer|source|"
+    r"target|first|last|family|history|death"
+)
+"""What columns are called that say the same thing in two ways, or something else."""
 _CODED = re.compile(
     r"(?!.*(?:ccs|drg|mdc|gr(?:ou)?p|ver))(?:.*[^a-z])?(?:(?:dx|icd|cie|cim|cid)|.*diag)"
 )
@@ -64,6 +76,8 @@ def kind_of(name: str) -> int:
         return OTHER
     if _STAY.search(low):
         return OF_STAY
+    if _SHARED.search(low):
+        return OTHER
     return OF_PERSON if _PERSON.search(low) else NAMED if _ID.search(low) else OTHER
 
 
@@ -90,6 +104,11 @@ def names_labels(name: str) -> bool:
 def names_diagnoses(name: str) -> bool:
     """Whether a column is named as codes of diagnoses are."""
     return _CODED.match(_plain(name)) is not None
+
+
+def may_be_rival(name: str) -> bool:
+    """Whether a column is named as one that says otherwise what another one says too."""
+    return bool(_RIVAL.search(_plain(name)))
 
 
 def is_admitting(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,11 +13,12 @@ from audit.data.column_kinds import (
     is_further,
     is_main,
     is_predicted,
+    may_be_rival,
     names_diagnoses,
     names_labels,
     names_system,
 )
-from audit.data.known_nodes import LEAST_SHARE
+from audit.data.known_nodes import LEAST_SHARE, common_beginning
 from audit.data.label_format import Columns
 from audit.data.label_formats.several import code_sets_of, families, families_of, is_pattern
 from audit.data.records import fitting
@@ -130,15 +132,42 @@ class TableColumns:
         fuller = [one for one in near if best in own and self._holds_all(one, own)]
         if fuller:
             return fuller[0]
+        own = self._without_repeated([*own, *([best] if best in self.families else [])], best)
+        alike = own == [best] or self._are_alike(best, own)
+        return ",".join(own) if alike else None
+
+    def _without_repeated(self, own: Sequence[str], best: str) -> list[str]:
+        """Columns without those whose nodes the others have in each row."""
+        kept = [*own]
+        for one in sorted((name for name in own if name != best), key=self.share):
+            others = ",".join(other for other in kept if other != one)
+            if self._stands_in(one, others):
+                kept.remove(one)
+        return kept
+
+    def _are_alike(self, best: str, own: Sequence[str]) -> bool:
+        """Whether columns are named as one main and further ones, or all are codes of a row.
+
+        Codes are, of one classification, where the columns are named alike: as diagnoses or main
+        and further ones, or with one beginning; and none as another version of the same.
+        """
+        own = [name for name in own if name not in self.families]
         further = [name for name in own if is_further(name)]
-        if near and sum(map(is_main, own)) == 1 and len(further) == len(own) - 1:
-            return ",".join([*own, *([best] if best in self.families else [])])
-        return None if near else best
+        if sum(map(is_main, own)) == 1 and len(further) == len(own) - 1:
+            return True
+        nodes, every = self.source.nodes, [*own, *self.members(best)]
+        far = min(map(self.share, own), default=0) < _FAR_NUMBERS * self.share(best)
+        if nodes is None or not nodes.coded or far or any(map(may_be_rival, every)):
+            return False
+        stem = common_beginning(every).strip("_ ")
+        return 2 * len(stem) >= max(map(len, every)) or all(
+            is_main(name) or is_further(name) or names_labels(name) for name in own
+        )
 
     @cached_property
     def _alone(self) -> dict[str, float]:
         """The shares of nodes of the columns of no family but those of 0 and 1."""
-        names = [one for one in self.names if not self.grouped(one)]
+        names = [one for one in self.names if not (self.grouped(one) or names_system(one))]
         return {one: self.share(one) for one in names if {*self.values[one]} - {""} != {"0", "1"}}
 
     @cached_property
@@ -157,6 +186,7 @@ class TableColumns:
     def beside(self, best: str) -> list[str]:
         """Columns whose cells are nodes too and say something that the likeliest labels do not."""
         alone = [n for n in self.rest(best) if n in self._alone and not is_predicted(n)]
+        alone = [n for n in alone if not self._measures(n, best)]
         least = {name: self._far(name, best) * self.share(best) for name in alone}
         near = [name for name in alone if self.share(name) > least[name] and self._varies(name)]
         return [one for one in near if not (is_admitting(one) or self._stands_in(one, best))]
@@ -185,6 +215,16 @@ class TableColumns:
     def are_numbers(self, name: str) -> bool:
         """Whether each of the first cells of a column is a whole number or blank."""
         return all(map(str.isdecimal, filter(None, self.values[name])))
+
+    def _measures(self, name: str, best: str) -> bool:
+        """Whether cells are numbers beside labels some of which are none, and not named as such."""
+        if names_labels(name) or is_main(name) or is_further(name):
+            return False
+        whole, *labels = (
+            all(re.fullmatch(r"-?\d*([.,]\d*)?", cell) for cell in self.values[one])
+            for one in (name, *self.members(best))
+        )
+        return whole and not all(labels)
 
     def _far(self, name: str, best: str) -> float:
         if not self.are_numbers(name):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -212,6 +212,7 @@ def read_predictions(
     *,
     nodes: KnownNodes | None = None,
     id: str | None = None,
+    instances: Collection[str] = (),
 ) -> RawPredictions:
     """Read the raw scores, or predicted sets, of a source, in the named or the matching format.
 
@@ -222,6 +223,7 @@ def read_predictions(
         nodes: Those of the hierarchy, by which columns are recognised.
         id: What the column of the labels' ids is called; it is that of the predictions where they
             have one of that name.
+        instances: These ids, by which their column is recognised too.
 
     Raises:
         FormatError: If not exactly one format matches; the message says how to choose one.
@@ -230,6 +232,7 @@ def read_predictions(
     """
     source = source_of(data)
     source.know(nodes, named_classes=classes is not None, id=id)
+    source.instances = instances
     matching = _matching(PREDICTION_FORMATS, source, format)
     if len(matching) == 1:
         if not matching[0].of_folders:

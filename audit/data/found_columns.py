@@ -95,6 +95,12 @@ class InstanceColumns(TableColumns):
         repeated = 0 < len({*labels}) <= _DISTINCT * len(labels)
         return repeated and kind_of(name) > OF_STAY and lie_within(labels, self.values[name])
 
+    def id_of(self, label: str) -> str | None:
+        """As `id_beside`; `NUMBERED` where rows have several labels, and no column may be one."""
+        found, several = self.id_beside(label), self.each(label) or self._joins(label)
+        may = any(kind_of(n) < OTHER or self.differs(n) for n in self._candidates(label))
+        return NUMBERED if found is None and several and not may else found
+
     def id_beside(self, label: str) -> str | None:
         """The only column that can be the id beside that of the labels.
 
@@ -279,7 +285,7 @@ def clear_columns(
         return None
     found = InstanceColumns(_some_of(source), named)
     label = found.label() if named.label is None else named.label
-    id_ = None if label is None else named.id if named.id is not None else found.id_beside(label)
+    id_ = None if label is None else named.id if named.id is not None else found.id_of(label)
     if label is None or id_ is None or (named.label is None and found.is_rare(label)):
         return None
     codes = {} if named.codes else found.codes_of(label)
@@ -288,7 +294,7 @@ def clear_columns(
     persons = found.persons_of(label, id_) if groups and not named.group else []
     for group in dict.fromkeys([*(persons if len(persons) == 1 else ()), named.group]):
         columns = replace(named, id=id_, label=label, group=group, codes=codes or named.codes)
-        torn = found.each(label) and named.id is None and found.differs(id_)
+        torn = found.each(label) and named.id is None and id_ != NUMBERED and found.differs(id_)
         if _reads(found, columns, tried, named.label is not None) and not (
             torn and repeats(values_of(source)(id_))
         ):
@@ -360,7 +366,8 @@ def _told(
 ) -> Iterator[Reading]:
     """What is told of each column that the user did not name."""
     id_, label, group = columns.id or "", columns.label or "", columns.group
-    rows = sum(map(len, values_of(source)(id_)))
+    numbered = id_ == NUMBERED and id_ not in source.schema
+    rows = sum(map(len, values_of(source)(next(iter(source.schema)) if numbered else id_)))
     nodes = source.nodes.name if source.nodes else ""
     if named.label is None:
         said = f"{label!r} holds the labels"
@@ -376,7 +383,10 @@ def _told(
         sort = str(own).split("-")[0]
         why = "any other way to read them is less likely"
         yield Reading(f"{pattern!r} holds {sort}", why, rows, f"--codes '{pattern}=as-written'")
-    if named.id is None:
+    if named.id is None and numbered:
+        why = "no column is named as ids are, or has another value in each row"
+        yield Reading("rows are instances, numbered from 0", why, rows, "--id COLUMN")
+    elif named.id is None:
         why = "its name says so" if kind_of(id_) < OTHER else "no other column can be one"
         why = "it is the index of a frame, which somebody wrote" if found.is_index(id_) else why
         why += ", and each row has another value" if found.differs(id_) else ""

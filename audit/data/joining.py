@@ -12,6 +12,7 @@ from audit.base.readings import Reading, asked
 from audit.base.settings import Join
 from audit.data.dataset import LabelDataset
 from audit.data.prediction_format import RawPredictions
+from audit.data.sources.source import bare_id
 
 Joined = tuple[IntArray, IntArray, tuple[Reading, ...]]
 """Indices in the dataset, ascending; the row of predictions of each; what is not certain."""
@@ -41,6 +42,7 @@ def joined(raw: RawPredictions, dataset: LabelDataset, join: Join | None) -> Joi
         why = f"the {lacking[0]} have no ids, and the others are the row numbers from 0"
         stated = Reading("labels and predictions are in the same order", why, len(ids), "--id")
         return (*by_order, (stated,))
+    ids, labels, told = _bared(ids, labels)
     row_of = {instance: row for row, instance in enumerate(ids)}
     own = np.full(len(labels), -1, np.int64)
     own[dataset.order] = [row_of.get(instance, -1) for instance in labels]
@@ -50,7 +52,20 @@ def joined(raw: RawPredictions, dataset: LabelDataset, join: Join | None) -> Joi
         raise _unclear(raw, labels, lacking, len(rows))
     if not len(rows):
         raise _nothing_shared(raw, labels, "predictions and labels must share instances")
-    return rows, own[rows], _partly(alike, len(rows), max(len(ids), len(labels)))
+    return rows, own[rows], (*told, *_partly(alike, len(rows), max(len(ids), len(labels))))
+
+
+def _bared(
+    ids: Sequence[str], labels: Sequence[str]
+) -> tuple[list[str], list[str], tuple[Reading, ...]]:
+    """Ids without folders and endings of files, which is told, where some are the same only so."""
+    bare, others = [*map(bare_id, ids)], [*map(bare_id, labels)]
+    same, distinct = {*bare} & {*others}, (len({*bare}), len({*others}))
+    if not {*ids}.isdisjoint(labels) or distinct != (len(ids), len(labels)) or not same:
+        return [*ids], [*labels], ()
+    decision = "ids go together without folders and endings of files"
+    why = f"none are the same as they stand, as {ids[0]!r} and {labels[0]!r}"
+    return bare, others, (Reading(decision, why, len(same), "--by-order", "instances"),)
 
 
 def _sides(raw: RawPredictions, dataset: LabelDataset) -> tuple[tuple[str, bool], ...]:

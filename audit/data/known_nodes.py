@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise, takewhile
 
 import polars as pl
 
@@ -12,17 +13,19 @@ from audit.hierarchies.formats.names import whole
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.code_sets import HOLDING
 from audit.hierarchies.icd.column import column_readings
-from audit.hierarchies.label_words import Words
+from audit.hierarchies.label_words import Words, is_plain
 from audit.hierarchies.titles import nodes_by_title, title_key
 
 SEPARATORS = (";", "|", ",", " ")
 """Signs that may stand between two labels of one cell, the most telling first."""
 _BOXES = r"/(?:\s+-?[0-9][0-9.]*){4}\s*/"
+_LINES = r"/[\r\n]+/"
 _STARS = r"/[*^~\n\/]+/"
 _EXPRESSIONS = {
     r"/^\s*\[\s*['\"]|['\"]\s*,?\s*['\"]|['\"]\s*\]\s*$/": "as a list in Python has them",
     "/[<>]+/": "each between < and >",
     _BOXES: "each before the four numbers of a box",
+    _LINES: "each on a line of its own",
     _STARS: "with *, ^, ~, / or the end of a line between them",
 }
 """What else stands between labels, as a regular expression, and how they stand then."""
@@ -35,6 +38,9 @@ LEAST_SHARE = 0.5
 """Share of the cells of a column that are nodes from which it is one of labels."""
 _MARKS, _NUMBER = " '\"[]()", re.compile(r"(?<=\s)-?[0-9][0-9.]*(?=\s|$)")
 _BRACKETS = re.compile(r"[\[(]([^\[\]()]+)[\])]")
+_BEFORE_TITLE = re.compile(r"(\S+)(?:\s+[-–—:|]|:)\s+\S.*")
+_SEVERAL = 5
+"""Least number of different cells by which what they begin with is known."""
 _WORDS = Words()
 _HEADING = 0.25
 """What a heading counts where codes are digits: numbers of other things are headings too often."""
@@ -54,12 +60,17 @@ class KnownNodes:
         """The name of the hierarchy."""
         return self._hierarchy.name
 
+    @property
+    def coded(self) -> bool:
+        """Whether nodes are codes of a classification that is built in."""
+        return self._hierarchy.integrity is not None
+
     def weight(self, text: str) -> float:
         """1 for a node as it is written, but for dots, dashes that fill a code up and decimals of
         an id; less for a heading of codes; else 0."""
         if text not in self._weights:
             bare = text.strip()
-            core = whole(bare) if self._hierarchy.integrity is None else bare.rstrip("-")
+            core = bare.rstrip("-").rstrip("Xx") if self.coded else whole(bare)
             self._weights[text] = self._weight(bare) or (core and self._weight(core)) or 0.0
         return self._weights[text]
 
@@ -67,8 +78,7 @@ class KnownNodes:
         node = self._hierarchy.place(text, None).node
         if node is None or node not in self._hierarchy or alphanumeric(node) != alphanumeric(text):
             return 0.0
-        coded = self._hierarchy.integrity is not None
-        heading = coded and not self._hierarchy.assignable[self._hierarchy.index(node)]
+        heading = self.coded and not self._hierarchy.assignable[self._hierarchy.index(node)]
         return _HEADING if heading else 1.0
 
     def lack_zeros(self, cells: Iterable[str]) -> bool:
@@ -88,9 +98,23 @@ class KnownNodes:
         held = (max(sum(map(self.means, one)) / len(one) for one in some) for some in parts)
         return sum(held) / len(filled) if filled else 0.0
 
+    def are_way(self, names: Sequence[object]) -> bool:
+        """Whether names, or titles, are those of nodes each of which is below the one before."""
+        found = [self._node(one) if isinstance(one, str) else None for one in names]
+        pairs = pairwise(found)
+        return all(found) and all(a in self._hierarchy.parents(b) for a, b in pairs if a and b)
+
+    def _node(self, text: str) -> str | None:
+        return (
+            text
+            if text in self._hierarchy
+            else nodes_by_title(self._hierarchy).get(title_key(text))
+        )
+
     def holds_one(self, text: str) -> bool:
-        """Whether a text is a node, or there is one in brackets behind its title."""
-        inside = _BRACKETS.findall(text)
+        """Whether a text is a node, or there is one before its title or in brackets behind it."""
+        before = _BEFORE_TITLE.fullmatch(text.strip())
+        inside = [before[1]] if before else _BRACKETS.findall(text)
         return self.means(text.strip(_MARKS)) or len([*filter(self.weight, inside)]) == 1
 
     def code_set(self, cells: Iterable[str]) -> str | None:
@@ -108,7 +132,10 @@ class KnownNodes:
     def share(self, cells: Iterable[str], *, headings: bool = False) -> float | None:
         """Share of the cells that are nodes, or hold some joined by a sign; None where all are
         blank, or words for no code. Where ``headings`` are codes too, one counts as any other."""
-        weights = [self._held(cell) for cell in filter(self._is_filled, cells)]
+        filled = [*filter(self._is_filled, cells)]
+        weights = [self._held(cell) for cell in filled]
+        if filled and not sum(weights) and (before := _beginning(filled)):
+            weights = [self._held(cell.strip().removeprefix(before)) for cell in filled]
         held = [weight > 0 for weight in weights] if headings else weights
         return sum(held) / len(held) if held else None
 
@@ -125,6 +152,25 @@ class KnownNodes:
 
     def _is_filled(self, cell: str) -> bool:
         return bool(cell.strip()) and (self.weight(cell) > 0 or not _WORDS.mean_nothing(cell))
+
+
+def _beginning(cells: Sequence[str]) -> str:
+    """The letters that all of several cells begin with, none of which is a code as it stands."""
+    different = {cell.strip() for cell in cells}
+    several = len(different) >= _SEVERAL and not any(map(is_plain, different))
+    letters = re.match("[A-Za-z]*", common_beginning([*different])) if several else None
+    return letters[0] if letters else ""
+
+
+def common_beginning(texts: Sequence[str]) -> str:
+    """What all of some texts begin with.
+
+    >>> common_beginning(["LINEA", "LINEB"])
+    'LINE'
+    """
+    first, last = min(texts), max(texts)
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return "".join(a for a, _ in alike)
 
 
 def _parts(cell: str) -> list[str]:

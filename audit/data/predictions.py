@@ -178,7 +178,8 @@ def load_predictions(
         )
     given = classes_of(classes)
     names, nodes = given or dataset.classes or None, KnownNodes(dataset.hierarchy)
-    raw = read_predictions(data, names, format, nodes=nodes, id=id or dataset.id)
+    ids = () if dataset.numbered else dataset.instances["instance"].to_list()
+    raw = read_predictions(data, names, format, nodes=nodes, id=id or dataset.id, instances=ids)
     refuse_unused(classes, None if raw.named else raw.classes, raw.name)
     return map_predictions(
         raw if given or not raw.named else _named_by_labels(raw, dataset.classes),

@@ -227,11 +227,20 @@ class UnclearColumnsError(SchemaError):
 
 
 def _ids_among(names: Sequence[str], beside: Collection[str], source: Source) -> list[str]:
-    free = [name for name in names if name not in beside]
+    held = source.schema if source.is_text is False else {}
+    free = [n for n in names if n not in beside and not is_opaque(held.get(n))]
     if usual := called(free, ID_NAMES):
         return usual
     others = [name for name in free if not (source.nodes and source.nodes.means(name))]
     return [name for name in others if name.strip().lower() != INDEX] or others
+
+
+def is_opaque(dtype: pl.DataType | None) -> bool:
+    """Whether values are of a type that no id, label or number is, as pictures are."""
+    listed = isinstance(dtype, _LISTS)
+    return (
+        dtype is not None and not listed and (dtype.is_nested() or dtype in (pl.Binary, pl.Object))
+    )
 
 
 def id_of_rows(

@@ -138,9 +138,10 @@ _CERTAINTY, _EXCLUDED = {"a", "g", "v", "z"}, "a"
 """Marks of German outpatient diagnoses: excluded, certain, suspected, past."""
 _SERIES = re.compile(r"^(not[| _]|0/).+", re.IGNORECASE)
 _SAYS_IT = re.compile(
-    r"confiden|certain|sicherheit|qualifier|negat|verif|present(?!.*adm)|absent|frequency|refut"
+    r"confiden|certain|sicherheit|qualifier|negat|verif|present(?!.*adm)|absent|frequency|refut|"
+    r"cancel|skipped|deleted|voided|invalid|withdrawn|retract"
 )
-_INVERSE = re.compile(r"negat|absent|refut")
+_INVERSE = re.compile(r"negat|absent|refut|cancel|skipped|deleted|voided|invalid|withdrawn|retract")
 _VERSION = re.compile(r"(icd|dx|diag|diagnosis|code)?_?(v|ver|version)")
 _LOOKED_AT, _AT_ONCE = 1_000, 1_000_000
 """Numbers of first rows that columns are chosen by, and of rows of these that are read at once."""

@@ -79,6 +79,11 @@ def of_graph(_: Path, relations: tuple[str, ...] = ()) -> Found:
     return found.edge_frame().rows(), found.readings
 
 
+def of_either(read: Callable[..., Read], one: Any, other: Any) -> Read:
+    """What one file is read as; or another one, which says what the option does."""
+    return lambda folder, otherwise=False: read(other if otherwise else one)(folder)
+
+
 def of_parquet(folder: Path, **options: Any) -> Found:
     said = {"info": {"features": {"label": {"names": CLASSES, "_type": "ClassLabel"}}}}
     rows = pa.table({"id": ABCD, "label": range(4)})
@@ -252,6 +257,12 @@ TOLD = [
          of_lines, {"header": "label id n\n"}),
     Told("data.sources.documents.document", "keys of the object", "write a JSON line for each",
          of_object, {"lines": True}),
+    Told("data.label_formats.wide._told_of_names", "nodes in their names", "name them otherwise",
+         of_either(of_labels, ("w.csv", "id,is_dog,is_cat,is_oak\n1,1,0,0\n2,0,1,0\n"),
+                   ("w.csv", "id,dog,cat,b\n1,0,0,1\n2,0,1,0\n")), {"otherwise": True}),
+    Told("data.joining._bared", "without folders", "--by-order",
+         of_scores({"id": [f"{one}.png" for one in "dcba"], "prediction": CLASSES}),
+         {"join": "by_order"}),
     Told("data.unnamed_columns._system", "'system' is 'x'", "--where 'system=*'",
          of_labels({"id": ABCD, "label": ["dog", "cat", "7", "8"], "system": [*"xxyy"]}),
          {"where": ["system=*"]}),

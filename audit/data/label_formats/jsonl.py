@@ -57,7 +57,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
         InputError: If a line is not a JSON object.
         SchemaError: If a key is missing, or holds a value that is not allowed there.
     """
-    lines = list(objects(source))
+    lines = _lines(source)
     if _is_nested(lines, columns.label):
         flat = _flat(lines, str(columns.label), source)
         if not called(flat.schema, [str(columns.label)]):
@@ -82,6 +82,23 @@ def read(source: Source, columns: Columns) -> RawLabels:
     }
     unnamed = unnamed_columns(table, name, (), source, groups=columns.group is None)
     return raw_labels(exploded(listed), listed, source, columns.rules, unnamed=unnamed, **told)
+
+
+def _lines(source: Source) -> list[Line]:
+    """All objects; of lists of ways to nodes, each way is its last node."""
+    nodes = source.nodes
+    return [(where, _ends(line, nodes) if nodes else line) for where, line in objects(source)]
+
+
+def _ends(value: Any, nodes: KnownNodes) -> Any:
+    if isinstance(value, dict):
+        return {key: _ends(one, nodes) for key, one in value.items()}
+    if not isinstance(value, list):
+        return value
+    ways = [one for one in value if isinstance(one, list)]
+    if ways and len(ways) == len(value) and all(map(nodes.are_way, ways)):
+        return [way[-1] for way in ways]
+    return [_ends(one, nodes) for one in value]
 
 
 def matches(source: Source) -> bool:
@@ -163,7 +180,7 @@ def as_table(source: Source) -> Source:
     """JSON as a table of its plain values and lists of text; another source as it is."""
     if not (source.is_text and source.files and (begins_object(source) or is_array(source))):
         return source
-    lines = list(objects(source))
+    lines = _lines(source)
     within = nested(lines)
     lists = {key for key in within if all(_is_list(line.get(key)) for _, line in lines)}
     names = [key for key in keys_of(lines) if key in lists or key not in within]
@@ -234,6 +251,7 @@ def _refuse_nested(lines: Sequence[Line], below: str, source: Source) -> None:
         return
     flat = _flat(lines, (held or inside)[0], source)
     whom = any(kind_of(name) in (OF_STAY, OF_PERSON) for name in flat.frame.columns)
+    whom = whom and not _hold_several(lines, (held or inside)[0])
     own = [n for n in called(flat.frame.columns, ID_NAMES) if whom and _differs(lines, n)]
     raise UnclearColumnsError(
         "labels in lists of text, or a dotted key of those in nested objects, are required",
@@ -242,6 +260,28 @@ def _refuse_nested(lines: Sequence[Line], below: str, source: Source) -> None:
         hint=f"name one of these keys: --label {(held or inside)[0]}",
         table=_known(Frame(flat.frame.drop(own)), source),
     )
+
+
+def _hold_several(lines: Sequence[Line], along: str) -> bool:
+    """Whether many lines hold several things with labels, so that a line is an instance.
+
+    Several codings are of one thing.
+    """
+    several = [len(_listed(line, along.split("."))) > 1 for _, line in lines]
+    return _MANY * sum(several) > len(several)
+
+
+def _listed(value: Any, keys: Sequence[str]) -> list[Any]:
+    """The entries of the first list on a way of keys that is none of codings."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, list):
+            return [] if key == "coding" else value
+    return []
+
+
+_MANY = 4
+"""One line in so many is many."""
 
 
 def _differs(lines: Sequence[Line], key: str) -> bool:

@@ -13,7 +13,15 @@ from audit.data.known_nodes import separator_of, sign_between
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, exploded, raw_labels
 from audit.data.label_formats import tables
 from audit.data.label_formats.several import refuse_one_of_several
-from audit.data.records import UnclearColumnsError, column_for, id_among, is_numbering, parts, pick
+from audit.data.records import (
+    UnclearColumnsError,
+    column_for,
+    id_among,
+    is_numbering,
+    is_opaque,
+    parts,
+    pick,
+)
 from audit.data.sources import Source
 
 
@@ -29,7 +37,9 @@ def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
     label = label_column(source.schema, columns.label, source)
     if not (_is_list(source.schema[label]) or is_numbering(columns.id, names)):
         taken = {label, *tables.roles_of(columns, names, source).values()}
-        columns = replace(columns, id=id_among(names, columns.id, taken, source))
+        others = [n for n in names if n not in taken and not is_opaque(source.schema[n])]
+        if columns.id is not None or others or len(names) == 1:
+            columns = replace(columns, id=id_among(names, columns.id, taken, source))
     return tables.chosen_rows(source, columns, rows, [label])
 
 

@@ -32,6 +32,7 @@ def families(names: Iterable[str]) -> dict[str, list[str]]:
     {'DX#': ['DX1', 'DX3'], 'dx#_code': ['dx1_code', 'dx2_code']}
     """
     found: dict[str, dict[str, str]] = {}
+    names = [*names]
     for name in names:
         for number in _NUMBER.finditer(name):
             pattern = f"{name[: number.start()]}#{name[number.end() :]}"
@@ -41,7 +42,22 @@ def families(names: Iterable[str]) -> dict[str, list[str]]:
         for pattern, members in found.items()
         if pattern.strip() != "#" and len(members) > 1
         if not (_VERSION.search(pattern) and set(members) <= {"9", "10"})
-    }
+    } | _lettered(names)
+
+
+def _lettered(names: Sequence[str]) -> dict[str, list[str]]:
+    """Names that differ in a last letter, from A on without a gap.
+
+    >>> _lettered(["LINEA", "LINEB", "LINEC", "AREA", "lineb"])
+    {'LINEA,LINEB,LINEC': ['LINEA', 'LINEB', 'LINEC']}
+    """
+    stems = dict[str, list[str]]()
+    for name in sorted(name for name in names if re.fullmatch(r".*([A-Z]|[_ -][a-z])", name)):
+        stems.setdefault(name[:-1], []).append(name)
+    runs = [own for own in stems.values() if len(own) > 2]
+    first = [[one[-1].upper() for one in own] for own in runs]
+    letters = [[chr(ord("A") + n) for n in range(len(own))] for own in runs]
+    return {",".join(o): o for o, a, b in zip(runs, first, letters, strict=True) if a == b}
 
 
 def families_of(source: Source) -> dict[str, list[str]]:
@@ -67,7 +83,8 @@ def families_of(source: Source) -> dict[str, list[str]]:
             one: of_nodes[one]
             for one in sorted(kept, key=lambda one: -shares[one] * len(of_nodes[one]))
         }
-    return {one: members for one, members in families(names).items() if _runs(one, members)}
+    known = families(names).items()
+    return {one: members for one, members in known if "#" in one and _runs(one, members)}
 
 
 def code_sets_of(source: Source, patterns: Iterable[str]) -> dict[str, str | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -12,7 +13,7 @@ from audit.base.files import REPEATED, called
 from audit.base.readings import Reading
 from audit.base.spreadsheets import stream_of
 from audit.data.column_kinds import OTHER, kind_of
-from audit.data.known_nodes import LEAST_SHARE
+from audit.data.known_nodes import LEAST_SHARE, KnownNodes
 from audit.data.label_format import (
     Columns,
     LabelFormat,
@@ -29,6 +30,11 @@ from audit.data.sources.source import ID_NAMES
 _REPEATED = re.compile(rf"{REPEATED}\d+$")
 _CARRIED = {"row": pl.UInt32, "label": pl.String}
 _YES, _NO = ("1", "1.0", "true"), ("0", "0.0", "false")
+_WORDS = {
+    **dict.fromkeys(("yes", "y", "x", "checked", "ja", "oui", "present", "positive"), "1"),
+    **dict.fromkeys(("no", "n", "unchecked", "nein", "non", "absent", "negative"), "0"),
+}
+"""What stands for either in columns that are named as nodes and hold nothing else."""
 _OTHER_SHAPES = {"label", "labels", "parent", "icd9_code", "icd_code"}
 
 
@@ -45,6 +51,8 @@ def read(source: Source, columns: Columns) -> RawLabels:
     refuse_named(columns, source, "label")
     frame = source.table()
     refuse_repeated(frame.columns, source)
+    inside = nodes_inside(frame.columns, source.nodes)
+    frame = frame.rename(inside)
     others = {*tables.roles_of(columns, frame.columns, source).values()}
     instance, readings = _id_column(frame, columns.id, others, source)
     if instance is None:
@@ -65,9 +73,36 @@ def read(source: Source, columns: Columns) -> RawLabels:
     mentions = pick(frame, source, instance=instance, **columns.beside)
     flags = pl.DataFrame({node: frame[node] for node in nodes})  # a name may be empty
     listed = mentions.with_columns(labels=_labels(flags, source))
+    readings += tuple(_told_of_names(inside, len(frame)))
     numbered = instance == tables.ROW
     told = {"readings": readings, "numbered": numbered, "id": None if numbered else instance}
     return raw_labels(exploded(listed), listed, source, columns.rules, **told)
+
+
+def nodes_inside(names: Sequence[str], nodes: KnownNodes | None) -> dict[str, str]:
+    """The nodes in names of columns that begin alike; none where names are nodes as they stand.
+
+    ``Comorbidity (choice=I10 Hypertension)`` has one before its title.
+    """
+    if nodes is None or sum(map(nodes.means, names)) > 1:
+        return {}
+    groups = dict[str, dict[str, str]]()
+    for name in names:
+        for sign in re.finditer(r"[=:_.(\[-]\s*", name):
+            rest = name[sign.end() :].rstrip(" )]")
+            word = rest if nodes.means(rest) else rest.split(" ")[0]
+            if word and nodes.means(word):
+                groups.setdefault(name[: sign.end()], {})[name] = word
+    best = max(groups, key=lambda one: len(groups[one]), default="")
+    found, alike = groups.get(best, {}), sum(name.startswith(best) for name in names)
+    distinct = len({*found.values()} | {*names} - found.keys()) == len(names)
+    return found if len(found) > 2 and 2 * len(found) > alike and distinct else {}
+
+
+def _told_of_names(inside: Mapping[str, str], rows: int) -> Iterator[Reading]:
+    if inside:
+        said = f"columns go by the nodes in their names: {first_cases(inside.values())}"
+        yield Reading(said, "they begin alike, and end in nodes", rows, "name them otherwise")
 
 
 def matches(source: Source) -> bool:
@@ -78,10 +113,13 @@ def matches(source: Source) -> bool:
     if 2 * sum(kind == pl.Boolean or kind.is_numeric() for kind in kinds) > len(kinds):
         return True
     names, *rows = source.head_rows or [[]]
-    of_nodes = [n for n, name in enumerate(names) if source.nodes and source.nodes.means(name)]
+    inside = nodes_inside(names, source.nodes)
+    held = [name in inside or (source.nodes and source.nodes.means(name)) for name in names]
+    of_nodes = [n for n, one in enumerate(held) if one]
     own = of_nodes if len(of_nodes) > 1 else range(1, len(names))
     values = [row[n].strip().lower() for row in rows for n in own if row[n:] and row[n].strip()]
-    return 2 * sum(value in _YES + _NO for value in values) > len(values)
+    flags = (*_YES, *_NO, *(_WORDS if len(of_nodes) > 2 else ()))
+    return 2 * sum(value in flags for value in values) > len(values)
 
 
 def _has_labels(source: Source) -> bool:
@@ -125,6 +163,9 @@ def _are_flags(frame: pl.DataFrame, name: str, source: Source) -> bool:
 
 def _labels(flags: pl.DataFrame, source: Source) -> pl.Series:
     flags = tidy(flags, source).select(pl.all().str.to_lowercase())
+    named = [name for name in flags.columns if source.nodes and source.nodes.means(name)]
+    words = [name for name in named if flags[name].drop_nulls().is_in([*_WORDS]).all()]
+    flags = flags.with_columns(pl.col(words).replace(_WORDS))
     _require_flags(flags, source)
     carried = [
         pl.DataFrame({"row": rows, "label": [node.strip()] * len(rows)}, schema=_CARRIED)

@@ -172,6 +172,7 @@ def as_frame(frame: pl.DataFrame, source: Source, classes: Classes | None) -> Fr
     """A table that was made of another source, as a source that knows the same."""
     made = Frame(frame)
     made.know(source.nodes, named_classes=classes is not None, id=source.id)
+    made.instances = source.instances
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -55,6 +56,8 @@ class Source:
     """Whether the user names the classes, so that labels may be numbers."""
     id: str | None = None
     """What the user calls the column of ids, in labels that predictions are of."""
+    instances: Collection[str] = ()
+    """The ids of these labels."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -77,8 +80,23 @@ class Source:
             one.nodes, one.named_classes, one.id = nodes, named_classes, id
 
     def known_id(self, names: Iterable[str]) -> str | None:
-        """The one of some columns that is called as the user calls that of the labels' ids."""
-        return next(iter(called(names, [] if self.id is None else [self.id])), None)
+        """The one of some columns that is called as the user calls that of the labels' ids, else
+        the only one half of whose first values are such ids, without folders and endings."""
+        names = [*names]
+        named = next(iter(called(names, [] if self.id is None else [self.id])), None)
+        if named is not None or not self.instances:
+            return named
+        held = [name for name in names if self._holds_ids(name)]
+        return held[0] if len(held) == 1 else None
+
+    def _holds_ids(self, name: str) -> bool:
+        values, known = [bare_id(one) for one in self.first_values(name)], self._bare_ids
+        numbers = all(map(str.isdecimal, values))  # may be those of classes
+        return not numbers and len(values) <= 2 * sum(one in known for one in values)
+
+    @cached_property
+    def _bare_ids(self) -> frozenset[str]:
+        return frozenset(map(bare_id, self.instances))
 
     @cached_property
     def class_names(self) -> ClassNames:
@@ -288,6 +306,15 @@ class Source:
 
     def _lacking(self, required: str) -> InputError:
         return InputError(f"{required} is required", found=self.kind, where=self)
+
+
+def bare_id(text: str) -> str:
+    """An id without folders before it and the ending of a file.
+
+    >>> bare_id("val/ILSVRC_1.JPEG"), bare_id("12.5")
+    ('ILSVRC_1', '12.5')
+    """
+    return re.sub(r"\.[A-Za-z][A-Za-z0-9]{1,4}$", "", re.split(r"[/\\]", text.strip())[-1])
 
 
 def as_cells(frame: pl.DataFrame) -> list[list[str]]:

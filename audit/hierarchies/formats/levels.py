@@ -138,13 +138,25 @@ def _levels(frame: pl.DataFrame) -> list[str]:
     if len(numbered) == 1 and all(_below(frame, *pair)[0] >= 0.5 for pair in pairwise(numbered[0])):
         return numbered[0]
     plain = [name for name in frame.columns if not names.plain(name).endswith(_OF_TITLES[2:])]
+    plain = plain or frame.columns
+    several = {name: tables.text_of(frame, name).drop_nulls().n_unique() for name in plain}
+    plain = [name for name in plain if several[name] > 1 or name == frame.columns[0]]
     runs: list[list[str]] = [[]]
     for name in plain:
         one, fewer = _below(frame, runs[-1][-1], name) if runs[-1] else (0.0, False)
         below = one >= _NEARLY and fewer
         runs = [*runs[:-1], [*runs[-1], name]] if below else [*runs, [name]]
     longest = max(runs, key=len)
-    return longest if len(longest) > 2 or longest == list(frame.columns)[:2] == plain else []
+    whole = len(longest) > 2 or longest == list(frame.columns)[:2] == plain
+    return longest if whole or (len(longest) == 2 and _has_codes(frame, longest)) else []
+
+
+def _has_codes(frame: pl.DataFrame, levels: Sequence[str]) -> bool:
+    """Whether a column beside levels, which is called a code, has another word in each row."""
+    own = _own_column(frame, levels)
+    words = tables.text_of(frame, own) if own in names.ids_among(frame.columns) else None
+    below = own is not None and _below(frame, levels[-1], own) == (1.0, True)
+    return below and words is not None and not words.str.contains(r"^\d*$").any()
 
 
 def _below(frame: pl.DataFrame, above: str, name: str) -> tuple[float, bool]:
@@ -164,7 +176,7 @@ def _own_column(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:
     Where the last level has so too, only a column that is called an id is one.
     """
     others = [name for name in frame.columns if name not in levels]
-    ids = names.among(others, names.IDS)
+    ids = names.ids_among(others)
     whole = tables.text_of(frame, levels[-1]).is_unique().all()
     possible = ids if whole else [*ids, *others]
     return next((name for name in possible if tables.text_of(frame, name).is_unique().all()), None)
@@ -172,4 +184,8 @@ def _own_column(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:
 
 def _title_of(frame: pl.DataFrame, name: str, stated: str | None) -> str | None:
     wanted = {names.plain(name) + end for end in _OF_TITLES} | {names.plain(stated or name + "?")}
-    return next((n for n in frame.columns if n != name and names.plain(n) in wanted), None)
+    own = [n for n in frame.columns if n != name and names.plain(n) in wanted]
+    if own or not (stated is None and tables.text_of(frame, name).is_unique().all()):
+        return next(iter(own), None)
+    called = (n for n in frame.columns if n != name and names.plain(n).endswith(_OF_TITLES[1:3]))
+    return next((n for n in called if tables.text_of(frame, n).is_unique().all()), None)

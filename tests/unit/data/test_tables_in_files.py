@@ -64,6 +64,13 @@ CELLS = {
     "boxes": lambda own: " ".join(f"{one} 1 2 30 40" for one in own) + " ",
     "titles": lambda own: "; ".join(f"the {one}, or so [{one}]" for one in own),
 }
+WIDE = ("visit_id   word", "".join(f"{one:11}{label}\n" for one, label in PAIRS))
+
+
+def rows_of(shape: str) -> str:
+    return "".join(shape.format(*pair, n=n) for n, pair in enumerate(PAIRS, 1))
+
+
 FORMS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "lists by id": ("a.json", of_json(OF)),
     "flags by id": ("a.json", of_json(flags(1, 0))),
@@ -115,6 +122,12 @@ FORMS: dict[str, tuple[str, Callable[[Path], None]]] = {
             for one, own in OF.items())),
     ),
     "UTF-16": ("a.txt", of_text(CSV.replace(",", "\t"), "utf-16")),
+    "below dashes": ("a.rpt", of_text(f"{WIDE[0]}\n---------- ----------\n{WIDE[1]}\n(6 rows)\n")),
+    "below names": ("a.prn", of_text(f"{WIDE[0]}\n{WIDE[1]}")),
+    "tildes": ("a.txt", of_text(CSV.replace(",", "~|~").replace("word", "'word'"))),
+    "single quotes": ("a.csv", of_text("'visit_id','word'\n" + rows_of("'{}','{}'\n"))),
+    "names of rows": ("a.tsv", of_text("visit_id\tword\n" + rows_of("{n}\t{0}\t{1}\n"))),
+    "a table of R": ("a.txt", of_text('"visit_id" "word"\n' + rows_of('"{n}" "{0}" "{1}"\n'))),
     "Windows-1252": ("a.csv", of_text(CSV.replace("n\n", "nähe\n", 1), "cp1252")),
     "lines below": ("a.csv", of_text(CSV + "\nTotal: 7\nEnd of report\n")),
     **{

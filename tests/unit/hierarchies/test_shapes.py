@@ -104,6 +104,11 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
                     ("'/' joins",)),
     "mesh.txt": ("Body;A01\nTorso;A01.923\nAbdomen;A01.923.047\n",
                  [("A01.923", "A01"), ("A01.923.047", "A01.923")], ()),
+    "birds.csv": ("NO,RANK,BIRD_CODE,COMMON_NAME,ORDER1,FAMILY\n"
+                  "1,s,dog,Dog,X,x1\n2,s,cat,Cat,X,x2\n3,s,oak,Oak,Y,y1\n4,s,ash,Ash,Y,y1\n",
+                  [("X", "(root)"), ("Y", "(root)"), ("ash", "y1"), ("cat", "x2"), ("dog", "x1"),
+                   ("oak", "y1"), ("x1", "X"),
+                   ("x2", "X"), ("y1", "Y")], ("ORDER1, FAMILY, BIRD_CODE are levels",)),
 }  # fmt: skip
 REFUSED = {
     "voc.ttl": ("@prefix skos: <http://w3.org/> .\n", "rdflib"),
