@@ -6,16 +6,20 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from audit.base.errors import InputError
 from audit.base.settings import Argument, Option
-from audit.cli.options import AsJson, Force, JUnitFile
+from audit.cli.options import AsJson, ForceTogether, JUnitFile
 from audit.cli.output import print_json, print_report_place, print_shown, shown_progress
 from audit.cli.rendering import imprint_of_run, render_comparison, render_history
 from audit.cli.verify import reading_runs
 from audit.runs.settings import SameHierarchy
+
+if TYPE_CHECKING:
+    from audit.results.result import AuditResult
 
 
 def compare(
@@ -28,7 +32,7 @@ def compare(
     same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
     junit: JUnitFile = None,
-    force: Force = False,
+    force: ForceTogether = False,
 ) -> None:
     """Show what changed between two runs, and why."""
     from audit.cli.ci.outcomes import of_comparison
@@ -46,6 +50,7 @@ def compare(
     ):
         progress("comparing")
         runs = [read_run(run, unsealed=True) for run in (old, new)]
+        told = _told_together(dict(zip(map(str, (old, new)), runs, strict=True)), force)
         comparison = compare_runs(*runs, same_hierarchy=same_hierarchy)
         shared = comparison.shared()
         write_changes(comparison, shared, folder)
@@ -57,7 +62,7 @@ def compare(
             runs=(old, new),
             command=["audit", *sys.argv[1:]],
             started=started,
-            forced=forced,
+            forced=(*forced, *told),
         )
     from audit.cli.terminal.comparison import comparison_summary, machine_comparison
 
@@ -79,7 +84,7 @@ def history(
     overwrite: Annotated[bool, Option("Replace an earlier history.")] = False,
     same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
-    force: Force = False,
+    force: ForceTogether = False,
 ) -> None:
     """Show how checks, metrics and findings changed over several runs."""
     from audit.runs.folder import writing_run
@@ -89,6 +94,7 @@ def history(
         history_of,
         read_shared_runs,
         seal_history,
+        whole_runs,
         write_history_tables,
     )
 
@@ -99,6 +105,7 @@ def history(
     ):
         progress("reading the runs")
         found = read_shared_runs(runs, forced=force)
+        told = _told_together(whole_runs(runs, found, as_named=as_named), force)
         for run in found:
             for fault in run.faults:
                 typer.echo(f"Continued in spite of: {run.name}: {fault}", err=True)
@@ -106,10 +113,25 @@ def history(
         write_history_tables(history, folder)
         progress("writing the report")
         unrendered = render_history(history, folder / HTML)
-        seal_history(folder, history, runs=runs, command=["audit", *sys.argv[1:]], started=started)
+        command = ["audit", *sys.argv[1:]]
+        seal_history(folder, history, runs=runs, command=command, started=started, forced=told)
     _print(history, out, unrendered, as_json=as_json)
     print_report_place(out / HTML, unrendered, as_json=as_json)
     raise typer.Exit(3 if unrendered else 0)
+
+
+def _told_together(runs: Mapping[str, AuditResult], force: bool) -> tuple[str, ...]:
+    """What runs tell together, which is refused if it is not forced."""
+    from audit.runs.protected_with import refuse_told_together
+
+    try:
+        refuse_told_together(runs)
+    except InputError as error:
+        if not force:
+            raise
+        typer.echo(f"Continued in spite of: {error.found}", err=True)
+        return (f"together they tell {error.found}",)
+    return ()
 
 
 def _print(

@@ -57,9 +57,9 @@ def make_run(
         result, unrendered = _written(
             settings, output, force, progress, keep_instances=keep_instances, resume=resume
         )
-    summarise(result, output.out, unrendered, as_json=output.as_json)
-    if not output.as_json:
-        _tell_memory(settings.memory)
+    summarise(
+        result, output.out, unrendered, as_json=output.as_json, memory=_memory(settings.memory)
+    )
     if finish is not None:
         finish(result)
     title, shared = settings.title or "", result.shared()
@@ -67,13 +67,12 @@ def make_run(
     raise typer.Exit(exit_status(result, output.fail_on, unrendered))
 
 
-def _tell_memory(asked: int | None) -> None:
-    """Say by how much the whole process took more memory than ``--memory`` states."""
-    if asked is not None and (took := most_memory()) > asked:
-        typer.echo(
-            f"Memory: the process took {took / 1e6:,.0f} MB, {(took - asked) / 1e6:,.0f} MB more "
-            f"than --memory {asked / 1e6:,.0f}MB, which the counts alone keep to."
-        )
+def _memory(asked: int | None) -> dict[str, int] | None:
+    """Bytes that ``--memory`` states and the whole process took, and by how much that is more."""
+    if asked is None:
+        return None
+    took = most_memory()
+    return {"asked": asked, "took": took, "exceeded_by": max(0, took - asked)}
 
 
 def _written(
@@ -113,7 +112,7 @@ def _written(
 
 def _broken(settings: Settings, force: bool) -> tuple[str, ...]:
     """What is broken of the runs that the settings name, if they are read in spite of it."""
-    named = (settings.reference, settings.add_to, *settings.protected_with)
+    named = (*settings.reference, settings.add_to, *settings.protected_with)
     return refuse_broken([run for run in named if run], None, force)
 
 

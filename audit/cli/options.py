@@ -32,6 +32,13 @@ SealKeyFile: TypeAlias = Annotated[
 Force: TypeAlias = Annotated[
     bool, Option("Continue with a run that is not as it was sealed.", OUTPUT, after="seal_key")
 ]
+ForceTogether: TypeAlias = Annotated[
+    bool,
+    Option(
+        "Continue with runs that are not as they were sealed, or that together tell small counts.",
+        flag="--force",
+    ),
+]
 AsJson: TypeAlias = Annotated[
     bool, Option("Print a machine-readable summary.", OUTPUT, flag="--json")
 ]

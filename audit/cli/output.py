@@ -220,20 +220,39 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 
 def summarise(
-    result: AuditResult, out: Path, unrendered: list[RenderError], *, as_json: bool
+    result: AuditResult,
+    out: Path,
+    unrendered: list[RenderError],
+    *,
+    as_json: bool,
+    memory: Mapping[str, int] | None = None,
 ) -> None:
-    """Print the summary of an audit, as text or as JSON, and the path of its report."""
+    """Print the summary of an audit, as text or as JSON, and the path of its report.
+
+    Args:
+        result: The result.
+        out: Its folder.
+        unrendered: What could not be rendered.
+        as_json: Whether as JSON.
+        memory: Bytes ``asked`` and ``took``, and ``exceeded_by``; None where none were stated.
+    """
     from audit.cli.terminal.summary import machine_summary, summary
 
     shared = result.shared()
     if as_json:
-        print_json(machine_summary(shared, out, unrendered))
+        print_json({**machine_summary(shared, out, unrendered), "memory": memory})
     else:
         from reports.chapters.verdict import verdict
 
         said = verdict(shared)
         print_shown(summary(shared, said.badge.word, said.sentence, said.model))
     print_report_place(out / "report.html", unrendered, as_json=as_json)
+    if memory and memory["exceeded_by"] and not as_json:
+        asked, took, more = (f"{memory[name] / 1e6:,.0f}" for name in memory)
+        typer.echo(
+            f"Memory: the process took {took} MB, {more} MB more than --memory {asked}MB, "
+            "which the counts alone keep to."
+        )
 
 
 def print_report_place(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:

@@ -71,7 +71,7 @@ def judge(
 
     refuse_no_file(junit)
     target = _judged_place(run, out, overwrite=overwrite)
-    key, before = key_of(seal_key), [judging.reference] if judging.reference else []
+    key, before = key_of(seal_key), list(judging.reference)
     with (
         shown_progress() as progress,
         writing_run(target, overwrite=overwrite) as folder,

@@ -15,7 +15,14 @@ from audit.disclosure.cells import (
 )
 from audit.disclosure.digits import in_digits, left_by_steps
 from audit.disclosure.inference import seen_whole
-from audit.disclosure.known import DENOMINATOR, Known, NumberId, chain_frame, chain_of, known_frame
+from audit.disclosure.known import (
+    DENOMINATOR,
+    Known,
+    NumberId,
+    earlier_frame,
+    earlier_of,
+    known_frame,
+)
 from audit.disclosure.protection import left_possible, protected
 from audit.disclosure.quantity import (
     AT_MOST,
@@ -53,12 +60,12 @@ __all__ = [
     "Release",
     "Shown",
     "carried",
-    "chain_frame",
-    "chain_of",
     "coarse",
     "count",
     "derived",
     "differing",
+    "earlier_frame",
+    "earlier_of",
     "in_digits",
     "is_small",
     "known_frame",

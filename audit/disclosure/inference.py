@@ -1,8 +1,9 @@
 """What a reader can infer: linear programs over the possible instances of a release.
 
 The number of instances of every kind (by the label sets they meet) is an unknown; every published
-count is an equation or a bound on sums of unknowns. With an earlier release each kind has two
-unknowns: its earlier instances, which the earlier counts bound, and the added ones. A program uses
+count is an equation or a bound on sums of unknowns. With a chain of earlier releases each kind has
+an unknown for each of them, its instances that this one added, and one for those added since; the
+counts of a release bound what it has added and what those before it have. A program uses
 the label sets nearest to a cell, at most `TYPES` kinds of label, so it covers small hierarchies
 completely.
 """
@@ -39,10 +40,10 @@ TOLERANCE = 1e-9
 Counts: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 
-Part: TypeAlias = tuple[int, int]
-"""Whether instances of an earlier release count, and whether those added since count."""
-NEW: Part = (1, 1)
-PARTS: tuple[Part, ...] = (NEW, (1, 0), (0, 1))
+Part: TypeAlias = tuple[int, ...]
+"""Whether the instances count that each release of a chain added, and those added since."""
+Chain: TypeAlias = tuple[Known, ...]
+"""Earlier releases, each of which can contain the one before, and the last one is contained."""
 
 Left: TypeAlias = Callable[[Cell], Range]
 """The least and the greatest value that is left to a published count."""
@@ -56,30 +57,31 @@ class Inference:
 
     Args:
         release: What readers know beside the counts.
-        earlier: What they know of an earlier release that this one contains; None without one.
+        chain: What they know of earlier releases that it contains.
         sets: Bit of each label set; bit 1 is the set of all labels.
         kinds: Bits of the sets that each kind of instance meets, shape (n_kinds,); the first kind
             is unlabelled.
         cells: The published counts that depend on these sets only.
-        before: The same of the earlier release.
+        before: The same of each earlier release.
         rests: Bit of the union of a node's other children, by these children.
     """
 
     release: Release
-    earlier: Known | None
+    chain: Chain
     sets: Mapping[LabelSet, int]
     kinds: Counts
     cells: tuple[Cell, ...]
-    before: tuple[Cell, ...]
+    before: tuple[tuple[Cell, ...], ...]
     rests: Mapping[tuple[Cell, ...], int]
 
     @classmethod
     def of(
-        cls, form: Form, release: Release, counts: Mapping[Cell, int], earlier: Known | None
+        cls, form: Form, release: Release, counts: Mapping[Cell, int], chain: Chain
     ) -> Inference:
         """Build the program around the label sets of a form."""
-        then = earlier.published if earlier else {}
-        sets, codes = _nearest(form, release, {**then, **counts})
+        then = [one.published for one in chain]
+        every = {cell: n for its in (*then, counts) for cell, n in its.items()}
+        sets, codes = _nearest(form, release, every)
         rests: dict[tuple[Cell, ...], int] = {}
         for children in _further(sets, release, counts):
             bit = 2 << (len(set(sets.values())) + len(rests))
@@ -90,8 +92,8 @@ class Inference:
         def seen(cell: Cell) -> bool:
             return seen_whole(release) if cell.by_label else all(s in sets for s in cell.label_sets)
 
-        cells, before = (tuple(filter(seen, published)) for published in (counts, then))
-        return cls(release, earlier, sets, _kinds(codes), cells, before, rests)
+        cells, *before = (tuple(filter(seen, published)) for published in (counts, *then))
+        return cls(release, chain, sets, _kinds(codes), cells, tuple(before), rests)
 
     def least(self, form: Form, part: Part, sign: int, left: Left) -> tuple[float, list[Cell]]:
         """Least (sign 1) or greatest (-1) value of a form, and the counts that force it.
@@ -135,7 +137,7 @@ class Inference:
     def _sum(self, form: Form, part: Part) -> Floats:
         """Contribution of an instance of each kind to a form."""
         whole = np.sum([weight * self._row(cell) for weight, cell in form], axis=0)
-        return np.concatenate([weight * whole for weight in part]) if self.earlier else whole
+        return np.concatenate([weight * whole for weight in part])
 
     def _ends(self, left: Left) -> tuple[Floats, Floats]:
         """Least and most of each line."""
@@ -144,9 +146,8 @@ class Inference:
             *map(left, self.cells),
             *((0, sum(left(cell)[1] for cell in cells)) for cells in self.rests),
         ]
-        if self.earlier is not None:
-            ranges += self._totals(self.earlier)
-            ranges += [self.earlier.ranges[cell] for cell in self.before]
+        for known, cells in zip(self.chain, self.before, strict=True):
+            ranges += [*self._totals(known), *(known.ranges[cell] for cell in cells)]
         low, high = np.array(ranges, np.float64).T
         return low, high
 
@@ -157,11 +158,13 @@ class Inference:
         owners = [*totals, *((cell,) for cell in self.cells), *self.rests]
         rests = [np.asarray(self.kinds & bit != 0, np.float64) for bit in self.rests.values()]
         rows = np.array([*self._rows(self.cells), *rests])
-        if self.earlier is None:
-            return owners, rows
-        then = np.array(self._rows(self.before))
-        none_came = np.hstack([then, np.zeros_like(then)])
-        return owners + [()] * len(then), np.vstack([np.hstack([rows, rows]), none_came])
+        size = len(self.chain) + 1
+        lines = [np.hstack([rows] * size)]
+        for place, cells in enumerate(self.before, 1):
+            then = np.array(self._rows(cells))
+            lines.append(np.hstack([then] * place + [np.zeros_like(then)] * (size - place)))
+            owners += [()] * len(then)
+        return owners, np.vstack(lines)
 
     def _rows(self, cells: tuple[Cell, ...]) -> list[Floats]:
         """Contributions of each kind to the totals and to cells."""

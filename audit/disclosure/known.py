@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -29,7 +29,7 @@ class Known:
         counts: Exact counts, published or not; at least those of every node in use.
         ranges: Least and greatest possible value of each published count.
         numbers: Further counts that findings tell, by their place: the count, and as it is shown.
-        earlier: What the same readers know of an earlier release; None without one.
+        earlier: What the same readers know of earlier releases, each without any of its own.
     """
 
     labelled: int = 0
@@ -37,7 +37,7 @@ class Known:
     counts: Mapping[Cell, int] = field(default_factory=dict)
     ranges: Mapping[Cell, Range] = field(default_factory=dict)
     numbers: Mapping[NumberId, tuple[int, Shown]] = field(default_factory=dict)
-    earlier: Known | None = None
+    earlier: tuple[Known, ...] = ()
 
     @classmethod
     def of(cls, frame: pl.DataFrame, numbers: Mapping[str, Any] | None = None) -> Known | None:
@@ -116,16 +116,15 @@ class Known:
             self,
             counts={release.same(cell): count for cell, count in self.counts.items()},
             ranges={release.same(cell): ends for cell, ends in self.ranges.items()},
-            earlier=self.earlier and self.earlier.renamed(release),
+            earlier=tuple(one.renamed(release) for one in self.earlier),
         )
 
-    def lies_within(self, counts: Mapping[Cell, int], release: Release) -> bool:
-        """Whether a new release can contain this one: none of its totals and counts is smaller."""
-        now = {carried(node): count for node, count in release.supports.items()} | dict(counts)
-        grown = ((then, _counted(cell, now)) for cell, then in self.counts.items())
+    def lies_within(self, later: Known) -> bool:
+        """Whether a release can contain this one: none of its totals and counts is smaller."""
+        grown = ((then, later.counted(cell)) for cell, then in self.counts.items())
         return (
-            self.labelled <= release.labelled
-            and self.assertions <= release.assertions
+            self.labelled <= later.labelled
+            and self.assertions <= later.assertions
             and all(new is None or then <= new for then, new in grown)
         )
 
@@ -171,23 +170,18 @@ def known_frame(known: Known | None) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_KNOWN, orient="row")
 
 
-def chain_frame(known: Known | None) -> pl.DataFrame:
-    """Tables of what is known of a release, and of those before it: ``back`` says how many."""
-    frames = [known_frame(None).with_columns(back=pl.lit(0, pl.Int64))]
-    while known is not None:
-        back = pl.lit(len(frames) - 1, pl.Int64)
-        frames.append(known_frame(known).with_columns(back=back))
-        known = known.earlier
-    return pl.concat(frames)
+def earlier_frame(earlier: Sequence[Known]) -> pl.DataFrame:
+    """Tables of what is known of several releases, below each other: ``place`` says of which."""
+    frames = [known_frame(None), *map(known_frame, earlier)]
+    return pl.concat(
+        frame.with_columns(place=pl.lit(place, pl.Int64)) for place, frame in enumerate(frames)
+    )
 
 
-def chain_of(frame: pl.DataFrame) -> Known | None:
-    """Inverse of `chain_frame`."""
-    chain: Known | None = None
-    for back in frame["back"].unique().sort(descending=True):
-        one = Known.of(frame.filter(back=back).drop("back"))
-        chain = one and replace(one, earlier=chain)
-    return chain
+def earlier_of(frame: pl.DataFrame) -> tuple[Known, ...]:
+    """Inverse of `earlier_frame`."""
+    each = (frame.filter(place=place).drop("place") for place in frame["place"].unique().sort())
+    return tuple(known for one in each if (known := Known.of(one)))
 
 
 def _rows(sets: tuple[LabelSet, ...]) -> list[dict[str, str]]:

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
+from math import isnan
 from types import MappingProxyType
 from typing import TypeAlias
 
 from audit.disclosure.cells import Cell, Release, carried
 from audit.disclosure.digits import Range
 from audit.disclosure.inference import (
-    NEW,
-    PARTS,
     SLACK,
+    Chain,
     Form,
     Inference,
     Left,
@@ -59,9 +60,9 @@ def protected(
         min_cell: Smallest count that may be shown, above 1.
         known: What the same readers know already. Counts of other views of this release are as if
             published here, but cannot be withheld. A count or remainder that differs from one of an
-            earlier release by a small cell is shown as a bound; if this release can contain the
-            earlier one, sums over its instances, and over the added ones, are protected like those
-            over all.
+            earlier release by a small cell is shown as a bound; if this release can contain earlier
+            ones, sums over the instances of each, and over those added since, are protected like
+            those over all, by programs over all that can contain each other.
         shares: Pairs of counts that are published only as a share, which discloses both or is
             withheld.
         beside: Totals that are printed beside a count that is part of them.
@@ -111,21 +112,13 @@ class _Protection:
     known: Known
     shown: dict[Cell, int | str] = field(default_factory=dict)
 
-    @property
-    def earlier(self) -> Known | None:
-        """What is known of an earlier release; None without one."""
-        return self.known.earlier
-
     def of(self, asked: Mapping[Cell, int]) -> dict[Cell, int | str]:
         self.shown = {cell: self._alone(cell) for cell in self.counts}
-        for form in self._small_forms(NEW):
-            self._protect(form, NEW, None)
-        if self.earlier and self.earlier.lies_within(self._published, self.release):
-            for part in PARTS:
-                for form in self._small_forms(part):
-                    self._protect(form, part, self.earlier)
+        for chain in ((), *self._chains):
+            self._protect_beside(chain)
         self._tell_depths()
-        self._free_sums()
+        for earlier in self.known.earlier or (Known(),):
+            self._free_sums(earlier)
         for cell in self.counts:
             self._raise_sides(cell)
         return {cell: self.shown[self.release.same(cell)] for cell in asked}
@@ -141,12 +134,42 @@ class _Protection:
 
     def _changed_little(self, cell: Cell) -> bool:
         """Whether a count, or what is left of the total, differs by a small cell from before."""
-        then = None if self.earlier is None else self.earlier.exact(cell)
-        if self.earlier is None or then is None:
-            return False
-        came = self.counts[cell] - then
-        others = self.release.total(cell) - self.earlier.total(cell) - came
-        return is_small(abs(came), self.min_cell) or is_small(abs(others), self.min_cell)
+        for earlier in self.known.earlier:
+            if (then := earlier.exact(cell)) is not None:
+                came = self.counts[cell] - then
+                others = self.release.total(cell) - earlier.total(cell) - came
+                if any(is_small(abs(n), self.min_cell) for n in (came, others)):
+                    return True
+        return False
+
+    @cached_property
+    def _chains(self) -> list[Chain]:
+        """Earlier releases that this one can contain, with those that each can contain in turn."""
+        supports = {carried(node): count for node, count in self.release.supports.items()}
+        totals = self.release.labelled, self.release.assertions
+        now = Known(*totals, {**supports, **self._published})
+        within = [one for one in self.known.earlier if one.lies_within(now)]
+        chains: list[Chain] = []
+        for one in sorted(within, key=lambda its: (-its.labelled, -its.assertions)):
+            place = next((i for i, its in enumerate(chains) if one.lies_within(its[0])), None)
+            if place is None:
+                chains.append((one,))
+            else:
+                chains[place] = (one, *chains[place])
+        return chains
+
+    def _protect_beside(self, chain: Chain) -> None:
+        """Protect what is small of each release of a chain, of this one, and of what came since.
+
+        Where no releases that contain each other have all these counts, each is taken alone.
+        """
+        for part in _parts(len(chain)):
+            for form in self._small_forms(part, chain):
+                if not self._protect(form, part, chain) and len(chain) > 1:
+                    for one in chain:
+                        for own in _parts(1):
+                            if is_small(self._value(form, own, (one,)), self.min_cell):
+                                self._protect(form, own, (one,))
 
     def _totals_of(self, cell: Cell) -> tuple[int, ...]:
         """Counts that a cell is part of: published ones, and those that it is written with."""
@@ -180,13 +203,13 @@ class _Protection:
             bound = str(self.shown[cell]).startswith(">")
             self.shown[cell] = ">0" if line is None or bound else line
 
-    def _free_sums(self) -> None:
+    def _free_sums(self, earlier: Known) -> None:
         """Withhold what labels, labels by depth and all labels tell of each other.
 
         The labels at a depth go first, then counts of nodes; exact ones before bounds.
         """
-        holds = self.earlier is None or self.earlier.lies_within(self._published, self.release)
-        sums = LabelSums.of(self.release, self._published, self.earlier or Known(), contained=holds)
+        holds = not self.known.earlier or any(earlier in chain for chain in self._chains)
+        sums = LabelSums.of(self.release, self._published, earlier, contained=holds)
         steps = [step for cell in self.counts for step in self._less_precise(cell)]
         steps.sort()
 
@@ -212,9 +235,10 @@ class _Protection:
             bound = True
         yield by_node, bound, count, cell, ">0"
 
-    def _small_forms(self, part: Part) -> list[Form]:
+    def _small_forms(self, part: Part, chain: Chain) -> list[Form]:
         """What must stay possible from 1 to ``min_cell - 1``, without what is so trivially."""
-        return [form for form in self._forms if is_small(self._value(form, part), self.min_cell)]
+        small = ((form, self._value(form, part, chain)) for form in self._forms)
+        return [form for form, value in small if is_small(value, self.min_cell)]
 
     @cached_property
     def _published(self) -> Mapping[Cell, int]:
@@ -263,17 +287,16 @@ class _Protection:
             yield (1, cell), (-1, child)
             yield ((1, child),)
 
-    def _value(self, form: Form, part: Part) -> int:
-        """What a form is; 0 where it is not known of the earlier release."""
-        old, came = part
-        new = sum(sign * self._counted(cell) for sign, cell in form)
-        if self.earlier is None or old == came:
-            return new
-        then = [(sign, self.earlier.counted(cell)) for sign, cell in form]
-        if any(count is None for _, count in then):
-            return 0
-        before = sum(sign * (count or 0) for sign, count in then)
-        return before if old else new - before
+    def _value(self, form: Form, part: Part, chain: Chain) -> int:
+        """What a form is; 0 where it is not known of an earlier release."""
+        value = part[-1] * sum(sign * self._counted(cell) for sign, cell in form)
+        for known, (own, later) in zip(chain, pairwise(part), strict=True):
+            for sign, cell in form if own != later else ():
+                count = known.counted(cell)
+                if count is None:
+                    return 0
+                value += (own - later) * sign * count
+        return value
 
     def _counted(self, cell: Cell | None) -> int:
         if cell is None:
@@ -282,8 +305,9 @@ class _Protection:
             return self._published[cell]
         return self.release.supports[cell.meets[0][1]]
 
-    def _protect(self, form: Form, part: Part, earlier: Known | None) -> None:
-        inference = Inference.of(form, self.release, self._published, earlier)
+    def _protect(self, form: Form, part: Part, chain: Chain) -> bool:
+        """Withhold what narrows a form; False where no releases have all these counts."""
+        inference, found = Inference.of(form, self.release, self._published, chain), 0.0
         for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
             while not inference.reaches(form, part, sign, wanted, self._left):
                 found, binding = inference.least(form, part, sign, self._left)
@@ -296,6 +320,7 @@ class _Protection:
                     break
                 self.shown[chosen] = self._withheld(chosen)
                 del self._left
+        return not isnan(found)
 
     def _further(
         self, inference: Inference, form: Form, part: Part, sign: int, found: float
@@ -346,6 +371,14 @@ def _without_shares(
     withheld = (share for share in shares if any(isinstance(shown[cell], str) for cell in share))
     hidden = {cell for share in withheld for cell in share}
     return {cell: value for cell, value in shown.items() if cell not in hidden}
+
+
+def _parts(earlier: int) -> Iterator[Part]:
+    """All instances, those of each release of a chain, and those that came since."""
+    yield (1,) * (earlier + 1)
+    for place in range(1, earlier + 1):
+        own = (1,) * place + (0,) * (earlier + 1 - place)
+        yield from (own, tuple(1 - one for one in own))
 
 
 def _sides(cell: Cell) -> list[Cell]:

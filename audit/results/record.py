@@ -65,7 +65,7 @@ class Record:
     """``decision, evidence, rows, unit, option`` of what the data were taken to mean."""
     known: Known = field(default_factory=Known)
     """What readers know from other shared views of the same data that this one is protected with,
-    and from that of the reference run."""
+    and from those of earlier releases."""
     waivers: tuple[Mapping[str, Any], ...] = ()
     counted_with: Mapping[str, Any] = field(default_factory=dict)
     """The complete policy that the run was counted with, as JSON; empty for the default policy."""
@@ -75,6 +75,8 @@ class Record:
     """Digest of the data; never shared, since it would allow testing guesses of unknown counts."""
     reference: Remembered | None = None
     """The part of the reference run that is kept; None without a reference."""
+    before: tuple[Remembered, ...] = ()
+    """The same of further earlier releases, from which no number may differ by a small cell."""
     held: object = None
     """Keeps the temporary files of the pair table alive until it is in a run folder; None if
     none.

@@ -18,7 +18,6 @@ from audit.disclosure import (
     Shown,
     carried,
     left_possible,
-    less_precise,
     only_uninformative,
     protected,
     shown,
@@ -93,24 +92,38 @@ class SharedView:
             },
         }
 
-    def as_earlier_of(self, later: SharedView) -> Known | None:
-        """What readers of a later release know of this one; None if the hierarchy differs.
+    def as_earlier_of(self, later: SharedView) -> tuple[Known, ...]:
+        """What readers of a later release know of this one and of those before it.
+
+        Nothing if the hierarchy differs.
 
         If the residual nodes differ, counts of residual use have another meaning and are left out.
         """
         hierarchies = {view.run.identity["hierarchy"]["sha256"] for view in (self, later)}
         if len(hierarchies) > 1:
-            return None
-        before = self.run.known.earlier
-        known = replace(self._read.beside(self.run.known), numbers={}, earlier=before)
+            return ()
+        own = replace(self._read.beside(self.run.known), numbers={}, earlier=())
+        known = own, *self.run.known.earlier
         same = self.run.release.residual == later.run.release.residual
-        return known if same else _without_residuals(known)
+        return known if same else tuple(map(_without_residuals, known))
 
     def as_other_view(self) -> Known:
         """What readers of another view of the same data know of it from this one.
 
         That is also what they know from the views that this one is protected with.
         """
+        own = replace(self._read.renamed(self.run.release), numbers=self._numbers)
+        return replace(self.run.known, earlier=()).beside(own)
+
+    def tells(self) -> dict[Cell | NumberId, Shown]:
+        """Each count that is protected beside others, as it is shown."""
+        told: dict[Cell | NumberId, Shown] = {**self._published}
+        told.update({place: shown for place, (_, shown) in self._numbers.items()})
+        return told
+
+    @cached_property
+    def _numbers(self) -> dict[NumberId, tuple[int, Shown]]:
+        """The counts that no program protects, by their place."""
         numbers = dict[NumberId, tuple[int, Shown]]()
         views = {view["name"]: view for view in self.as_dict()["checks"]}
         for check in self.run.checks:
@@ -120,8 +133,7 @@ class SharedView:
             for one in shared["findings"]:
                 finding = findings[one["id"]]
                 numbers |= numbers_of(finding, one, cells_of(self.run.release, finding)[0])
-        own = replace(self._read.renamed(self.run.release), numbers=numbers)
-        return replace(self.run.known, earlier=None).beside(own)
+        return numbers
 
     @cached_property
     def _read(self) -> Known:
@@ -219,21 +231,14 @@ class SharedView:
         beside: dict[Cell, set[int]] = {}
         for cell, quantity in self._of_findings:
             beside.setdefault(cell, set()).update(quantity.totals)
-        told: dict[Cell, int | str] = {}
-        for known in _beside_each(self.run.known):
-            own = protected(
-                self._counts,
-                self.run.release,
-                self.run.min_cell,
-                known,
-                shares=self._shares,
-                beside=beside,
-            )
-            told = {
-                cell: one if told.get(cell, one) == one else str(less_precise(told[cell], one))
-                for cell, one in own.items()
-            }
-        return told
+        return protected(
+            self._counts,
+            self.run.release,
+            self.run.min_cell,
+            self.run.known,
+            shares=self._shares,
+            beside=beside,
+        )
 
     @cached_property
     def _counts(self) -> dict[Cell, int]:
@@ -296,7 +301,9 @@ class SharedView:
                 line[AT_MOST] = self._most(whole_cells(finding.check, part.nodes))
         known[0] |= self._of_reference(finding)
         now = values_of(finding.evidence)
-        since = bounds_since(self._before.get(finding.id), now, self.run.min_cell)
+        since = dict[str, Shown]()
+        for before in self._before:
+            since |= bounds_since(before.get(finding.id), now, self.run.min_cell)
         return [{**since, **known[0], **self._loss(finding)}, *known[1:]]
 
     def _most(self, cells: Sequence[Cell]) -> Shown:
@@ -306,7 +313,8 @@ class SharedView:
 
     def _of_reference(self, finding: Finding) -> dict[str, Shown]:
         """Counts of the reference, where it shows them itself and is the one that was compared."""
-        cells, given = reference_cells(finding.check, finding.key), self.run.known.earlier
+        cells = reference_cells(finding.check, finding.key)
+        given = next(iter(self.run.known.earlier), None)
         if given is None or any(
             given.counted(cell) != finding.evidence[name].value for name, cell in cells.items()
         ):
@@ -330,10 +338,13 @@ class SharedView:
         return frozenset((min(pair), max(pair)) for pair in pairs)
 
     @cached_property
-    def _before(self) -> dict[str, Mapping[str, Any]]:
-        """What is kept of the reference's findings, by their ids."""
-        checks = () if self.run.reference is None else self.run.reference["checks"]
-        return {finding["id"]: finding for check in checks for finding in check["findings"]}
+    def _before(self) -> list[dict[str, Mapping[str, Any]]]:
+        """What is kept of the findings of each earlier release, by their ids."""
+        kept = filter(None, (self.run.reference, *self.run.before))
+        return [
+            {finding["id"]: finding for check in one["checks"] for finding in check["findings"]}
+            for one in kept
+        ]
 
     def _shared_check(
         self, check: CheckResult, places: dict[str, Place], unseen: set[str]
@@ -381,17 +392,8 @@ class SharedView:
         return self.run.size, self.run.size - without
 
 
-def _beside_each(known: Known) -> Iterator[Known]:
-    """What is known, beside each earlier release of the chain that ends with the reference."""
-    yield known
-    while known.earlier is not None and known.earlier.earlier is not None:
-        known = replace(known, earlier=known.earlier.earlier)
-        yield known
-
-
 def _without_residuals(known: Known) -> Known:
     """What is known but for counts of residual use, whose meaning has changed since."""
     counts = {cell: count for cell, count in known.counts.items() if not of_residual(cell)}
     ranges = {cell: ends for cell, ends in known.ranges.items() if not of_residual(cell)}
-    before = known.earlier and _without_residuals(known.earlier)
-    return replace(known, counts=counts, ranges=ranges, earlier=before)
+    return replace(known, counts=counts, ranges=ranges)

@@ -76,6 +76,7 @@ def run_audit(
     sources: Sequence[Path] = (),
     added_to: str = "",
     reference: AuditResult | None = None,
+    earlier: Sequence[AuditResult] = (),
     same_hierarchy: bool = False,
     protected_with: Sequence[AuditResult] = (),
     today: date | None = None,
@@ -96,6 +97,7 @@ def run_audit(
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
         reference: An earlier run, read back: findings already in it are marked as known.
+        earlier: Runs of further earlier releases: no small difference from them is told.
         same_hierarchy: Whether the reference's hierarchy is the same, though few nodes are in both.
         protected_with: Earlier audits of the same data: no withheld count follows from both.
         today: The day that decides whether waivers have expired; None for `judging_date`.
@@ -113,7 +115,8 @@ def run_audit(
     data = _placed(data, models, analyses)
     refuse_wrong_hierarchy(data, sources, anyway=anyway)
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
-    refuse_reference(data.hierarchy, policy, reference, same_hierarchy=same_hierarchy)
+    for run in (reference, *earlier):
+        refuse_reference(data.hierarchy, policy, run, same_hierarchy=same_hierarchy)
     refuse_columns(policy, data, today)
     origin = _origin_of(data, models, sources, added_to)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
@@ -125,7 +128,8 @@ def run_audit(
     checks, cases = _applied_to(measured, _checks_for(analyses, origin.format), progress)
     result = with_second(_result(measured, origin, checks, analyses), measured, models, **how)
     result = protected_beside(result, protected_with)
-    return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
+    result = judged(result, policy, today=today, reference=reference, earlier=earlier)
+    return _with_cases(result, data, cases)
 
 
 def _placed(

@@ -21,7 +21,7 @@ from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.counting.kept import FILES as COUNTED_FILES
 from audit.counting.kept import FOLDER as COUNTS
-from audit.disclosure import chain_frame, known_frame
+from audit.disclosure import earlier_frame, known_frame
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.manifest import (
     MANIFEST,
@@ -352,5 +352,6 @@ def _write_judged(result: AuditResult, restricted: Path) -> None:
     looked_at = {check.name: check.denominator for check in result.checks}
     (restricted / DENOMINATORS).write_bytes(to_json_bytes(looked_at))
     if result.reference is not None:
-        (restricted / REFERENCE).write_bytes(to_json_bytes(result.reference))
-        chain_frame(result.known.earlier).write_parquet(restricted / EARLIER)
+        kept = {**result.reference, "before": list(result.before)}
+        (restricted / REFERENCE).write_bytes(to_json_bytes(kept))
+        earlier_frame(result.known.earlier).write_parquet(restricted / EARLIER)

@@ -72,14 +72,9 @@ def _refuse_twice(named: Mapping[str, Sequence[Subgraph | BehaviourQuery]]) -> N
             raise PolicyError(f"each of the {key} needs a name of its own", found=repeated[0])
 
 
-def reference_run(settings: Settings) -> AuditResult | None:
-    """The earlier run; None if none is named."""
-    return read_run(settings.reference, unsealed=True) if settings.reference else None
-
-
-def runs_beside(settings: Settings) -> tuple[AuditResult, ...]:
-    """The runs of the same data that the new one is protected with."""
-    return tuple(read_run(run, unsealed=True) for run in settings.protected_with)
+def read_runs(folders: Sequence[Path]) -> tuple[AuditResult, ...]:
+    """The runs that settings name, whose seals were looked at before."""
+    return tuple(read_run(run, unsealed=True) for run in folders)
 
 
 def read_data(
@@ -170,7 +165,7 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[
     yield "policy", settings.policy
     yield "code_dates", settings.policy.parent / dates.file if settings.policy and dates else None
     yield "classes", settings.classes
-    yield "reference", settings.reference and settings.reference / RESULT
+    yield from (("reference", run / RESULT) for run in settings.reference)
     yield "added_to", settings.add_to and settings.add_to / RESULT
 
 
@@ -192,15 +187,16 @@ def judge_again(
         found: The run.
         made_with: The policy that it was made with, where that is not what the run says.
     """
-    before = judging.reference and judging.reference / RESULT
-    files = {"policy": judging.policy, "reference": before}
-    kept = tuple(source for source in found.inputs if source["role"] not in files)
+    before = (("reference", run / RESULT) for run in judging.reference)
+    kept = tuple(one for one in found.inputs if one["role"] not in ("policy", "reference"))
+    reference, *earlier = read_runs(judging.reference) or (None,)
     result = rejudged(
         found,
         judged_by(load_policy(judging.policy), made_with or found.made_with),
         today=judging.today,
-        reference=read_run(judging.reference, unsealed=True) if judging.reference else None,
+        reference=reference,
+        earlier=[run for run in earlier if run],
         checks=MEASURED,
         same_hierarchy=judging.same_hierarchy,
     )
-    return with_inputs(replace(result, inputs=kept), files.items())
+    return with_inputs(replace(result, inputs=kept), [("policy", judging.policy), *before])

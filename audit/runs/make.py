@@ -40,8 +40,7 @@ from audit.runs.inputs import (
     deciding_files,
     read_data,
     read_hierarchy,
-    reference_run,
-    runs_beside,
+    read_runs,
 )
 from audit.runs.instances import write_instances
 from audit.runs.manifest import RESTRICTED, RESULT
@@ -118,7 +117,7 @@ def audited(
     Raises:
         InputError: If the settings require instances, but the data are only counted.
     """
-    beside = _Beside(reference_run(settings), runs_beside(settings))
+    beside = _Beside(read_runs(settings.reference), read_runs(settings.protected_with))
     with limits(**settings.limits):
         if settings.counting == "memory":
             made = _audit_instances(settings, policy, beside, keep_instances, progress)
@@ -128,17 +127,24 @@ def audited(
     result = with_inputs(made.result, deciding_files(settings, policy))
     others = (input_record("protected_with", run / RESULT) for run in settings.protected_with)
     result = replace(result, inputs=(*result.inputs, *others))
-    runs = (settings.reference, settings.add_to, *settings.protected_with)
+    runs = (*settings.reference, settings.add_to, *settings.protected_with)
     refuse_changed(*(Path(one["path"]) for one in result.inputs), *(run for run in runs if run))
     return Audited(result, made.keep)
 
 
 @dataclass(frozen=True, eq=False)
 class _Beside:
-    """Other runs: of an earlier release, and of the same data."""
+    """Other runs: of earlier releases, and of the same data."""
 
-    reference: AuditResult | None
+    releases: tuple[AuditResult, ...]
     protected_with: tuple[AuditResult, ...]
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The same as arguments of `run_audit`: the first release is the one compared with."""
+        reference, *earlier = self.releases or (None,)
+        beside = {"earlier": earlier, "protected_with": self.protected_with}
+        return {"reference": reference, **beside}
 
 
 def _audit_instances(
@@ -156,9 +162,8 @@ def _audit_instances(
         predictions=models,
         analyses=analyses,
         seed=settings.seed,
-        reference=beside.reference,
         same_hierarchy=settings.same_hierarchy,
-        protected_with=beside.protected_with,
+        **beside.given,
         today=settings.today,
         device=settings.device,
         anyway=settings.anyway,
@@ -210,8 +215,8 @@ def _audit_counts(
     source = _countable(settings, hierarchy)
     applied = policy_for(hierarchy.name, policy)
     refuse_unknown_checks(applied, CHECK_NAMES)
-    same = settings.same_hierarchy
-    refuse_reference(hierarchy, applied, beside.reference, same_hierarchy=same)
+    for run in beside.releases or (None,):
+        refuse_reference(hierarchy, applied, run, same_hierarchy=settings.same_hierarchy)
     before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
     if before:
         _refuse_twice(source.files, before)
@@ -230,9 +235,8 @@ def _audit_counts(
         policy,
         sources=source.files,
         added_to=before.sha256 if before else "",
-        reference=beside.reference,
         same_hierarchy=settings.same_hierarchy,
-        protected_with=beside.protected_with,
+        **beside.given,
         today=settings.today,
         anyway=settings.anyway,
         progress=progress,

@@ -1,12 +1,14 @@
-"""Protect an audit together with other audits of the same data."""
+"""Protect an audit together with others, of the same data and of earlier releases."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
 from audit.base.errors import InputError, first_cases
+from audit.base.plurals import counted
+from audit.checks.judging import beside_earlier
 from audit.disclosure import Known
 from audit.results.result import AuditResult
 
@@ -76,3 +78,53 @@ def _refuse_other_reading(result: AuditResult, run: AuditResult) -> None:
             found=f"{len(residual):,} that are residual in one of the two: {first_cases(residual)}",
             hint="give both policies the same residual_nodes and specific_nodes",
         )
+
+
+def refuse_told_together(runs: Mapping[str, AuditResult]) -> None:
+    """Raise InputError if runs together tell small counts that one of them withholds.
+
+    What a run would withhold further, were it made again beside those before it, is what all of
+    them tell. Runs that were made so are not looked at again, nor those that withhold nothing.
+
+    Args:
+        runs: The runs by the names that a message calls them, the earliest first.
+    """
+    found = list(_told_together(runs))
+    if found:
+        raise InputError(
+            "runs that together tell no small count are required",
+            found="; ".join(found),
+            hint="audit the later data again with --reference for each earlier release, or with "
+            "--protected-with for another run of the same data; --force goes on",
+        )
+
+
+def _told_together(runs: Mapping[str, AuditResult]) -> Iterator[str]:
+    before: dict[str, AuditResult] = {}
+    for name, run in runs.items():
+        others = {one: its for one, its in before.items() if not _made_beside(run, its)}
+        if others and (told := _further_withheld(run, [*others.values()])):
+            yield f"{counted(told, 'counts')} of {name} to withhold beside {' and '.join(others)}"
+        before[name] = run
+
+
+def _made_beside(run: AuditResult, other: AuditResult) -> bool:
+    """Whether one of two runs was protected with the other, or withholds nothing anyway."""
+    digests = ({one["sha256"] for one in its.inputs} for its in (run, other))
+    named = any(its.sha256 in found for its, found in zip((other, run), digests, strict=True))
+    return named or min(run.min_cell, other.min_cell) <= 1
+
+
+def _further_withheld(run: AuditResult, others: Sequence[AuditResult]) -> int:
+    """Number of counts that a run would withhold further, were it made beside others."""
+    again = run
+    for one in others:
+        same = one.data_sha256 == run.data_sha256
+        try:
+            again = protected_beside(again, [one]) if same else beside_earlier(again, [one])
+        except InputError:
+            again = beside_earlier(again, [one])
+    if again.known == run.known and again.before == run.before:
+        return 0
+    own, beside = run.view.tells(), again.view.tells()
+    return sum(beside.get(place, shown) != shown for place, shown in own.items())

@@ -13,7 +13,7 @@ import polars as pl
 from audit.base.columnar import parquet_schema
 from audit.base.errors import InputError
 from audit.base.files import read_json, read_table, sha256_of
-from audit.disclosure import Known, chain_of
+from audit.disclosure import Known, earlier_of
 from audit.results.findings import CheckResult, Column
 from audit.results.frames import finding_of
 from audit.results.order import in_order
@@ -98,6 +98,7 @@ def _view_of_this_version(folder: Path) -> dict[str, Any]:
 
 
 def _read(folder: Path, shared: Mapping[str, Any]) -> AuditResult:
+    reference = _read_reference(folder, shared)
     tables = {name: read_table(_table_file(folder, name)) for name in _TABLES}
     listed = read_json(_restricted_file(folder, MANIFEST))
     return AuditResult(
@@ -122,7 +123,8 @@ def _read(folder: Path, shared: Mapping[str, Any]) -> AuditResult:
         refused=_kept(folder, REFUSED),
         waivers=tuple(shared["waivers"]),
         counted_with=_counted_with(folder),
-        reference=_read_reference(folder, shared),
+        before=tuple(reference.pop("before")) if reference else (),
+        reference=reference,
         known=_read_known(folder, shared),
         inputs=tuple(listed["inputs"]),
         data_sha256=listed["data_sha256"],
@@ -167,7 +169,7 @@ def _read_reference(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any] |
 
 
 def _read_known(folder: Path, shared: Mapping[str, Any]) -> Known:
-    """What readers know from views that the run is protected with, and from its reference."""
+    """What readers know from views that the run is protected with, and of earlier releases."""
     known: Known | None = Known()
     if (folder / RESTRICTED / OTHERS).is_file():
         counts = read_table(_restricted_file(folder, OTHERS))
@@ -175,7 +177,7 @@ def _read_known(folder: Path, shared: Mapping[str, Any]) -> Known:
     assert known is not None, "the table has its totals"
     if shared["since_reference"] is None:
         return known
-    return replace(known, earlier=chain_of(read_table(_restricted_file(folder, EARLIER))))
+    return replace(known, earlier=earlier_of(read_table(_restricted_file(folder, EARLIER))))
 
 
 def _lazy_table(path: Path) -> pl.LazyFrame:

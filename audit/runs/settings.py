@@ -62,9 +62,14 @@ PredictionsFile: TypeAlias = Annotated[
     ),
 ]
 PolicyFile: TypeAlias = Annotated[Path | None, Option("Policy file (TOML).", POLICY)]
-ReferenceRun: TypeAlias = Annotated[
-    Path | None,
-    Option("Earlier run; findings already in it are marked as known.", POLICY, metavar="RUN"),
+ReferenceRuns: TypeAlias = Annotated[
+    tuple[Path, ...],
+    Option(
+        "Earlier run; findings already in it are marked as known. Named again for further earlier "
+        "releases: the first one is compared with, small differences from each are hidden.",
+        POLICY,
+        metavar="RUN",
+    ),
 ]
 SameHierarchy: TypeAlias = Annotated[
     bool, Option("Runs are of one classification, though they share few nodes.", POLICY)
@@ -286,7 +291,7 @@ class Settings(HierarchyShape):
         ),
     ] = ()
     policy: PolicyFile = None
-    reference: ReferenceRun = None
+    reference: ReferenceRuns = ()
     same_hierarchy: SameHierarchy = False
     protected_with: Annotated[
         tuple[Path, ...],
@@ -369,6 +374,6 @@ class Judging(Stored):
     """The settings for judging an existing run, and the day of it."""
 
     policy: Annotated[Path, Option("Policy file (TOML).")]
-    reference: ReferenceRun = None
+    reference: ReferenceRuns = ()
     same_hierarchy: SameHierarchy = False
     today: date = field(default_factory=judging_date)

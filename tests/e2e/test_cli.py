@@ -180,6 +180,18 @@ def test_json_prints_the_machine_summary_alone(toy_files: Files, out: Path) -> N
     assert names == [check["name"] for check in shown]
     assert set(names) == {check.name for check in (*CHECKS, *ON_WAIVERS)}
     assert summary["not_written"] == []
+    assert summary["memory"] is None
+
+
+def test_what_memory_was_taken_beyond_what_was_asked_is_told_alike(
+    toy_files: Files, out: Path
+) -> None:
+    said = audited(toy_files, out, "--memory", "20MB").stdout
+    memory = json.loads(audited(toy_files, out, "--memory", "20MB", "--overwrite", "--json").stdout)
+    told = memory["memory"]
+
+    assert told["exceeded_by"] == told["took"] - told["asked"] > 0
+    assert "more than --memory 20MB" in " ".join(said.split())
 
 
 def test_tables_have_the_columns_of_the_formats(toy_files: Files, out: Path) -> None:

@@ -168,7 +168,7 @@ def test_it_stands_beside_a_reference(made: Desk, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     result = read_run(out)
 
-    assert result.known.earlier is not None
+    assert result.known.earlier
     assert result.known.numbers
     assert told_together(made.read("first"), result) == []
     assert verdicts(out, "--recompute")["recomputation"] == "holds"

@@ -14,7 +14,7 @@ from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
-from fixtures.attack import BODIES, Labels, attack, of_both
+from fixtures.attack import BODIES, Labels, attack, of_chain
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated
 from fixtures.predicted import predicted
@@ -175,7 +175,7 @@ def narrowed(
         attack(hierarchy, truth(counted, sets), run)
         for counted, run in ((old, first), (new, second))
     )
-    return list(of_both(before, after, min_cell).broken(min_cell))
+    return list(of_chain(before, after, m=min_cell).broken(min_cell))
 
 
 SCOPES_TELL_SUPPORTS: Releases = (
@@ -208,6 +208,38 @@ def test_what_is_told_of_a_model_beside_leaves_them_possible_too(found: Releases
 @examples(60)
 def test_both_views_leave_each_small_difference_possible(found: Releases) -> None:
     assert narrowed(*found) == []
+
+
+SECOND_WITHHOLDS: tuple[Releases, Counted] = (
+    (
+        "flat",
+        [(40, ["asthma"]), (30, ["flu"]), (20, ["attack"])],
+        [(2, ["asthma"]), (20, ["flu"]), (20, ["attack"])],
+        5,
+    ),
+    [(2, ["asthma"]), (20, ["flu"]), (20, ["attack"])],
+)
+"""The second withholds the count of asthma; the first and the third are 4 apart."""
+
+
+@pytest.mark.slow
+@given(releases(), releases())
+@example(SECOND_WITHHOLDS[0], ("flat", [], SECOND_WITHHOLDS[1], 5))
+@examples(30)
+def test_three_views_of_a_chain_leave_each_small_difference_possible(
+    found: Releases, further: Releases
+) -> None:
+    name, first, came, min_cell = found
+    leaves = {label for _, labels in (*first, *came) for label in labels}
+    last = [(n, its) for n, labels in further[2] if (its := sorted(leaves & {*labels}))]
+    growing = [first, first + came, first + came + last]
+    sets = list(dict.fromkeys(frozenset(labels) for _, labels in growing[-1]))
+    runs = list[AuditResult]()
+    for counted in growing:
+        runs.append(audited(name, counted, min_cell, *runs[-1:]))
+    views = zip(growing, runs, strict=True)
+    attacks = [attack(BODIES[name], truth(counted, sets), run) for counted, run in views]
+    assert list(of_chain(*attacks, m=min_cell).broken(min_cell)) == []
 
 
 @pytest.mark.parametrize("found", [FEW_CAME, FEW_CAME_WITHOUT, NEW_NODE])

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from audit.base.errors import InputError
 from audit.data.dataset import LabelDataset
 from audit.disclosure.quantity import less_precise
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
+from audit.runs.protected_with import refuse_told_together
 from fixtures.attack import BODIES, Labels, attack, of_one_release
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated
@@ -29,12 +31,17 @@ RELEASES = (*NARROWED_BY_BOTH, *range(10, 38))
 
 @pytest.mark.parametrize("seed", RELEASES)
 def test_no_withheld_count_is_told_by_two_views_of_one_release(seed: int) -> None:
-    assert told_together(*drawn_twice(seed, protected=True)) == []
+    views = drawn_twice(seed, protected=True)
+    assert told_together(*views) == []
+    refuse_told_together(dict(zip("ab", views, strict=True)))
 
 
 @pytest.mark.parametrize("seed", NARROWED_BY_BOTH)
 def test_views_each_protected_alone_tell_more_together(seed: int) -> None:
-    assert told_together(*drawn_twice(seed, protected=False)) != []
+    views = drawn_twice(seed, protected=False)
+    assert told_together(*views) != []
+    with pytest.raises(InputError, match="of b to withhold beside a"):
+        refuse_told_together(dict(zip("ab", views, strict=True)))
 
 
 # --- by every set of labels ---------------------------------------------------------------------

@@ -107,7 +107,12 @@ def _finding(
 
 
 def judged(
-    result: AuditResult, policy: Policy, *, today: date, reference: AuditResult | None = None
+    result: AuditResult,
+    policy: Policy,
+    *,
+    today: date,
+    reference: AuditResult | None = None,
+    earlier: Sequence[AuditResult] = (),
 ) -> AuditResult:
     """Judge every finding of a result by the policy that it was counted with.
 
@@ -117,8 +122,9 @@ def judged(
         today: The day that decides whether a waiver has expired.
         reference: An earlier run. A finding that is in it and has not become worse is marked as
             known, and counts as a note if the policy says ``ratchet``.
+        earlier: Runs of further earlier releases, from which no count may differ by a small cell.
     """
-    return _judged(result, policy, policy, today, reference, ())
+    return _judged(result, policy, policy, today, reference, earlier, ())
 
 
 def rejudged(
@@ -127,6 +133,7 @@ def rejudged(
     *,
     today: date,
     reference: AuditResult | None = None,
+    earlier: Sequence[AuditResult] = (),
     checks: Sequence[Check] = CHECKS,
     same_hierarchy: bool = False,
 ) -> AuditResult:
@@ -148,7 +155,8 @@ def rejudged(
     hierarchy = result.identity["hierarchy"]["name"]
     named = {check.name for check in checks} | {check.name for check in result.checks}
     refuse_unknown_names(policy, set(result.nodes["node"]), hierarchy, named)
-    refuse_reference(result, policy, reference, same_hierarchy=same_hierarchy)
+    for run in (reference, *earlier):
+        refuse_reference(result, policy, run, same_hierarchy=same_hierarchy)
     refused = list(needs_counting(result, counted, policy, checks))
     if refused:
         raise PolicyError(
@@ -156,7 +164,7 @@ def rejudged(
             found=first_cases(refused),
             hint=_AGAIN,
         )
-    return _judged(result, counted, policy, today, reference, checks)
+    return _judged(result, counted, policy, today, reference, earlier, checks)
 
 
 def policy_as_applied(
@@ -232,6 +240,7 @@ def _judged(
     policy: Policy,
     today: date,
     reference: AuditResult | None,
+    earlier: Sequence[AuditResult],
     limited: Sequence[Check],
 ) -> AuditResult:
     on_waivers = {check.name for check in ON_WAIVERS}
@@ -251,13 +260,12 @@ def _judged(
     uses = waivers.uses(checks)
     about_waivers = [asked(check.run(uses), bounds=(), waivers=None) for check in ON_WAIVERS]
     checks = _with_restating(checks)
-    return replace(
+    alone = replace(
         result,
+        known=replace(result.known, earlier=()),
+        before=(),
+        reference=None if reference is None else remembered(reference, min_cell),
         identity=_identity(result, policy, reference),
-        known=replace(
-            result.known,
-            earlier=None if reference is None else reference.view.as_earlier_of(result.view),
-        ),
         policy=policy_as_applied(
             policy,
             min_cell=min_cell,
@@ -268,8 +276,24 @@ def _judged(
         ),
         checks=in_order([*checks, *about_waivers]),
         waivers=tuple(listed(use) for use in uses),
-        reference=None if reference is None else remembered(reference, min_cell),
     )
+    return beside_earlier(alone, [run for run in (reference, *earlier) if run is not None])
+
+
+def beside_earlier(result: AuditResult, runs: Sequence[AuditResult]) -> AuditResult:
+    """A result that its shared view protects beside earlier releases, and all before these too.
+
+    Args:
+        result: The result, with what it is protected beside already.
+        runs: Runs of earlier releases.
+    """
+    known, kept = list(result.known.earlier), [result.reference, *result.before]
+    for run in runs:
+        known += [one for one in run.view.as_earlier_of(result.view) if one not in known]
+        of_run = (remembered(run, result.min_cell), run.reference, *run.before)
+        kept += [one for one in of_run if one not in kept]
+    before = tuple(one for one in kept[1:] if one is not None)
+    return replace(result, known=replace(result.known, earlier=tuple(known)), before=before)
 
 
 def _retested(

@@ -291,10 +291,10 @@ def open_shared(
 
 
 def _judged_with(folder: Path) -> Sequence[str]:
-    """The earlier run that a run was judged beside, and the key that it was sealed with."""
+    """The earlier runs that a run was judged beside, and the key that it was sealed with."""
     run = SealedRun(folder)
-    read = [str(one.path.parent) for one in run.inputs if one.role == "reference"]
-    beside = ["--reference", *read[:1]] if read else []
+    read = (str(one.path.parent) for one in run.inputs if one.role == "reference")
+    beside = [typed for one in read for typed in ("--reference", one)]
     return [*beside, "--seal-key", "FILE"] if run.keyed else beside
 
 

@@ -109,6 +109,7 @@ def seal_history(
     runs: Sequence[Path],
     command: Sequence[str],
     started: datetime,
+    forced: Sequence[str] = (),
 ) -> None:
     """Write the manifest: digests of the runs' ``result.json`` and of every file of the folder.
 
@@ -118,6 +119,7 @@ def seal_history(
         runs: Folders of the runs, as named.
         command: The command line, as typed.
         started: When the command began.
+        forced: What the runs tell together, if that is passed over.
     """
     write_manifest(
         folder,
@@ -130,6 +132,9 @@ def seal_history(
             "command": list(command),
             "host": socket.gethostname(),
             "started": started.isoformat(timespec="seconds"),
-            "forced": [f"{run['name']}: {one}" for run in history["runs"] for one in run["broken"]],
+            "forced": [
+                *(f"{run['name']}: {one}" for run in history["runs"] for one in run["broken"]),
+                *forced,
+            ],
         },
     )

@@ -7,7 +7,6 @@ from it what the runs withhold.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -15,7 +14,7 @@ from audit.base.errors import InputError
 from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.results.findings import SEVERITIES
 from audit.runs.folder import HISTORY_VERSION
-from audit.runs.history.reading import SharedRun
+from audit.runs.history.reading import SharedRun, in_order
 
 Step: TypeAlias = Literal["new", "gone", "persisting", "appeared", "disappeared", "not_asked"]
 STEPS: tuple[Step, ...] = ("new", "gone", "persisting", "appeared", "disappeared", "not_asked")
@@ -69,7 +68,6 @@ def _unlisted(check: _Check | None) -> bool:
     return check is not None and bool(check["folded"] or check["not_shown"])
 
 
-NONE = datetime.min.replace(tzinfo=UTC)
 _EDITS = ("hierarchy", "policy")
 
 _Row = dict[str, Any]
@@ -100,12 +98,11 @@ def history_of(
     _refuse_twice(runs)
     if not same_hierarchy:
         _refuse_hierarchies(runs)
-    by_time = not as_named and all(run.started is not None for run in runs)
-    ordered = sorted(runs, key=lambda run: run.started or NONE) if by_time else list(runs)
+    ordered = in_order(runs, as_named=as_named)
     least = max(int(run.shared["policy"]["min_cell"]) for run in ordered)
     return {
         "schema_version": HISTORY_VERSION,
-        "order": "time" if by_time else "named",
+        "order": "named" if as_named or any(run.started is None for run in runs) else "time",
         "undated": sum(run.started is None for run in runs),
         "min_cell": least,
         "tool": dict(ordered[-1].shared["identity"]["tool"]),

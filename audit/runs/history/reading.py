@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from audit.base.errors import InputError
+from audit.results.result import AuditResult
 from audit.runs.folder import HTML, PDF, RUN, no_run
-from audit.runs.manifest import MANIFEST, RESULT
+from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
+from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun, refuse_faults
+
+_NONE = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,24 @@ def read_shared_runs(folders: Sequence[Path], *, forced: bool = False) -> tuple[
             a ``result.json`` that does not validate.
     """
     return tuple(_read(folder, forced=forced) for folder in folders)
+
+
+def in_order(runs: Sequence[SharedRun], *, as_named: bool) -> list[SharedRun]:
+    """Runs in the order of their times; as they are named where one has none, or if asked."""
+    times = [run.started for run in runs]
+    if as_named or None in times:
+        return list(runs)
+    return sorted(runs, key=lambda run: run.started or _NONE)
+
+
+def whole_runs(
+    folders: Sequence[Path], runs: Sequence[SharedRun], *, as_named: bool
+) -> dict[str, AuditResult]:
+    """Those runs that have their restricted tables, by their folders, in order."""
+    places = {run.seal: folder for folder, run in zip(folders, runs, strict=True)}
+    ordered = (places[run.seal] for run in in_order(runs, as_named=as_named))
+    whole = [folder for folder in ordered if (folder / RESTRICTED).is_dir()]
+    return {str(folder): read_run(folder, unsealed=True) for folder in whole}
 
 
 def _read(folder: Path, *, forced: bool) -> SharedRun:

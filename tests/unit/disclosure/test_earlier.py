@@ -90,25 +90,25 @@ def test_a_run_read_back_gives_the_same_bytes(tmp_path: Path) -> None:
 
     assert to_json_bytes(back.shared()) == (run / "result.json").read_bytes()
     assert back.known == NEW.known
-    assert back.known.earlier is not None
+    assert back.known.earlier
 
 
 def test_a_reference_of_another_hierarchy_is_none_to_protect_against(tmp_path: Path) -> None:
     other = tree("lung heart < body", "asthma flu < lung", "attack < heart")
     new = audited([(60, ["asthma"]), (50, ["attack"])], OLD, other)
 
-    assert new.known.earlier is None
-    assert read_run(write_run(new, tmp_path / "run")).known.earlier is None
+    assert new.known.earlier == ()
+    assert read_run(write_run(new, tmp_path / "run")).known.earlier == ()
 
 
 def test_residual_counts_of_other_residual_nodes_are_left_out() -> None:
     new = audited([*BEFORE, *CAME], OLD, specific_nodes=["other_lung"])
 
-    assert NEW.known.earlier is not None
-    assert new.known.earlier is not None
+    assert NEW.known.earlier
+    assert new.known.earlier
     scopes, left = (
         {scope for cell in run.counts for scope, _ in cell.misses}
-        for run in (NEW.known.earlier, new.known.earlier)
+        for run in (NEW.known.earlier[0], new.known.earlier[0])
     )
     assert "specific" in scopes
     assert "specific" not in left
@@ -153,7 +153,7 @@ def test_where_instances_were_taken_away_each_count_is_still_protected() -> None
     now = {"a": 55, "b": 50, "c": 120, "d": 60}
     counts = {carried(node): n for node, n in now.items()}
     alone = protected(counts, release(now, 285), MIN_CELL)
-    told = protected(counts, release(now, 285), MIN_CELL, Known(earlier=earlier))
+    told = protected(counts, release(now, 285), MIN_CELL, Known(earlier=(earlier,)))
 
     assert alone == counts
     assert (told[carried("a")], told[carried("c")]) == (">10", 120)
@@ -167,7 +167,7 @@ def test_what_the_earlier_release_knows_in_part_is_no_small_count_of_it() -> Non
     counts[together(carried("a"), carried("b"))] = 60
     supports = {cell.meets[0][1]: n for cell, n in counts.items() if len(cell.meets) == 1}
     told = protected(
-        counts, release(supports, 350), MIN_CELL, Known(earlier=Known(200, 204, then, ranges))
+        counts, release(supports, 350), MIN_CELL, Known(earlier=(Known(200, 204, then, ranges),))
     )
 
     assert told == counts
@@ -181,7 +181,7 @@ def test_an_earlier_release_that_cannot_be_is_no_reason_to_withhold() -> None:
     counts = {carried(node): n for node, n in now.items()}
     alone = protected(counts, release(now, 208), MIN_CELL)
 
-    assert protected(counts, release(now, 208), MIN_CELL, Known(earlier=earlier)) == alone
+    assert protected(counts, release(now, 208), MIN_CELL, Known(earlier=(earlier,))) == alone
 
 
 FROM_REFERENCE = Finding(
@@ -215,9 +215,9 @@ def test_counts_of_the_reference_are_told_where_it_told_them() -> None:
     told = evidence_of(with_finding(NEW, FROM_REFERENCE))
     assert (told["elsewhere"], told["of_elsewhere"]) == (50, 110)
 
-    assert NEW.known.earlier is not None
-    hidden = {c: e for c, e in NEW.known.earlier.ranges.items() if c != labelled_below("lung")}
-    without = replace(NEW, known=Known(earlier=replace(NEW.known.earlier, ranges=hidden)))
+    assert NEW.known.earlier
+    hidden = {c: e for c, e in NEW.known.earlier[0].ranges.items() if c != labelled_below("lung")}
+    without = replace(NEW, known=Known(earlier=(replace(NEW.known.earlier[0], ranges=hidden),)))
     told = evidence_of(with_finding(without, FROM_REFERENCE))
     assert (told["elsewhere"], told["of_elsewhere"]) == (50, None)
     told = evidence_of(with_finding(replace(NEW, known=Known()), FROM_REFERENCE))

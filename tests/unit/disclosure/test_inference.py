@@ -104,11 +104,11 @@ def test_those_who_carry_two_nodes_by_different_labels_can_be_all_with_two_label
     release = result.release
     cell = pair_cells(release, "heart", "lung")["instances"]
     form = ((1, cell),)
-    program = inference.Inference.of(form, release, {cell: 30}, None)
+    program = inference.Inference.of(form, release, {cell: 30}, ())
 
     def free(cell: Cell) -> tuple[int, int]:
         return 0, release.total(cell)
 
     assert cell.differing
-    assert program.least(form, inference.NEW, 1, free)[0] == pytest.approx(0)
+    assert program.least(form, (1,), 1, free)[0] == pytest.approx(0)
     assert program.least(form, inference.NEW, -1, free)[0] == pytest.approx(30)

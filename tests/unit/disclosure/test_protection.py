@@ -22,7 +22,7 @@ from audit.disclosure import (
     protected,
     together,
 )
-from audit.disclosure.inference import NEW, Inference
+from audit.disclosure.inference import Inference
 from audit.disclosure.quantity import possible
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.strategies import hierarchies as drawn_hierarchies
@@ -124,10 +124,10 @@ def test_what_siblings_out_of_sight_leave_of_their_parent_is_inferred() -> None:
     small = ((1, carried("small")),)
 
     def least(values: dict[Cell, int]) -> float:
-        inference = Inference.of(small, of, values, None)
+        inference = Inference.of(small, of, values, ())
         shown = {**values, carried("small"): "<11"}
         return inference.least(
-            small, NEW, 1, lambda cell: possible(shown.get(cell), of.total(cell), MIN_CELL)
+            small, (1,), 1, lambda cell: possible(shown.get(cell), of.total(cell), MIN_CELL)
         )[0]
 
     assert least(counts) == pytest.approx(3)
@@ -145,7 +145,7 @@ def test_each_union_of_siblings_out_of_sight_has_a_bit_of_its_own() -> None:
     )
     counts = {carried(node): support for node, support in supports.items()}
     around = {carried(node): 1000 for node in ("left", "right")}
-    inference = Inference.of(((1, carried("small")),), of, counts | around, None)
+    inference = Inference.of(((1, carried("small")),), of, counts | around, ())
     bits = [1, *set(inference.sets.values()), *inference.rests.values()]
 
     assert {cells[0].meets[0][1][:4] for cells in inference.rests} == {"left", "righ"}
@@ -444,6 +444,6 @@ def test_a_remainder_that_few_came_to_is_a_bound_where_a_release_is_not_containe
     counted = {carried(node): n for node, n in then.items()}
     earlier = Known(900, 900, counted, {cell: (n, n) for cell, n in counted.items()})
     now = {carried("a"): 50 + came}
-    told = protected(now, release(supports, 940), MIN_CELL, Known(earlier=earlier))
+    told = protected(now, release(supports, 940), MIN_CELL, Known(earlier=(earlier,)))
 
     assert told == {carried("a"): value}

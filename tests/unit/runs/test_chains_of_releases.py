@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations
 from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
+from audit.base.errors import InputError
+from audit.cli.app import app
 from audit.disclosure import Cell, carried
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
+from audit.runs.protected_with import refuse_told_together
 from audit.runs.read import read_run
 from fixtures.attack import BODIES
 from fixtures.labelled import labelled, repeated
@@ -21,14 +28,28 @@ GROWING = [
 ]
 
 
+RELEASES = [
+    labelled(BODIES["flat"], repeated([(n, [node]) for node, n in one.items()]), persons=True)
+    for one in GROWING
+]
+
+
+def audited(place: int, *before: AuditResult, min_cell: int = 11) -> AuditResult:
+    reference, *earlier = (*before, None)[: max(len(before), 1)]
+    return run_audit(
+        RELEASES[place],
+        Policy(min_cell=min_cell),
+        reference=reference,
+        earlier=[run for run in earlier if run],
+        anyway=True,
+    )
+
+
 def chain(folder: Path) -> list[AuditResult]:
     """Audits of growing releases, each read back before the next one is made with it."""
     found = list[AuditResult]()
-    for place, release in enumerate(GROWING):
-        data = labelled(BODIES["flat"], repeated([(n, [node]) for node, n in release.items()]))
-        before = found[-1] if found else None
-        result = run_audit(data, Policy(min_cell=11), reference=before, anyway=True)
-        write_run(result, folder / str(place))
+    for place in range(len(GROWING)):
+        write_run(audited(place, *found[-1:]), folder / str(place))
         found.append(read_run(folder / str(place)))
     return found
 
@@ -40,19 +61,61 @@ def told(result: AuditResult) -> dict[Cell, int]:
     return {cell: n for cell, n in counts.items() if isinstance(n, int)}
 
 
+def small_differences(*views: AuditResult) -> set[int]:
+    found = [told(view) for view in views]
+    return {
+        came
+        for first, second in combinations(found, 2)
+        for cell, n in first.items()
+        if cell in second and (came := abs(second[cell] - n)) in range(1, 11)
+    }
+
+
 def test_no_release_of_a_chain_tells_a_small_difference_from_any_before(tmp_path: Path) -> None:
     found = chain(tmp_path)
-    views = [told(result) for result in found]
 
-    assert [carried("flu") in view for view in views][:2] == [True, False]
-    for first, second in combinations(views, 2):
-        came = {abs(second[cell] - n) for cell, n in first.items() if cell in second}
-        assert came.isdisjoint(range(1, 11))
+    assert [carried("flu") in told(view) for view in found][:2] == [True, False]
+    assert small_differences(*found) == set()
 
 
 def test_what_is_known_of_all_before_is_kept(tmp_path: Path) -> None:
-    last = chain(tmp_path)[-1]
+    known = chain(tmp_path)[-1].known.earlier
 
-    assert last.known.earlier is not None
-    assert last.known.earlier.earlier is not None
-    assert last.known.earlier.earlier.counts[carried("flu")] == 100
+    assert [one.counts[carried("flu")] for one in known] == [104, 100]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_release_is_protected_against_all_that_are_named(order: tuple[int, int]) -> None:
+    """The first two tell a small difference already; the third tells none from either."""
+    before = [audited(place) for place in range(2)]
+    alone, beside = audited(2), audited(2, *(before[place] for place in order))
+
+    for one in before:
+        assert small_differences(one, alone) != set()
+        assert small_differences(one, beside) == set()
+    instances = beside.shared()["since_reference"]["instances"]
+    assert instances == before[order[0]].size, "the first that is named is compared with"
+
+
+def test_runs_that_tell_a_small_difference_together_are_refused(tmp_path: Path) -> None:
+    first, alone, last = audited(0), audited(1), audited(2)
+    with pytest.raises(InputError, match="of two to withhold beside one; 2 counts of three"):
+        refuse_told_together({"one": first, "two": alone, "three": last})
+    found = chain(tmp_path)
+    refuse_told_together(dict(zip("123", found, strict=True)))
+    refuse_told_together({"one": found[0], "three": found[2]})
+    refuse_told_together({"one": first, "two": audited(1, min_cell=1)})
+
+
+def test_history_and_compare_refuse_them_and_say_what_they_are_forced_to(tmp_path: Path) -> None:
+    runs = [write_run(audited(place), tmp_path / str(place)) for place in range(2)]
+    for command in ("compare", "history"):
+        typed = [command, *map(str, runs), "--out", str(tmp_path / command)]
+        done = CliRunner().invoke(app, typed)
+        assert done.exit_code == 2
+        told = f"2 counts of {runs[1]} to withhold beside {runs[0]}"
+        assert f"Found: {told}" in done.output
+        assert not (tmp_path / command).exists()
+        assert CliRunner().invoke(app, [*typed, "--force"]).exit_code == 0
+        manifest = json.loads((tmp_path / command / "manifest.json").read_text("utf-8"))
+        assert manifest["forced"] == [f"together they tell {told}"]
