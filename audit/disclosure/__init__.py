@@ -1,6 +1,13 @@
 """Disclosure control: suppress small cells in each published number and in all of them together."""
 
-from audit.disclosure.breakdowns import shown_in_columns, suppress_breakdown
+from audit.disclosure.breakdowns import (
+    Told,
+    Value,
+    shown_in_columns,
+    shown_within,
+    suppress_breakdown,
+    values_shown,
+)
 from audit.disclosure.cells import (
     Cell,
     Release,
@@ -59,6 +66,8 @@ __all__ = [
     "Quantity",
     "Release",
     "Shown",
+    "Told",
+    "Value",
     "carried",
     "coarse",
     "count",
@@ -89,8 +98,10 @@ __all__ = [
     "shown_in_columns",
     "shown_in_steps",
     "shown_parts",
+    "shown_within",
     "suppress_breakdown",
     "together",
+    "values_shown",
     "with_tight_bounds",
     "withheld_last",
 ]

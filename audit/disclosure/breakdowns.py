@@ -7,7 +7,8 @@ instance can be in several lines.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -115,17 +116,17 @@ def _range(shown: Shown) -> _Range:
 
 
 Cells: TypeAlias = Mapping[tuple[str | None, ...], int]
-Value: TypeAlias = tuple[int, str]
-"""A column, by its place, and one of its values."""
+Value: TypeAlias = tuple[int | str, str]
+"""A column, by its place, and one of its values; or a finding, by its id, and one of its counts."""
+Told: TypeAlias = Mapping[Value, Shown]
+Show: TypeAlias = Callable[[Collection[Value]], Told]
+"""Gives counts as they are shown where some of them are withheld."""
 
 
-def shown_in_columns(cells: Cells, min_cell: int) -> list[dict[str, int | str | None]]:
+def shown_in_columns(cells: Cells, min_cell: int) -> list[dict[str, Shown]]:
     """Instances of each value of several columns, whose values may lie within each other's.
 
-    Wards of a site add up to it. Each small count of a value, and of a value's instances outside
-    another one that has nearly all of them, can be anything from 1 to ``min_cell - 1`` by all that
-    is shown, also for whoever knows which values meet; or as near to it as withholding can bring
-    it. What is withheld for it, the smallest of those that a linear program leans on, is null.
+    Wards of a site add up to it; `shown_within` protects them together. What is withheld is null.
 
     Args:
         cells: Instances by their values, one for each column; None where there is none.
@@ -137,33 +138,71 @@ def shown_in_columns(cells: Cells, min_cell: int) -> list[dict[str, int | str | 
     """
     sizes = np.array([*cells.values()])
     columns = range(len(next(iter(cells), ())))
-    has = {
+    has: dict[Value, BoolArray] = {
         (column, value): np.array([one[column] == value for one in cells])
         for column in columns
         for value in sorted({one[column] or "" for one in cells if one[column] is not None})
     }
-    withheld = set[Value]()
-    shown = _shown_values(has, sizes, withheld, min_cell)
-    small = list(_small(has, sizes, min_cell)) if len(columns) > 1 else []
-    while small:
-        told = _told_by(small[0], has, shown, int(sizes.sum()), min_cell)
-        if told:
-            withheld.add(min(told, key=lambda value: (sizes @ has[value], value)))
-            shown = _shown_values(has, sizes, withheld, min_cell)
-        else:
-            small = small[1:]
+    shown = shown_within(has, sizes, partial(values_shown, has, sizes, min_cell), min_cell)
     return [{v: shown[c, v] for c, v in has if c == column} for column in columns]
 
 
-def _shown_values(
-    has: Mapping[Value, BoolArray], sizes: IntArray, withheld: set[Value], min_cell: int
-) -> dict[Value, int | str | None]:
-    shown = dict[Value, int | str | None]()
+def values_shown(
+    has: Mapping[Value, BoolArray], sizes: IntArray, min_cell: int, withheld: Collection[Value]
+) -> dict[Value, Shown]:
+    """The values of each column as lines of their sum, some of them withheld."""
+    shown = dict[Value, Shown]()
     for column in {column for column, _ in has}:
         own = [value for value in has if value[0] == column]
         places = [place for place, value in enumerate(own) if value in withheld]
         parts = [int(sizes @ has[value]) for value in own]
         shown |= zip(own, shown_parts(parts, min_cell, places), strict=True)
+    return shown
+
+
+def shown_within(
+    has: Mapping[Value, BoolArray],
+    sizes: IntArray,
+    show: Show,
+    min_cell: int,
+    totals: Sequence[BoolArray] = (),
+) -> Told:
+    """Counts of sets that may lie within each other, as they are shown together.
+
+    Each small count, and of few instances of a set outside another one that has nearly all of
+    them, can be anything from 1 to ``min_cell - 1`` by all that is shown, also for whoever knows
+    which sets meet; or as near to it as withholding can bring it. The smallest exact count that a
+    linear program leans on is withheld; in the end the largest are shown again that nothing needs.
+
+    Args:
+        has: Which cells each set holds, shape (n_cells,).
+        sizes: Instances of each cell, shape (n_cells,).
+        show: Gives the counts as they are shown where some are withheld.
+        min_cell: Smallest count that may be shown.
+        totals: Sets whose counts are known, beside all.
+    """
+    known, withheld = [np.ones(len(sizes), np.bool_), *totals], dict[Value, BoolArray]()
+    small = list(_small(has, sizes, min_cell)) if len({column for column, _ in has}) > 1 else []
+    reader = partial(_reach, has=has, sizes=sizes, known=known, min_cell=min_cell)
+    before, shown = -1, show(())
+    while before != len(withheld):
+        before = len(withheld)
+        for target in small:
+            while told := {one for _, leaned in reader(target, shown) for one in leaned}:
+                withheld[min(told, key=lambda one: (sizes @ has[one], one))] = target
+                shown = show(withheld)
+    gaps = [[gap for gap, _ in reader(target, shown)] for target in small]
+    for value in sorted(withheld, key=lambda one: (-(sizes @ has[one]), one)):
+        fewer = {one: why for one, why in withheld.items() if one != value}
+        again = show(fewer)
+        first = next(i for i, target in enumerate(small) if target is withheld[value])
+        order = sorted(range(len(small)), key=lambda i: i != first)
+        needed = any(
+            gap > max(own, 0.0) + _NEAR
+            for i in order
+            for (gap, _), own in zip(reader(small[i], again), gaps[i], strict=True)
+        )
+        withheld, shown = (withheld, shown) if needed else (fewer, again)
     return shown
 
 
@@ -179,18 +218,19 @@ def _small(has: Mapping[Value, BoolArray], sizes: IntArray, min_cell: int) -> It
                 yield outside
 
 
-def _told_by(
+def _reach(
     target: BoolArray,
+    shown: Told,
+    *,
     has: Mapping[Value, BoolArray],
-    shown: Mapping[Value, Shown],
-    total: int,
+    sizes: IntArray,
+    known: Sequence[BoolArray],
     min_cell: int,
-) -> list[Value]:
-    """The exact values by which a small count is narrowed; none if it is not."""
+) -> Iterator[tuple[float, list[Value]]]:
+    """By how much each end of a small count falls short, and the exact values that make it."""
     from scipy.optimize import linprog
 
     exact = {value: one for value, one in shown.items() if isinstance(one, int)}
-    known = np.vstack([np.ones(len(target)), *(has[value] for value in exact)])
     ranges = [(has[value], *_range(one)) for value, one in shown.items() if isinstance(one, str)]
     rows = [(row.astype(float), high) for row, _, high in ranges if high < math.inf]
     rows += [(-row.astype(float), -low) for row, low, _ in ranges]
@@ -199,9 +239,9 @@ def _told_by(
             sign * target,
             np.vstack([row for row, _ in rows]) if rows else None,
             [high for _, high in rows] or None,
-            known,
-            [total, *exact.values()],
+            np.vstack([*known, *(has[value] for value in exact)]),
+            [*(float(sizes @ total) for total in known), *exact.values()],
         )
-        if found.status == 0 and found.fun is not None and found.fun > end + _NEAR:
-            return [one for one, m in zip(exact, found.eqlin.marginals[1:], strict=True) if m]
-    return []
+        gap = found.fun - end if found.status == 0 and found.fun is not None else 0.0
+        weights = found.eqlin.marginals[len(known) :] if gap > _NEAR else ()
+        yield gap, [value for value, weight in zip(exact, weights, strict=False) if weight]

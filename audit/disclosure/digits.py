@@ -8,7 +8,7 @@ the told ones leave.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import TypeAlias
 
@@ -35,6 +35,7 @@ def in_digits(
     counts: Sequence[Counted],
     min_cell: int,
     apart: Iterable[str] = (),
+    interval: Callable[[float, float], tuple[float, float]] | None = None,
 ) -> dict[str, Number]:
     """Numbers as they may be told beside counts in steps.
 
@@ -47,6 +48,8 @@ def in_digits(
             share of two of the counts, of which bounds are told, is the middle of what these leave.
         apart: Names of the numbers that compare with the other instances of the first total: they
             are told as if they were of the smaller side, and withheld where it is small.
+        interval: Interval of a share of counts. Of a share whose counts are told as bounds the one
+            is told that holds those of all counts within them, if it holds its own.
     """
     if min_cell <= 1:
         return {name: _finite(value) for name, value in numbers.items()}
@@ -60,8 +63,9 @@ def in_digits(
         told |= dict.fromkeys((name, *ends))
         if value is None or (beside and 0 < others < min_cell):
             continue
-        if told_again := _of_bounds(name, value, counts, min_cell):
-            told[name] = told_again[0]
+        if bounds := _of_bounds(name, value, counts, min_cell):
+            told[name] = _middle(*bounds)
+            told |= _around(known, *bounds, interval) if interval else {}
             continue
         if _is_chance(name):
             told[name] = _upwards(value)
@@ -152,16 +156,31 @@ def _step(
 
 def _of_bounds(
     name: str, value: float, counts: Sequence[Counted], min_cell: int
-) -> tuple[float] | None:
-    """A share of two counts of which bounds are told, from these; None for any other number."""
+) -> tuple[Range, Range] | None:
+    """The bounds of the two counts that a number is the share of; None for any other number."""
     for part, whole in permutations(counts, 2) if name.endswith(("share", "rate")) else ():
         told = part[0] == part[1] and whole[0] == whole[1]
         if whole[0] and abs(part[0] / whole[0] - value) < 1e-9 and not told:
             k, n = (left_by_steps(*one, min_cell) for one in (part, whole))
-            ends = k[0] / max(n[1], 1), min(k[1] / max(n[0], min_cell, 1), 1.0)
-            step = next((s for s in STEPS if s >= 2 * (ends[1] - ends[0])), STEPS[-1])
-            return (float(_told(sum(ends) / 2, step) or 0.0),)
+            return k, (max(n[0], min_cell, 1), max(n[1], 1))
     return None
+
+
+def _middle(k: Range, n: Range) -> float:
+    """The middle of the shares that bounds of two counts leave, in a step that holds them."""
+    ends = k[0] / n[1], min(k[1] / n[0], 1.0)
+    step = next((s for s in STEPS if s >= 2 * (ends[1] - ends[0])), STEPS[-1])
+    return float(_told(sum(ends) / 2, step) or 0.0)
+
+
+def _around(
+    own: Mapping[str, float], k: Range, n: Range, interval: Callable[..., tuple[float, float]]
+) -> dict[str, Number]:
+    """Ends that depend on the bounds alone; none where those of the share lie beyond."""
+    low, high = interval(k[0], n[1])[0], interval(min(k[1], n[0]), n[0])[1]
+    told = {end: _told(low if _side(end) < 0 else high, STEPS[0], _side(end)) for end in own}
+    beyond = any((one - (told[end] or 0.0)) * _side(end) > 0 for end, one in own.items())
+    return {} if beyond else told
 
 
 def _not_small(left: Range, min_cell: int) -> Range:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
@@ -10,12 +10,15 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.base.schemas import schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.engine.statistics.two_rates import GroupSums, difference_p_value, effective_counts
 from audit.measure.measure import Measurements
+from audit.results.findings import CheckResult
+from audit.results.parts import ValueCells
+from audit.results.shared_values import SHIFTS
 
 DRIFT_VALUES = schema(("column value", pl.String), ("instances labels", pl.Int64))
 """One row per value of a column: its instances, and their direct labels."""
@@ -128,6 +131,34 @@ def _cells(measured: Measurements) -> pl.DataFrame:
     columns = [name for name in frame.columns if frame[name].null_count() < len(frame)]
     values = pl.concat_list(columns) if columns else pl.lit([], pl.List(pl.String))
     return frame.group_by(values=values).agg(instances=pl.len().cast(pl.Int64)).sort("values")
+
+
+def value_cells(measured: Measurements, checks: Iterable[CheckResult]) -> Iterator[ValueCells]:
+    """What findings of `SHIFTS` count, by the values of their columns and of those of drift."""
+    shifts = [one for check in checks if check.name in SHIFTS for one in check.findings]
+    if not shifts:
+        return
+    columns = [*dict.fromkeys((*measured.policy.drift, *(one.key[0] for one in shifts)))]
+    parents = sorted({one.key[2] for one in shifts if one.check == SHIFTS[1]})
+    loaded, hierarchy = measured.loaded, measured.hierarchy
+    frame = loaded.dataset.instances.select(
+        parent=pl.lit(None, pl.String),
+        child=pl.lit(None, pl.String),
+        labelled=pl.Series(np.diff(loaded.dataset.direct.indptr) > 0),
+        values=pl.concat_list(pl.col(columns).cast(pl.String)),
+    )
+    below = (
+        frame[row(loaded.carriers, child)].with_columns(
+            parent=pl.lit(parent), child=pl.lit(hierarchy.nodes[child])
+        )
+        for parent in parents
+        for child in row(hierarchy.child_matrix, hierarchy.index(parent)).tolist()
+    )
+    by = frame.columns
+    each = pl.concat(
+        one.group_by(by).agg(instances=pl.len().cast(pl.Int64)) for one in (frame, *below)
+    )
+    yield ValueCells(each.sort(by).with_columns(columns=pl.lit(columns, pl.List(pl.String))))
 
 
 _LATER = ("low", "high", "q_value", "differs")

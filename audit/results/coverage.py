@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.disclosure import is_small, shown_in_columns, shown_parts
+from audit.disclosure import Told, is_small, shown_in_columns, shown_parts
 from audit.results.parts import DriftPart
 
 Coverage: TypeAlias = dict[str, Any]
@@ -24,6 +24,7 @@ def coverage(
     drift: DriftPart | None,
     *,
     min_cell: int,
+    told: Told | None = None,
 ) -> Coverage:
     """Nodes in use by branch, depth of labels, the tail and drift, suppressed for sharing.
 
@@ -31,6 +32,7 @@ def coverage(
         nodes: The run's node table.
         drift: Use by the values of drift columns; None without such columns.
         min_cell: Smallest count that may be shown.
+        told: Instances by column and value as they are shown beside findings; None without any.
 
     Returns:
         ``branches, depths, drift`` are lists of rows, ``tail`` is one row. A count is null if it
@@ -40,7 +42,7 @@ def coverage(
         "branches": _branches(nodes),
         "depths": _depths(nodes, min_cell),
         "tail": _tail(nodes, min_cell),
-        "drift": [] if drift is None else _drift(nodes, drift, min_cell),
+        "drift": [] if drift is None else _drift(nodes, drift, min_cell, told),
     }
 
 
@@ -98,19 +100,23 @@ def _tail(nodes: pl.DataFrame, min_cell: int) -> dict[str, Any]:
     }
 
 
-def _drift(nodes: pl.DataFrame, drift: DriftPart, min_cell: int) -> list[dict[str, Any]]:
+def _drift(
+    nodes: pl.DataFrame, drift: DriftPart, min_cell: int, told: Told | None
+) -> list[dict[str, Any]]:
     judged = drift.nodes
     titles = dict(nodes.select("node", "title").iter_rows())
     withheld = pl.col("smallest").is_between(1, min_cell - 1)
     size = pl.when(~withheld).then(pl.col("difference").abs()).otherwise(-1.0)
     differing = judged.filter("differs").sort([size, "node"], descending=[True, False])
     rows = list[dict[str, Any]]()
-    cells = {tuple(values): n for values, n in drift.cells.iter_rows()}
-    shown = shown_in_columns(cells, min_cell)
-    columns = drift.values.group_by("column", maintain_order=True)
-    for ((column,), own), counts in zip(columns, shown, strict=True):
+    if told is None:
+        cells = {tuple(values): n for values, n in drift.cells.iter_rows()}
+        shown = shown_in_columns(cells, min_cell)
+        names = drift.values["column"].unique(maintain_order=True)
+        told = {(c, v): n for c, own in zip(names, shown, strict=True) for v, n in own.items()}
+    for (column,), own in drift.values.group_by("column", maintain_order=True):
         for row in own.iter_rows(named=True):
-            instances = counts[row["value"]]
+            instances = told[column, row["value"]]
             there = differing.filter(column=column, value=row["value"])
             there = there if isinstance(instances, int) else there.sort("node")
             compared = not judged.filter(column=column, value=row["value"]).is_empty()

@@ -55,6 +55,25 @@ class DriftPart:
         return cls(*(table(f"drift_{one.name}").collect() for one in fields(cls)))
 
 
+VALUE_CELLS = "value_cells"
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCells:
+    """What findings on values of columns count, by all that such findings count.
+
+    Args:
+        cells: ``parent, child`` (null where instances are counted, else what lies below a parent,
+            once for each child), ``labelled``, ``columns``, their ``values``, ``instances``.
+    """
+
+    cells: pl.DataFrame
+
+    def tables(self) -> Tables:
+        """The cells."""
+        return {VALUE_CELLS: self.cells}
+
+
 _METRICS = schema(
     ("part name scope", pl.String),
     ("value low high", pl.Float64),

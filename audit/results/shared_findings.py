@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from audit.base.plurals import filled, title_and_code
@@ -54,6 +54,13 @@ def cells_of(release: Release, finding: Finding) -> tuple[dict[str, Cell], ...]:
 def of_residual(cell: Cell) -> bool:
     """Whether the value of a cell depends on which nodes are residual."""
     return any(scope == "specific" for scope, _ in cell.label_sets)
+
+
+def without_residuals(known: Known) -> Known:
+    """What is known but for counts of residual use, whose meaning has changed since."""
+    counts = {cell: count for cell, count in known.counts.items() if not of_residual(cell)}
+    ranges = {cell: ends for cell, ends in known.ranges.items() if not of_residual(cell)}
+    return replace(known, counts=counts, ranges=ranges)
 
 
 def _known(cells: Mapping[str, Cell], evidence: Mapping[str, Quantity]) -> dict[str, Cell]:

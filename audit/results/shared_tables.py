@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from audit.disclosure import in_digits, shown_in_steps
+from audit.engine.statistics.intervals import wilson
 
 VERDICTS = frozenset(("verdict", "interval_verdict"))
 """Keys that say on which side of a limit a number is; withheld with it."""
@@ -94,6 +95,7 @@ def _row(
         counts or [(whole, whole)],
         min_cell,
         rule.apart,
+        wilson,
     )
     return {
         **{

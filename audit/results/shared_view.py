@@ -16,6 +16,7 @@ from audit.disclosure import (
     NumberId,
     Quantity,
     Shown,
+    Value,
     carried,
     left_possible,
     only_uninformative,
@@ -32,7 +33,7 @@ from audit.results.order import (
     tells_a_number,
 )
 from audit.results.overview import Pictured, Published, overview, pictured
-from audit.results.parts import OTHERS, DriftPart, ModelPart
+from audit.results.parts import OTHERS, DriftPart, ModelPart, ValueCells
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     UNINFORMATIVE,
@@ -50,13 +51,14 @@ from audit.results.shared_findings import (
     cells_of,
     counts_of,
     numbers_of,
-    of_residual,
     shared_denominator,
     shared_finding,
     withhold_ranks,
+    without_residuals,
 )
 from audit.results.shared_metrics import Scopes
 from audit.results.shared_nodes import lineage
+from audit.results.shared_values import SHIFTS, shown_by_values
 from audit.results.two_models import TwoModels
 
 SCHEMA_VERSION = "4.0"
@@ -105,7 +107,7 @@ class SharedView:
         own = replace(self._read.beside(self.run.known), numbers={}, earlier=())
         known = own, *self.run.known.earlier
         same = self.run.release.residual == later.run.release.residual
-        return known if same else tuple(map(_without_residuals, known))
+        return known if same else tuple(map(without_residuals, known))
 
     def as_other_view(self) -> Known:
         """What readers of another view of the same data know of it from this one.
@@ -115,11 +117,9 @@ class SharedView:
         own = replace(self._read.renamed(self.run.release), numbers=self._numbers)
         return replace(self.run.known, earlier=()).beside(own)
 
-    def tells(self) -> dict[Cell | NumberId, Shown]:
-        """Each count that is protected beside others, as it is shown."""
-        told: dict[Cell | NumberId, Shown] = {**self._published}
-        told.update({place: shown for place, (_, shown) in self._numbers.items()})
-        return told
+    def tells(self) -> dict[Any, Shown]:
+        """Each count that is protected beside others, as it is shown, by cell or place."""
+        return {**self._published, **{of: shown for of, (_, shown) in self._numbers.items()}}
 
     @cached_property
     def _numbers(self) -> dict[NumberId, tuple[int, Shown]]:
@@ -195,12 +195,23 @@ class SharedView:
     @cached_property
     def _overview(self) -> dict[str, Any]:
         explained = self._explained if self.run.min_cell > 1 else None
-        use = coverage(self.run.nodes, self.run.part(DriftPart), min_cell=self.run.min_cell)
+        told, drift = self._by_values, self.run.part(DriftPart)
+        use = coverage(self.run.nodes, drift, min_cell=self.run.min_cell, told=told or None)
         return {
             **overview(self._pictured, self.run, self._published, explained),
             **model_overview(self.run, self._confused, self._published, self._exchanged),
             "coverage": {**use, "depths": depths_shown(use["depths"], self._published)},
         }
+
+    @cached_property
+    def _by_values(self) -> Mapping[Value, Shown]:
+        """Counts of findings on values of columns, and of drift beside them; empty without any."""
+        part = self.run.part(ValueCells)
+        if part is None or self.run.min_cell <= 1:
+            return {}
+        kept = (self._kept(check) for check in self.run.checks if check.name in SHIFTS)
+        found = [finding for findings in kept for finding in findings]
+        return shown_by_values(found, part, self.run.part(DriftPart), self.run.min_cell)
 
     @cached_property
     def _pictured(self) -> Pictured:
@@ -301,7 +312,7 @@ class SharedView:
                 line[AT_MOST] = self._most(whole_cells(finding.check, part.nodes))
         known[0] |= self._of_reference(finding)
         now = values_of(finding.evidence)
-        since = dict[str, Shown]()
+        since = {name: one for (of, name), one in self._by_values.items() if of == finding.id}
         for before in self._before:
             since |= bounds_since(before.get(finding.id), now, self.run.min_cell)
         return [{**since, **known[0], **self._loss(finding)}, *known[1:]]
@@ -390,10 +401,3 @@ class SharedView:
         """Numbers of all instances, and of those with labels, which the ledger tells."""
         without = int(self.run.ledger.get("instances_without_labels", 0))
         return self.run.size, self.run.size - without
-
-
-def _without_residuals(known: Known) -> Known:
-    """What is known but for counts of residual use, whose meaning has changed since."""
-    counts = {cell: count for cell, count in known.counts.items() if not of_residual(cell)}
-    ranges = {cell: ends for cell, ends in known.ranges.items() if not of_residual(cell)}
-    return replace(known, counts=counts, ranges=ranges)

@@ -34,7 +34,7 @@ from audit.counting.pair_table import described
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.drift import drift_tables
+from audit.measure.drift import drift_tables, value_cells
 from audit.measure.measure import Measurements, Reference, measure
 from audit.measure.rule_book import refuse_contradictions
 from audit.policy.policy import Policy
@@ -86,10 +86,8 @@ def run_audit(
 ) -> AuditResult:
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
 
-    Counted data lack groups and single instances. A check that crashes has status ``error``.
-
     Args:
-        data: Labels mapped to a hierarchy, or their counts from a `count_pairs`.
+        data: Labels mapped to a hierarchy, or counts, which lack groups and single instances.
         policy: The policy; the hierarchy's built-in policy supplies what it does not state.
         predictions: A model's predictions, or those of two: the audit is then of the first.
         analyses: What else is to be measured of the dataset's instances, with checks of its own.
@@ -97,7 +95,7 @@ def run_audit(
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
         reference: An earlier run, read back: findings already in it are marked as known.
-        earlier: Runs of further earlier releases: no small difference from them is told.
+        earlier: Runs of further earlier releases.
         same_hierarchy: Whether the reference's hierarchy is the same, though few nodes are in both.
         protected_with: Earlier audits of the same data: no withheld count follows from both.
         today: The day that decides whether waivers have expired; None for `judging_date`.
@@ -106,17 +104,15 @@ def run_audit(
         progress: Progress callback.
 
     Raises:
-        PolicyError: If the policy names something that the hierarchy or the data lack, contradicts
-            itself, asks for a ratchet without a reference, or uses future dates as true days.
-        InputError: If an earlier run is of other data, an argument of another type, two models
-            cannot be compared, most rows are refused, a device is lacking, or counts do not do.
+        PolicyError: If the policy cannot be applied to the hierarchy or the data.
+        InputError: If another run is of other data, an argument of another type, two models cannot
+            be compared, most rows are refused, a device is lacking, or counts do not do.
     """
     models = models_of(predictions)
     data = _placed(data, models, analyses)
     refuse_wrong_hierarchy(data, sources, anyway=anyway)
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
-    for run in (reference, *earlier):
-        refuse_reference(data.hierarchy, policy, run, same_hierarchy=same_hierarchy)
+    refuse_reference(data.hierarchy, policy, reference, *earlier, same_hierarchy=same_hierarchy)
     refuse_columns(policy, data, today)
     origin = _origin_of(data, models, sources, added_to)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
@@ -235,7 +231,7 @@ def _result(
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
         data_sha256=origin.sha256,
         inputs=origin.inputs,
-        parts=_parts(measured, analyses),
+        parts=(*_parts(measured, analyses), *value_cells(measured, checks)),
     )
 
 

@@ -215,8 +215,8 @@ def _audit_counts(
     source = _countable(settings, hierarchy)
     applied = policy_for(hierarchy.name, policy)
     refuse_unknown_checks(applied, CHECK_NAMES)
-    for run in beside.releases or (None,):
-        refuse_reference(hierarchy, applied, run, same_hierarchy=settings.same_hierarchy)
+    releases = beside.releases or (None,)
+    refuse_reference(hierarchy, applied, *releases, same_hierarchy=settings.same_hierarchy)
     before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
     if before:
         _refuse_twice(source.files, before)

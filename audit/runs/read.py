@@ -17,7 +17,14 @@ from audit.disclosure import Known, earlier_of
 from audit.results.findings import CheckResult, Column
 from audit.results.frames import finding_of
 from audit.results.order import in_order
-from audit.results.parts import DriftPart, ModelPart, ResultPart, read_analyses
+from audit.results.parts import (
+    VALUE_CELLS,
+    DriftPart,
+    ModelPart,
+    ResultPart,
+    ValueCells,
+    read_analyses,
+)
 from audit.results.record import COUNTED
 from audit.results.result import AuditResult
 from audit.results.shared_view import SCHEMA_VERSION
@@ -151,7 +158,11 @@ def _read_parts(
     def table(name: str) -> pl.LazyFrame:
         return _lazy_table(_table_file(folder, name))
 
-    of_data = (kind.read(table, shared) for kind in (ModelPart, TwoModels, DriftPart))
+    of_data: list[ResultPart | None] = [
+        kind.read(table, shared) for kind in (ModelPart, TwoModels, DriftPart)
+    ]
+    if (cells := _kept(folder, f"{VALUE_CELLS}.parquet")) is not None:
+        of_data.append(ValueCells(cells.collect()))
     return (*(part for part in of_data if part is not None), *read_analyses(table, layouts))
 
 

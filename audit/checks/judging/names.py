@@ -43,31 +43,29 @@ def refuse_unknown_checks(policy: Policy, checks: Collection[str]) -> None:
 def refuse_reference(
     audited: Hierarchy | AuditResult,
     policy: Policy,
-    reference: AuditResult | None,
-    *,
+    *references: AuditResult | None,
     same_hierarchy: bool,
 ) -> None:
-    """Raise an error if the reference is required but missing, or of another hierarchy.
+    """Raise an error if a reference is required but missing, or of another hierarchy.
 
     Args:
         audited: The hierarchy of the run, or the run.
         policy: The policy as applied.
-        reference: The reference; None without one.
+        references: The references; None without one.
         same_hierarchy: Whether the user says that both hierarchies are one classification.
 
     Raises:
         PolicyError: If the policy says ``ratchet`` and there is no reference.
         InputError: If the reference is a run on another hierarchy.
     """
-    if reference is None:
-        if policy.ratchet:
-            raise PolicyError(
-                "ratchet = true needs an earlier run to compare with",
-                found="no reference",
-                hint="name the earlier run with --reference, or say ratchet = false",
-            )
-        return
-    if not same_hierarchy:
+    found = [run for run in references if run is not None]
+    if policy.ratchet and not found:
+        raise PolicyError(
+            "ratchet = true needs an earlier run to compare with",
+            found="no reference",
+            hint="name the earlier run with --reference, or say ratchet = false",
+        )
+    for reference in () if same_hierarchy else found:
         (ours, nodes), (theirs, others) = _named(audited), _named(reference)
         required = f"a reference run of the hierarchy {ours} is required"
         refuse_other(shared_nodes(nodes, others), (ours, theirs), required)

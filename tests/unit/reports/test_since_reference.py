@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from audit.checks.judging.judging import remembered
+from audit.checks.judging.earlier import remembered
 from fixtures import results
 from reports.chapters.since_reference import since_reference
 from reports.html import html_text
