@@ -95,9 +95,7 @@ class SharedView:
         }
 
     def as_earlier_of(self, later: SharedView) -> tuple[Known, ...]:
-        """What readers of a later release know of this one and of those before it.
-
-        Nothing if the hierarchy differs.
+        """What readers of a later release know of this one, of the same hierarchy, and before it.
 
         If the residual nodes differ, counts of residual use have another meaning and are left out.
         """
@@ -209,8 +207,8 @@ class SharedView:
         part = self.run.part(ValueCells)
         if part is None or self.run.min_cell <= 1:
             return {}
-        kept = (self._kept(check) for check in self.run.checks if check.name in SHIFTS)
-        found = [finding for findings in kept for finding in findings]
+        shifts = (check for check in self.run.checks if check.name in SHIFTS)
+        found = [finding for check in shifts for finding in self._kept(check)]
         return shown_by_values(found, part, self.run.part(DriftPart), self.run.min_cell)
 
     @cached_property
