@@ -99,8 +99,7 @@ class SharedView:
 
         If the residual nodes differ, counts of residual use have another meaning and are left out.
         """
-        hierarchies = {view.run.identity["hierarchy"]["sha256"] for view in (self, later)}
-        if len(hierarchies) > 1:
+        if len({view.run.identity["hierarchy"]["sha256"] for view in (self, later)}) > 1:
             return ()
         own = replace(self._read.beside(self.run.known), numbers={}, earlier=())
         known = own, *self.run.known.earlier
