@@ -16,7 +16,7 @@ from audit.data.dataset import LabelDataset, map_labels
 from audit.data.label_format import INSTANCES, RawLabels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from fixtures.synthetic import Release, Usage
 from fixtures.synthetic.usage import (
     DIAGNOSES,
@@ -174,7 +174,7 @@ def _free_of_rules(hierarchy: Hierarchy) -> BoolArray:
 
 def _ruled(hierarchy: Hierarchy) -> BoolArray:
     """Nodes at and below those that ask for a companion or exclude others, shape (n_nodes,)."""
-    policy, notes = policy_for(hierarchy.name), hierarchy.companions
+    policy, notes = built_in_policy(hierarchy.name), hierarchy.companions
     rules = (*policy.companions, *(notes.rules if notes else ()))
     named = [node for rule in rules for node in rule.asking]
     named += [node for group in policy.exclusive for side in group.sides for node in side]

@@ -16,9 +16,9 @@ from audit.counting.residual_nodes import residual_kinds, residual_nodes
 from audit.data.mapping import LabelNodes, label_nodes, summed_counts
 from audit.engine.pairs.margins import counted_branches
 from audit.engine.pairs.record_counts import Mapped
+from audit.hierarchies.applied_policy import policy_for
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy, refuse_unknown_nodes
-from audit.policy.reading import policy_for
 
 MEMORY = 2 * 2**30
 """Default number of bytes that a count may use beside the program itself."""
@@ -98,7 +98,7 @@ def planned(settings: CountSettings, counts: pl.DataFrame, folder: Path, where: 
     before = settings.added_to
     every = counts if before is None else summed_counts([counts, before.labels.counts])
     labels = label_nodes(every, settings.hierarchy, where)
-    policy = policy_for(labels.hierarchy.name, settings.policy)
+    policy = policy_for(labels.hierarchy, settings.policy)
     refuse_unknown_nodes(policy, set(labels.hierarchy.nodes), labels.hierarchy.name)
     hierarchy = labels.hierarchy
     residual = residual_kinds(residual_nodes(hierarchy, policy), len(hierarchy))

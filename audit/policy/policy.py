@@ -52,6 +52,8 @@ class Policy(Frozen):
     Args:
         name: What the policy is called in reports.
         title: What the report calls the audited release.
+        base: The built-in classification whose policy supplies what is not stated, where the
+            hierarchy is a file; rules on nodes that the file lacks are left out and counted.
         min_cell: Smallest count shown; None: 11 for persons' records, else 1.
         max_findings: Findings shown per check; all are in the run's restricted tables.
         labelled_ancestors: Whether a label beside its own ancestor is a fault; None: the hierarchy
@@ -123,6 +125,7 @@ class Policy(Frozen):
 
     name: str = "default"
     title: str = ""
+    base: Literal["icd9cm", "icd10cm"] | None = None
     min_cell: int | None = Field(default=None, ge=1, le=10**9)
     max_findings: int = Field(default=20, ge=1)
     labelled_ancestors: Literal["fault", "allowed"] | None = None

@@ -23,16 +23,25 @@ from audit.policy.policy import THRESHOLDS, Policy
 def load_policy(path: str | Path) -> Policy:
     """Read a policy from a TOML file, and the table of code dates that it names.
 
+    The name of a built-in classification stands for its policy, whatever file the hierarchy is.
+
     Raises:
         PolicyError: On invalid TOML, an unknown key, a wrong type or a value outside its range; the
             message names the key.
         InputError: If the table of code dates cannot be read, or is not as required.
     """
     path = Path(path)
+    if is_built_in(path):
+        return Policy(name=path.name, base=path.name)  # type: ignore[arg-type]
     policy = policy_of(read_text(path), path)
     if policy.code_dates is None:
         return policy
     return policy.model_copy(update={"code_dates": policy.code_dates.read(path.parent)})
+
+
+def is_built_in(path: Path) -> bool:
+    """Whether the name of a built-in classification is meant, and no file of that name."""
+    return path.name in WITH_POLICY and not path.exists()
 
 
 def policy_of(text: str, path: Path) -> Policy:
@@ -119,12 +128,6 @@ def built_in_policy(hierarchy_name: str) -> Policy:
         return Policy()
     name = f"{hierarchy_name}.toml"
     return policy_of(files("audit.policy").joinpath("data", name).read_text("utf-8"), Path(name))
-
-
-def policy_for(hierarchy_name: str, stated: Policy | None = None) -> Policy:
-    """The built-in policy of a hierarchy; what the user's policy states takes precedence."""
-    base = built_in_policy(hierarchy_name)
-    return base if stated is None else stated.over(base)
 
 
 def judged_by(stated: Policy, made_with: Policy) -> Policy:

@@ -33,12 +33,12 @@ from audit.counting.counts import PairCount
 from audit.counting.pair_table import described
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
+from audit.hierarchies.applied_policy import policy_for, policy_readings
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.drift import drift_tables, value_cells
 from audit.measure.measure import Measurements, Reference, measure
 from audit.measure.rule_book import refuse_contradictions
 from audit.policy.policy import Policy
-from audit.policy.reading import policy_for
 from audit.results.findings import CheckResult
 from audit.results.parts import DriftPart, ResultPart
 from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
@@ -194,7 +194,7 @@ def _policy_of(
 ) -> Policy:
     """The policy with what the hierarchy's own decides, if it can be applied."""
     require_kind(policy, Policy, "the second argument is the policy; use predictions=...")
-    policy = policy_for(hierarchy.name, policy)
+    policy = policy_for(hierarchy, policy)
     named = CHECK_NAMES | {check.name for one in analyses for check in one.checks}
     refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name, named)
     refuse_hierarchy(policy, hierarchy)
@@ -236,7 +236,9 @@ def _result(
 
 
 def _readings(measured: Measurements, analyses: Iterable[Analysis[Any]]) -> Iterator[Reading]:
-    yield from (*measured.hierarchy.readings, *measured.counts.readings)
+    hierarchy, policy = measured.hierarchy, measured.policy
+    yield from (*hierarchy.readings, *measured.counts.readings)
+    yield from policy_readings(hierarchy, policy, measured.direct_support)
     if measured.model is not None:
         yield from measured.model.predictions.readings
     for analysis in analyses:

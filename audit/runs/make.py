@@ -28,11 +28,11 @@ from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Columns
 from audit.data.predictions import Predictions
 from audit.data.sources import Source
+from audit.hierarchies.applied_policy import policy_for
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.measure.labels_alone import FLAT
 from audit.policy.policy import KEYS_OF_COLUMNS, Policy
-from audit.policy.reading import policy_for
 from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES
 from audit.runs.audit import input_record, run_audit, with_inputs
@@ -213,7 +213,7 @@ def _audit_counts(
     progress("reading the hierarchy")
     hierarchy = _hierarchy(settings, policy)
     source = _countable(settings, hierarchy)
-    applied = policy_for(hierarchy.name, policy)
+    applied = policy_for(hierarchy, policy)
     refuse_unknown_checks(applied, CHECK_NAMES)
     releases = beside.releases or (None,)
     refuse_reference(hierarchy, applied, *releases, same_hierarchy=settings.same_hierarchy)

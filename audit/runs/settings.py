@@ -61,7 +61,10 @@ PredictionsFile: TypeAlias = Annotated[
         "A model's predictions of the same instances; given twice, two models are compared.", MODEL
     ),
 ]
-PolicyFile: TypeAlias = Annotated[Path | None, Option("Policy file (TOML).", POLICY)]
+PolicyFile: TypeAlias = Annotated[
+    Path | None,
+    Option("Policy file (TOML), or icd9cm or icd10cm for a file of its codes.", POLICY),
+]
 ReferenceRuns: TypeAlias = Annotated[
     tuple[Path, ...],
     Option(

@@ -27,7 +27,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import LabelDepths, Measurements, Reference, measure
 from audit.policy.policy import Policy
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from audit.policy.rules import Companion, Exclusive, Person, PersonRule
 from audit.policy.statements import BranchRule, Lifelong, Threshold, Waiver
 from audit.results.findings import CheckResult, Finding
@@ -111,7 +111,7 @@ def icd() -> Measurements:
     codes = ["4019", "401", "V202", "E8120", "40199", "000", "x", "25000"]
     rows = {f"i{n:02}": codes[n % 5 :] for n in range(50)}
     dataset = labelled(icd9cm(), rows, positions=True, table="diagnoses")
-    return measure(dataset, policy_for("icd9cm"))
+    return measure(dataset, built_in_policy("icd9cm"))
 
 
 @cache

@@ -25,6 +25,8 @@ from audit.entailment.analysis import Entailment
 from audit.entailment.reading.reading import read_entailment
 from audit.entailment.settings import Entailing
 from audit.explanations.reading.reading import read_attributions
+from audit.hierarchies.applied_policy import policy_for, policy_readings
+from audit.policy.policy import Policy
 
 ROOT = Path(audit.__file__).parent
 TREE = {"dog": "animal", "cat": "animal", "oak": "plant", "rose": "plant"}
@@ -187,6 +189,18 @@ def of_header(folder: Path, named: int = 0) -> Found:
     noted, mark = "# of 2024\n# {}id,label\n{}a,dog\nb,cat\n", "#\n" if named == 2 else ""
     text = noted.format("", mark).replace("# id", "id" if named == 1 else "# id")
     return source_of(at(folder, ("rows.csv", text))).table().rows(named=True), ()
+
+
+def of_policy(folder: Path, base: str | None = None) -> Found:
+    edges = "child,parent\n401,all\n401.0,401\n401.1,401\n"
+    hierarchy = audit.load_hierarchy(at(folder, ("h.csv", edges)))
+    policy = policy_for(hierarchy, Policy.model_validate({"base": base}))
+    support = hierarchy.leaf.astype(np.int64)
+    return policy.exclusive, tuple(policy_readings(hierarchy, policy, support))
+
+
+def of_based(folder: Path, base: str | None = "icd9cm") -> Found:
+    return of_policy(folder, base)
 
 
 class Told(NamedTuple):
@@ -353,6 +367,10 @@ TOLD = [
          of_hierarchy("h.csv", ALIKE, ids="paths"), {"ids": "names"}),
     Told("hierarchies.formats.format.hierarchy_of_paths", "several places",
          "--hierarchy-ids paths", of_hierarchy("h.csv", PLACES), {"ids": "paths"}),
+    Told("hierarchies.applied_policy._proposed", "not judged",
+         "--policy icd9cm", of_policy, {"base": "icd9cm"}),
+    Told("hierarchies.applied_policy.policy_readings", "not applied",
+         "--policy FILE", of_based, {"base": None}),
 ]  # fmt: skip
 
 Asked = tuple[str, Read, list[tuple[str, dict[str, Any]]]]

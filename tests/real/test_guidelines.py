@@ -11,7 +11,7 @@ import pytest
 from audit.checks.check import Check
 from audit.checks.rules import missing_companion, sibling_exclusive
 from audit.measure.measure import Measurements, measure
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from fixtures.coded import icd9cm
 from fixtures.guideline_cases import APART, MISSING, admissions, with_planted
 from fixtures.labelled import labelled
@@ -29,7 +29,7 @@ def records() -> dict[str, list[str]]:
 def measured() -> Measurements:
     hierarchy = icd9cm()
     dataset = labelled(hierarchy, records(), positions=True, table="diagnoses")
-    return measure(dataset, policy_for("icd9cm"))
+    return measure(dataset, built_in_policy("icd9cm"))
 
 
 def found(check: Check, beginning: str) -> set[str]:

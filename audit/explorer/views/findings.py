@@ -23,7 +23,7 @@ from audit.explorer.run.policy_editor import Decision, EditedPolicy
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters, way_to
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from audit.results.findings import OF_MODEL, OF_WAIVERS
 from reports.chapters.cards import card, cell_of, columns_of, headline, says_words, shown_by
 from reports.chapters.report import printable_view
@@ -259,7 +259,7 @@ def choice_of(site: Site, finding: Row) -> Choice | None:
     except AuditError as error:
         return Choice(finding["id"], str(site.policy.path), problem=str(error))
     identity, tables = site.run.shared["identity"], site.run.restricted
-    usual = policy_for(identity["hierarchy"]["name"])
+    usual = built_in_policy(identity["hierarchy"]["name"])
     judged = site.policy.judged(identity, tables.result.made_with if tables else usual)
     return Choice(finding["id"], str(site.policy.path), decided, judged=judged)
 

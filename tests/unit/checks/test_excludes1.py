@@ -15,7 +15,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from audit.results.findings import CheckResult
 from audit.results.shared_findings import shared_finding
 from fixtures.coded import icd10cm
@@ -250,7 +250,7 @@ def test_a_planted_conflict_of_icd10cm_is_found_and_plain_comorbidity_is_not() -
         (15, ["K5000", "K5190", "I10"]),
     ]
     dataset = labelled(icd10cm(), repeated(planted), table="diagnoses-10")
-    found = CHECK.run(measure(dataset, policy_for("icd10cm")))
+    found = CHECK.run(measure(dataset, built_in_policy("icd10cm")))
 
     assert told(found) == {("R73", "E08-E13"): 30, ("K50", "K51"): 15}
     assert {finding.severity for finding in found.findings} == {"warning"}

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from audit.base.plurals import filled
 from audit.checks.rules.missing_companion import CHECK
 from audit.checks.rules.sibling_exclusive import CHECK as EXCLUSIVE
+from audit.hierarchies.applied_policy import policy_for
 from audit.hierarchies.notes import Companions
 from audit.measure.measure import Measurements, measure
 from audit.measure.rule_book import at_or_below
 from audit.policy.policy import Policy
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from audit.policy.rules import Companion
 from audit.policy.statements import CodeDates, Spell
 from audit.results.findings import CheckResult
@@ -248,7 +249,7 @@ def records() -> dict[str, list[str]]:
 def guideline_audit() -> Measurements:
     hierarchy = icd9cm()
     dataset = labelled(hierarchy, records(), positions=True, table="diagnoses")
-    return measure(dataset, policy_for("icd9cm"))
+    return measure(dataset, built_in_policy("icd9cm"))
 
 
 def found_by(node: str) -> set[str]:
@@ -261,7 +262,7 @@ def found_by(node: str) -> set[str]:
 
 
 def test_every_rule_has_its_cases() -> None:
-    rules = {rule.asking[0] for rule in policy_for("icd9cm").companions}
+    rules = {rule.asking[0] for rule in built_in_policy("icd9cm").companions}
 
     assert rules == set(MISSING) == set(BROKEN) == set(NEAR)
 
@@ -278,7 +279,7 @@ def leaves() -> dict[str, int]:
 @pytest.mark.parametrize("node", MISSING)
 def test_each_code_asks_and_is_enough_where_a_plain_search_says_so(node: str) -> None:
     hierarchy = guideline_audit().hierarchy
-    (one,) = (r for r in policy_for("icd9cm").companions if r.asking[0] == node)
+    (one,) = (r for r in built_in_policy("icd9cm").companions if r.asking[0] == node)
     asking, needed = (at_or_below(hierarchy, side) for side in one.sides)
     asks = {code for code, i in leaves().items() if asking[i]}
     some = min(asks)
@@ -312,7 +313,7 @@ def test_codes_that_the_guidelines_keep_apart_are_found(beginning: str) -> None:
         "250.0:": (["25000", "25060", "3572"], ["25000", "24900"]),
     }[beginning]
     dataset = labelled(icd9cm(), dict(zip("ab", planted, strict=True)))
-    told = [f.id for f in EXCLUSIVE.run(measure(dataset, policy_for("icd9cm"))).findings]
+    told = [f.id for f in EXCLUSIVE.run(measure(dataset, built_in_policy("icd9cm"))).findings]
     meant = f"sibling_exclusive:{beginning}".replace(",", "%2C")
 
     assert [APART[beginning](record) for record in planted] == [True, False]
@@ -337,7 +338,7 @@ def test_a_record_before_the_rule_keeps_to_it(node: str, day: str, holds: bool) 
     dataset = labelled(
         hierarchy, records, table="diagnoses", strata={"day": dict.fromkeys(records, day)}
     )
-    policy = policy_for("icd9cm", Policy(code_dates=day_of_codes))
+    policy = policy_for(hierarchy, Policy(code_dates=day_of_codes))
     found = CHECK.run(measure(dataset, policy)).findings
     told = [f.touched for f in found if f.key[0] == node and f.key[2:] == ("missing",)]
 
@@ -363,7 +364,7 @@ def test_icd10cm_asks_for_the_stage_and_for_what_underlies() -> None:
         "f": ["R6520", "A419"],
     }
     dataset = labelled(hierarchy, records, positions=True, table="diagnoses-10")
-    found = CHECK.run(measure(dataset, policy_for("icd10cm")))
+    found = CHECK.run(measure(dataset, built_in_policy("icd10cm")))
 
     assert {(f.key[0], *f.key[2:]): (f.severity, f.touched) for f in found.findings} == {
         ("I12.9", "missing"): ("note", 1),

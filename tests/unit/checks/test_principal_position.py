@@ -13,7 +13,7 @@ from audit.hierarchies.icd.icd9 import why_never_first
 from audit.hierarchies.icd.icd9cm import DATA
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from audit.results.findings import CheckResult
 from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled
@@ -52,7 +52,7 @@ def test_an_external_cause_and_a_manifestation_in_first_place_are_found() -> Non
 def test_a_code_that_a_rule_puts_behind_another_is_never_first() -> None:
     """Polyneuropathy in diabetes: the title says it in other words than the tabular list."""
     labels = {"a": ["3572", "25060"], "b": ["25060", "3572"], "c": ["36201"]}
-    found = CHECK.run(measured({"diagnoses": labels}, policy=policy_for("icd9cm")))
+    found = CHECK.run(measured({"diagnoses": labels}, policy=built_in_policy("icd9cm")))
     (finding,) = found.findings
 
     assert finding.evidence["instances"].value == 2

@@ -18,7 +18,7 @@ from audit.disclosure import shown
 from audit.measure.measure import Measurements, measure
 from audit.measure.rule_book import at_or_below
 from audit.policy.policy import Policy
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from audit.policy.rules import Person, PersonRule
 from audit.results.findings import CheckResult
 from fixtures.coded import icd9cm
@@ -254,7 +254,7 @@ def audited_codes(codes: Mapping[str, Sequence[str]], people: Any) -> set[tuple[
     names = ("sex", "age")
     strata = {name: {i: told[n] for i, told in people.items()} for n, name in enumerate(names)}
     dataset = labelled(icd9cm(), codes, strata=strata)
-    policy = policy_for("icd9cm").model_copy(update={"person": PERSON})
+    policy = built_in_policy("icd9cm").model_copy(update={"person": PERSON})
     result = run_audit(dataset, policy, anyway=True)
     data = measure(dataset, policy)
     (check,) = (one for one in result.checks if one.name == CHECK.name)
@@ -290,7 +290,7 @@ def test_every_code_of_a_rule_of_icd9cm_says_so_in_its_title_or_that_of_a_headin
         "female": r"\bmale|prostat|testi[cs]|penis|scrot|sperma",
         "male": r"female|uter[ui]|ovar|vagina\b|cervix|pregnan",
     }
-    for one in policy_for("icd9cm").person_rules:
+    for one in built_in_policy("icd9cm").person_rules:
         if one.sex is None:
             continue
         titles = [

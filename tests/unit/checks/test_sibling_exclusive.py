@@ -14,7 +14,7 @@ from audit.base.errors import PolicyError
 from audit.checks.rules.sibling_exclusive import CHECK
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from audit.policy.rules import Exclusive
 from audit.results.findings import CheckResult
 from audit.results.shared_findings import shared_finding
@@ -103,7 +103,7 @@ def test_icd9cm_declares_hypertension_and_the_types_of_diabetes(
     codes: list[str], severities: list[str]
 ) -> None:
     dataset = labelled(icd9cm(), {"a": codes}, table="diagnoses")
-    found = CHECK.run(measure(dataset, policy_for("icd9cm")))
+    found = CHECK.run(measure(dataset, built_in_policy("icd9cm")))
 
     assert [finding.severity for finding in found.findings] == severities
 

@@ -12,7 +12,7 @@ from audit.checks.rules.unspecific_beside_specific import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from fixtures.coded import measured as coded
 from fixtures.labelled import labelled, tree
 
@@ -98,7 +98,7 @@ def test_pairs_that_coders_are_told_to_give_together_are_no_fault() -> None:
     labels = {"a": ["4280", "42823"], "b": ["4280", "4281"]}
     found = [
         CHECK.run(coded({"diagnoses": labels}, policy=policy)).findings[0].evidence["instances"]
-        for policy in (Policy(), policy_for("icd9cm"))
+        for policy in (Policy(), built_in_policy("icd9cm"))
     ]
 
     assert [one.value for one in found] == [2, 1]

@@ -24,7 +24,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from audit.results.findings import Finding
 from audit.runs.audit import run_audit
 
@@ -230,7 +230,7 @@ def test_a_node_that_a_class_added_is_no_valid_code_of_labels(tmp_path: Path) ->
     without_years = replace(audit.load_hierarchy("icd9cm"), coding=ICD9Coding())
     dataset = LabelDataset.from_rows(rows, without_years)
     model = predicted(dataset, ("401.9", "002.59"), [[0.5, 0.5]] * 4)
-    policy = policy_for("icd9cm")
+    policy = built_in_policy("icd9cm")
     by_model, alone = measure(dataset, policy, model), measure(dataset, policy)
     integrity = integrity_of(alone)
     assert integrity is not None

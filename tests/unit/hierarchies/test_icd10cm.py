@@ -15,7 +15,7 @@ from audit.hierarchies.icd.icd9 import prefixes
 from audit.hierarchies.icd.icd10 import is_code
 from audit.hierarchies.icd.icd10cm import BUILT_IN
 from audit.hierarchies.icd.icd10cm_notes import is_range
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from fixtures.coded import icd10cm
 
 pytestmark = pytest.mark.slow
@@ -168,7 +168,7 @@ def test_labelled_ancestors_are_a_fault_and_chapters_may_meet(hierarchy: Hierarc
     assert hierarchy.coding.integrity is not None
     assert hierarchy.coding.integrity.editions == {"diagnoses-10": "release April 2026"}
     chapters = hierarchy.children("ICD-10-CM")
-    policy = policy_for("icd10cm")
+    policy = built_in_policy("icd10cm")
     assert {policy.rule_for(a, b).rule for a in chapters for b in chapters} == {"expected"}
 
 

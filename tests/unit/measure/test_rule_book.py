@@ -14,7 +14,7 @@ from audit.base.settings import WITH_POLICY
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.rule_book import associations, first_association, refuse_contradictions
 from audit.policy.policy import Policy
-from audit.policy.reading import policy_for
+from audit.policy.reading import built_in_policy
 from audit.policy.rules import Companion, Exclusive, Expected, PersonRule
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, tree
@@ -108,7 +108,7 @@ def test_rules_that_only_look_like_it_are_kept() -> None:
 def test_what_is_built_in_does_not_contradict_itself(name: str) -> None:
     import audit
 
-    refuse_contradictions(policy_for(name), audit.load_hierarchy(name))
+    refuse_contradictions(built_in_policy(name), audit.load_hierarchy(name))
 
 
 def test_a_rule_that_names_an_unknown_node_is_refused() -> None:

@@ -17,16 +17,17 @@ from jsonschema import Draft202012Validator, ValidationError
 from audit.base.errors import InputError, PolicyError
 from audit.base.settings import WITH_POLICY
 from audit.data.dataset import LabelDataset
+from audit.hierarchies.applied_policy import policy_for
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
-from audit.policy.reading import line_of, load_policy, policy_for, policy_schema
+from audit.policy.reading import built_in_policy, line_of, load_policy, policy_schema
 from audit.policy.rules import Exclusive, Expected
 from audit.policy.statements import BranchRule, CodeDates, Spell, Threshold, Waiver
 from audit.runs.audit import run_audit
 from fixtures.coded import icd9cm
 
-ICD9CM = policy_for("icd9cm")
+ICD9CM = built_in_policy("icd9cm")
 
 
 def rule(*branches: str, kind: str = "expected") -> BranchRule:
@@ -104,7 +105,7 @@ def test_every_threshold_has_a_unit_and_a_reason() -> None:
 
 def test_a_file_overrules_only_what_it_says(tmp_path: Path) -> None:
     stated = load_policy(written(tmp_path, 'max_findings = 3\nresidual_nodes = ["x"]\n'))
-    applied = policy_for("icd9cm", stated)
+    applied = policy_for(icd9cm(), stated)
 
     assert (applied.max_findings, applied.residual_nodes, applied.name) == (3, ("x",), "strict")
     assert applied.branch_rules == ICD9CM.branch_rules
@@ -161,8 +162,8 @@ def test_the_digest_tells_policies_apart() -> None:
 
 
 def test_a_hierarchy_without_a_policy_of_its_own_gets_the_default() -> None:
-    assert policy_for("toy") == Policy()
-    assert policy_for("icd9cm") is ICD9CM
+    assert built_in_policy("toy") == Policy()
+    assert built_in_policy("icd9cm") is ICD9CM
 
 
 @pytest.mark.parametrize("name", WITH_POLICY)
