@@ -15,6 +15,8 @@ from math import isnan
 from types import MappingProxyType
 from typing import TypeAlias
 
+import numpy as np
+
 from audit.disclosure.cells import Cell, Release, carried
 from audit.disclosure.digits import Range
 from audit.disclosure.inference import (
@@ -49,10 +51,10 @@ def protected(
     """Suppress published counts so that all of them together disclose no small cell.
 
     Protected are small counts, small remainders (of the labelled instances, of the sides of a pair,
-    of the parent, of the instances with a label below), small counts of instances with neither side
-    of a pair, and small counts of unpublished children if there are at most `FEW`. If the programs
-    include every label, small counts of every node, and of what it has beyond each child, are
-    protected too.
+    of a node above, of the instances with a label below), small counts of instances with neither
+    side of a pair, and small counts of unpublished children if there are at most `FEW`. If the
+    programs include every label, small counts of every node, and of what it has beyond each child,
+    are protected too. Labels at a depth are the instances with its label where it has one only.
 
     Args:
         counts: Each count that is to be published.
@@ -80,7 +82,12 @@ def protected(
     totals: dict[Cell, set[int]] = {}
     for cell, written in beside.items():
         totals.setdefault(release.same(cell), set()).update(written)
-    cells, known = dict(sorted(same.items())), (known or Known()).renamed(release)
+    alone = {
+        label: count
+        for cell, count in same.items()
+        if (label := _only_label(cell, release)) is not None
+    }
+    cells, known = dict(sorted((alone | same).items())), (known or Known()).renamed(release)
     return _Protection(release, min_cell, cells, tuple(shares), totals, known).of(counts)
 
 
@@ -200,8 +207,9 @@ class _Protection:
         )
         alone = shown_parts([self.counts[cell] for cell in cells], self.min_cell)
         for cell, line in zip(cells, alone, strict=True):
-            bound = str(self.shown[cell]).startswith(">")
-            self.shown[cell] = ">0" if line is None or bound else line
+            label = _only_label(cell, self.release)
+            bounds = (str(self.shown[one]).startswith(">") for one in (cell, label) if one)
+            self.shown[cell] = ">0" if line is None or any(bounds) else line
 
     def _free_sums(self, earlier: Known) -> None:
         """Withhold what labels, labels by depth and all labels tell of each other.
@@ -253,7 +261,7 @@ class _Protection:
             dict.fromkeys(
                 form
                 for cell in (*self._published, *every)
-                for form in (*self._of_cell(cell), *self._of_children(cell))
+                for form in (*self._of_cell(cell), *self._of_descendants(cell))
             )
         )
 
@@ -271,8 +279,8 @@ class _Protection:
         if len(sides) == 2 and all(side in self._published for side in sides):
             yield (1, None), (-1, sides[0]), (-1, sides[1]), (1, cell)
 
-    def _of_children(self, cell: Cell) -> Iterator[Form]:
-        """Differences of a node and what is right below it."""
+    def _of_descendants(self, cell: Cell) -> Iterator[Form]:
+        """Differences of a node and what lies below it, and its children that nobody publishes."""
         if cell.misses or len(cell.meets) != 1 or cell.meets[0][0] != "below":
             return
         node = cell.meets[0][1]
@@ -286,6 +294,20 @@ class _Protection:
         for child in children:
             yield (1, cell), (-1, child)
             yield ((1, child),)
+        for other in self._published_below.get(node, ()):
+            yield (1, cell), (-1, other)
+
+    @cached_property
+    def _published_below(self) -> dict[str, list[Cell]]:
+        """The counts of nodes that are published below each node."""
+        below: dict[str, list[Cell]] = {}
+        for cell in self._published:
+            if not cell.by_label and not cell.misses and len(cell.meets) == 1:
+                ((scope, node),) = cell.meets
+                for above in self.release.at_or_above(node) if scope in ("at", "below") else ():
+                    if above != node or scope == "at":
+                        below.setdefault(above, []).append(cell)
+        return below
 
     def _value(self, form: Form, part: Part, chain: Chain) -> int:
         """What a form is; 0 where it is not known of an earlier release."""
@@ -379,6 +401,14 @@ def _parts(earlier: int) -> Iterator[Part]:
     for place in range(1, earlier + 1):
         own = (1,) * place + (0,) * (earlier + 1 - place)
         yield from (own, tuple(1 - one for one in own))
+
+
+def _only_label(cell: Cell, release: Release) -> Cell | None:
+    """The instances with the only label at a depth, of which a count of labels tells."""
+    if not cell.of_labels:
+        return None
+    held = np.flatnonzero(release.members(cell.meets[0]))
+    return Cell((release.at([*release.labels][held[0]]),)) if len(held) == 1 else None
 
 
 def _sides(cell: Cell) -> list[Cell]:

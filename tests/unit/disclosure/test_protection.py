@@ -15,6 +15,7 @@ from audit.disclosure import (
     Release,
     carried,
     differing,
+    is_small,
     labelled_below,
     labels_at,
     only_residual_below,
@@ -447,3 +448,31 @@ def test_a_remainder_that_few_came_to_is_a_bound_where_a_release_is_not_containe
     told = protected(now, release(supports, 940), MIN_CELL, Known(earlier=(earlier,)))
 
     assert told == {carried("a"): value}
+
+
+@given(st.lists(st.integers(0, 14), min_size=10, max_size=13), st.integers(3, 11))
+def test_nodes_within_each_other_tell_no_small_difference(only: list[int], min_cell: int) -> None:
+    names = [f"n{place}" for place in range(len(only))]
+    carry = {name: sum(only[place:]) for place, name in enumerate(names) if sum(only[place:])}
+    used = {name: place for place, name in enumerate(names) if only[place]}
+    chain = Release(
+        labelled=sum(only) + 50,
+        assertions=sum(only) + 50,
+        parents={name: (above,) for name, above in zip(names, ["top", *names], strict=False)},
+        supports={**carry, "top": sum(only) + 50},
+        labels={"top": 0, **{name: 1 + place for name, place in used.items()}},
+        residual=frozenset(),
+        direct={name: only[place] for name, place in used.items()},
+    )
+    counts = {carried(name): n for name, n in carry.items()}
+    counts |= {labels_at(1 + place): only[place] for place in used.values()}
+    told = protected(counts, chain, min_cell)
+    nodes = [n for cell in map(carried, carry) if isinstance(n := told[cell], int)]
+    depths = [n for cell, n in told.items() if cell.of_labels and isinstance(n, int)]
+
+    assert not any(is_small(abs(a - b), min_cell) for a in nodes for b in nodes)
+    assert not any(is_small(n, min_cell) for n in depths)
+    if used:
+        last = told[labels_at(1 + max(used.values()))]
+        ends = [last] if isinstance(last, int) else []
+        assert not any(is_small(a - end, min_cell) for a in nodes for end in ends)
