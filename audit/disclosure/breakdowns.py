@@ -31,6 +31,7 @@ def suppress_breakdown(
     summed: Sequence[Shown] = (),
     exempt: Sequence[int] = (),
     at_most: Sequence[Shown] = (),
+    beyond: float = math.inf,
 ) -> tuple[list[Shown], bool]:
     """Suppress the lines of a breakdown, given each other and the finding's own counts.
 
@@ -47,6 +48,7 @@ def suppress_breakdown(
         summed: Sums of all lines, as shown.
         exempt: Sums of all lines that are always shown exactly.
         at_most: The most that each line can be by other numbers; None where they say nothing.
+        beyond: By how much the sum of all lines can exceed the size of their union.
 
     Returns:
         The lines, and whether the range of a small one is still narrower: then the counts that
@@ -62,8 +64,9 @@ def suppress_breakdown(
     if any(total == f"<{min_cell}" for total in summed) and len(parts) + unseen > 1:
         return shown, True
     union = made_up if isinstance(made_up, int) else 0
+    beyond += _range(made_up)[1] if made_up else math.inf
     most = [one if isinstance(one, int) else math.inf for one in at_most or [None] * len(parts)]
-    while _narrow(parts, _ranges(shown, most, unseen), union, sums, exempt, min_cell):
+    while _narrow(parts, _ranges(shown, most, unseen), union, beyond, sums, exempt, min_cell):
         lines = zip(parts, shown, range(len(parts)), strict=True)
         tight = [
             (isinstance(line, str), n, i) for n, line, i in lines if n >= min_cell and line != ">0"
@@ -80,6 +83,7 @@ def _narrow(
     parts: Sequence[int],
     ranges: Sequence[_Range],
     union: int,
+    at_most: float,
     sums: Sequence[int],
     exempt: Sequence[int],
     min_cell: int,
@@ -87,7 +91,7 @@ def _narrow(
     """Whether a small line that is withheld cannot be all that it could be by itself."""
     low, high = (sum(ends) for ends in zip(*ranges, strict=True)) if ranges else (0.0, 0.0)
     least = max([union, *sums, *exempt])
-    most = min([*sums, *exempt], default=math.inf)
+    most = min([at_most, *sums, *exempt])
     freely = min(exempt, default=math.inf) - (len(ranges) - 1)
     for part, (own_low, own_high) in zip(parts, ranges, strict=False):
         if own_low == own_high or not is_small(part, min_cell):

@@ -197,6 +197,24 @@ class Release:
     def _names(self) -> list[str]:
         return list(self.labels)
 
+    def by_node_above(self, cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+        """The counts of single nodes and labels among some, by each node that they lie below."""
+        above: dict[str, list[Cell]] = {}
+        for cell in cells:
+            if not cell.by_label and not cell.misses and len(cell.meets) == 1:
+                ((scope, node),) = cell.meets
+                for one in self.at_or_above(node) if scope in ("at", "below") else ():
+                    if one != node or scope == "at":
+                        above.setdefault(one, []).append(cell)
+        return above
+
+    def only_label(self, cell: Cell) -> Cell | None:
+        """The instances with the only label of a set, of which a count of its labels tells."""
+        if not cell.of_labels:
+            return None
+        held = np.flatnonzero(self.members(cell.meets[0])).tolist()
+        return Cell((self.at(self._names[held[0]]),)) if len(held) == 1 else None
+
     def at(self, label: str) -> LabelSet:
         """The set that holds a single label, in canonical form for this release."""
         return self._name(("at", label))

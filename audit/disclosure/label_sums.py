@@ -52,7 +52,8 @@ class SetCounts:
         """Narrow the range of each set by the ranges of counts, in place.
 
         Instances with a label in each of several sets have a label in every single one; if there is
-        one set and no instance is left out, no other instance has one.
+        one set and no instance is left out, no other instance has one. Who carries a node and none
+        of its children has it as a label.
         """
         low, high = ends
         for cell, (least, most) in ranges.items():
@@ -63,6 +64,10 @@ class SetCounts:
                 low[place] = max(low[place], least)
                 if len(sides) == 1 and not cell.misses:
                     high[place] = min(high[place], most)
+        for label, node, children in self._with_children:
+            if node in ranges and all(child in ranges for child in children):
+                own = ranges[node][0] - sum(ranges[child][1] for child in children)
+                low[label] = max(low[label], own)
 
     def least_shared(self, least: Mapping[Cell, int]) -> Numbers:
         """Parts of each union that instances have beyond their first, at least; shape (n_unions,).
@@ -79,6 +84,15 @@ class SetCounts:
     @cached_property
     def _apart(self) -> list[list[Apart]]:
         return self.of_labels.apart([(self._sides[c][0], self._sides[c][1]) for c in self.joints])
+
+    @cached_property
+    def _with_children(self) -> list[tuple[int, Cell, list[Cell]]]:
+        """The number of each label that others lie below, and the counts of it and its children."""
+        return [
+            (number, carried(label), [self.release.same(carried(child)) for child in children])
+            for number, label in enumerate(self.release.labels)
+            if (children := self.release.children.get(label))
+        ]
 
     @cached_property
     def _sides(self) -> dict[Cell, tuple[Labels, ...]]:

@@ -15,8 +15,6 @@ from math import isnan
 from types import MappingProxyType
 from typing import TypeAlias
 
-import numpy as np
-
 from audit.disclosure.cells import Cell, Release, carried
 from audit.disclosure.digits import Range
 from audit.disclosure.inference import (
@@ -85,7 +83,7 @@ def protected(
     alone = {
         label: count
         for cell, count in same.items()
-        if (label := _only_label(cell, release)) is not None
+        if (label := release.only_label(cell)) is not None
     }
     cells, known = dict(sorted((alone | same).items())), (known or Known()).renamed(release)
     return _Protection(release, min_cell, cells, tuple(shares), totals, known).of(counts)
@@ -207,7 +205,7 @@ class _Protection:
         )
         alone = shown_parts([self.counts[cell] for cell in cells], self.min_cell)
         for cell, line in zip(cells, alone, strict=True):
-            label = _only_label(cell, self.release)
+            label = self.release.only_label(cell)
             bounds = (str(self.shown[one]).startswith(">") for one in (cell, label) if one)
             self.shown[cell] = ">0" if line is None or any(bounds) else line
 
@@ -298,16 +296,9 @@ class _Protection:
             yield (1, cell), (-1, other)
 
     @cached_property
-    def _published_below(self) -> dict[str, list[Cell]]:
+    def _published_below(self) -> Mapping[str, Sequence[Cell]]:
         """The counts of nodes that are published below each node."""
-        below: dict[str, list[Cell]] = {}
-        for cell in self._published:
-            if not cell.by_label and not cell.misses and len(cell.meets) == 1:
-                ((scope, node),) = cell.meets
-                for above in self.release.at_or_above(node) if scope in ("at", "below") else ():
-                    if above != node or scope == "at":
-                        below.setdefault(above, []).append(cell)
-        return below
+        return self.release.by_node_above(self._published)
 
     def _value(self, form: Form, part: Part, chain: Chain) -> int:
         """What a form is; 0 where it is not known of an earlier release."""
@@ -401,14 +392,6 @@ def _parts(earlier: int) -> Iterator[Part]:
     for place in range(1, earlier + 1):
         own = (1,) * place + (0,) * (earlier + 1 - place)
         yield from (own, tuple(1 - one for one in own))
-
-
-def _only_label(cell: Cell, release: Release) -> Cell | None:
-    """The instances with the only label at a depth, of which a count of labels tells."""
-    if not cell.of_labels:
-        return None
-    held = np.flatnonzero(release.members(cell.meets[0]))
-    return Cell((release.at([*release.labels][held[0]]),)) if len(held) == 1 else None
 
 
 def _sides(cell: Cell) -> list[Cell]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -26,6 +27,7 @@ from audit.disclosure import (
 from audit.results.findings import OF_MODEL, CheckResult, Finding, Part, Waived
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
+    UNINFORMATIVE,
     evidence_cells,
     part_cells,
 )
@@ -136,6 +138,7 @@ def shared_finding(
     elsewhere: Sequence[Mapping[str, Shown]] = (),
     totals: Sequence[int] = (),
     known: Known | None = None,
+    further_labels: float = math.inf,
 ) -> dict[str, Any]:
     """Make a finding for the shared view: suppressed evidence, and the statement filled in with it.
 
@@ -147,12 +150,13 @@ def shared_finding(
             then of each part; empty if none is.
         totals: Numbers of instances, and of those with labels, which are printed too.
         known: What readers know already: no count is shown finer than there.
+        further_labels: Number of labels beyond the first of each instance.
 
     Parts are ranked by published values, ties by their nodes.
     """
     own, *of_parts = elsewhere or [{}] * (1 + len(finding.parts))
     if min_cell > 1:
-        lines = _beside_each_other(finding, min_cell, own, of_parts)
+        lines = _beside_each_other(finding, min_cell, own, of_parts, further_labels)
         own, *of_parts = _no_finer(finding, min_cell, lines, known or Known())
     evidence = with_tight_bounds(
         finding.evidence, shown(finding.evidence, min_cell, own), min_cell, *totals
@@ -238,6 +242,7 @@ def _beside_each_other(
     min_cell: int,
     known: Mapping[str, Shown],
     of_parts: Sequence[Mapping[str, Shown]],
+    further_labels: float,
 ) -> list[Mapping[str, Shown]]:
     """Counts as they are shown elsewhere, and as they may be beside each other in a finding.
 
@@ -269,6 +274,7 @@ def _beside_each_other(
             summed=[withheld.get(name, evidence[name]) for name in hidden],
             exempt=[int(n) for name in always if isinstance(n := evidence[name], int)],
             at_most=[line.get(AT_MOST) for line in of_parts],
+            beyond=further_labels if (finding.check, finding.key) == UNINFORMATIVE else math.inf,
         )
         if not narrow and (open_ or not cells or opened == alone):
             break

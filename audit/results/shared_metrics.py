@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -19,6 +20,9 @@ _OF_MISTAKES = (*NET, "mistake_severity")
 """Metrics whose n is how many answers are wrong."""
 _OVER_CUTS = ("f1", "hierarchical_precision", "hierarchical_recall", "hierarchical_f1")
 """Metrics that sum what is right over all cuts, where each instance has one answer."""
+
+_OF_SUMS = ("hierarchical_precision", "hierarchical_recall", "hierarchical_f1")
+"""Ratios of sums over nodes, which an exact ratio would tell."""
 
 Family: TypeAlias = tuple[str, ...]
 """Counts that are shown together or not at all: a word, and what it is of."""
@@ -61,7 +65,7 @@ def _shown(metric: Mapping[str, Any], published: _Published) -> dict[str, Any]:
     m, n = published.min_cell, metric["n"]
     small = is_small(n, m) or _bounds_few(metric, m)
     if not small and published.all_of(metric, published.needs(metric)):
-        return dict(metric)
+        return in_decimals(metric, n, m)
     hidden = {**metric, **dict.fromkeys(("value", "low", "high"))}
     if published.all_of(metric, published.needs_of_n(metric)):
         return {**hidden, "n": shown_count(n, [], m)}
@@ -69,6 +73,17 @@ def _shown(metric: Mapping[str, Any], published: _Published) -> dict[str, Any]:
         return {**hidden, "n": None}  # bounds of parts would tell much of a sum
     bound = shown_count(n, published.known_sizes(metric["scope"]), m)
     return {**hidden, "n": bound if isinstance(bound, str) else f">{m - 1}"}
+
+
+def in_decimals(metric: Mapping[str, Any], n: int, min_cell: int) -> dict[str, Any]:
+    """A metric; a ratio of sums in so few decimals that every sum that it can have would give it.
+
+    A sum is at least n; of any number from 10 ** d some share rounds to each number of d decimals.
+    """
+    if min_cell <= 1 or metric["name"] not in _OF_SUMS:
+        return dict(metric)
+    decimals = int(math.log10(max(n, 1)))
+    return {k: round(v, decimals) if isinstance(v, float) else v for k, v in metric.items()}
 
 
 def _bounds_few(metric: Mapping[str, Any], min_cell: int) -> bool:

@@ -359,13 +359,12 @@ class SharedView:
     ) -> dict[str, Any]:
         """What is shared of a check; added are the place of each finding between checks, and the
         ids of those of which no number may be shown."""
-        findings, kept, run = check.standing, self._kept(check), self.run
+        kept, run, totals = self._kept(check), self.run, self._totals
         published = [(finding, self._shared_finding(finding)) for finding in kept]
         published.sort(key=lambda one: inside_as_shown(one[0], one[1]["evidence"]))
         unseen |= {one.id for one, view in published if not tells_a_number(one, view["evidence"])}
         places |= {one.id: between_as_shown(one, view["evidence"]) for one, view in published}
-        total = shared_denominator(check, published, self._totals, run.min_cell, run.known)
-        shared = withhold_ranks([finding for _, finding in published])
+        total = shared_denominator(check, published, totals, run.min_cell, run.known)
         return {
             "name": check.name,
             "title": check.title,
@@ -373,14 +372,14 @@ class SharedView:
             "reason": check.not_applicable or check.crashed or None,
             "denominator": total,
             "denominator_unit": check.denominator_unit,
-            "total": len(findings) + check.folded,
+            "total": len(check.standing) + check.folded,
             "folded": check.folded,
-            "not_shown": len(findings) - len(kept),
+            "not_shown": len(check.standing) - len(kept),
             "columns": [
                 {name: said for name, said in asdict(column).items() if said}
                 for column in check.columns
             ],
-            "findings": shared,
+            "findings": withhold_ranks([finding for _, finding in published]),
         }
 
     def _shared_finding(self, finding: Finding) -> dict[str, Any]:
@@ -391,6 +390,7 @@ class SharedView:
             self._published_evidence(finding),
             self._totals,
             self.run.known,
+            int(self.run.nodes["direct"].sum()) - self._totals[1],
         )
 
     @property

@@ -12,7 +12,7 @@ import polars as pl
 from audit.disclosure import is_small, shown_change, shown_count, withheld_last
 from audit.results.parts import ModelPart, ReadTable, Tables, metric_rows, metric_table
 from audit.results.record import Record
-from audit.results.shared_metrics import ALL, NET, SHARES, shared_metrics
+from audit.results.shared_metrics import ALL, NET, SHARES, in_decimals, shared_metrics
 
 SHOWN = 20
 """Largest number of rows of each ranked table of a comparison; the restricted tables hold all."""
@@ -144,7 +144,11 @@ class SharedModel:
         }
         torn = any(row[when] is not None and shown[when] is None for when in ("old", "new"))
         hidden = torn or (row["name"] in SHARES and self._tells_few(row, sizes))
-        return {**shown, **_HIDDEN} if hidden else shown
+        return (
+            {**shown, **_HIDDEN}
+            if hidden
+            else in_decimals(shown, min(n_old or 0, n_new or 0), self._min_cell)
+        )
 
     def _tells_few(self, row: _Row, sizes: tuple[Any, Any]) -> bool:
         """Whether two shares tell a small difference of the counts that they are made of."""
@@ -262,7 +266,14 @@ class TwoModels:
         other = replace(run, ledger=ledger, parts=(second,))
         view = SharedModel(run, other, self.changes, run.min_cell).view()
         sides = run.metric_rows, self.metrics
-        ends = [{_said(row): row for row in side if row["scope"] == ALL} for side in sides]
+        ends = [
+            {
+                _said(row): in_decimals(row, row["n"], run.min_cell)
+                for row in side
+                if row["scope"] == ALL
+            }
+            for side in sides
+        ]
         metrics = [_renamed(row) | _ends(row, ends) for row in view["metrics"]["rows"]]
         confusions = [_renamed(row) for row in view["confusions"]["rows"]]
         return {

@@ -193,7 +193,9 @@ def _policy_of(
     analyses: Sequence[Analysis[Any]],
 ) -> Policy:
     """The policy with what the hierarchy's own decides, if it can be applied."""
-    require_kind(policy, Policy, "the second argument is the policy; use predictions=...")
+    require_kind(
+        policy, Policy, "the second argument is the policy; use run_audit(data, predictions=...)"
+    )
     policy = policy_for(hierarchy, policy)
     named = CHECK_NAMES | {check.name for one in analyses for check in one.checks}
     refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name, named)

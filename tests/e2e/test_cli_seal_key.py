@@ -314,7 +314,7 @@ def test_what_was_forced_stands_in_the_manifest_and_never_verifies(
 
     assert "Continued in spite of: changed: 'restricted/nodes.parquet'" in forced.stderr
     manifest = json.loads((made / "manifest.json").read_bytes())
-    assert manifest["forced"] == ["changed: 'restricted/nodes.parquet'"]
+    assert "changed: 'restricted/nodes.parquet'" in manifest["forced"]
     assert outcomes(made)["manifest"] == "does not hold"
     again = audit(*command("report", desk, made, tmp_path)) if name != "compare" else None
     assert again is None or again.exit_code == 2

@@ -44,7 +44,9 @@ def told(seeds: Sequence[int]) -> Iterator[str]:
 def test_the_reader_finds_lines_that_are_each_protected_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(results, "_beside_each_other", lambda _f, _m, known, parts: [known, *parts])
+    monkeypatch.setattr(
+        results, "_beside_each_other", lambda _f, _m, known, parts, _n: [known, *parts]
+    )
 
     assert any(told(RELEASES))
 

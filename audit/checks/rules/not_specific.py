@@ -159,7 +159,6 @@ def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, .
     support, labelled = measured.direct_support, measured.labelled
     used = np.flatnonzero(measured.hierarchy.uninformative & (support > 0))
     used = used[np.lexsort((used, -support[used]))]
-    labels, of_labels = int(support[used].sum()), int(support.sum())
     ids = measured.hierarchy.nodes
     return (
         Finding(
@@ -168,15 +167,11 @@ def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, .
             nodes=tuple(ids[node] for node in used[:TOP_PARTS].tolist()),
             statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
             f"no label but {_names(measured, used)}, which {{instances|leaves|leave}} more open "
-            "than they say; {labels} of {of_labels} labels ({label_share}) {labels|is such|are "
-            "such}.",
+            "than they say.",
             evidence={
                 "instances": count(touched, labelled),
                 "of": Quantity(labelled),
                 "share": derived(touched / labelled, "instances"),
-                "labels": count(labels, of_labels),
-                "of_labels": Quantity(of_labels),
-                "label_share": derived(labels / of_labels, "labels"),
             },
             curator="Find out what such a label means (often that nothing is known), and say so "
             "in the release notes; or leave the instance without a label.",

@@ -101,7 +101,8 @@ class SharedView:
         """Counts of one release, each as it may be shown beside all others that are shown.
 
         Joint counts of overlapping nodes are no counts of what carries both: those that one label
-        entails are left out of them. They stand alone.
+        entails are left out of them. They stand alone. What a run's own view tells or withholds,
+        it tells or withholds here too.
         """
         when = ("old", "new")[side]
         members = (member for _, members in self._exchanged for member in members)
@@ -114,7 +115,7 @@ class SharedView:
             if one is not None and not any(cell.differing for cell in one.cells):
                 counts |= dict(zip(one.cells, (one.counts[side], one.of[side]), strict=False))
         known = {cell: value for cell, value in counts.items() if value is not None}
-        return protected(known, run.release, self._min_cell)
+        return protected(known, run.release, self._min_cell, run.view.as_other_view())
 
     def _change(self, cell: Cell, old: int | None, new: int | None) -> tuple[Shown, Shown]:
         """Counts of both releases: bounded where their difference, or what stands beside, asks.
@@ -349,6 +350,7 @@ def _differs_little(old: Finding | None, new: Finding | None, min_cell: int) -> 
 
 def _shared_findings(run: AuditResult, min_cell: int) -> dict[str, _Row]:
     """Findings of a run's own shared view, by id, at another smallest count."""
-    stricter = replace(run, policy={**run.policy, "min_cell": min_cell})
-    checks = stricter.shared()["checks"]
+    if min_cell != run.min_cell:
+        run = replace(run, policy={**run.policy, "min_cell": min_cell})
+    checks = run.view.as_dict()["checks"]
     return {finding["id"]: finding for check in checks for finding in check["findings"]}

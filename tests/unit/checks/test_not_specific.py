@@ -115,7 +115,7 @@ def test_instances_with_no_label_but_a_root_are_told() -> None:
 
     assert (finding.id, finding.severity) == ("not_specific:uninformative", "note")
     assert values(finding) == {
-        "instances": 2, "of": 4, "share": 0.5, "labels": 4, "of_labels": 6, "label_share": 4 / 6,
+        "instances": 2, "of": 4, "share": 0.5,
     }  # fmt: skip
     assert [(p.nodes, p.evidence["instances"].value) for p in finding.parts] == [
         (("top",), 3),
