@@ -46,13 +46,17 @@ def families(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _lettered(names: Sequence[str]) -> dict[str, list[str]]:
-    """Names that differ in a last letter, from A on without a gap.
+    """Names that differ in a last letter, from A on without a gap; names that were made are none.
 
     >>> _lettered(["LINEA", "LINEB", "LINEC", "AREA", "lineb"])
     {'LINEA,LINEB,LINEC': ['LINEA', 'LINEB', 'LINEC']}
+    >>> _lettered(["column A", "column B", "column C"])
+    {}
     """
     stems = dict[str, list[str]]()
-    for name in sorted(name for name in names if re.fullmatch(r".*([A-Z]|[_ -][a-z])", name)):
+    for name in sorted(
+        name for name in names if re.fullmatch(r"(?!column [A-Z]$).*([A-Z]|[_ -][a-z])", name)
+    ):
         stems.setdefault(name[:-1], []).append(name)
     runs = [own for own in stems.values() if len(own) > 2]
     first = [[one[-1].upper() for one in own] for own in runs]
