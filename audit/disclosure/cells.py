@@ -208,13 +208,6 @@ class Release:
                         above.setdefault(one, []).append(cell)
         return above
 
-    def only_label(self, cell: Cell) -> Cell | None:
-        """The instances with the only label of a set, of which a count of its labels tells."""
-        if not cell.of_labels:
-            return None
-        held = np.flatnonzero(self.members(cell.meets[0])).tolist()
-        return Cell((self.at(self._names[held[0]]),)) if len(held) == 1 else None
-
     def at(self, label: str) -> LabelSet:
         """The set that holds a single label, in canonical form for this release."""
         return self._name(("at", label))

@@ -16,6 +16,8 @@ from audit.disclosure.digits import Range
 from audit.disclosure.known import Known
 from audit.disclosure.sums import Apart, Counts, Labels, LabelSets, Numbers, Ranges, narrower
 
+MANY_LABELS = 20
+"""Number of labels from which a sum over all at a depth tells nothing of one of them."""
 Ends: TypeAlias = Mapping[Cell, Range]
 """Least and greatest value of counts."""
 
@@ -261,6 +263,24 @@ class LabelSums:
         now = {cell: ranges.get(cell, (0, 0))[0] for cell in self._sets.joints}
         came = {cell: least - then.get(cell, none)[1] for cell, least in now.items()}
         return [before, now, came] if self.contained else [before, now]
+
+
+def of_few_labels(depths: Iterable[Cell], release: Release) -> set[Cell]:
+    """Depths that would tell of single labels beside counts of nodes, as few labels are there.
+
+    Together they have `MANY_LABELS`, since the other depths tell their sum.
+
+    Args:
+        depths: Counts of labels at a depth, those without any left out.
+        release: The release.
+    """
+    labels = {cell: int(release.members(cell.meets[0]).sum()) for cell in depths}
+    few, held = set[Cell](), 0
+    for cell in sorted(labels, key=lambda one: (labels[one], one)):
+        if labels[cell] < MANY_LABELS or 0 < held < MANY_LABELS:
+            few.add(cell)
+            held += labels[cell]
+    return few
 
 
 def _labels_now(label: str, release: Release, counts: Mapping[Cell, int]) -> int:

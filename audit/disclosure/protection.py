@@ -27,7 +27,7 @@ from audit.disclosure.inference import (
     seen_whole,
 )
 from audit.disclosure.known import Known
-from audit.disclosure.label_sums import LabelSums
+from audit.disclosure.label_sums import LabelSums, of_few_labels
 from audit.disclosure.quantity import is_small, possible, shown_count, shown_parts
 from audit.disclosure.sums import Ranges, fewest
 
@@ -52,7 +52,7 @@ def protected(
     of a node above, of the instances with a label below), small counts of instances with neither
     side of a pair, and small counts of unpublished children if there are at most `FEW`. If the
     programs include every label, small counts of every node, and of what it has beyond each child,
-    are protected too. Labels at a depth are the instances with its label where it has one only.
+    are protected too.
 
     Args:
         counts: Each count that is to be published.
@@ -80,12 +80,7 @@ def protected(
     totals: dict[Cell, set[int]] = {}
     for cell, written in beside.items():
         totals.setdefault(release.same(cell), set()).update(written)
-    alone = {
-        label: count
-        for cell, count in same.items()
-        if (label := release.only_label(cell)) is not None
-    }
-    cells, known = dict(sorted((alone | same).items())), (known or Known()).renamed(release)
+    cells, known = dict(sorted(same.items())), (known or Known()).renamed(release)
     return _Protection(release, min_cell, cells, tuple(shares), totals, known).of(counts)
 
 
@@ -204,10 +199,10 @@ class _Protection:
             (cell for cell in self.counts if cell.of_labels), key=lambda cell: int(cell.meets[0][1])
         )
         alone = shown_parts([self.counts[cell] for cell in cells], self.min_cell)
+        few = of_few_labels(filter(self.counts.get, cells), self.release)
         for cell, line in zip(cells, alone, strict=True):
-            label = self.release.only_label(cell)
-            bounds = (str(self.shown[one]).startswith(">") for one in (cell, label) if one)
-            self.shown[cell] = ">0" if line is None or any(bounds) else line
+            bound = cell in few or str(self.shown[cell]).startswith(">")
+            self.shown[cell] = ">0" if line is None or bound else line
 
     def _free_sums(self, earlier: Known) -> None:
         """Withhold what labels, labels by depth and all labels tell of each other.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from audit.disclosure import (
     Cell,
@@ -13,6 +14,7 @@ from audit.disclosure import (
     Release,
     carried,
     differing,
+    label_sums,
     labelled,
     labels_at,
     protected,
@@ -26,6 +28,14 @@ DEPTHS = {**{f"one{n}": 1 for n in range(5)}, **{f"two{n}": 2 for n in range(3)}
 """Five labels at a depth, three at the next, two at the last: too many for one program."""
 SUPPORTS = {**dict.fromkeys(DEPTHS, 48), "two0": 2, "two1": 2, "two2": 1, "b": 22, "c": 23}
 FEW_AT_TWO = {labels_at(1): 240, labels_at(2): 5, labels_at(3): 45}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def depths_of_few_labels() -> Iterator[None]:
+    """Sums are tried where depths of few labels are told too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(label_sums, "MANY_LABELS", 0)
+        yield
 
 
 def release(supports: Mapping[str, int]) -> Release:

@@ -16,6 +16,7 @@ from audit.disclosure import (
     carried,
     differing,
     is_small,
+    label_sums,
     labelled_below,
     labels_at,
     only_residual_below,
@@ -201,7 +202,8 @@ def test_few_labels_at_a_node_itself_are_not_told_by_those_below_it() -> None:
     assert told == {carried("left"): 55, labelled_below("left"): ">10"}
 
 
-def test_labels_at_a_depth_are_counts_of_the_release() -> None:
+def test_labels_at_a_depth_are_counts_of_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_sums, "MANY_LABELS", 0)
     supports = {"a": 60, "b": 45, "c": 15}
     told = protected({labels_at(1): 120}, release(supports, 100), MIN_CELL)
 
@@ -401,7 +403,8 @@ def test_pairs_of_which_one_side_is_out_of_sight_are_left_out() -> None:
     assert {told[pair] for pair in pairs} == {20}
 
 
-def test_labels_of_two_depths_are_not_told_by_their_sum() -> None:
+def test_labels_of_two_depths_are_not_told_by_their_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_sums, "MANY_LABELS", 0)
     """The sum is known, so that 105 of the one are four of the other."""
     supports = {"a": 60, "b": 45, "c": 4}
     of = replace(release(supports, 109), labels={"a": 1, "b": 1, "c": 2})
@@ -476,3 +479,19 @@ def test_nodes_within_each_other_tell_no_small_difference(only: list[int], min_c
         last = told[labels_at(1 + max(used.values()))]
         ends = [last] if isinstance(last, int) else []
         assert not any(is_small(a - end, min_cell) for a in nodes for end in ends)
+
+
+def test_depths_of_few_labels_are_withheld_with_others_until_many_are() -> None:
+    at = {1: 3, 2: 12, 3: 30, 4: 40}
+    labels = {f"l{depth}_{n}": depth for depth, many in at.items() for n in range(many)}
+    used = Release(
+        labelled=5000,
+        assertions=50 * len(labels),
+        parents=dict.fromkeys(labels, ("top",)),
+        supports=dict.fromkeys(labels, 50),
+        labels=labels,
+        residual=frozenset(),
+    )
+    told = protected({labels_at(0): 0} | {labels_at(d): 50 * n for d, n in at.items()}, used, 11)
+
+    assert list(told.values()) == [0, ">0", ">0", ">0", 2000]

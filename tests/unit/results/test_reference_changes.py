@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.checks.judging.earlier import remembered
+from audit.disclosure import label_sums
 from audit.results import reference_changes as module
 from audit.results.findings import CheckResult, Finding, Judgement
 from audit.results.reference_changes import Ids, since_reference
@@ -150,7 +151,10 @@ def test_a_run_read_back_tells_the_same(tmp_path: Path) -> None:
     assert again.shared()["since_reference"] is not None
 
 
-def test_depths_are_told_beside_the_reference_of_the_same_hierarchy() -> None:
+def test_depths_are_told_beside_the_reference_of_the_same_hierarchy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(label_sums, "MANY_LABELS", 0)
     reference = results.sample_result()
     found = _held_against(reference, reference).shared()["since_reference"]["depths"]
     assert [row["depth"] for row in found] == [

@@ -117,7 +117,7 @@ def _finding(measured: Measurements, found: Copies, long: int) -> Finding:
         f"({{share}}) {{instances|shares|share}} all labels with more instances{whose} than differ "
         "from them by one label ({equal} share all with some): {copies} repeat others beyond "
         "those, {near} pairs differ by one label[ (copies are {copied_share} of both, at least "
-        "{low_share} at 95%)]. They are copies, or templates that nobody edits.",
+        "{low_share} at 95%)]. They are copies, templates that nobody edits, or alike by nature.",
         evidence={
             "instances": count(touched, long),
             "of": count(long, measured.n_instances),
