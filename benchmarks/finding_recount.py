@@ -339,8 +339,6 @@ def _not_specific(recount: Recount, finding: Mapping[str, Any], policy: Any) -> 
     labelled = [labels for labels in release.labels.values() if labels]
     k, n = sum(set(labels) <= vague for labels in labelled), len(labelled)
     yield f"{_of(k, n)} instances with labels ({_share(k, n)})"
-    k, n = sum(x in vague for labels in labelled for x in labels), sum(map(len, labelled))
-    yield f"{_of(k, n)} labels ({_share(k, n)})"
 
 
 def _repeated(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:

@@ -167,8 +167,8 @@ def not_following(result: AuditResult, listed: Iterable[str], *, judged: bool) -
         yield "the identity of the data is not that of their files"
 
 
-MARGIN = 52.0
-"""Points at the top and bottom of a page that hold running heads: 18 mm of 22."""
+MARGIN = 44.0
+"""Points at the top and bottom of a page that hold running heads alone: the text begins at 45."""
 
 _HYPHENS = str.maketrans({"\ufffe": "-", "\x02": "-"})
 """Characters that PDFium returns for a hyphen at the end of a line."""

@@ -193,4 +193,4 @@ def test_beside_a_shared_view_no_more_than_shared_metrics_are_shown(
     assert "<strong>Shared view.</strong>" in page
     assert "Unsuppressed" not in page
     assert shown == {f"{one['value']}" for one in metrics if one["value"] is not None}
-    assert {row["2: second"] for row in exact} > shown
+    assert len({row["2: second"] for row in exact}) > len(shown)
