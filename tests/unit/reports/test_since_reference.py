@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from audit.checks.judging.earlier import remembered
+from audit.disclosure import label_sums
 from fixtures import results
 from reports.chapters.since_reference import since_reference
 from reports.html import html_text
@@ -66,8 +67,9 @@ def test_the_report_has_the_chapter(shared: dict[str, Any]) -> None:
     assert ids.index("model") < ids.index("since") < ids.index("ledger")
 
 
-def test_depths_stand_beside_the_reference() -> None:
-    result = results.sample_result()
+def test_depths_stand_beside_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_sums, "MANY_LABELS", 0)
+    result = replace(results.sample_result())
     kept = remembered(result, int(result.policy["min_cell"]))
     kept["depths"][-1].update(labels=0, share=0.0)
     chapter = since_reference(replace(result, reference=kept).shared())

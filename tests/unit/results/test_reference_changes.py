@@ -155,7 +155,7 @@ def test_depths_are_told_beside_the_reference_of_the_same_hierarchy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(label_sums, "MANY_LABELS", 0)
-    reference = results.sample_result()
+    reference = replace(results.sample_result())
     found = _held_against(reference, reference).shared()["since_reference"]["depths"]
     assert [row["depth"] for row in found] == [
         row["depth"] for row in reference.shared()["overview"]["coverage"]["depths"]
