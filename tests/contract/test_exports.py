@@ -195,7 +195,9 @@ def _paper(left: Path) -> str:
 TEXTS: Mapping[str, Callable[[Path], str]] = {
     "JUnit": lambda left: (left / "junit.xml").read_text("utf-8"),
     "GitHub's summary, Markdown": lambda left: unescape((left / "summary.md").read_text("utf-8")),
-    "terminal": lambda left: (left / "run.txt").read_text("utf-8").replace("%25", "%"),
+    "terminal": lambda left: (
+        (left / "run.txt").read_text("utf-8").replace("%25", "%").replace(str(left), "")
+    ),
     "CSV": lambda left: _every(left, "csv/*.csv", _cells),
     "XLSX": _workbook,
     "HTML": lambda left: _words(left / "run" / "report.html"),
