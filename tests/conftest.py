@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from typer import testing
 
+from audit.disclosure import label_sums
 from audit.hierarchies import reading
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.once import filled_once
@@ -113,3 +114,11 @@ def toy_files(tmp_path: Path) -> tuple[Path, Path]:
     rows = ["a,dog", "a,cow", "b,dog", "c,tool", "c,bird", "d,cow", "d,cow", "e,unicorn", "f,pet"]
     labels.write_text("instance,label\n" + "\n".join(rows) + "\n")
     return labels, hierarchy
+
+
+@pytest.fixture(scope="module")
+def depths_of_few_labels() -> Iterator[None]:
+    """Sums are tried where depths of few labels are told too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(label_sums, "MANY_LABELS", 0)
+        yield

@@ -21,10 +21,7 @@ from audit.policy.reading import built_in_policy
 from audit.policy.rules import Frozen, listed
 from audit.policy.statements import ANY_BRANCH
 
-_OF_NODES = (
-    *("branches", "alone_or_first", "nodes", "still"),
-    *("if", "needs", "unless"),
-)
+_OF_NODES = ("branches", "alone_or_first", "nodes", "still", "if", "needs", "unless")
 """Keys of a policy's rules that name nodes."""
 
 _MOSTLY = 0.5
@@ -141,17 +138,19 @@ def _nodes(named: Any, places: _Places) -> Any:
 
 def _proposed(hierarchy: Hierarchy, support: IntArray) -> Iterable[Reading]:
     """The built-in policy whose codes most labels are, where the hierarchy is a file."""
+    if hierarchy.name in WITH_POLICY:
+        return
     labels = pl.DataFrame({"code": hierarchy.nodes, "labels": support}).filter(pl.col("labels") > 0)
-    total = int(support.sum())
-    marked = pl.col("code").str.contains(r"^[A-Z0-9]\d+[.]\d|^[A-Z]\d")
-    if hierarchy.name in WITH_POLICY or 2 * labels.filter(marked)["labels"].sum() <= total:
+    most = _MOSTLY * int(support.sum())
+    marked = labels.filter(pl.col("code").str.contains(r"^[A-Z0-9]\d+[.]\d|^[A-Z]\d"))
+    if marked["labels"].sum() <= most:
         return
     met = labels.join(code_sets().select("code", "table").unique(), on="code")
     by_table = met.with_columns(base=pl.col("table").replace_strict(HOLDING))
     for base, rows in (
         by_table.unique(["base", "code"]).group_by("base").agg(pl.col("labels").sum()).iter_rows()
     ):
-        if rows > _MOSTLY * total:
+        if rows > most:
             yield Reading(
                 f"labels are not judged by the rules on codes of {base}",
                 f"most of them are its codes, and {hierarchy.name} is a file of one's own",

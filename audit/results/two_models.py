@@ -143,12 +143,9 @@ class SharedModel:
             "n_new": sizes[1],
         }
         torn = any(row[when] is not None and shown[when] is None for when in ("old", "new"))
-        hidden = torn or (row["name"] in SHARES and self._tells_few(row, sizes))
-        return (
-            {**shown, **_HIDDEN}
-            if hidden
-            else in_decimals(shown, min(n_old or 0, n_new or 0), self._min_cell)
-        )
+        if torn or (row["name"] in SHARES and self._tells_few(row, sizes)):
+            return {**shown, **_HIDDEN}
+        return in_decimals(shown, min(n_old or 0, n_new or 0), self._min_cell)
 
     def _tells_few(self, row: _Row, sizes: tuple[Any, Any]) -> bool:
         """Whether two shares tell a small difference of the counts that they are made of."""

@@ -19,7 +19,7 @@ from audit.hierarchies.label_words import Words
 from audit.hierarchies.reading import built_in_named, load_hierarchy
 from audit.measure.labels_alone import FLAT
 from audit.policy.policy import Policy
-from audit.policy.reading import is_built_in, judged_by, load_policy
+from audit.policy.reading import judged_by, load_policy
 from audit.policy.rules import BehaviourQuery, Subgraph, query_of, subgraph_of
 from audit.results.result import AuditResult
 from audit.runs.analyses import MEASURED
@@ -162,8 +162,7 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[
         inside = sorted(place.rglob("*")) if place.is_dir() else [place]
         yield from (("hierarchy", path) for path in inside)
     yield from _files_of_analyses(settings)
-    if settings.policy and not is_built_in(settings.policy):
-        yield "policy", settings.policy
+    yield "policy", settings.policy
     yield "code_dates", settings.policy.parent / dates.file if settings.policy and dates else None
     yield "classes", settings.classes
     yield from (("reference", run / RESULT) for run in settings.reference)

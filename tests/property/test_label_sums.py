@@ -6,7 +6,6 @@ knows that leaves each small count of a label, or at a depth, possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from audit.disclosure import label_sums, protection
+from audit.disclosure import protection
 from fixtures.depth_reader import (
     INNER,
     KINDS,
@@ -39,12 +38,7 @@ Release = tuple[Counted, int]
 LABELS = [*chain.from_iterable(LEAVES), *INNER]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def depths_of_few_labels() -> Iterator[None]:
-    """Sums are tried where depths of few labels are told too."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(label_sums, "MANY_LABELS", 0)
-        yield
+pytestmark = pytest.mark.usefixtures("depths_of_few_labels")
 
 
 FEW_AT_ONE: Pair = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,6 @@ from audit.disclosure import (
     Release,
     carried,
     differing,
-    label_sums,
     labelled,
     labels_at,
     protected,
@@ -30,12 +29,7 @@ SUPPORTS = {**dict.fromkeys(DEPTHS, 48), "two0": 2, "two1": 2, "two2": 1, "b": 2
 FEW_AT_TWO = {labels_at(1): 240, labels_at(2): 5, labels_at(3): 45}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def depths_of_few_labels() -> Iterator[None]:
-    """Sums are tried where depths of few labels are told too."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(label_sums, "MANY_LABELS", 0)
-        yield
+pytestmark = pytest.mark.usefixtures("depths_of_few_labels")
 
 
 def release(supports: Mapping[str, int]) -> Release:

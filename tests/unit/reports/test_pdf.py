@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import time
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,6 +19,7 @@ import pytest
 import reports
 from audit.base.errors import InputError, RenderError
 from audit.results.result import AuditResult, to_json_bytes
+from audit.runs.consistency import MARGIN
 from fixtures import results
 from reports.chapters.report import build
 from reports.pdf.budget import PAGES, budgets
@@ -73,6 +75,13 @@ def test_result_is_attached_byte_for_byte(rich: AuditResult, pdf: pikepdf.Pdf) -
     assert attached.read_bytes() == to_json_bytes(rich.shared())
     assert attached.mime_type == "application/json"
     assert str(pdf.Root.AF[0].AFRelationship) == "/Source"
+
+
+def test_what_verify_leaves_out_of_a_page_is_its_margins() -> None:
+    style = files("reports").joinpath("styles", "paper.css").read_text("utf-8")
+    margins = re.findall(r"@page[^{]*\{[^@]*?margin: (\d+)mm \d+mm (\d+)mm;", style)
+    assert len(margins) == 2
+    assert min(float(one) for both in margins for one in both) * 72 / 25.4 > MARGIN
 
 
 def test_dates_are_those_of_the_epoch(pdf: pikepdf.Pdf) -> None:
