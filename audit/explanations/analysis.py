@@ -71,6 +71,11 @@ SHARED: Mapping[str, SharedTable] = {
     ),
     "runs": columns("model seed median", "difference low high per_token", "instances"),
     "plausibility": columns("method model metric", "value low high chance", "n"),
+    "spans": columns(
+        "method model rule match labels",
+        "precision recall micro micro_low micro_high macro macro_low macro_high",
+        "n",
+    ),
     "faithfulness": columns(
         "method model metric", "value low high random above_random above_low above_high", "n"
     ),
@@ -260,6 +265,7 @@ def _frames(
     yield "runs", explained.runs.runs
     if explained.plausibility is not None:
         yield "plausibility", explained.plausibility.means
+        yield "spans", explained.plausibility.spans
     if explained.faithfulness is not None:
         yield "faithfulness", explained.faithfulness
     if explained.randomised is not None:

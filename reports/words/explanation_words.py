@@ -24,6 +24,9 @@ SETS: Mapping[str, str] = _STATED["sets"]
 RULES: Mapping[str, str] = _STATED["rules"]
 """Which tokens are held against the marked ones."""
 
+MATCHES: Mapping[str, str] = _STATED["matches"]
+"""Which chosen spans are right."""
+
 FAITHFUL: Mapping[str, tuple[str, str]] = pairs(_STATED["faithful"])
 """Title of each measure of faithfulness, and which values are faithful."""
 

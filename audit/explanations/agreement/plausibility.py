@@ -16,6 +16,12 @@ from audit.base.machine import cores
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.means import clusters_by, instance_means
 from audit.explanations.agreement.agreement import MAIN_K
+from audit.explanations.agreement.span_matches import (
+    COUNTED,
+    matched_spans,
+    span_scores,
+    spans_of,
+)
 from audit.explanations.agreement.top_tokens import (
     Ranking,
     expected_agreement,
@@ -137,9 +143,9 @@ def span_f1(chosen: BoolArray, evidence: BoolArray) -> FloatArray:
     Returns:
         Shape (n_rows,), NaN without evidence.
     """
-    starts, number, lengths = _spans(chosen)
-    starts_there, number_there, lengths_there = _spans(evidence)
-    starts_both, _, shared = _spans(chosen & evidence)
+    starts, number, lengths = spans_of(chosen)
+    starts_there, number_there, lengths_there = spans_of(evidence)
+    starts_both, _, shared = spans_of(chosen & evidence)
     places = np.flatnonzero(starts_both)
     united = lengths[number[places]] + lengths_there[number_there[places]] - shared
     right = np.zeros(chosen.shape, np.bool_)
@@ -147,15 +153,6 @@ def span_f1(chosen: BoolArray, evidence: BoolArray) -> FloatArray:
     spans, spans_there = starts.sum(axis=1), starts_there.sum(axis=1)
     f1 = ratio(2 * right.sum(axis=1), spans + spans_there)
     return np.where(spans_there > 0, f1, np.nan)
-
-
-def _spans(marked: BoolArray) -> tuple[BoolArray, IntArray, IntArray]:
-    """Whether a span starts at each token, the number of each marked token's span, and lengths."""
-    starts = marked.copy()
-    starts[:, 1:] &= ~marked[:, :-1]
-    number = np.cumsum(starts.reshape(-1)) - 1
-    lengths = np.bincount(number[marked.reshape(-1)], minlength=int(number[-1]) + 1)
-    return starts, number, lengths
 
 
 MARKED = 0.5
@@ -189,12 +186,15 @@ class Plausibility:
         means: By ``model``, ``method`` and ``metric``: ``value, low, high`` (mean over instances,
             95 % interval), ``n`` (instances), ``rows``, ``undefined`` (rows without a value),
             ``chance`` (null if it has no closed form).
+        spans: Micro and macro F1 of spans, columns of `span_scores`; empty where the evidence is
+            free text.
         ledger: ``rows``, and how many of them were left out: ``borrowed`` and ``no_evidence``; and
             ``nothing_marked``, the rows that stay but whose evidence is empty.
     """
 
     rows: pl.DataFrame
     means: pl.DataFrame
+    spans: pl.DataFrame
     ledger: Mapping[str, int]
 
 
@@ -224,6 +224,9 @@ def measure_plausibility(
     own = every.filter(~pl.col("borrowed").fill_null(False))
     judged = own.filter(pl.col("item").is_not_null())
     values = _Judge(attributions, judged, k, marked, row_keys(judged, seed)).values()
+    counts = {name: values.pop(name).astype(np.int64) for name in COUNTED}
+    evidence = attributions.evidence
+    with_spans = judged if evidence is not None and evidence.kind != "text" else judged.clear()
     table = judged.select("row").with_columns(
         *(pl.Series(name, of).fill_nan(None) for name, of in values.items())
     )
@@ -233,7 +236,7 @@ def measure_plausibility(
         "no_evidence": len(own) - len(judged),
         "nothing_marked": int((table["evidence"] == 0).sum()),
     }
-    return Plausibility(table, _means(judged, values), ledger)
+    return Plausibility(table, _means(judged, values), span_scores(with_spans, counts), ledger)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +253,8 @@ class _Judge:
         lengths = self.attributions.scores.lengths[rows]
         names = (*METRICS, *(f"chance_{metric}" for metric in WITH_CHANCE))
         values: dict[str, FloatArray] = {name: np.full(len(rows), np.nan) for name in names}
-        columns = {"tokens": lengths, "evidence": np.zeros(len(rows), np.int64), **values}
+        zeros = {name: np.zeros(len(rows), np.int64) for name in ("evidence", *COUNTED)}
+        columns = {"tokens": lengths, **zeros, **values}
         evidence = self.attributions.evidence
         if evidence is None:
             return columns
@@ -291,8 +295,11 @@ class _Judge:
         yield "chance_mass_positive", share
         yield "chance_kendall", np.zeros(len(scores))
         yield "chance_spearman", np.zeros(len(scores))
+        yield "spans", spans_of(evidence)[0].sum(axis=1)
         for rule, chosen in self._chosen(scores, order, total):
             yield from _set_columns(rule, chosen, evidence)
+            yield from matched_spans(rule, chosen, evidence)
+        yield from matched_spans("positive", scores > 0, evidence)
 
     def _chosen(
         self, scores: FloatArray, order: Ranking, total: IntArray

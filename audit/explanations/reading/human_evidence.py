@@ -62,10 +62,17 @@ class Records:
         kind: What the payload holds.
         frame: ``id, target``; ``model``, null for evidence on texts of any; ``wrong_type``; and
             the payload, ``marks`` or ``spans`` with a list an annotator, or ``words``.
+        of_texts: Whether no target is told, so that evidence counts for each of a text.
     """
 
     kind: EvidenceKind
     frame: pl.DataFrame
+    of_texts: bool = False
+
+    @property
+    def keys(self) -> list[str]:
+        """What evidence is joined by, beside a model."""
+        return ["id"] if self.of_texts else ["id", "target"]
 
     @property
     def payload(self) -> str:
@@ -113,10 +120,10 @@ def evidence_of(
     """
     frame = records.frame.with_columns(pl.int_range(pl.len()).alias("record"))
     fates = np.full(frame.height, "", dtype=object)
-    lacking = frame.select(pl.any_horizontal(pl.col("id", "target", records.payload).is_null()))
+    lacking = frame.select(pl.any_horizontal(pl.col(*records.keys, records.payload).is_null()))
     fates[lacking.to_series().to_numpy()] = MISSING
     fates[frame["wrong_type"].to_numpy()] = WRONG_TYPE
-    candidates = _candidates(frame.filter(pl.Series(fates == "")), pairs, texts)
+    candidates = _candidates(frame.filter(pl.Series(fates == "")), records.keys, pairs, texts)
     _settle(fates, candidates, UNMATCHED)
     if records.kind == "marks":
         marked = _by_masks(frame["marks"], candidates, texts, fates)
@@ -153,15 +160,17 @@ def explanation_words(explanations: pl.Series, stop: frozenset[str]) -> pl.Serie
     return frame.select(pl.when("given").then(pl.col("words").list.eval(left))).to_series()
 
 
-def _candidates(records: pl.DataFrame, pairs: pl.DataFrame, texts: Texts) -> pl.DataFrame:
+def _candidates(
+    records: pl.DataFrame, by: list[str], pairs: pl.DataFrame, texts: Texts
+) -> pl.DataFrame:
     """``record, given, text, target, any_model`` of each record and list that it may be about."""
     given = texts.given.select("id", "model", "text").with_columns(
         pl.int_range(pl.len()).alias("given")
     )
     places = given.join(pairs, on="text")
-    keys = records.select("record", "id", "target", "model")
-    named = keys.drop_nulls("model").join(places, on=["id", "target", "model"])
-    free = keys.filter(pl.col("model").is_null()).drop("model").join(places, on=["id", "target"])
+    keys = records.select("record", *by, "model")
+    named = keys.drop_nulls("model").join(places, on=[*by, "model"])
+    free = keys.filter(pl.col("model").is_null()).drop("model").join(places, on=by)
     columns = ["record", "given", "text", "target"]
     both = pl.concat(
         [

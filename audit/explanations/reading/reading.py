@@ -13,9 +13,11 @@ from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError, refuse_unknown
 from audit.base.readings import Reading
 from audit.data.attribution_columns import REQUIRED
+from audit.data.sources import source_of
 from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
 from audit.explanations.lists import Lists, laid_out, lists_in
 from audit.explanations.reading.human_evidence import (
+    NO_MASK,
     PAYLOADS,
     Records,
     evidence_of,
@@ -25,6 +27,7 @@ from audit.explanations.reading.human_evidence import (
 from audit.explanations.reading.row_files import read_rows
 from audit.explanations.reading.sound_rows import NO_TOKENS, rows_in_order, sound_rows
 from audit.explanations.reading.spans import tokens_without_text
+from audit.explanations.reading.text_rows import LINE
 from audit.explanations.reading.texts import Merging, Texts, merging_named, texts_of
 from audit.explanations.reading.words import ALL_SPECIAL, special_tokens, words_of
 from audit.explanations.reading.words import stop_words as stop_words_named
@@ -39,7 +42,7 @@ def read_attributions(
     stop_words: str = "paper",
     kind: EvidenceKind | None = None,
 ) -> Attributions:
-    """Read attributions, and the human evidence for the same texts, from JSON lines or Parquet.
+    """Read attributions, and the human evidence for the same texts, from JSON, Parquet or text.
 
     A row is an instance, target label, method, model and seed. Rows are sorted by these, so that
     their order in the file does not matter.
@@ -47,7 +50,8 @@ def read_attributions(
     Args:
         path: The attributions: ``id, target, tokens, scores``, and further columns.
         evidence: A file of evidence: ``id, target`` and ``marks``, ``spans`` or ``explanation``.
-            Evidence that stands among the attributions is not read then.
+            Evidence that stands among the attributions is not read then. Without a column
+            ``target``, evidence counts for each target of its text.
         word_pieces: Merge the pieces of words: ``sum``, ``mean`` or ``max``.
         special: Tokens that are left out, or the name of a list of them; without, those of every
             list, and those that hold no character of a text by their offsets.
@@ -61,10 +65,45 @@ def read_attributions(
     path = Path(path)
     choices = Choices.named(word_pieces, special, stop_words, kind)
     if evidence is None:
-        return attributions_of(read_rows(path, REQUIRED), choices, sources=(path,))
+        rows = read_rows(path, REQUIRED).drop(LINE, strict=False)
+        read = attributions_of(rows, choices, sources=(path,))
+        return replace(read, readings=(*source_of(path).readings, *read.readings))
     evidence = Path(evidence)
-    records = _own_records(read_rows(evidence, ("id", "target")), choices, evidence)
-    return attributions_of(read_rows(path, REQUIRED), choices, records, (path, evidence))
+    held, rows = read_rows(evidence, ("id",)), read_rows(path, REQUIRED)
+    told = (
+        *_of_lines(rows, held, (path, evidence)),
+        *_of_texts(held, evidence),
+        *(one for file in (path, evidence) for one in source_of(file).readings),
+    )
+    records = _own_records(held, choices, evidence)
+    read = attributions_of(rows.drop(LINE, strict=False), choices, records, (path, evidence))
+    return replace(read, readings=(*told, *read.readings))
+
+
+def _of_lines(
+    rows: pl.DataFrame, held: pl.DataFrame, where: tuple[Path, Path]
+) -> tuple[Reading, ...]:
+    """That lines of two files belong together by their numbers alone, where one names no ids."""
+    if LINE not in held.columns:
+        return ()
+    ends = [(len(one), int(one[-1, LINE])) for one in (rows, held) if LINE in one.columns]
+    if len(set(ends)) > 1:
+        (texts, last), (lines, end) = ends
+        raise InputError(
+            "a line of scores for each line of tokens is required, since no line names its id",
+            found=f"{texts:,} lines up to line {last} in {where[0]}, {lines:,} up to line {end}",
+            where=where[1],
+        )
+    evidence = f"no line of {where[1].name} names an id"
+    decision = "each line of evidence is about the text of that number"
+    return (Reading(decision, evidence, len(held), "a column id in both files", "lines"),)
+
+
+def _of_texts(held: pl.DataFrame, where: Path) -> tuple[Reading, ...]:
+    if "target" in held.columns:
+        return ()
+    decision = "evidence counts for each label of its text"
+    return (Reading(decision, f"{where.name} names no target", len(held), "a column target"),)
 
 
 @dataclass(frozen=True)
@@ -143,7 +182,10 @@ def attributions_of(
             "evidence that fits the attributions is required",
             found=_counts_as_text(made.ledger, "evidence_"),
             where=sources[-1],
-            hint="evidence is joined by id and target, and masks also by their length",
+            hint="marks are shares of 1: divide each by the largest, or by their sum"
+            if made.ledger.get(NO_MASK)
+            else f"evidence is joined by {' and '.join(records.keys)}, and masks also by their "
+            "length",
         )
     return replace(made, sources=sources, readings=_readings(unwritten))
 
@@ -247,7 +289,10 @@ def _own_records(rows: pl.DataFrame, choices: Choices, path: Path) -> Records:
         )
     model = pl.col("model") if "model" in rows.columns else pl.lit(None, pl.String)
     wrong = pl.col("fault") | pl.col("evidence_fault")
-    return _records(rows.with_columns(model=model, wrong_type=wrong), *held, choices.stop)
+    of_texts = "target" not in rows.columns
+    target = pl.lit(None, pl.String) if of_texts else pl.col("target")
+    given = rows.with_columns(model=model, wrong_type=wrong, target=target)
+    return replace(_records(given, *held, choices.stop), of_texts=of_texts)
 
 
 def _records_among(rows: pl.DataFrame, choices: Choices, where: object) -> Records | None:

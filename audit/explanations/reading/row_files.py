@@ -1,4 +1,4 @@
-"""Rows of attributions and of evidence, from JSON lines and from Parquet."""
+"""Rows of attributions and of evidence, from text and from Parquet."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, once, refuse_pickle
-from audit.data.json_lines import Line, frames, keys_of, objects_on
+from audit.data.json_lines import Line, frames, keys_of
 from audit.data.records import present, tidy
 from audit.data.sources import source_of
 from audit.explanations.lists import list_column, starts_of
+from audit.explanations.reading.text_rows import LINE, objects_in
 
 FLAG, NUMBER, LABEL = "flag", "number", "label"
 """What a value of ``gold`` or ``predicted`` was in the file: true or false, a number, or text."""
@@ -44,6 +45,7 @@ COLUMNS: Mapping[str, Any] = {
     "text": _TEXT,
     "explanation": _TEXT,
     "explanation_tokens": _TOKENS,
+    LINE: pl.Int64(),
 }
 """Columns that are read, with what they hold; masks and spans have a list for each annotator."""
 EVIDENCE = ("marks", "spans", "offsets", "text", "explanation", "explanation_tokens")
@@ -52,7 +54,7 @@ FLAGS = ("gold", "predicted", "borrowed")
 """Columns that come with a second one, ``<name>:kind``: `FLAG`, `NUMBER` or `LABEL`."""
 
 _FAULTS = ("fault", "evidence_fault")
-_WRITTEN = {**COLUMNS, "scores": _TOKENS, "seed": _TEXT}
+_WRITTEN = {**COLUMNS, "scores": _TOKENS, "seed": _TEXT, LINE: _TEXT}
 """The types of columns in JSON, where numbers are still as they are written."""
 
 
@@ -63,7 +65,8 @@ def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
     null then.
 
     Args:
-        path: JSON lines (also packed with gzip), or Parquet.
+        path: JSON lines, other text that `objects_in` reads (both also packed with gzip), or
+            Parquet.
         required: Columns that the file must have.
 
     Raises:
@@ -71,8 +74,9 @@ def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
         SchemaError: If a required column is missing, or a column of a Parquet file has a type
             that cannot hold what it should.
     """
-    refuse_pickle(path, first_bytes(path), "attributions and evidence")
-    read = _json_rows if source_of(path).is_text else _parquet_rows
+    if not path.is_dir():
+        refuse_pickle(path, first_bytes(path), "attributions and evidence")
+    read = _text_rows if source_of(path).is_text else _parquet_rows
     rows = read(path, required)
     if rows.is_empty():
         raise InputError("a file with rows is required", found="none", where=path)
@@ -90,7 +94,7 @@ def rows_of(objects: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return _frame(chunk, keys, {**_WRITTEN, "scores": _SCORES})
 
 
-def _json_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
+def _text_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
     met = dict[str, None]()
 
     def frame_of(lines: Sequence[Line]) -> pl.DataFrame:
@@ -99,8 +103,8 @@ def _json_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
         named = {name: keys[name] for name in COLUMNS if name in keys}
         return _frame([line for _, line in lines], named, _WRITTEN)
 
-    parts = list(frames(objects_on(source_of(path).lines(), _DECODER), frame_of, path))
-    _refuse_missing(list(met), required, path)
+    parts = list(frames(objects_in(source_of(path), _DECODER), frame_of, path))
+    _refuse_missing([name for name in met if name != LINE], required, path)
     return pl.concat(parts, how="diagonal")
 
 

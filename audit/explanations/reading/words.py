@@ -17,7 +17,7 @@ STOP_WORDS = ("paper", "clinical")
 
 SPECIAL_TOKENS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "bert": frozenset({"[CLS]", "[SEP]", "[PAD]"}),
+        "bert": frozenset({"[CLS]", "[CLR]", "[SEP]", "[PAD]"}),
         "roberta": frozenset({"<s>", "</s>", "<pad>"}),
         "gpt2": frozenset({"<|endoftext|>"}),
         "llama": frozenset({"<s>", "</s>", "<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>"}),

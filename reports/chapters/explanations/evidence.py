@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from reports.chapters.explanations.parts import dots, in_order, methods, named, several_models
 from reports.charts.charts import means_spec
 from reports.charts.svg import draw
-from reports.words.explanation_words import FAITHFUL, ORACLES, RANKINGS, RULES, SETS, SUBSETS
+from reports.words.explanation_words import (
+    FAITHFUL,
+    MATCHES,
+    ORACLES,
+    RANKINGS,
+    RULES,
+    SETS,
+    SUBSETS,
+)
 from reports.words.parts import Chapter, Figure, Key, Table, chapter
 from reports.words.shown_numbers import UNDEFINED, Row, Rows, plain, signed
 from reports.words.table_specs import (
@@ -123,6 +131,7 @@ def against_evidence(explanations: Mapping[str, Rows]) -> Chapter | None:
     tables = (
         rankings,
         _sets_table(plausible),
+        _spans_table(explanations.get("spans", ())),
         lost,
         _randomised_table(explanations.get("randomised", ())),
         _oracles_table(explanations.get("oracles", ())),
@@ -202,6 +211,25 @@ def _sets_table(rows: Rows) -> Table | None:
         methods(rows),
         texts("Tokens chosen", "rule", RULES),
         *(across("set", name, written(SETS[name], _with_chance)) for name in names),
+        numbers("Instances", "n"),
+    )
+
+
+def _spans_table(rows: Rows) -> Table | None:
+    """A line per model, method, rule and match."""
+    return optional_table(
+        "plausibility-spans",
+        "Spans of neighbouring chosen tokens against those that people marked, for each label of "
+        "each instance. Micro F1 sums the spans of all instances; macro F1 is the mean over labels",
+        in_order(rows),
+        methods(rows),
+        texts("Tokens chosen", "rule", RULES),
+        texts("Right are", "match", MATCHES),
+        decimals("Precision", "precision"),
+        decimals("Recall", "recall"),
+        interval_beside(decimals("Micro F1", "micro"), "micro_low", "micro_high"),
+        interval_beside(decimals("Macro F1", "macro"), "macro_low", "macro_high"),
+        numbers("Labels", "labels"),
         numbers("Instances", "n"),
     )
 
