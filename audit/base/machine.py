@@ -81,6 +81,7 @@ EXTRAS = {
     "nltk": "wordnet",
     "fastexcel": "excel",
     "xlsxwriter": "excel",
+    "pyoxigraph": "rdf",
     "starlette": "explore",
     "uvicorn": "explore",
 }

@@ -84,6 +84,8 @@ class Hierarchy:
     """Titles of each node, or code as written, for which one dictionary has several."""
     readings: tuple[Reading, ...] = ()
     """What the file was taken to mean; no part of its digest."""
+    faults: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    """Cases of rules of lint that the file alone shows, by rule."""
 
     @classmethod
     def build(

@@ -25,6 +25,7 @@ from audit.hierarchies.formats import (
     obo,
     obographs,
     paths,
+    rdf,
     tree,
     wordnet,
 )
@@ -41,12 +42,11 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9cm, icd10cm
 
 _EDGES = "write a line child,parent for each"
+_ROBOT = "ROBOT makes OBO of it: robot convert --input FILE --output h.obo"
 _FOREIGN = (
-    ((".ttl", ".n3", ".nt", ".trig"), r"\s*@?(prefix|base)\s", "RDF in Turtle, such as SKOS",
-     f"rdflib reads it in Python: {_EDGES} skos:broader or rdfs:subClassOf"),
-    ((".owl", ".rdf", ".ofn", ".omn"), r"[^{\[]*(<rdf:RDF|<owl:|<Ontology|Ontology\()|Prefix\(",
-     "an ontology in OWL or RDF/XML",
-     "ROBOT converts it: robot convert --input FILE --output h.obo"),
+    ((".ofn",), r"Prefix\(|Ontology\(", "an OWL ontology in functional syntax", _ROBOT),
+    ((".omn",), r"(Prefix|Ontology):", "an OWL ontology in Manchester syntax", _ROBOT),
+    ((".owx",), r"[^{\[]*<Ontology\b", "an OWL ontology in OWL/XML", _ROBOT),
     ((".yaml", ".yml"), r"---\s", "YAML",
      "PyYAML converts it: python -c 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), "
      "sys.stdout)' < FILE > h.json"),
@@ -84,6 +84,8 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     caml.FORMAT,
     obo.FORMAT,
     obographs.FORMAT,
+    rdf.FORMAT,
+    *rdf.KINDS,
     audioset.FORMAT,
     interface.FORMAT,
     tree.FORMAT,
@@ -116,6 +118,7 @@ def load_hierarchy(
     title: str | None = None,
     levels: tuple[str, ...] = (),
     ids: Ids | None = None,
+    language: str | None = None,
     parents: Mapping[Any, Any] | None = None,
     children: Mapping[Any, Any] | None = None,
 ) -> Hierarchy:
@@ -133,7 +136,8 @@ def load_hierarchy(
             refuses them, a built-in classification adds them where their digits place them.
         dangling: Treatment of edges with an end that is not a node; None: they are refused. Those
             that are dropped are kept as `Hierarchy.dropped`.
-        child: As in `Shape`, and so are ``parent``, ``title``, ``levels`` and ``ids``.
+        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``ids`` and
+            ``language``.
         parents: In place of a source, the parent, or list of parents, of each name.
         children: In place of a source, the list of those below each name.
 
@@ -144,7 +148,7 @@ def load_hierarchy(
     """
     shape = Shape(
         relations=relations, dangling=dangling or "refuse", child=child, parent=parent,
-        title=title, levels=tuple(levels), ids=ids,
+        title=title, levels=tuple(levels), ids=ids, language=language,
     )  # fmt: skip
     for role, given in (("parents", parents), ("children", children)):
         if given is not None:
@@ -246,7 +250,7 @@ def _refuse_useless(shape: Shape, takes: Iterable[str], name: str) -> None:
         )
 
 
-_FLAGS = {"relations": "--relations"}
+_FLAGS = {"relations": "--relations", "language": "--language"}
 
 
 def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> HierarchyFormat:

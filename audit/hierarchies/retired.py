@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from audit.hierarchies.coding import Placement
 
@@ -37,10 +38,12 @@ class RetiredIds:
             so written are placed there.
         considered: Of every other retired id the nodes that may be meant, which people must
             decide: labels so written are refused. Retired ids, where these lead in a circle.
+        same: What else a node, or a retired id, is called.
     """
 
     main: Mapping[str, str]
     considered: Mapping[str, tuple[str, ...]]
+    same: Mapping[str, str] = field(default_factory=dict)
     name: str = "retired-ids/1"
     persons: bool = False
     integrity: None = None
@@ -52,6 +55,7 @@ class RetiredIds:
 
     def place(self, label: str, table: str | None, nodes: Container[str]) -> Placement:
         """The node with that id, else the one that took the place of it."""
+        label = label if label in nodes else self.same.get(label, label)
         node = label if label in nodes else self.main.get(label)
         if node is not None:
             return Placement(node=node)
@@ -62,6 +66,7 @@ def retired_ids(
     nodes: Collection[str],
     obsolete: Iterable[Obsolete],
     alternatives: Iterable[tuple[str, str]] = (),
+    same: Mapping[str, str] = MappingProxyType({}),
 ) -> RetiredIds | None:
     """The rules for labels that are retired ids; None if there are no such ids.
 
@@ -73,6 +78,7 @@ def retired_ids(
         obsolete: The obsolete ids.
         alternatives: ``old, id``: ids that were merged into nodes or obsolete ids; an id that is a
             node itself is left out.
+        same: As in `RetiredIds`.
     """
     replaced: dict[str, list[str]] = {}
     considered: dict[str, list[str]] = {}
@@ -93,7 +99,7 @@ def retired_ids(
             ends, _ = _followed(old, either, nodes)
             retired = [other for other in either[old] if other in either and other != old]
             several[old] = tuple(dict.fromkeys([*surely, *ends] or retired))
-    return RetiredIds(main, several) if main or several else None
+    return RetiredIds(main, several, same) if main or several or same else None
 
 
 def _followed(

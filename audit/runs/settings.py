@@ -139,6 +139,10 @@ class HierarchyShape(Stored):
         Ids | None,
         _Shape("What nodes without ids go by: their names, or all names on the way to them."),
     ] = None
+    hierarchy_language: Annotated[
+        str | None,
+        _Shape("Language of titles, where a file of RDF has several.", flag="--language"),
+    ] = None
 
     def shape(self) -> dict[str, Any]:
         """The same as keyword arguments of `audit.hierarchies.reading.load_hierarchy`."""

@@ -49,12 +49,16 @@ WRITTEN = (
     Written(
         "obographs", "h.json", files.write_obographs, hierarchies(), toy(), files.all_assignable
     ),
+    *(
+        Written("rdf", name, files.write_skos, hierarchies(), toy(), files.all_assignable)
+        for name in ("h.ttl", "h.rdf", "h.nt", "h.json")
+    ),
     Written("audioset", "h.json", files.write_audioset, hierarchies(), toy()),
     Written("interface", "h.json", files.write_interface, hierarchies(), toy()),
     Written("tree", "h.json", files.write_tree, hierarchies(), toy()),
     Written("dotted", "h.txt", files.write_dotted, dotted_trees(), dotted_example()),
 )
-READ_ONLY = {"caml", "levels", "parents", "children", "paths"}
+READ_ONLY = {"skos", "owl", "caml", "levels", "parents", "children", "paths"}
 """Formats that have no writer; their readers are tested on text written by hand."""
 
 each_written = pytest.mark.parametrize(
@@ -91,8 +95,8 @@ def test_every_format_is_known_by_one_name_and_a_title() -> None:
     names = [known.name for known in FORMATS]
 
     assert names == [
-        "edges", "levels", "caml", "obo", "obographs", "audioset", "interface", "tree", "parents",
-        "children", "paths", "dotted",
+        "edges", "levels", "caml", "obo", "obographs", "rdf", "skos", "owl", "audioset",
+        "interface", "tree", "parents", "children", "paths", "dotted",
     ]  # fmt: skip
     assert all(known.title and "\n" not in known.title for known in FORMATS)
 
@@ -229,7 +233,7 @@ def test_no_match_lists_every_format(path: Path) -> None:
 def test_an_unknown_format_is_refused(path: Path) -> None:
     path.write_text("child,parent\na,b\n")
 
-    assert isinstance(refused(path, "owl"), FormatError)
+    assert isinstance(refused(path, "yaml"), FormatError)
 
 
 BROKEN = {
@@ -244,6 +248,11 @@ BROKEN = {
     "edgeless.json": '{"graphs": [{"nodes": [{"id": "a"}], "edges": [{"sub": "a"}]}]}',
     "obsolete.csv": "child,parent,obsolete\na,,true\nb,a,\n",
     "undeclared.json": '[{"id": "a", "child_ids": ["b"]}]',
+    "syntax.ttl": "@prefix a: <http://a/> .\na:b a:c\n",
+    "cycle.ttl": "@prefix s: <http://www.w3.org/2004/02/skos/core#> .\n"
+    "<a> s:broader <b> . <a> s:narrower <b> .",
+    "nothing.nt": '<http://a/b> <http://a/c> "d" .\n',
+    "functional.owl": "Prefix(:=<http://a/>)\nOntology(<http://a/>)\n",
     "malformed.json": '{"a":\n[}',
     "columns.csv": "kid,mother\na,b\n",
     "blank.csv": "child,parent\n,b\n",

@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rdflib import OWL, RDFS, SKOS
 
 import audit
 from audit.base.progress import silent
@@ -70,7 +71,7 @@ def of_scores(data: Any, labels: Any = LABELLED, **always: Any) -> Read:
 def of_hierarchy(name: str, text: str, **always: Any) -> Read:
     def read(folder: Path, **options: Any) -> Found:
         found = audit.load_hierarchy(at(folder, (name, text)), **{**always, **options})
-        return (found.nodes, found.edge_frame().rows()), found.readings
+        return (found.nodes, found.titles, found.edge_frame().rows()), found.readings
 
     return read
 
@@ -238,6 +239,10 @@ TITLES = pl.DataFrame({"id": [*"123"], "parent": ["", "1", "1"],
                        "title": ["All", "A dog", "An oak"]})  # fmt: skip
 PLACES = "l1,l2\na,x\na,other\nb,other\n"
 
+CLASSED = f"@prefix : <http://a/> . @prefix owl: <{OWL}> . :a a owl:Class . :b a owl:Class ."
+SPOKEN = (f"@prefix : <http://a/> . @prefix s: <{SKOS}> . :K a <{OWL.Class}> . :b s:broader :a ; "
+          "s:prefLabel 'dog'@en, 'Hund'@de .")  # fmt: skip
+
 FOUND = {"key": ABCD, "thing": CLASSES, "other": [*"dcab"]}
 PERSONS = {"visit_id": [*"abcd"] * 9, "patient_id": [*"1122"] * 9, "ward": [*"xxyz"] * 9,
            "thing": CLASSES * 9}  # fmt: skip
@@ -367,6 +372,15 @@ TOLD = [
          of_hierarchy("h.csv", ALIKE, ids="paths"), {"ids": "names"}),
     Told("hierarchies.formats.format.hierarchy_of_paths", "several places",
          "--hierarchy-ids paths", of_hierarchy("h.csv", PLACES), {"ids": "paths"}),
+    Told("hierarchies.formats.rdf._ids", "ends of their IRIs", "--hierarchy-child iri",
+         of_hierarchy("h.ttl", SPOKEN), {"child": "iri"}),
+    Told("hierarchies.formats.rdf._titles", "'en'", "--language LANGUAGE",
+         of_hierarchy("h.ttl", SPOKEN), {"language": "de"}),
+    Told("hierarchies.formats.rdf._kind", "concepts of SKOS", "--hierarchy-format owl",
+         of_hierarchy("h.ttl", SPOKEN), {"format": "owl"}),
+    Told("hierarchies.formats.rdf.read", "one node", "remove owl:equivalentClass",
+         of_either(lambda end: of_hierarchy("h.ttl", f"{CLASSED}{end}"),
+                   " :a owl:equivalentClass :b .", ""), {"otherwise": True}),
     Told("hierarchies.applied_policy._proposed", "not judged",
          "--policy icd9cm", of_policy, {"base": "icd9cm"}),
     Told("hierarchies.applied_policy.policy_readings", "not applied",
@@ -397,6 +411,9 @@ ASKED: list[Asked] = [
     ("hierarchies.formats.names.lower_end", of_hierarchy("h.csv", "a,b\nb,c\n"),
      [("--hierarchy-child 1 --hierarchy-parent 2", {"child": "1", "parent": "2"}),
       ("--hierarchy-child 2 --hierarchy-parent 1", {"child": "2", "parent": "1"})]),
+    ("hierarchies.formats.rdf._kind",
+     of_hierarchy("h.ttl", f"{SPOKEN} :K <{RDFS.subClassOf}> :L ."),
+     [(f"--hierarchy-format {one}", {"format": one}) for one in ("skos", "owl")]),
     ("base.text_tables._unclear", of_header,
      [("take '#' off line 2", {"named": 1}), ("write a line of '#' alone", {"named": 2})]),
 ]  # fmt: skip

@@ -45,7 +45,7 @@ def test_it_prints_each_fault_with_what_to_do(faulty: Path) -> None:
     assert "error     cycle" in told.stdout
     assert "2 nodes are below each other: a -> b -> a." in " ".join(told.stdout.split())
     assert "- d (below Head pain, e); Head pain (e); Pain (a)" in told.stdout
-    assert told.stdout.count("To do: ") == 3
+    assert told.stdout.count("To do: ") == 4
 
 
 def test_a_hierarchy_too_deep_for_pairs_of_nodes_is_linted_all_the_same(tmp_path: Path) -> None:
@@ -66,6 +66,7 @@ def test_as_json_it_tells_every_case(faulty: Path) -> None:
     assert [(one["rule"], one["severity"], one["cases"]) for one in told["findings"]] == [
         ("cycle", "error", [["a", "b", "a"]]),
         ("redundant_edge", "warning", [["d", "e", "a"]]),
+        ("missing_title", "note", [["d"], ["g"]]),
         ("title_repeated", "note", [["a", "h"]]),
     ]
     assert all(one["n"] == len(one["cases"]) <= one["of"] for one in told["findings"])
@@ -103,7 +104,7 @@ def test_of_a_sound_hierarchy_it_says_so(tmp_path: Path) -> None:
 def test_titles_may_come_from_a_file(tmp_path: Path) -> None:
     edges, titles = tmp_path / "edges.csv", tmp_path / "titles.csv"
     edges.write_text("child,parent\na,c\nb,c\n")
-    titles.write_text("code,title\na,Pain\nb,pain\n")
+    titles.write_text("code,title\na,Pain\nb,pain\nc,Ache\n")
 
     assert json.loads(audit("lint", edges, "--json").stdout)["findings"] == []
     (finding,) = json.loads(audit("lint", edges, "--titles", titles, "--json").stdout)["findings"]

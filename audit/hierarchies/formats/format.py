@@ -44,6 +44,7 @@ class Shape:
         title: Column or key of its title.
         levels: Columns of a table with a column a level, from the top down.
         ids: What nodes go by where the file has no ids.
+        language: Language of titles.
     """
 
     relations: tuple[str, ...] = ()
@@ -53,6 +54,7 @@ class Shape:
     title: str | None = None
     levels: tuple[str, ...] = ()
     ids: Ids | None = None
+    language: str | None = None
 
 
 @dataclass(frozen=True)

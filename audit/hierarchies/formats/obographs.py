@@ -143,9 +143,9 @@ def _node(stated: dict[str, Any]) -> _Node:
             "or false, and 'basicPropertyValues', each with 'pred' and 'val'",
             found=str(stated)[:80],
         )
-    said = [(_short(one["pred"]), _short(one["val"])) for one in values]
+    said = [(short(one["pred"]), short(one["val"])) for one in values]
     return _Node(
-        _short(stated["id"]),
+        short(stated["id"]),
         title,
         bool(meta.get("deprecated")),
         *(
@@ -160,7 +160,7 @@ def _edge(stated: dict[str, Any]) -> tuple[str, str, str]:
     ends = [stated.get(key) for key in ("sub", "pred", "obj")]
     if not all(map(_is_text, ends)):
         raise SchemaError("an edge needs a 'sub', a 'pred' and an 'obj'", found=str(stated)[:80])
-    sub, predicate, obj = (_short(str(end)) for end in ends)
+    sub, predicate, obj = (short(str(end)) for end in ends)
     return sub, predicate, obj
 
 
@@ -168,10 +168,10 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-def _short(iri: str) -> str:
+def short(iri: str) -> str:
     """The id of an IRI as OBO writes it.
 
-    >>> _short("http://purl.obolibrary.org/obo/GO_0008150"), _short("http://example.org/a_b")
+    >>> short("http://purl.obolibrary.org/obo/GO_0008150"), short("http://example.org/a_b")
     ('GO:0008150', 'http://example.org/a_b')
     """
     known = _IRI.fullmatch(iri)
@@ -183,7 +183,7 @@ def _chosen(
 ) -> set[str]:
     """The predicates of edges: ``is_a``, and those that the relations name by id or by label."""
     labels = {
-        _short(one["id"]): str(one.get("lbl", "")).replace(" ", "_")
+        short(one["id"]): str(one.get("lbl", "")).replace(" ", "_")
         for one in stated
         if one.get("type") == "PROPERTY" and _is_text(one.get("id"))
     }

@@ -74,6 +74,99 @@ def members_named_alike(hierarchy: Hierarchy) -> Iterator[LintFinding]:
         )
 
 
+def said_from_one_end(hierarchy: Hierarchy) -> Iterator[LintFinding]:
+    """Relations of a thesaurus that one of both ends states, where both state others."""
+    cases = hierarchy.faults.get("one_way", ())
+    if cases:
+        n = len(cases)
+        yield LintFinding(
+            "one_way",
+            "note",
+            f"{counted(n, 'relations')} {'is' if n == 1 else 'are'} stated by the broader or by "
+            "the narrower concept alone, others by both: programs that read one of the two miss "
+            f"{'it' if n == 1 else 'them'}.",
+            "State each relation by both ends, or all of them by the same one.",
+            cases,
+            "child, parent",
+            hierarchy.edges.nnz,
+            "edges",
+        )
+
+
+def tops_below_others(hierarchy: Hierarchy) -> Iterator[LintFinding]:
+    """Concepts that a thesaurus calls top concepts, and that have a broader one."""
+    cases = hierarchy.faults.get("top_below", ())
+    if cases:
+        n = len({case[0] for case in cases})
+        yield LintFinding(
+            "top_below",
+            "warning",
+            f"{counted(n, 'concepts')} {'is a top concept' if n == 1 else 'are top concepts'} by "
+            "the file, which also states a broader one.",
+            "Remove the statement that it is a top concept, or the one of what is broader.",
+            cases,
+            "top concept, its broader one",
+            hierarchy.edges.nnz,
+            "edges",
+        )
+
+
+def orphans(hierarchy: Hierarchy) -> Iterator[LintFinding]:
+    """Nodes with nothing above and nothing below them, where others have."""
+    child, parent = edge_ends(hierarchy.edges)
+    placed, own = np.zeros(len(hierarchy), np.bool_), _stated(hierarchy)
+    within = own[parent]
+    placed[child[within]] = placed[parent[within]] = True
+    alone = np.flatnonzero(own & ~placed)
+    if len(alone) and placed.any():
+        n = len(alone)
+        yield LintFinding(
+            "orphan",
+            "note",
+            f"{counted(n, 'nodes')} {'has' if n == 1 else 'have'} nothing above and nothing below.",
+            "Say what each belongs to, or leave it out.",
+            named(hierarchy, alone),
+            "node",
+            int(own.sum()),
+            "nodes",
+        )
+
+
+def poor_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
+    """Nodes without a title, where most have one, and titles with blanks that nobody sees."""
+    titles = pl.Series(hierarchy.titles, dtype=pl.String)
+    own = pl.Series(_stated(hierarchy))
+    missing = (titles.str.strip_chars() == "") & own
+    marred = (
+        titles.str.contains(r"^\s|\s$|\s\s|[\p{Cc}\p{Zl}\p{Zp}\u{200B}\u{FEFF}]") & ~missing & own
+    )
+    if missing.any() and 2 * missing.sum() < own.sum():
+        n = int(missing.sum())
+        yield LintFinding(
+            "missing_title",
+            "note",
+            f"{counted(n, 'nodes')} {'has' if n == 1 else 'have'} no title; most have one.",
+            "Give each node a title; --titles reads further ones.",
+            named(hierarchy, missing.arg_true().to_numpy()),
+            "node",
+            int(own.sum()),
+            "nodes",
+        )
+    if marred.any():
+        n = int(marred.sum())
+        yield LintFinding(
+            "title_blanks",
+            "note",
+            f"{counted(n, 'titles')} {'begins or ends' if n == 1 else 'begin or end'} with a "
+            "blank, or have two side by side, a line end, or a character that cannot be seen.",
+            "Write each title with single blanks between its words.",
+            named(hierarchy, marred.arg_true().to_numpy()),
+            "node",
+            int((own & ~missing).sum()),
+            "titles",
+        )
+
+
 def redundant_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
     """Edges to a parent that a longer path leads to as well.
 

@@ -111,8 +111,7 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
                    ("x2", "X"), ("y1", "Y")], ("ORDER1, FAMILY, BIRD_CODE are levels",)),
 }  # fmt: skip
 REFUSED = {
-    "voc.ttl": ("@prefix skos: <http://w3.org/> .\n", "rdflib"),
-    "onto.owl": ('<?xml version="1.0"?><rdf:RDF></rdf:RDF>', "robot convert --input onto.owl"),
+    "onto.owl": ("Prefix(:=<http://a/>)\nOntology(<http://a/>)", "robot convert --input onto.owl"),
     "data.yaml": ("names:\n  0: dog\n", "yaml.safe_load"),
     "labels.csv": ("id,label\n1,X\n2,X\n", "--hierarchy-child COL"),
     "chain.json": ('{"dog": ["animal"]}', "--hierarchy-format parents .*--hierarchy-format child"),
@@ -243,6 +242,7 @@ def test_an_option_that_says_nothing_of_a_format_is_refused(tmp_path: Path) -> N
 def test_the_settings_are_arguments_of_the_reader() -> None:
     assert HierarchyShape(hierarchy_child="id").shape() == {
         "format": None, "child": "id", "parent": None, "title": None, "levels": (), "ids": None,
+        "language": None,
     }  # fmt: skip
 
 
