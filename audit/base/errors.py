@@ -5,7 +5,8 @@ AuditError                  anything below; the command line prints it and exits
 │   ├── FormatError    2    not exactly one format matches
 │   ├── SchemaError    2    a column, a type or a value is not as required
 │   ├── HierarchyError 2    the edges do not form a hierarchy: a cycle, an undeclared parent
-│   └── PolicyError    2    a policy file says something that cannot be applied
+│   ├── PolicyError    2    a policy file says something that cannot be applied
+│   └── PluginError    2    a plugin is not installed, or crashes
 ├── OutputError        2    the output folder may not be written
 └── RenderError        3    a report could not be rendered; tables are still written
 """
@@ -67,6 +68,10 @@ class HierarchyError(InputError):
 
 class PolicyError(InputError):
     """A policy says something that cannot be applied."""
+
+
+class PluginError(InputError):
+    """A plugin is not installed, crashes, or gives what it may not."""
 
 
 class OutputError(AuditError):

@@ -70,7 +70,9 @@ class GivenLabels(HierarchyShape):
         from audit.measure.labels_alone import FLAT
 
         shape = {field.name: getattr(self, field.name) for field in fields(HierarchyShape)}
-        if self.hierarchy is None and (useless := [name for name, value in shape.items() if value]):
+        if self.hierarchy is None and (
+            useless := [name for name, value in shape.items() if value and name != "plugins"]
+        ):
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
             raise InputError(f"{flags} goes with --hierarchy", found="no hierarchy")
         of_labels = {"format": self.format, "id": self.id, "label": self.label, **of_labels}

@@ -1,4 +1,4 @@
-"""``audit list``: list built-in hierarchies, formats, checks, metrics or limits."""
+"""``audit list``: list built-in hierarchies, formats, checks, metrics, limits or plugins."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from audit.base.limits import LIMITS
 from audit.base.settings import Argument
 from audit.cli.output import print_shown
 
-Listed: TypeAlias = Literal["hierarchies", "formats", "checks", "metrics", "limits"]
+Listed: TypeAlias = Literal["hierarchies", "formats", "checks", "metrics", "limits", "plugins"]
 
 _HEADINGS: Mapping[Listed, tuple[str, ...]] = {
     "formats": ("name", "kind", "what it is"),
     "limits": ("name", "unless stated", "what is limited"),
+    "plugins": ("name", "version", "what it adds"),
 }
 
 
 def list_(what: Annotated[Listed, Argument("What to list.")]) -> None:
-    """List the built-in hierarchies, the formats, the checks, the metrics or the limits."""
-    from audit.cli.terminal.tables import listed
+    """List built-in hierarchies, formats, checks, metrics, limits or installed plugins."""
+    from audit.cli.terminal.tables import listed as table
 
-    print_shown(listed(_HEADINGS.get(what, ("name", "what")), _listed(what)))
+    print_shown(table(_HEADINGS.get(what, ("name", "what")), _listed(what)))
 
 
 def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
@@ -35,6 +36,11 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
         from audit.alignment.metrics import METRICS
 
         yield from ((metric.name, metric.title) for metric in METRICS)
+        return
+    if what == "plugins":
+        from audit.base.plugins import listed
+
+        yield from listed()
         return
     if what == "limits":
         yield from ((one.name, f"{one.most:,}", f"{one.of}: {one.why}") for one in LIMITS)

@@ -14,6 +14,7 @@ import typer
 
 from audit.base.errors import RenderError
 from audit.base.machine import most_memory
+from audit.base.plugins import using
 from audit.base.progress import Progress
 from audit.cli.options import NewRun
 from audit.cli.output import exit_status, shown_progress, summarise
@@ -52,7 +53,7 @@ def make_run(
 
     refuse_occupied(output.out, overwrite=output.overwrite)
     refuse_no_file(output.junit)
-    with shown_progress() as progress:
+    with shown_progress() as progress, using(settings.plugins):
         progress("starting")
         result, unrendered = _written(
             settings, output, force, progress, keep_instances=keep_instances, resume=resume

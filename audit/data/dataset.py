@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.errors import InputError, SchemaError
 from audit.base.limits import LABELS, refuse_many_pairs
+from audit.base.plugins import opening
 from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.data.class_names import GivenClasses, classes_of, refuse_unused
@@ -191,6 +192,7 @@ class LabelDataset:
         )
 
 
+@opening
 def load_labels(
     data: object,
     hierarchy: Hierarchy | HierarchyName,
@@ -209,6 +211,7 @@ def load_labels(
     missing: Iterable[str] = (),
     strip: Iterable[str] = (),
     codes: str | Iterable[str] = (),
+    plugins: Iterable[str] = (),
 ) -> LabelDataset:
     """Read a dataset and map its labels to a hierarchy.
 
@@ -221,16 +224,15 @@ def load_labels(
         hierarchy: A hierarchy, the name of a built-in one, a hierarchy file, or a dictionary of
             the parent, or list of parents, of each child.
         format: Name of the format; None: detected from folder, suffix and first bytes, or columns.
-        id: Column of the instance id.
-        label: Column of the label.
-        group: Column of the group of related instances, such as the patient.
-        split: Column of the split, such as train or test.
+        id, label: Columns of the instance id and of the label.
+        group, split: Columns of the group of related instances, such as a patient's, and the split.
         titles: Title dictionaries in addition to those found with the data, over which they win.
         classes: Column names of a matrix of labels, in its order, or a file of them, one a line.
         strata: Further columns of the instances, such as site, period or coder.
         where, version_column, code_version: As in `audit.data.row_rules.RowRules`.
         missing, strip: As in `audit.hierarchies.label_words.Words`.
         codes: The code set of the labels, as in `audit.data.code_sets.with_codes`.
+        plugins: Installed packages whose formats and hierarchies are used besides.
 
     Raises:
         InputError: If a file cannot be read, has not one format or code set, or no instance; or if

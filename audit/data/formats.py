@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from audit.base.errors import AuditError, FormatError, InputError, SchemaError, first_cases
 from audit.base.files import called, whole_characters
+from audit.base.plugins import added
 from audit.base.readings import Reading
 from audit.data import interface_folder
 from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC
@@ -67,6 +68,17 @@ PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
     *scores_sets.FORMATS,
 )
 """All formats of prediction files."""
+
+
+def label_formats() -> tuple[LabelFormat, ...]:
+    """All formats of label files, those of plugins in use last."""
+    return (*FORMATS, *added("formats", LabelFormat, PredictionFormat))
+
+
+def prediction_formats() -> tuple[PredictionFormat, ...]:
+    """All formats of prediction files, likewise."""
+    return (*PREDICTION_FORMATS, *added("formats", PredictionFormat, LabelFormat))
+
 
 _Format = TypeVar("_Format", LabelFormat, PredictionFormat)
 _Given = TypeVar("_Given")
@@ -167,10 +179,10 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
 
 def _giving(source: Source, label: str | None, format: str | None) -> LabelFormat:
     """The format whose columns a source is read by in batches."""
-    named = [known for known in FORMATS if known.choose and known.name == format]
+    named = [known for known in label_formats() if known.choose and known.name == format]
     if is_pattern(label, source.schema) and not named:
         return several.FORMAT
-    giving = named or [known for known in FORMATS if known.choose and is_of(known, source)]
+    giving = named or [known for known in label_formats() if known.choose and is_of(known, source)]
     return giving[0] if giving else _of_column(source, label)
 
 
@@ -233,7 +245,7 @@ def read_predictions(
     source = source_of(data)
     source.know(nodes, named_classes=classes is not None, id=id)
     source.instances = instances
-    matching = _matching(PREDICTION_FORMATS, source, format)
+    matching = _matching(prediction_formats(), source, format)
     if len(matching) == 1:
         if not matching[0].of_folders:
             source.require_parts()
@@ -243,7 +255,7 @@ def read_predictions(
         raw = replace(raw, numbered=raw.numbered or source.numbered, readings=told)
         return raw if raw.named else with_names(raw, classes)
     source.refuse_pickle()
-    hint = f"--predictions-format names one:{_listed(matching or PREDICTION_FORMATS)}"
+    hint = f"--predictions-format names one:{_listed(matching or prediction_formats())}"
     raise _none_or_several("predictions", [known.name for known in matching], source, format, hint)
 
 
@@ -264,7 +276,7 @@ def format_of(source: Source, name: str | None, columns: Columns) -> LabelFormat
     if not isinstance(source, Folder):
         _refuse_unreadable(source)
     label, names = columns.label, list(source.schema) if isinstance(source, (File, Frame)) else []
-    matching = _matching(FORMATS, source, name)
+    matching = _matching(label_formats(), source, name)
     if not name and label and called(names, [label]):
         matching = [known for known in matching if known not in (id_lines.GROUPED, id_lines.PSV)]
     others = [] if name or not isinstance(source, Folder) else _others_in(source, matching)
@@ -282,7 +294,7 @@ def format_of(source: Source, name: str | None, columns: Columns) -> LabelFormat
         for part in source.parts:
             part.text()  # what is not UTF-8 is reported as that
     found = [known.name for known in matching] + others
-    hint = f"--format names one:{_listed(matching or FORMATS)}"
+    hint = f"--format names one:{_listed(matching or label_formats())}"
     if others and not matching:
         hint = "give one of these; a folder is read as one table if all its files are of one format"
     elif isinstance(source, File) and not (found or name) and source.head.startswith(_ARRAYS):
@@ -340,7 +352,7 @@ def _others_in(folder: Folder, own: list[LabelFormat]) -> list[str]:
         with suppress(AuditError):
             if isinstance(entry, File):
                 _refuse_unreadable(entry)
-            formats = [known for known in FORMATS if is_of(known, entry)]
+            formats = [known for known in label_formats() if is_of(known, entry)]
             if formats and not set(formats) & set(own):
                 found.append(f"{entry.path.name} ({', '.join(known.name for known in formats)})")
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.plugins import opening
 from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.base.settings import Join, Transform
@@ -135,6 +136,7 @@ class Predictions:
         return "one answer each" if self.single_label else "scores"
 
 
+@opening
 def load_predictions(
     data: object,
     dataset: LabelDataset,
@@ -146,6 +148,7 @@ def load_predictions(
     single_label: bool | None = None,
     join: Join | None = None,
     policy: Policy | None = None,
+    plugins: Iterable[str] = (),
 ) -> Predictions:
     """Read a model's predictions and join them to a dataset by the ids of its instances.
 
@@ -163,6 +166,7 @@ def load_predictions(
             as the sums of scores say.
         join: Whether rows are joined by order or by ids; None: by ids where both sides have them.
         policy: Decides whether unmatched instances are refused or counted.
+        plugins: Installed packages whose formats are used besides.
 
     Raises:
         FormatError: If not exactly one format matches.

@@ -8,7 +8,7 @@ counts are linear in the numbers of instances of each kind.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base.dag import SYNTHETIC_ROOT
+from audit.disclosure.quantity import Quantity
 
 Scope: TypeAlias = Literal["at", "below", "strictly_below", "specific", "informative", "depth"]
 LabelSet: TypeAlias = tuple[Scope, str]
@@ -62,6 +63,20 @@ def together(first: Cell, second: Cell) -> Cell:
     """Instances in both cells."""
     meets = sorted({*first.meets, *second.meets})
     return Cell(tuple(meets), tuple(sorted({*first.misses, *second.misses})))
+
+
+def count_of(cell: Cell, value: int, *totals: int) -> Quantity:
+    """A count that names its cell, of nodes that are carried or labels, or of two of these."""
+    name = tuple(f"{scope}:{node}" for scope, node in cell.meets)
+    return Quantity(int(value), "count", tuple(map(int, totals)), name)
+
+
+def cell_named(sources: Sequence[str]) -> Cell | None:
+    """The cell that `count_of` named; None if it is no such cell."""
+    pairs = [source.partition(":") for source in sources]
+    made = [{"below": carried, "at": labelled}.get(scope) for scope, _, _ in pairs]
+    cells = [make(node) for make, (_, _, node) in zip(made, pairs, strict=True) if make]
+    return together(cells[0], cells[-1]) if len(cells) == len(pairs) in (1, 2) else None
 
 
 def differing(first: str, second: str) -> Cell:

@@ -27,15 +27,17 @@ class Quantity:
         value: The number itself.
         kind: ``count`` of instances or groups; ``derived`` from counts; ``exempt`` (rows of the
             ledger, totals of the release, limits of the policy); ``coarse``, a count that is shown
-            in steps of ``min_cell`` (`shown_in_steps`); ``digits``, a number beside such a count.
+            in steps of ``min_cell`` (`shown_in_steps`); ``digits``, a number beside such a count;
+            ``unnamed``, a number of which nobody says what it counts: it is withheld.
         totals: For a count: totals that it is part of; the remainders are protected as cells too.
             For ``digits``: the count in steps that it stands beside, and the total of this.
         sources: For a derived value: names in the same evidence of the counts that could be
-            reconstructed from it; `BESIDE` and `WHOLE` are counts shown elsewhere.
+            reconstructed from it; `BESIDE` and `WHOLE` are counts shown elsewhere. For a count: the
+            cell that it counts, as `count_of` names it, where the check is not one of ours.
     """
 
     value: int | float | str | None
-    kind: Literal["count", "derived", "exempt", "coarse", "digits"] = "exempt"
+    kind: Literal["count", "derived", "exempt", "coarse", "digits", "unnamed"] = "exempt"
     totals: tuple[int, ...] = ()
     sources: tuple[str, ...] = ()
 
@@ -297,7 +299,8 @@ def shown(
     }
     published |= _in_digits(evidence, min_cell)
     for name, quantity in evidence.items():
-        sources = (published.get(source, known.get(source)) for source in quantity.sources)
+        names = () if quantity.kind == "count" else quantity.sources
+        sources = (published.get(source, known.get(source)) for source in names)
         if any(isinstance(source, str | None) for source in sources):
             published[name] = None
     return published
@@ -317,6 +320,8 @@ def _in_digits(evidence: Mapping[str, Quantity], min_cell: int) -> dict[str, Sho
 
 
 def _alone(quantity: Quantity, min_cell: int) -> Shown:
+    if quantity.kind == "unnamed":
+        return quantity.value if min_cell <= 1 else None
     if quantity.kind == "coarse" and quantity.value is not None:
         return shown_in_steps(int(quantity.value), quantity.totals[0], min_cell)
     if quantity.kind != "count" or quantity.value is None:

@@ -14,6 +14,7 @@ import narwhals as nw
 from audit.base.errors import FormatError, InputError, first_cases
 from audit.base.files import first_bytes, read_text, refuse_pickle
 from audit.base.plain_copies import plain_copy
+from audit.base.plugins import added, opening
 from audit.base.reading import see
 from audit.base.settings import Dangling, Ids, Unlisted
 from audit.hierarchies.formats import (
@@ -100,12 +101,23 @@ FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT,)
 BUILT_IN: tuple[BuiltInHierarchy, ...] = (icd9cm.BUILT_IN, icd10cm.BUILT_IN)
 
 
+def hierarchy_formats() -> tuple[HierarchyFormat, ...]:
+    """All formats of hierarchy files, those of plugins in use last."""
+    return (*FORMATS, *added("hierarchies", HierarchyFormat, BuiltInHierarchy))
+
+
+def known_hierarchies() -> tuple[BuiltInHierarchy, ...]:
+    """Hierarchies that have a name: those built in, then those of plugins in use."""
+    return (*BUILT_IN, *added("hierarchies", BuiltInHierarchy, HierarchyFormat))
+
+
 HierarchyName: TypeAlias = str | Path | Mapping[Any, Any]
 """The name or path of a hierarchy; or what a JSON file of it holds, as a dictionary."""
 _GIVEN = Path("given")
 """What a hierarchy from Python is called."""
 
 
+@opening
 def load_hierarchy(
     source: HierarchyName | Any = None,
     *,
@@ -121,6 +133,7 @@ def load_hierarchy(
     language: str | None = None,
     parents: Mapping[Any, Any] | None = None,
     children: Mapping[Any, Any] | None = None,
+    plugins: Iterable[str] = (),
 ) -> Hierarchy:
     """Load a built-in hierarchy by its name, or read one from a file, a folder or an object.
 
@@ -140,6 +153,7 @@ def load_hierarchy(
             ``language``.
         parents: In place of a source, the parent, or list of parents, of each name.
         children: In place of a source, the list of those below each name.
+        plugins: Installed packages whose formats and hierarchies are used besides.
 
     Raises:
         FormatError: If not exactly one format matches the file.
@@ -205,7 +219,7 @@ def _of_object(source: Any, shape: Shape) -> Hierarchy:
 def built_in_named(name: str | Path) -> BuiltInHierarchy | None:
     """The built-in hierarchy of a name, case, dashes and blanks ignored; None if it is none."""
     plain = _PLAIN.sub("", str(name)).lower()
-    return next((known for known in BUILT_IN if known.name == plain), None)
+    return next((known for known in known_hierarchies() if known.name == plain), None)
 
 
 _PLAIN = re.compile(r"[-_ ]")
@@ -213,7 +227,7 @@ _PLAIN = re.compile(r"[-_ ]")
 
 def _near(path: Path) -> str:
     """The names nearest to one that is neither built in nor there."""
-    names = [known.name for known in BUILT_IN]
+    names = [known.name for known in known_hierarchies()]
     plain = _PLAIN.sub("", path.name).lower()
     meant = get_close_matches(plain, names, n=1)
     beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -242,7 +256,7 @@ def _refuse_useless(shape: Shape, takes: Iterable[str], name: str) -> None:
     stated = {field for field, value in vars(shape).items() if value and field != "dangling"}
     if useless := sorted(stated - set(takes)):
         flags = [_FLAGS.get(field, f"--hierarchy-{field}") for field in useless]
-        takers = [one.name for one in (*FORMATS, *FOLDERS) if set(useless) <= one.takes]
+        takers = [one.name for one in (*hierarchy_formats(), *FOLDERS) if set(useless) <= one.takes]
         raise InputError(
             f"{' and '.join(useless)} can be stated only of {', '.join(takers) or 'other files'}",
             found=f"{' and '.join(useless)} for {name}",
@@ -260,7 +274,9 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
     if not name and columns and (shape.levels or shape.parent):
         name = (levels if shape.levels else edges).FORMAT.name
     matching = [
-        known for known in FORMATS if (known.name == name if name else known.matches(path, head))
+        known
+        for known in hierarchy_formats()
+        if (known.name == name if name else known.matches(path, head))
     ]
     if len(matching) == 1:
         return matching[0]
@@ -281,5 +297,5 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
         where=path,
         hint=ways
         if columns and not (matching or name)
-        else "; ".join(f"{known.name}: {known.title}" for known in matching or FORMATS),
+        else "; ".join(f"{known.name}: {known.title}" for known in matching or hierarchy_formats()),
     )

@@ -18,6 +18,7 @@ from audit.disclosure import (
     Quantity,
     Release,
     Shown,
+    cell_named,
     least,
     shown,
     shown_count,
@@ -48,8 +49,11 @@ def withhold_ranks(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def cells_of(release: Release, finding: Finding) -> tuple[dict[str, Cell], ...]:
     """Cells by name of evidence: first those of the finding, then those of each of its parts."""
     about = (release, finding.check, finding.nodes, finding.key)
-    whole = _known(evidence_cells(*about), finding.evidence)
-    parts = (_known(part_cells(*about, part.nodes), part.evidence) for part in finding.parts)
+    whole = _known(evidence_cells(*about) | _named(finding.evidence), finding.evidence)
+    parts = (
+        _known(part_cells(*about, part.nodes) | _named(part.evidence), part.evidence)
+        for part in finding.parts
+    )
     return whole, *parts
 
 
@@ -67,6 +71,12 @@ def without_residuals(known: Known) -> Known:
 
 def _known(cells: Mapping[str, Cell], evidence: Mapping[str, Quantity]) -> dict[str, Cell]:
     return {name: cell for name, cell in cells.items() if name in evidence}
+
+
+def _named(evidence: Mapping[str, Quantity]) -> dict[str, Cell]:
+    """Cells that counts of a check of others name themselves."""
+    found = {n: cell_named(one.sources) for n, one in evidence.items() if one.kind == "count"}
+    return {name: cell for name, cell in found.items() if cell is not None}
 
 
 def counts_of(release: Release, finding: Finding) -> Iterator[tuple[Cell, Quantity]]:
@@ -249,7 +259,8 @@ def _beside_each_other(
     A sum is withheld rather than a line that other numbers tell of: they would tell it again.
     """
     counts = [part.evidence.get("instances") for part in finding.parts]
-    if finding.check in _SEEN_TOGETHER or not all(counts):
+    unnamed = any(one.kind == "unnamed" for one in counts if one)
+    if finding.check in _SEEN_TOGETHER or unnamed or not all(counts):
         return [known, *of_parts]
     evidence = shown(finding.evidence, min_cell, known)
     alone = [

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from audit.base.errors import InputError
+from audit.base.errors import InputError, PluginError, first_cases
+from audit.base.plugins import added
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check, WaiverCheck
+from audit.checks.foreign import withholding
 from audit.concepts.analysis import Concepts
 from audit.entailment.analysis import Entailment
 from audit.explanations.analysis import Explanations
@@ -19,6 +21,29 @@ MEASURED: tuple[Check, ...] = (*(check for kind in ANALYSES for check in kind.ch
 """Every check but those of waivers, in report order."""
 ALL_CHECKS: tuple[Check | WaiverCheck, ...] = (*MEASURED, *ON_WAIVERS)
 CHECK_NAMES = frozenset(check.name for check in ALL_CHECKS)
+
+
+def added_checks() -> tuple[Check, ...]:
+    """The checks that plugins in use add, whose numbers are withheld unless they name cells.
+
+    Raises:
+        PluginError: If one has the name of another check.
+    """
+    return _apart(added("checks", Check), CHECK_NAMES)
+
+
+def added_analyses() -> tuple[Analysis[Any], ...]:
+    """The analyses that plugins in use add, with their checks as in `added_checks`."""
+    found: tuple[Analysis[Any], ...] = added("analyses", Analysis)  # type: ignore[type-abstract]
+    for one in found:
+        object.__setattr__(one, "checks", _apart(one.checks, CHECK_NAMES))
+    return found
+
+
+def _apart(checks: Sequence[Check], names: Collection[str]) -> tuple[Check, ...]:
+    if taken := [check.name for check in checks if check.name in names]:
+        raise PluginError("a check of a plugin needs a name of its own", found=first_cases(taken))
+    return tuple(map(withholding, checks))
 
 
 def refuse_names(analyses: Sequence[Analysis[Any]]) -> None:

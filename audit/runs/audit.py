@@ -15,9 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.disk import judging_date
-from audit.base.errors import InputError
+from audit.base.errors import InputError, PluginError
 from audit.base.files import sha256_as_read
 from audit.base.machine import give_back_freed_memory
+from audit.base.plugins import opening, used
 from audit.base.progress import Progress, blocks, silent
 from audit.base.readings import Reading
 from audit.checks import CHECKS
@@ -43,7 +44,13 @@ from audit.results.findings import CheckResult
 from audit.results.parts import DriftPart, ResultPart
 from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
 from audit.results.result import AuditResult
-from audit.runs.analyses import ANALYSES, CHECK_NAMES, refuse_names
+from audit.runs.analyses import (
+    ANALYSES,
+    CHECK_NAMES,
+    added_analyses,
+    added_checks,
+    refuse_names,
+)
 from audit.runs.case_lists import BEHAVIOUR, CaseNumbers, case_table
 from audit.runs.models import (
     model_part,
@@ -66,6 +73,7 @@ class _How(TypedDict):
     progress: Progress
 
 
+@opening
 def run_audit(
     data: LabelDataset | PairCount,
     policy: Policy | None = None,
@@ -82,6 +90,7 @@ def run_audit(
     today: date | None = None,
     device: str | None = None,
     anyway: bool = False,
+    plugins: Iterable[str] = (),
     progress: Progress = silent,
 ) -> AuditResult:
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
@@ -90,12 +99,11 @@ def run_audit(
         data: Labels mapped to a hierarchy, or counts, which lack groups and single instances.
         policy: The policy; the hierarchy's built-in policy supplies what it does not state.
         predictions: A model's predictions, or those of two: the audit is then of the first.
-        analyses: What else is to be measured of the dataset's instances, with checks of its own.
+        analyses, plugins: What else is measured, with its checks; installed packages with such.
         seed: Seed of the bootstrap behind the intervals of the model's metrics.
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
-        reference: An earlier run, read back: findings already in it are marked as known.
-        earlier: Runs of further earlier releases.
+        reference, earlier: Earlier runs, read back: findings of the first are marked as known.
         same_hierarchy: Whether the reference's hierarchy is the same, though few nodes are in both.
         protected_with: Earlier audits of the same data: no withheld count follows from both.
         today: The day that decides whether waivers have expired; None for `judging_date`.
@@ -108,7 +116,7 @@ def run_audit(
         InputError: If another run is of other data, an argument of another type, two models cannot
             be compared, most rows are refused, a device is lacking, or counts do not do.
     """
-    models = models_of(predictions)
+    models, analyses = models_of(predictions), (*analyses, *added_analyses())
     data = _placed(data, models, analyses)
     refuse_wrong_hierarchy(data, sources, anyway=anyway)
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
@@ -197,7 +205,8 @@ def _policy_of(
         policy, Policy, "the second argument is the policy; use run_audit(data, predictions=...)"
     )
     policy = policy_for(hierarchy, policy)
-    named = CHECK_NAMES | {check.name for one in analyses for check in one.checks}
+    own = (*added_checks(), *(check for one in analyses for check in one.checks))
+    named = CHECK_NAMES | {check.name for check in own}
     refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name, named)
     refuse_hierarchy(policy, hierarchy)
     refuse_contradictions(policy, hierarchy)
@@ -232,7 +241,7 @@ def _result(
         branch_pairs=_branch_pairs(measured),
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
         data_sha256=origin.sha256,
-        inputs=origin.inputs,
+        inputs=(*origin.inputs, *(plugin.record for plugin in used())),
         parts=(*_parts(measured, analyses), *value_cells(measured, checks)),
     )
 
@@ -245,6 +254,10 @@ def _readings(measured: Measurements, analyses: Iterable[Analysis[Any]]) -> Iter
         yield from measured.model.predictions.readings
     for analysis in analyses:
         yield from analysis.readings
+    for plugin in used():
+        said = f"the plugin {plugin.name} {plugin.version} is used"
+        read = measured.n_instances
+        yield Reading(said, "--plugin names it", read, "leave --plugin out", "instances")
 
 
 def _branch_pairs(measured: Measurements) -> pl.DataFrame:
@@ -298,7 +311,7 @@ def _checks_for(analyses: Sequence[Analysis[Any]], format: str) -> tuple[Check, 
     """Those of analyses; those of the data unless labels are all that is known of them."""
     own = tuple(check for one in analyses for check in one.checks)
     alone = any(isinstance(one, FileAnalysis) and one.format == format for one in analyses)
-    return own if alone else (*own, *CHECKS)
+    return own if alone else (*own, *CHECKS, *added_checks())
 
 
 def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]) -> CheckResult:
@@ -309,6 +322,8 @@ def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]
             for finding in result.findings:
                 cases[finding.id] = check.cases(measured, finding).astype(np.uint32)
         return result
+    except PluginError:
+        raise
     except Exception as error:  # one broken check must not lose the others
         return CheckResult(
             name=check.name,

@@ -13,6 +13,7 @@ from audit.base.disk import alone_in
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
 from audit.base.limits import limits
+from audit.base.plugins import using
 from audit.base.progress import Progress, silent
 from audit.base.reading import refuse_changed
 from audit.base.settings import Engine
@@ -23,7 +24,7 @@ from audit.counting.kept import FOLDER, counted_sources, read_counts, write_coun
 from audit.counting.plan import MEMORY
 from audit.counting.storage.checkpoint import files_beside
 from audit.data.dataset import LabelDataset
-from audit.data.formats import FORMATS, UnclearFormatError, format_of
+from audit.data.formats import UnclearFormatError, format_of, label_formats
 from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Columns
 from audit.data.predictions import Predictions
@@ -34,7 +35,7 @@ from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.measure.labels_alone import FLAT
 from audit.policy.policy import KEYS_OF_COLUMNS, Policy
 from audit.results.result import AuditResult
-from audit.runs.analyses import ANALYSES, CHECK_NAMES
+from audit.runs.analyses import ANALYSES, CHECK_NAMES, added_checks
 from audit.runs.audit import input_record, run_audit, with_inputs
 from audit.runs.inputs import (
     deciding_files,
@@ -118,13 +119,13 @@ def audited(
         InputError: If the settings require instances, but the data are only counted.
     """
     beside = _Beside(read_runs(settings.reference), read_runs(settings.protected_with))
-    with limits(**settings.limits):
+    with limits(**settings.limits), using(settings.plugins):
         if settings.counting == "memory":
             made = _audit_instances(settings, policy, beside, keep_instances, progress)
         else:
             _refuse_what_counts_lack(settings, policy, keep_instances)
             made = _audit_counts(settings, policy, beside, checkpoint, resume, progress)
-    result = with_inputs(made.result, deciding_files(settings, policy))
+        result = with_inputs(made.result, deciding_files(settings, policy))
     others = (input_record("protected_with", run / RESULT) for run in settings.protected_with)
     result = replace(result, inputs=(*result.inputs, *others))
     runs = (*settings.reference, settings.add_to, *settings.protected_with)
@@ -214,7 +215,7 @@ def _audit_counts(
     hierarchy = _hierarchy(settings, policy)
     source = _countable(settings, hierarchy)
     applied = policy_for(hierarchy, policy)
-    refuse_unknown_checks(applied, CHECK_NAMES)
+    refuse_unknown_checks(applied, CHECK_NAMES | {one.name for one in added_checks()})
     releases = beside.releases or (None,)
     refuse_reference(hierarchy, applied, *releases, same_hierarchy=settings.same_hierarchy)
     before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
@@ -319,7 +320,7 @@ def _countable(settings: Settings, hierarchy: Hierarchy) -> Source:
         columns = Columns(settings.id, settings.label)
         with suppress(UnclearFormatError):
             known = format_of(source, known, columns).name
-    giving = [known.name for known in FORMATS if known.choose]
+    giving = [known.name for known in label_formats() if known.choose]
     if known is not None and known not in giving:
         raise InputError(
             f"a dataset in the format {' or '.join(giving)} is required where data are counted",

@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from audit.base.columnar import refuse_damaged_parquet
-from audit.base.errors import InputError, first_cases
+from audit.base.errors import InputError, PluginError, first_cases
 from audit.base.files import sha256_of
+from audit.base.plugins import record_of
 from audit.results.result import to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.compare import COMPARISON
@@ -35,6 +36,7 @@ class Input(BaseModel):
     role: str
     path: Path
     sha256: str | None = None
+    version: str = ""
 
 
 class Keyed(BaseModel):
@@ -180,6 +182,9 @@ class SealedRun:
         """Describe inputs that changed or are missing; a dataset that moved is looked up there."""
         for recorded in self.inputs:
             path = recorded.path
+            if recorded.role == "plugin":
+                yield from _changed_plugin(recorded)
+                continue
             if path.is_relative_to(old):
                 path = new / path.relative_to(old)
             if not path.is_file():
@@ -292,6 +297,17 @@ class SealedRun:
     def digest(self) -> str:
         """Digest of ``result.json``, as printed in the reports."""
         return hashlib.sha256(self.content(RESULT)).hexdigest()
+
+
+def _changed_plugin(recorded: Input) -> Iterator[str]:
+    name, was = str(recorded.path), recorded.version
+    try:
+        now = record_of(name)
+    except PluginError:
+        yield f"plugin is not there: {name} {was}"
+        return
+    if now["sha256"] != recorded.sha256:
+        yield f"plugin changed: {name}, of which {was} was used and {now['version']} is installed"
 
 
 def broken_of(

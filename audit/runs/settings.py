@@ -143,6 +143,17 @@ class HierarchyShape(Stored):
         str | None,
         _Shape("Language of titles, where a file of RDF has several.", flag="--language"),
     ] = None
+    plugins: Annotated[
+        tuple[str, ...],
+        Option(
+            "Installed package whose formats, hierarchies, checks and analyses are used; may be "
+            "repeated.",
+            INPUT,
+            flag="--plugin",
+            metavar="NAME",
+            after="hierarchy_ids",
+        ),
+    ] = ()
 
     def shape(self) -> dict[str, Any]:
         """The same as keyword arguments of `audit.hierarchies.reading.load_hierarchy`."""

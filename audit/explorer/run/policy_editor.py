@@ -145,7 +145,8 @@ class EditedPolicy:
             return mark + text_without(said, decision.finding)
         waiver = self._waiver(decision)
         edited = text_with(said if said.strip() else said + _FIRST_LINE, waiver)
-        refuse_unknown_checks(policy_of(edited, self.path), CHECK_NAMES)
+        of_run = {decision.finding.split(":")[0], *(one.check for one in policy.waivers)}
+        refuse_unknown_checks(policy_of(edited, self.path), CHECK_NAMES | of_run)
         return mark + edited
 
     def _waiver(self, decision: Decision) -> Waiver:

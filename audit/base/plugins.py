@@ -1,0 +1,227 @@
+"""Plugins: packages whose entry points add formats, hierarchies, checks and analyses.
+
+They are listed without being loaded, and used only where a user names them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import wraps
+from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution
+from importlib.metadata import entry_points as installed
+from importlib.util import find_spec
+from inspect import isgenerator
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+from audit.base.errors import AuditError, PluginError
+
+DOORS = ("formats", "hierarchies", "checks", "analyses")
+"""What a plugin may add; `GROUP` stands before each in the names of its entry points."""
+GROUP = "hierarchy_audit."
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """An installed package that adds something.
+
+    Args:
+        name: Its name, as ``pip list`` shows it.
+        version: Its version.
+        sha256: Digest of the files of its packages, by their names; compiled ones are left out.
+        added: What its entry points are, by door; empty unless they were loaded.
+    """
+
+    name: str
+    version: str
+    sha256: str
+    added: Mapping[str, tuple[Any, ...]]
+
+    @property
+    def record(self) -> dict[str, str]:
+        """Its entry among the inputs of a run."""
+        own = {"path": self.name, "version": self.version, "sha256": self.sha256}
+        return {"role": "plugin", **own}
+
+
+_USED: ContextVar[tuple[Plugin, ...]] = ContextVar("plugins", default=())
+
+
+def used() -> tuple[Plugin, ...]:
+    """The plugins that are in use where this is called."""
+    return _USED.get()
+
+
+@contextmanager
+def using(names: Iterable[str]) -> Iterator[None]:
+    """Use the plugins of these names within the block, beside those in use outside of it.
+
+    Raises:
+        PluginError: If one is not installed, adds nothing, or cannot be loaded.
+    """
+    known = {plugin.name for plugin in used()}
+    new = (_loaded(found) for found in map(_found, names) if found.name not in known)
+    before = _USED.set((*used(), *{plugin.name: plugin for plugin in new}.values()))
+    try:
+        yield
+    finally:
+        _USED.reset(before)
+
+
+def opening(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """The function, called while the ``plugins`` that are among its arguments are in use."""
+
+    @wraps(function)
+    def call(*given: _P.args, **named: _P.kwargs) -> _T:
+        names = named.get("plugins", ())
+        if not names:
+            return function(*given, **named)
+        with using([names] if isinstance(names, str) else cast("Iterable[str]", names)):
+            return function(*given, **named)
+
+    return call
+
+
+def added(door: str, kind: type[_T], *others: type[Any]) -> tuple[_T, ...]:
+    """What the plugins in use add at a door, of one kind.
+
+    Raises:
+        PluginError: If something there is of none of the kinds.
+    """
+    given = [(plugin, one) for plugin in used() for one in plugin.added[door]]
+    for plugin, one in given:
+        if not isinstance(one, (kind, *others)):
+            names = " or ".join(known.__name__ for known in (kind, *others))
+            raise PluginError(
+                f"the plugin {plugin.name} must give {names} at {GROUP}{door}",
+                found=type(one).__name__,
+            )
+    return tuple(one for _, one in given if isinstance(one, kind))
+
+
+def record_of(name: str) -> dict[str, str]:
+    """The entry of an installed plugin among the inputs of a run; it is not loaded."""
+    return _described(_found(name), {}).record
+
+
+def listed() -> Iterator[tuple[str, str, str]]:
+    """Name and version of each installed plugin with what it adds, none of them loaded."""
+    for door in DOORS:
+        for point in sorted(installed(group=GROUP + door), key=_named):
+            found = point.dist
+            yield _named(point), found.version if found else "", f"{door}: {point.name}"
+
+
+def _named(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else point.module
+
+
+def _found(name: str) -> Distribution:
+    try:
+        found = distribution(name)
+    except (PackageNotFoundError, ValueError):
+        found = None
+    if found is None or not list(_points(found)):
+        known = ", ".join(dict.fromkeys(name for name, *_ in listed())) or "none"
+        raise PluginError(
+            f"a plugin that is installed is required where {name!r} is named",
+            found="a package that adds nothing" if found else "no package of that name",
+            hint=f"those installed: {known}; docs/plugins.md says how one is made",
+        )
+    return found
+
+
+def _points(found: Distribution) -> Iterator[tuple[str, EntryPoint]]:
+    for point in found.entry_points:
+        if point.group.startswith(GROUP) and (door := point.group[len(GROUP) :]) in DOORS:
+            yield door, point
+
+
+def _loaded(found: Distribution) -> Plugin:
+    made: dict[str, tuple[Any, ...]] = dict.fromkeys(DOORS, ())
+    for door, point in _points(found):
+        with _told(found.name, f"while {point.value} was loaded"):
+            one = point.load()
+            one = one() if door == "analyses" and isinstance(one, type) else one
+            made[door] = (*made[door], _every(one, found.name))
+    return _described(found, made)
+
+
+def _described(found: Distribution, added: Mapping[str, tuple[Any, ...]]) -> Plugin:
+    tops = sorted({point.module.split(".")[0] for _, point in _points(found)})
+    digest = hashlib.sha256()
+    for top in tops:
+        spec = find_spec(top)
+        places = [*map(Path, (spec and spec.submodule_search_locations) or ())]
+        within = [(path, path.relative_to(place)) for place in places for path in place.rglob("*")]
+        if spec and not places and spec.origin:
+            within = [(Path(spec.origin), Path(Path(spec.origin).name))]
+        for path, name in sorted(within, key=lambda one: one[1].as_posix()):
+            if path.is_file() and "__pycache__" not in name.parts:
+                content = hashlib.sha256(path.read_bytes()).hexdigest()
+                digest.update(f"{top}/{name.as_posix()} {content}\n".encode())
+    return Plugin(found.name, found.version, digest.hexdigest(), added)
+
+
+def _every(one: Any, plugin: str) -> Any:
+    """An object whose functions raise a PluginError wherever they crash."""
+    if own := _functions(one):
+        return replace(one, **{name: _guarded(made, plugin) for name, made in own.items()})
+    checks = getattr(one, "checks", None)
+    if isinstance(one, type) or not isinstance(checks, tuple):
+        return one
+    for name in dir(one):
+        if not name.startswith("_") and callable(value := getattr(one, name)):
+            object.__setattr__(one, name, _guarded(value, plugin))
+    object.__setattr__(one, "checks", tuple(_every(check, plugin) for check in checks))
+    return one
+
+
+def _functions(one: Any) -> dict[str, Callable[..., Any]]:
+    """The functions that a record holds."""
+    names = [field.name for field in fields(one)] if _is_record(one) else []
+    values = {name: getattr(one, name) for name in names}
+    return {n: v for n, v in values.items() if callable(v) and not isinstance(v, type)}
+
+
+def _is_record(one: Any) -> bool:
+    return is_dataclass(one) and not isinstance(one, type)
+
+
+def _guarded(function: Callable[..., Any], plugin: str) -> Callable[..., Any]:
+    """A function that raises PluginError where it crashes, or what it returns does."""
+    when = f"in {getattr(function, '__name__', 'a function')}"
+
+    @wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        with _told(plugin, when):
+            made = function(*given, **named)
+        return _each(made, plugin, when) if isgenerator(made) else _every(made, plugin)
+
+    return call
+
+
+def _each(made: Iterator[Any], plugin: str, when: str) -> Iterator[Any]:
+    with _told(plugin, when):
+        yield from made
+
+
+@contextmanager
+def _told(plugin: str, when: str) -> Iterator[None]:
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        if isinstance(error, AuditError):
+            raise
+        text = str(error).split("\n")[0]
+        raise PluginError(
+            f"the plugin {plugin} crashed {when}",
+            found=f"{type(error).__name__}: {text}".rstrip(": "),
+            hint="leave --plugin out, or tell whoever made it",
+        ) from error

@@ -1,0 +1,199 @@
+"""Packages of others: used where they are named alone, told of, and never crashing the program."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import audit
+from audit.base.errors import PluginError
+from audit.base.plugins import DOORS, listed, record_of, using
+from audit.cli.app import app
+from audit.policy.policy import Policy
+from audit.results.result import AuditResult
+from fixtures.labelled import labelled, tree
+
+EXAMPLE = Path("docs/example_plugin/audit_example.py").read_text("utf-8")
+TREE = tree("cat dog < mammal", "mammal owl < animal")
+LABELS = {f"i{n}": ["cat" if n < 30 else "owl"] for n in range(40)}
+Make: TypeAlias = Callable[..., str]
+NUMBERS = itertools.count()
+ENTRIES = {
+    "formats": "SLASHES", "hierarchies": "ANIMALS", "checks": "COMMON_NODE", "analyses": "Lengths",
+}  # fmt: skip
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Installs a plugin of the example's code, with replacements, and gives its name."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def made(*changes: tuple[str, str], entries: dict[str, str] = ENTRIES) -> str:
+        name, code = f"made_{next(NUMBERS)}", EXAMPLE
+        for old, new in changes:
+            assert old in code
+            code = code.replace(old, new)
+        (tmp_path / f"{name}.py").write_text(code)
+        info = tmp_path / f"{name}-2.5.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.5\n")
+        points = (f"[hierarchy_audit.{d}]\nit = {name}:{of}\n" for d, of in entries.items())
+        (info / "entry_points.txt").write_text("".join(points))
+        return name
+
+    return made
+
+
+def audited(name: str, min_cell: int = 11) -> AuditResult:
+    data, policy = labelled(TREE, LABELS), Policy(min_cell=min_cell)
+    return audit.run_audit(data, policy, plugins=[name])
+
+
+def findings(result: AuditResult) -> list[dict[str, Any]]:
+    checks = result.shared()["checks"]
+    return next(check["findings"] for check in checks if check["name"] == "common_node")
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    done = CliRunner().invoke(app, [str(one) for one in arguments])
+    assert isinstance(done.exception, SystemExit | None), done.exception
+    return done.exit_code, done.output
+
+
+def test_it_is_listed_without_being_loaded(make: Make) -> None:
+    name = make(("import numpy as np", "raise SystemExit('loaded')"))
+
+    assert [(v, what) for n, v, what in listed() if n == name] == [
+        ("2.5", f"{door}: it") for door in DOORS
+    ]
+    assert name not in sys.modules
+    assert f"{name}  2.5" in run("list", "plugins")[1]
+
+
+def test_each_door_opens_only_where_it_is_named(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "x.slashes").write_text("a//cat\nb//owl\n")
+    name, data = make(), tmp_path / "x.slashes"
+    labels = audit.load_labels(data, "animals", plugins=[name])
+
+    assert labels.format == "slashes"
+    assert labels.instances["instance"].to_list() == ["a", "b"]
+    for given in ("animals", audit.load_hierarchy("animals", plugins=name)):
+        with pytest.raises(audit.AuditError, match=r"required|must match"):
+            audit.load_labels(data, given)
+    result, without = audited(name), audit.run_audit(labelled(TREE, LABELS))
+    assert "common_node" not in {check["name"] for check in without.shared()["checks"]}
+    assert result.shared()["analyses"]["lengths"]["by_length"] == [{"labels": 1, "instances": 40}]
+    assert [one for one in result.inputs if one["role"] == "plugin"] == [record_of(name)]
+    assert any(f"the plugin {name} 2.5 is used" in one["decision"] for one in result.readings)
+
+
+CRASH = "\n    raise KeyError('of the plugin')\n"
+CRASHES = {
+    "load": ("import numpy as np", "import no_such_module"),
+    "exit": ("import numpy as np", "raise SystemExit(0)"),
+    "made": ('    name: ClassVar[str] = "lengths"', f"    def __init__(self):{CRASH}"),
+    "check": ('"""Report nodes', f"0;{CRASH}"),
+    "measure": ('"""Count instances', f"0\n        raise ZeroDivisionError{'#'}"),
+    "keep": ('"""Keep the table', "0\n        raise ZeroDivisionError#"),
+    "read": ("def _read(source: Source, columns: Columns) -> RawLabels:", f"def _read(*_):{CRASH}"),
+    "match": ('source.suffix == ".slashes"', "source.of_no_name"),
+    "hierarchy": ("def _animals() -> Hierarchy:", f"def _animals():{CRASH}"),
+}
+
+
+@pytest.mark.parametrize("change", CRASHES.values(), ids=CRASHES)
+def test_wherever_it_crashes_it_is_named_and_nothing_is_written(
+    make: Make, tmp_path: Path, change: tuple[str, str]
+) -> None:
+    (tmp_path / "x.slashes").write_text("a//cat\nb//owl\n")
+    name, out = make(change), tmp_path / "run"
+    given = ("--hierarchy", "animals", "--plugin", name, "--out", out, "--no-pdf")
+    status, said = run("run", tmp_path / "x.slashes", *given)
+
+    assert (status, out.exists()) == (2, False), said
+    assert f"the plugin {name} crashed" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", ["no-such-package", "polars", "", "../up"])
+def test_what_is_no_plugin_is_refused(name: str) -> None:
+    with pytest.raises(PluginError, match="is installed is required"), using([name]):
+        pass
+
+
+def test_a_door_takes_what_fits_it_alone(make: Make) -> None:
+    name = make(entries={"checks": "SLASHES"})
+    with pytest.raises(PluginError, match=f"{name} must give Check"):
+        audited(name)
+
+
+NAMED = "count_of(carried(node), support, measured.n_instances)"
+
+
+def test_counts_that_name_their_cells_are_shown_and_others_are_withheld(make: Make) -> None:
+    named = audited(make())
+    for change in (NAMED, "Quantity(support)"), (NAMED, "Quantity(str(support))"):
+        quantity = ("import carried, count_of", "import Quantity, carried, count_of")
+        result = audited(make(change, quantity))
+        hidden, shown = findings(result), findings(audited(make(change, quantity), min_cell=1))
+        assert [one["evidence"] for one in hidden] == [{"instances": None, "share": None}] * 2
+        assert {str(one["evidence"]["instances"]) for one in shown} == {"30"}
+        assert "30" not in "".join(one["statement"] for one in hidden)
+    assert [one["evidence"]["instances"] for one in findings(named)] == [">29", ">29"]
+    assert result.findings.height == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        ((NAMED, "count_of(carried(node), support - 1)"), "count its cell: 30"),
+        ((NAMED, "count_of(carried('elf'), 5)"), "name cells of nodes"),
+        (("{instances} instances carry", "About 30 instances carry"), "as placeholders"),
+        (('"instances", tuple(findings)', '"texts", tuple(findings)'), "in instances"),
+        (('"common_node", "Do', '"unknown_code", "Do'), "a name of its own"),
+        (('check="common_node"', 'check="residual_overuse"'), "by its own name"),
+    ],
+)
+def test_what_a_check_of_others_may_not_tell_is_refused(
+    make: Make, change: tuple[str, str], refused: str
+) -> None:
+    further = [("Outcome(measured.n_instances", "Outcome(7")] if "texts" in change[1] else []
+    name = make(change, *further)
+    with pytest.raises(PluginError, match=refused):
+        audited(name)
+
+
+def test_a_run_is_verified_with_the_plugin_that_made_it(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "x.slashes").write_text("a//cat\nb//owl\n")
+    name, out = make(), tmp_path / "run"
+    given = ("--hierarchy", "animals", "--plugin", name, "--out", out, "--no-pdf")
+    assert run("run", tmp_path / "x.slashes", *given)[0] == 0
+    same = run("verify", out, "--recompute")
+    code = tmp_path / f"{name}.py"
+    code.write_text(code.read_text("utf-8") + "\n")
+    other = run("verify", out, "--recompute")
+    (tmp_path / f"{name}-2.5.dist-info" / "entry_points.txt").write_text("")
+    gone = run("verify", out, "--recompute")
+
+    assert (same[0], other[0], gone[0]) == (0, 1, 1)
+    assert "the inputs give the bytes" in same[1]
+    assert "plugin changed" in other[1]
+    assert "plugin is not there" in gone[1]
+    assert run("verify", out)[0] == 0
+
+
+def test_a_count_in_batches_has_its_format_and_its_check(make: Make, tmp_path: Path) -> None:
+    rows = {"id": [f"i{n}" for n in range(9)], "label": ["cat"] * 9}
+    pl.DataFrame(rows).write_csv(tmp_path / "x.csv")
+    name = make(entries={"hierarchies": "ANIMALS", "checks": "COMMON_NODE"})
+    given = ("--hierarchy", "animals", "--plugin", name, "--memory", "1GB", "--no-pdf")
+    status, said = run("run", tmp_path / "x.csv", *given, "--out", tmp_path / "run")
+
+    assert (status, "common_node" in said) == (0, True), said
