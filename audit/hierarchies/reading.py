@@ -20,9 +20,11 @@ from audit.base.settings import Dangling, Ids, Unlisted
 from audit.hierarchies.formats import (
     audioset,
     caml,
+    classifications,
     edges,
     interface,
     levels,
+    mesh,
     obo,
     obographs,
     paths,
@@ -94,6 +96,8 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     tree.CHILDREN,
     paths.FORMAT,
     paths.DOTTED,
+    *classifications.FORMATS,
+    mesh.FORMAT,
 )
 FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT,)
 """Formats of hierarchies that are stored in folders."""

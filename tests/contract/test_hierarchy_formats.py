@@ -58,7 +58,10 @@ WRITTEN = (
     Written("tree", "h.json", files.write_tree, hierarchies(), toy()),
     Written("dotted", "h.txt", files.write_dotted, dotted_trees(), dotted_example()),
 )
-READ_ONLY = {"skos", "owl", "caml", "levels", "parents", "children", "paths"}
+READ_ONLY = {
+    "skos", "owl", "caml", "levels", "parents", "children", "paths", "ccs", "ccsr", "phecode",
+    "mesh",
+}  # fmt: skip
 """Formats that have no writer; their readers are tested on text written by hand."""
 
 each_written = pytest.mark.parametrize(
@@ -96,7 +99,8 @@ def test_every_format_is_known_by_one_name_and_a_title() -> None:
 
     assert names == [
         "edges", "levels", "caml", "obo", "obographs", "rdf", "skos", "owl", "audioset",
-        "interface", "tree", "parents", "children", "paths", "dotted",
+        "interface", "tree", "parents", "children", "paths", "dotted", "ccs", "ccsr", "phecode",
+        "mesh",
     ]  # fmt: skip
     assert all(known.title and "\n" not in known.title for known in FORMATS)
 

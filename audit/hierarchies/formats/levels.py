@@ -12,7 +12,7 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, read_table
 from audit.base.readings import Reading
-from audit.hierarchies.formats import edges, names, tables
+from audit.hierarchies.formats import classifications, edges, names, tables
 from audit.hierarchies.formats.format import (
     PATH_SIGN,
     HierarchyFormat,
@@ -26,6 +26,8 @@ from audit.hierarchies.hierarchy import Hierarchy
 def matches(path: Path, head: bytes) -> bool:
     """Whether the columns of a table, in its first rows, are levels, and none holds parents."""
     if edges.matches(path, head) or not tables.columns_of(path, head):
+        return False
+    if classifications.is_known(path, head):
         return False
     if tables.is_parquet(path):
         return bool(_levels(read_table(path)))

@@ -9,7 +9,7 @@ from audit.base.errors import SchemaError
 from audit.base.files import SNIFFED_BYTES, read_lines
 from audit.base.limits import PARTS
 from audit.base.readings import Reading
-from audit.hierarchies.formats import caml, edges, levels, names, obo
+from audit.hierarchies.formats import caml, edges, levels, mesh, names, obo
 from audit.hierarchies.formats.format import (
     PATH_SIGN,
     HierarchyFormat,
@@ -22,13 +22,14 @@ from audit.hierarchies.formats.format import (
 from audit.hierarchies.hierarchy import Hierarchy
 
 _NUMBERED = re.compile(r"([\w:.-]*\d[\w:.-]*)(?: - |\t|,|;)\s*(.+)")
-_MESH = re.compile(r"(.+);([A-Z]\d\d(?:\.\d+)*)")
 
 
 def matches(path: Path, head: bytes) -> bool:
     """Whether the lines of a text file are paths whose names a sign of `SIGNS` joins."""
-    others = (edges.matches, levels.matches, obo.matches, caml.FORMAT.matches, _is_dotted)
-    if not _is_text(path, head) or any(other(path, head) for other in others):
+    others = (edges, levels, obo, caml.FORMAT, mesh)
+    if not _is_text(path, head) or any(one.matches(path, head) for one in others):
+        return False
+    if _is_dotted(path, head):
         return False
     return names.sign_of(_lines(head)) is not None
 
@@ -46,7 +47,7 @@ def read(path: Path, shape: Shape) -> Hierarchy:
         SchemaError: On an empty part, as in ``a > > b``.
         InputError: If the file cannot be read, or a path has very many parts.
     """
-    rows = _rows(path, _NUMBERED)
+    rows = _rows(path)
     sign = names.sign_of([line for *_, line in rows]) or PATH_SIGN
     split = [(_split(path, number, line, sign), node) for number, node, line in rows]
     listed = {place for place, *_ in split}
@@ -61,17 +62,16 @@ def read(path: Path, shape: Shape) -> Hierarchy:
 
 
 def read_dotted(path: Path, shape: Shape) -> Hierarchy:
-    """Read paths whose names dots join, one a line, as `read`; in MeSH behind a title and ``;``."""
-    rows = _rows(path, _MESH)
-    titles = {_split(path, number, line, "."): title or "" for number, title, line in rows}
-    listed = ((place, None) for place in titles)
-    return hierarchy_of_paths(path, listed, shape.ids or "paths", ".", titles)
+    """Read paths whose names dots join, one a line, as `read`."""
+    rows = [(number, line.strip()) for number, line in read_lines(path) if line[0] != "#"]
+    listed = ((_split(path, number, line, "."), None) for number, line in rows)
+    return hierarchy_of_paths(path, listed, shape.ids or "paths", ".")
 
 
-def _rows(path: Path, behind: re.Pattern[str]) -> list[tuple[int, str | None, str]]:
+def _rows(path: Path) -> list[tuple[int, str | None, str]]:
     """Number, what stands before the path where that is so in all lines, and path of each line."""
     lines = [(n, line.strip()) for n, line in read_lines(path) if not line.startswith("#")]
-    found = [behind.fullmatch(line) for _, line in lines]
+    found = [_NUMBERED.fullmatch(line) for _, line in lines]
     if all(found):
         return [(n, one[1], one[2]) for (n, _), one in zip(lines, found, strict=True) if one]
     return [(n, None, line) for n, line in lines]
@@ -94,8 +94,7 @@ def _is_dotted(path: Path, head: bytes) -> bool:
     """Whether the file is plain text with one word on each line, at least one with a dot."""
     lines = _lines(head)
     words = not any(blank in line for line in lines for blank in "\t, ") and _is_text(path, head)
-    mesh = bool(lines) and all(map(_MESH.fullmatch, lines))
-    return mesh or (words and any("." in line for line in lines))
+    return words and any("." in line for line in lines) and not mesh.matches(path, head)
 
 
 FORMAT = HierarchyFormat(
