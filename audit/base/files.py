@@ -20,6 +20,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.other_files import refuse_other
 from audit.base.reading import reading, refuse_changed
 from audit.base.text_tables import Preamble, no_table, preamble_of, ragged, seems_cut
 
@@ -82,9 +83,15 @@ _OPERATIONS = 20
 
 
 def first_bytes(path: Path) -> bytes:
-    """The first bytes of a file, decompressed; raises InputError if it cannot be read."""
+    """The first bytes of a file, decompressed.
+
+    Raises:
+        InputError: If it cannot be read, or is of a kind that nothing here reads.
+    """
     with reading(path), _stream(path) as stream:
-        return stream.read(SNIFFED_BYTES)
+        head = stream.read(SNIFFED_BYTES)
+    refuse_other(path, head)
+    return head
 
 
 def open_bytes(path: Path) -> BinaryIO:

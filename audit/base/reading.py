@@ -89,6 +89,13 @@ class reading:  # noqa: N801 - reads as the statement it is: with reading(path)
 
     def __enter__(self) -> None:
         if not self.path.exists():
+            if self.path.is_symlink() and "annex" in self.path.readlink().parts:
+                raise InputError(
+                    "a file is required",
+                    found="a link of git-annex to content that is not here",
+                    where=self.path,
+                    hint=f"git annex get {self.path} fetches it",
+                )
             raise InputError("a file is required", found="nothing there", where=self.path)
         if self.path.is_dir():
             raise InputError("a file is required", found="a folder", where=self.path)

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from audit.base.errors import AuditError, FormatError, InputError, SchemaError, first_cases
 from audit.base.files import called, whole_characters
+from audit.base.other_files import refuse_other
 from audit.base.plugins import added
 from audit.base.readings import Reading
 from audit.data import interface_folder
@@ -255,6 +256,8 @@ def read_predictions(
         raw = replace(raw, numbered=raw.numbered or source.numbered, readings=told)
         return raw if raw.named else with_names(raw, classes)
     source.refuse_pickle()
+    if not matching and not format and isinstance(source, File):
+        refuse_other(source.path, source.head, unmatched=True)
     hint = f"--predictions-format names one:{_listed(matching or prediction_formats())}"
     raise _none_or_several("predictions", [known.name for known in matching], source, format, hint)
 
@@ -293,6 +296,8 @@ def format_of(source: Source, name: str | None, columns: Columns) -> LabelFormat
     if not matching and source.suffix in _TEXTS:
         for part in source.parts:
             part.text()  # what is not UTF-8 is reported as that
+    if not matching and not name and isinstance(source, File):
+        refuse_other(source.path, source.head, unmatched=True)
     found = [known.name for known in matching] + others
     hint = f"--format names one:{_listed(matching or label_formats())}"
     if others and not matching:

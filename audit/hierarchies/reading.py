@@ -13,6 +13,7 @@ import narwhals as nw
 
 from audit.base.errors import FormatError, InputError, first_cases
 from audit.base.files import first_bytes, read_text, refuse_pickle
+from audit.base.other_files import refuse_other
 from audit.base.plain_copies import plain_copy
 from audit.base.plugins import added, opening
 from audit.base.reading import see
@@ -36,50 +37,11 @@ from audit.hierarchies.formats.format import (
     BuiltInHierarchy,
     HierarchyFormat,
     Shape,
-    bare_suffix,
-    head_text,
     reading_of,
 )
 from audit.hierarchies.formats.tables import columns_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9cm, icd10cm
-
-_EDGES = "write a line child,parent for each"
-_ROBOT = "ROBOT makes OBO of it: robot convert --input FILE --output h.obo"
-_FOREIGN = (
-    ((".ofn",), r"Prefix\(|Ontology\(", "an OWL ontology in functional syntax", _ROBOT),
-    ((".omn",), r"(Prefix|Ontology):", "an OWL ontology in Manchester syntax", _ROBOT),
-    ((".owx",), r"[^{\[]*<Ontology\b", "an OWL ontology in OWL/XML", _ROBOT),
-    ((".yaml", ".yml"), r"---\s", "YAML",
-     "PyYAML converts it: python -c 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), "
-     "sys.stdout)' < FILE > h.json"),
-    ((".graphml", ".gml", ".gexf", ".dot", ".gv"), r"(di)?graph\s*[\w\"]*\s*[{\[]", "a graph",
-     "networkx reads it: audit.load_hierarchy(networkx.read_graphml(FILE)), edges to the parent"),
-    ((".nwk", ".newick", ".nex", ".tree", ".tre"), r"\(.*\)[^()]*;\s*$", "a tree in Newick",
-     f"Bio.Phylo reads it in Python: {_EDGES} clade"),
-    ((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), r"PK\x03\x04", "a workbook or another archive",
-     "save the sheet as CSV, or unpack the archive"),
-    ((), r"parent:\s*\S+\s+child:", "lines of 'parent: X child: Y', as of RCV1",
-     """awk 'BEGIN {print "child,parent"} $2 != "None" {print $4 "," $2}' FILE > h.csv"""),
-    ((), r"[^\n,;\t]+\n([^\n,;\t]*\n)?[^\n,;\t]*( > |/|\|)", "one column of paths",
-     "leave its header out and call the file .txt: each line is a path then"),
-    ((), r"[^\n]+\n(\t+| {2,})[^\n]*\S", "an indented list",
-     "write each line as a path: Animals > Dogs"),
-    ((".xml",), r"<", "XML", f"read it in Python, and {_EDGES} node, or convert it to JSON"),
-)  # fmt: skip
-
-
-def refuse_foreign(path: Path, head: bytes) -> None:
-    """Raise FormatError on a file of a kind that is not read, with what converts it."""
-    text = head_text(head)
-    named = [one for one in _FOREIGN if bare_suffix(path) in one[0]]
-    looks = [one for one in _FOREIGN if re.match(one[1], text)]
-    for _, _, kind, way in (*named, *looks):
-        raise FormatError(
-            "a hierarchy in a format that is read here is required",
-            found=kind, where=path, hint=way.replace("FILE", path.name),
-        )  # fmt: skip
-
 
 FORMATS: tuple[HierarchyFormat, ...] = (
     edges.FORMAT,
@@ -185,6 +147,8 @@ def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
         if folder.matches(path, b"") and format in (None, folder.name):
             see(*sorted(one for one in path.rglob("*") if one.is_file()))
             return folder.read(path, shape)
+    if path.is_symlink():
+        first_bytes(path)
     if path.is_dir() or not path.exists():
         raise InputError(
             "a built-in hierarchy or a hierarchy file is required",
@@ -285,7 +249,7 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
     if len(matching) == 1:
         return matching[0]
     if not matching and not name:
-        refuse_foreign(path, head)
+        refuse_other(path, head, unmatched=True, hierarchy=True)
         if columns:
             read_text(path)  # what is not UTF-8 is reported as that
     table = f"a table with the columns {first_cases(columns)}" if columns else "none that matches"

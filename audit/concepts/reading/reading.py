@@ -14,6 +14,7 @@ import polars as pl
 
 from audit.base.errors import FormatError, SchemaError, first_cases
 from audit.base.files import refuse_pickle
+from audit.base.other_files import refuse_other
 from audit.concepts.reading.arrays import representations_of
 from audit.concepts.representations import LinearHead, Representations
 from audit.data.arrays import AnyArray, read_npz, read_tensors, texts_of
@@ -280,8 +281,10 @@ def read_representations(path: Path | str) -> Representations:
             requires.
     """
     source = File(Path(path))
+    head = source.head
     if source.suffix not in READERS:
-        refuse_pickle(source.path, source.head, "representations")
+        refuse_pickle(source.path, head, "representations")
+        refuse_other(source.path, head, unmatched=True)
         raise FormatError(
             f"representations are read from {', '.join(READERS)}",
             found=f"the suffix {source.suffix!r}",
