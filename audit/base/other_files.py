@@ -56,10 +56,6 @@ _TREE = (
     "print('child,parent'); [print(c.get('code'), s.get('code'), sep=',') "
     "for c in t.parse('FILE').iter('Class') for s in c.iter('SuperClass')]"
 )
-_MESH = (
-    "print('child,parent'); [print(n.text, n.text.rpartition('.')[0], sep=',') "
-    "for n in t.parse('FILE').iter('TreeNumber') if '.' in n.text]"
-)
 _BOXES = (
     "print('id,label'); r = t.parse('FILE').getroot(); "
     "[print(r.findtext('filename'), o.findtext('name'), sep=',') for o in r.iter('object')]"
@@ -144,8 +140,6 @@ KINDS: tuple[Kind, ...] = (
     Kind("an OWL ontology in OWL/XML", rb"(<[?!][^>]*>\s*)*<Ontology\b", _ROBOT, (".owx",)),
     Kind("ClaML, as WHO publishes classifications", rb"(<[?!][^>]*>\s*)*<ClaML\b",
          _xml(_TREE, "h.csv"), always=False),
-    Kind("MeSH in XML", rb"(<[?!][^>]*>\s*)*<DescriptorRecordSet\b",
-         _xml(_MESH, "h.csv"), always=False),
     Kind("the tabular list of ICD-10-CM in XML", rb"(<[?!][^>]*>\s*)*<ICD10CM\.tabular\b",
          "the classification is built in: --hierarchy icd10cm", always=False),
     Kind("boxes of a picture, as PASCAL VOC has them", rb"(<[?!][^>]*>\s*)*<annotation\b",
