@@ -212,7 +212,12 @@ ROOM = (
     ),
     (
         "figure 3: the five pairs of codes are each a code and its own parent",
-        "such pairs are in the tables, and told by `parent_and_child`, never as unexpected",
+        "such pairs are in the tables, and told by `parent_and_child`, never as unexpected; the "
+        "report pictures the most frequent pairs of each depth beside what length lets expect",
+    ),
+    (
+        "section 4.3: frequent co-labelling of two catch-alls, without a number",
+        "`residual_pairs`: how many instances have two, beside what length lets expect",
     ),
     ("labels that the tree lacks are dropped in silence", "refused, counted and told"),
     (

@@ -116,6 +116,34 @@ def possible(shown: int | str | None, total: int, min_cell: int) -> Range:
     return bound + 1, total - nearly_all
 
 
+def share_left(
+    shown: Shown, n: int, labelled: int, min_cell: int, *wholes: Shown
+) -> dict[str, float | None]:
+    """A count as ``share`` of n; withheld, the ``share_least`` and ``share_most`` that it leaves.
+
+    These follow from what is shown of the count and of what it is part of, and tell nothing more.
+
+    Args:
+        shown: The count as published.
+        n: All instances.
+        labelled: Those with labels.
+        min_cell: Smallest count that may be shown.
+        wholes: Counts that it is part of, as published.
+
+    >>> share_left(60, 120, 100, 11), share_left(">89", 120, 100, 11, 96)
+    ({'share': 0.5, 'share_least': None, 'share_most': None}, \
+{'share': None, 'share_least': 0.75, 'share_most': 0.8})
+    """
+    if isinstance(shown, int):
+        return {"share": shown / n, "share_least": None, "share_most": None}
+    (low, high), *parts = (
+        possible(one if isinstance(one, int | str) else None, labelled, min_cell)
+        for one in (shown, *wholes)
+    )
+    most = min([high, *(end for _, end in parts)])
+    return {"share": None, "share_least": low / n, "share_most": most / n}
+
+
 def shown_change(
     old: int, new: int, old_total: int, new_total: int, min_cell: int
 ) -> tuple[int | str, int | str]:

@@ -8,18 +8,22 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from audit.disclosure import (
     Cell,
+    Shown,
     carried,
     in_digits,
     is_small,
     labelled_below,
     least,
     only_residual_below,
+    share_left,
     together,
 )
+from audit.engine.statistics.association import shrunk_ratio
 from audit.results.record import Record
 
 Overview: TypeAlias = dict[str, list[dict[str, Any]]]
@@ -34,6 +38,12 @@ TREE_SHARE = 0.005
 """Least share of the instances for a node to be in that figure."""
 TOP = 15
 """Number of lines in a ranked figure."""
+DEPTHS = 8
+"""Largest number of depths of which the most frequent pairs are told."""
+EACH = 5
+"""Number of the most frequent pairs that are told of each depth."""
+CANDIDATES = 40
+"""Number of the most frequent nodes of a depth whose pairs are looked at first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +56,7 @@ class Pictured:
         branch_map: The map of branches.
         tree: The upper hierarchy.
         pairs: The strongest reported pairs, those across branches first.
+        frequent: The most frequent pairs of each depth, with their ``depth``.
         residuals: Residual use below the nodes of the tree, all kinds of residual nodes together.
         ranked: The parents with the most residual instances.
         min_cell: Smallest count that may be shown.
@@ -56,6 +67,7 @@ class Pictured:
     branch_map: pl.DataFrame
     tree: pl.DataFrame
     pairs: pl.DataFrame
+    frequent: pl.DataFrame
     residuals: pl.DataFrame
     ranked: pl.DataFrame
     min_cell: int
@@ -69,7 +81,7 @@ class Pictured:
         names = sorted(self.branches.head(TOP)["node"])
         for a, b in combinations(names, 2):
             yield together(carried(a), carried(b)), 0
-        for frame in (self.branch_pairs, self.pairs):
+        for frame in (self.branch_pairs, self.pairs, self.frequent):
             for row in frame.iter_rows(named=True):
                 yield from _pair_counts(row)
         for frame in (self.residuals, self.ranked):
@@ -109,6 +121,7 @@ def pictured(run: Record) -> Pictured:
         branch_map=run.branch_pairs,
         tree=tree,
         pairs=_strongest(pairs, min_cell),
+        frequent=_most_frequent(pairs, nodes, min_cell),
         residuals=throughout.filter(pl.col("parent").is_in(tree["node"].implode())),
         ranked=throughout.filter(pl.col("n") >= max(min_cell, 30))
         .sort(["k", "parent"], descending=[True, False])
@@ -133,6 +146,38 @@ def _strongest(pairs: pl.LazyFrame, min_cell: int) -> pl.DataFrame:
     )
 
 
+def _most_frequent(pairs: pl.LazyFrame, nodes: pl.DataFrame, min_cell: int) -> pl.DataFrame:
+    """The pairs of two nodes of one depth on most instances, the most frequent of each depth first.
+
+    Pairs of the most frequent nodes are looked at, and of more until no other node is on as many
+    instances as the last pair of its depth.
+    """
+    below = (pl.col("depth") > 0) & (pl.col("depth") <= DEPTHS) & (pl.col("support") > 0)
+    used = nodes.filter(below).sort(["support", "node"], descending=[True, False])
+    used = used.select("node", "depth", "support")
+    depth_of, most = used.select("node", "depth"), CANDIDATES
+    while True:
+        some = used.group_by("depth", maintain_order=True).head(most)
+        found = (
+            _within(pairs.filter(pl.col("joint") >= min_cell), some)
+            .join(depth_of.lazy(), left_on="a", right_on="node")
+            .join(depth_of.lazy(), left_on="b", right_on="node", suffix="_b")
+            .filter(pl.col("depth") == pl.col("depth_b"))
+            .drop("depth_b")
+            .sort(["depth", "joint", "a", "b"], descending=[False, True, False, False])
+            .group_by("depth", maintain_order=True)
+            .head(EACH)
+            .collect()
+        )
+        last = found.group_by("depth").agg(last=pl.col("joint").min(), rows=pl.len())
+        others = used.join(some, on="node", how="anti").join(last, on="depth", how="left")
+        enough = (pl.col("rows") == EACH) & (pl.col("support") <= pl.col("last"))
+        rare = pl.col("support") < min_cell
+        if others.select((enough | rare).fill_null(False).all()).item():
+            return found
+        most *= 4
+
+
 def overview(
     shown: Pictured, run: Record, counts: Published, explained: Set[Pair] | None
 ) -> Overview:
@@ -154,10 +199,11 @@ def overview(
     branch_of = dict(run.nodes.select("node", "branch").iter_rows())
     between = None if explained is None else _by_branches(explained, branch_of)
     return {
-        "branches": _branches(shown, counts, run.size, between),
-        "branch_pairs": list(_branch_pairs(shown, counts, run.size, between)),
+        "branches": _branches(shown, run, counts, between),
+        "branch_pairs": list(_branch_pairs(shown, run, counts, between)),
         "tree": _tree(shown, run.edges, counts),
         "pairs": _withheld_last(_strong_pairs(shown.pairs, run, counts, explained)),
+        "frequent_pairs": _frequent_pairs(shown.frequent, run, counts),
         "residuals": _ranked(
             _residual_row(row, run.titles, counts, run.min_cell)
             for row in shown.ranked.iter_rows(named=True)
@@ -194,7 +240,7 @@ def _by_branches(pairs: Set[Pair], branch_of: Mapping[str, str | None]) -> Count
 
 
 def _branches(
-    shown: Pictured, counts: Published, instances: int, between: Counter[Pair] | None
+    shown: Pictured, run: Record, counts: Published, between: Counter[Pair] | None
 ) -> list[dict[str, Any]]:
     rows = shown.branches.select("node", "title").iter_rows(named=True)
     counted = ((row, row["node"], counts[carried(row["node"])]) for row in rows)
@@ -202,7 +248,7 @@ def _branches(
         {
             **row,
             "instances": count,
-            "share": count / instances if isinstance(count, int) else None,
+            **_share(run, count),
             **_excess_between(shown, node, node, between, hidden=isinstance(count, str)),
         }
         for row, node, count in counted
@@ -240,23 +286,28 @@ def _steady_ratio(observed: float | None, expected: float | None, few: int) -> f
     return ratios.pop() if len(ratios) == 1 else None
 
 
+def _share(run: Record, count: Shown, *wholes: Shown) -> dict[str, float | None]:
+    """A count as a share of all instances, or what is left of it by what is shown."""
+    return share_left(count, run.size, run.release.labelled, run.min_cell, *wholes)
+
+
 def _branch_pairs(
-    shown: Pictured, counts: Published, instances: int, between: Counter[Pair] | None
+    shown: Pictured, run: Record, counts: Published, between: Counter[Pair] | None
 ) -> Iterator[dict[str, Any]]:
     for row in shown.branch_pairs.iter_rows(named=True):
-        pair = _pair(row, counts, instances)
+        pair = _pair(row, run, counts)
         hidden = pair["expected"] is None
         yield pair | _excess_between(shown, row["a"], row["b"], between, hidden=hidden)
 
 
-def _pair(row: Mapping[str, Any], counts: Published, instances: int) -> dict[str, Any]:
+def _pair(row: Mapping[str, Any], run: Record, counts: Published) -> dict[str, Any]:
     own = [counts[cell] for cell, _ in _pair_counts(row)]
     hidden = any(isinstance(count, str) for count in own)
-    together = own[-1]
+    *sides, together = own
     return {
         **{name: row[name] for name in ("a", "b", "relation")},
         "instances": together,
-        "share": together / instances if isinstance(together, int) else None,
+        **_share(run, together, *sides),
         **{name: None if hidden else row[name] for name in ("expected", "lift")},
     }
 
@@ -266,11 +317,43 @@ def _strong_pairs(
 ) -> Iterator[dict[str, Any]]:
     """Pairs of nodes whose number of instances may be shown, beside what is expected of them."""
     for row in pairs.iter_rows(named=True):
-        pair = _pair(row, counts, run.size)
+        pair = _pair(row, run, counts)
         if isinstance(pair["instances"], int):
-            ends = {f"title_{end}": run.titles[row[end]] for end in ("a", "b")}
             few = is_small(row["groups"] or 0, run.min_cell)
-            yield {**pair, **ends, **_judged(row, pair, explained, few_groups=few)}
+            yield {**pair, **_titles(run, row), **_judged(row, pair, explained, few_groups=few)}
+
+
+def _titles(run: Record, row: Mapping[str, Any]) -> dict[str, str | None]:
+    return {f"title_{end}": run.titles[row[end]] for end in ("a", "b")}
+
+
+def _frequent_pairs(pairs: pl.DataFrame, run: Record, counts: Published) -> list[dict[str, Any]]:
+    """The most frequent pairs of each depth, beside what length lets expect of them."""
+    rows = [
+        {"depth": row["depth"], **pair, **_titles(run, row), **_times(row, pair, run)}
+        for row in pairs.iter_rows(named=True)
+        if least((pair := _pair(row, run, counts))["instances"]) >= run.min_cell
+    ]
+    return sorted(rows, key=lambda row: (row["depth"], -least(row["instances"]), _ends(row)))
+
+
+_OF_LENGTH = ("expected_length", "shrunk_ratio", "ratio_low", "ratio_high")
+
+
+def _times(row: Mapping[str, Any], pair: Mapping[str, Any], run: Record) -> dict[str, float | None]:
+    """What length lets expect, in instances, and how many times as many there are, with bounds.
+
+    Nothing where the pair was not judged or a count of it is withheld, where one label can carry
+    both and small cells are withheld (as for the strongest pairs), and where the groups that it is
+    in may be few. Each group counts once for the bounds, which are rather wide than narrow.
+    """
+    apart, ratio = row["joint"] - row["joint_entailed"], row["ratio"]
+    hidden = pair["expected"] is None or (row["joint_entailed"] and run.min_cell > 1)
+    worth = apart if row["group_sum"] is None else row["group_sum"]
+    if not ratio or hidden or worth < run.min_cell:
+        return dict.fromkeys(_OF_LENGTH)
+    times = (float(one[0]) for one in shrunk_ratio(np.array([worth]), np.array([worth / ratio])))
+    return dict(zip(_OF_LENGTH, (apart / ratio, *times), strict=True))
 
 
 _JUDGED = ("explained", "observed", "effective", "shrunk_ratio", "ratio_low", "ratio_high")

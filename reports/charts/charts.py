@@ -27,35 +27,44 @@ from reports.charts.parts import (
 from reports.words.shown_numbers import Rows
 
 
-def pairs_spec(rows: Rows, measured: str = "instances with both nodes") -> dict[str, Any]:
+def pairs_spec(
+    rows: Rows,
+    measured: str = "instances with both nodes",
+    form: str = ",.0f",
+    right: int = 150,
+) -> dict[str, Any]:
     """Ranked pairs: observed and expected count of each.
 
     Args:
-        rows: ``label, observed, expected, low, high, times``, in drawing order; ``expected`` is
-            None without an expectation, ``low`` and ``high`` are None without an interval.
-        measured: Title of the axis of counts.
+        rows: ``label, observed, expected, low, high, times``, in drawing order; ``observed`` is
+            None where it is withheld, ``expected`` without an expectation, ``low`` and ``high``
+            without an interval.
+        measured: Title of the axis.
+        form: How its numbers are written.
+        right: Room for the texts at the right.
     """
     drawn = numbered(rows)
     base = alt.Chart(values(drawn)).encode(y=lines())
     compared = having(drawn, "expected").encode(y=lines())
     reach = [row[name] or 0 for row in rows for name in ("observed", "expected", "high")]
     top = max(reach, default=0) or 1
+    there = having(drawn, "observed").encode(y=lines())
     observed = alt.X(
         "observed:Q",
         scale=alt.Scale(domain=[0, top], nice=True),
-        axis=axis(measured, ",.0f"),
+        axis=axis(measured, form),
     )
     layers = [
+        left_labels(base),
         compared.mark_rule(color=LIGHT["expected"], strokeWidth=1).encode(
             x="expected:Q", x2="observed"
         ),
         interval(having(drawn, "low").encode(y=lines())),
         ring(compared, "expected:Q"),
-        dot(base, observed),
-        left_labels(base),
+        dot(there, observed),
         right_texts(base, "times"),
     ]
-    return ranked(layers, len(rows), left=330, right=150)
+    return ranked(layers, len(rows), left=330, right=right)
 
 
 def means_spec(rows: Rows, title: str, *, left: int = 250) -> dict[str, Any]:

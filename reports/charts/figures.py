@@ -7,24 +7,19 @@ from typing import Any
 
 from reports.charts import charts
 from reports.charts.evidence import times
-from reports.charts.icicle import COLUMNS, icicle, icicle_drawing, size
+from reports.charts.icicle import COLUMNS, icicle, icicle_drawing
+from reports.charts.pair_figures import frequent_figure, pairs_figure
 from reports.charts.palette import SCALE
 from reports.charts.parts import dots_spec
 from reports.charts.svg import draw
 from reports.words.parts import Figure, Key, Node
-from reports.words.shown_numbers import Rows
+from reports.words.shown_numbers import Rows, share_or_left
 from reports.words.table_specs import nodes, numbers, spans, table, texts, written
 from reports.words.words import (
-    WITHHELD,
     counted,
-    decimal,
     node_label,
     number,
-    pair_label,
     percent,
-    ratio,
-    span,
-    tenths,
 )
 
 SHARES = (0.25, 0.5, 0.75)
@@ -51,6 +46,7 @@ def figures(
     drawn = (
         branches_figure(overview["branches"][:MATRIX], overview["branch_pairs"], unjudged),
         pairs_figure(overview["pairs"]),
+        frequent_figure(overview["frequent_pairs"]),
         hierarchy_figure(overview["tree"]),
         residual_figure(overview["residuals"], limit),
     )
@@ -150,7 +146,7 @@ def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure |
             numbers("Instances in excess", "excess"),
             numbers("Label pairs", "label_pairs_ratio", times, absent="–"),
             numbers("Instances", "instances"),
-            numbers("Share of all", "share", percent),
+            written("Share of all", share_or_left),
         ),
     )
 
@@ -268,94 +264,6 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
             spans("95% interval"),
         ),
     )
-
-
-def pairs_figure(rows: Rows) -> Figure | None:
-    """The strongest reported pairs, observed and expected; None without any."""
-    if not rows:
-        return None
-    first = rows[0]
-    unknown = first["explained"] is None
-    across = sum(row["relation"] == "cross_branch" for row in rows)
-    weighed = (
-        "Both are weighed: several instances of a group that resemble each other count less than "
-        "as many of several groups. "
-    ) * any(row["observed"] is not None for row in rows)
-    return Figure(
-        id="pairs",
-        title="The strongest pairs",
-        drawing=draw(charts.pairs_spec([_pair_drawn(row) for row in rows])),
-        alt=f"Dot plot of the {counted(len(rows), 'strongest pair')}, {across} of them across "
-        f"branches. The first, {first['a']} and {first['b']}, occurs on "
-        f"{counted(first['instances'], 'instance')}"
-        + ("" if unknown else f", where {tenths(first['explained'])} are expected")
-        + ".",
-        caption="The pairs that stand out most: those across branches first, then those within "
-        "one, each group from the strongest evidence down. A dot shows the instances that carry "
-        "both nodes; the ring beside it, how many the length of the records and the other pairs "
-        "found would explain. "
-        + weighed
-        + "At the right, how many times as many that is, drawn toward 1 where "
-        "counts are small, with its 95% interval, which the bar shows in instances. Where one "
-        "label can carry both nodes, only instances with two labels are compared. A pair without "
-        "a ring has its expectation withheld.",
-        key=(
-            Key("observed", "instances with both nodes", "dot"),
-            Key("observed", "95% interval of the excess", "bar"),
-            Key("expected", "expected from length and from other pairs found", "ring"),
-        ),
-        table=table(
-            "pairs-numbers",
-            "The strongest pairs",
-            rows,
-            nodes("First node", "a", "title_a"),
-            nodes("Second node", "b", "title_b"),
-            numbers("Instances", "instances"),
-            numbers("Share of all", "share", percent),
-            numbers("If independent", "expected", tenths),
-            numbers("Lift", "lift", ratio),
-            numbers("Expected from length", "expected_length", tenths),
-            numbers("Expected in all", "explained", tenths),
-            written("Ratio and interval", lambda row: _ratio(row) or WITHHELD),
-        ),
-    )
-
-
-def _observed(row: Mapping[str, Any]) -> float:
-    """Instances that the expectation is of: those with two labels, as the ratio shows.
-
-    With groups, what they weigh.
-    """
-    if row["shrunk_ratio"] is None:
-        return size(row["instances"])
-    if row["observed"] is not None:
-        return float(row["observed"])
-    return float(round(row["shrunk_ratio"] * (row["explained"] + 0.5) - 0.5))
-
-
-def _pair_drawn(row: Mapping[str, Any]) -> dict[str, Any]:
-    known = None not in (row["explained"], row["ratio_low"], row["ratio_high"])
-    each = 1.0 if row["observed"] is None else row["observed"] / row["effective"]
-    low, high = (
-        max(0.0, row[bound] * (row["explained"] + 0.5 * each) - 0.5 * each) if known else None
-        for bound in ("ratio_low", "ratio_high")
-    )
-    return {
-        "label": pair_label(row),
-        "observed": _observed(row),
-        "expected": row["explained"],
-        "low": low,
-        "high": high,
-        "times": _ratio(row).replace(" to ", "–") or WITHHELD,
-    }
-
-
-def _ratio(row: Mapping[str, Any]) -> str:
-    """How many times the expectation, with its interval; empty where withheld."""
-    if row["shrunk_ratio"] is None:
-        return ""
-    bounds = row["ratio_low"], row["ratio_high"]
-    return f"×{decimal(row['shrunk_ratio'], 2)} ({span(*(decimal(b, 2) for b in bounds))})"
 
 
 def _node(row: Mapping[str, Any]) -> Node:

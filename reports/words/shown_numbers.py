@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, floor
 from typing import Any, TypeAlias
 
 from reports.words.parts import Cell, Ranged
@@ -15,6 +16,7 @@ from reports.words.words import (
     number,
     percent,
     shortened,
+    span,
 )
 
 Row: TypeAlias = Mapping[str, Any]
@@ -76,6 +78,19 @@ def share(row: Row, name: str = "share") -> str:
     ('50.0%', 'withheld')
     """
     return missing(row) if row[name] is None else percent(row[name])
+
+
+def share_or_left(row: Row) -> str:
+    """A share as a percentage; a withheld one as what is left of it, rounded outwards.
+
+    >>> share_or_left({"share": 0.5}), share_or_left(
+    ...     {"share": None, "share_least": 0.8412, "share_most": 0.8466})
+    ('50.0%', '84.1% to 84.7%')
+    """
+    if row["share"] is not None:
+        return percent(row["share"])
+    low, high = floor(row["share_least"] * 1e3), ceil(row["share_most"] * 1e3)
+    return span(percent(low / 1e3), percent(high / 1e3))
 
 
 def ranged(text: str, row: Row, low: str = "low", high: str = "high") -> Cell:

@@ -11,10 +11,10 @@ import pytest
 from fixtures import results
 from reports.chapters import model, model_metrics
 from reports.chapters.report import build
-from reports.charts import figures
+from reports.charts import figures, pair_figures
 from reports.words.parts import Drawing
 
-DRAWING = (model, figures, model_metrics)
+DRAWING = (model, figures, pair_figures, model_metrics)
 
 
 @pytest.fixture(scope="module")

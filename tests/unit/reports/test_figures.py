@@ -9,8 +9,9 @@ import pytest
 from fixtures import results
 from reports.chapters import tables
 from reports.chapters.report import build
-from reports.charts import charts, figures
-from reports.charts.figures import branches_figure, pairs_figure
+from reports.charts import charts, figures, pair_figures
+from reports.charts.figures import branches_figure
+from reports.charts.pair_figures import frequent_figure, pairs_figure
 from reports.charts.palette import SCALE
 from reports.words.parts import Code, Drawing, Figure
 
@@ -105,7 +106,9 @@ def test_a_single_branch_has_no_map() -> None:
 def test_the_map_comes_first_and_the_strongest_pairs_next() -> None:
     drawn = build(results.rich_result().shared()).figures
 
-    assert [figure.id for figure in drawn] == ["branches", "pairs", "hierarchy", "residuals"]
+    assert [figure.id for figure in drawn] == [
+        *("branches", "pairs", "frequent-pairs", "hierarchy", "residuals")
+    ]
 
 
 PAIR = {
@@ -119,7 +122,7 @@ PAIR = {
 def test_with_groups_a_pair_is_drawn_by_weight(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Any] = []
     monkeypatch.setattr(charts, "pairs_spec", lambda rows: drawn.extend(rows) or {})
-    monkeypatch.setattr(figures, "draw", lambda specification: Drawing(1, 1, ""))
+    monkeypatch.setattr(pair_figures, "draw", lambda specification: Drawing(1, 1, ""))
     figure = pairs_figure([PAIR | {"observed": 36.0, "effective": 18.0}])
     assert figure is not None
     assert "weighed" in figure.caption
@@ -133,7 +136,7 @@ def test_with_groups_a_pair_is_drawn_by_weight(monkeypatch: pytest.MonkeyPatch) 
 def test_a_pair_is_drawn_beside_all_that_explains_it(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Any] = []
     monkeypatch.setattr(charts, "pairs_spec", lambda rows: drawn.extend(rows) or {})
-    monkeypatch.setattr(figures, "draw", lambda specification: Drawing(1, 1, ""))
+    monkeypatch.setattr(pair_figures, "draw", lambda specification: Drawing(1, 1, ""))
     hidden = dict.fromkeys(("explained", "shrunk_ratio", "ratio_low", "ratio_high"))
     figure = pairs_figure([PAIR, PAIR | hidden])
     assert figure is not None
@@ -149,6 +152,34 @@ def test_a_pair_is_drawn_beside_all_that_explains_it(monkeypatch: pytest.MonkeyP
 
 def test_without_a_reported_pair_there_is_no_such_picture() -> None:
     assert pairs_figure([]) is None
+    assert frequent_figure([]) is None
+
+
+FREQUENT = {
+    "depth": 2, "a": "x", "b": "y", "title_a": None, "title_b": "Why", "relation": "sibling",
+    "instances": 50, "share": 0.25, "share_least": None, "share_most": None, "expected": 10.0,
+    "lift": 5.0, "expected_length": 40.0, "shrunk_ratio": 1.2, "ratio_low": 0.9, "ratio_high": 1.6,
+}  # fmt: skip
+
+
+def test_a_frequent_pair_is_drawn_as_a_share_beside_that_of_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(charts, "pairs_spec", lambda rows, *a, **k: drawn.extend(rows) or {})
+    monkeypatch.setattr(pair_figures, "draw", lambda specification: Drawing(1, 1, ""))
+    hidden = dict.fromkeys(("share", "expected_length", "shrunk_ratio", "ratio_low", "ratio_high"))
+    left = {"instances": ">89", "share_least": 0.841, "share_most": 0.8499, "depth": 3}
+    figure = frequent_figure([FREQUENT, *[FREQUENT] * 20, FREQUENT | hidden | left])
+    assert figure is not None
+    first, last = drawn[0], drawn[-1]
+
+    assert len(drawn) == 7 + 1
+    assert (first["observed"], first["expected"]) == (0.25, 0.2)
+    assert (first["low"], first["high"]) == pytest.approx((0.18, 0.32))
+    assert (last["observed"], last["low"], last["high"]) == (None, 0.841, 0.8499)
+    assert last["times"] == figure.table.rows[-1][4] == "84.1% to 85.0%"
+    assert "Of 21 pairs with an expectation, 21 are no more frequent" in figure.caption
 
 
 def test_what_the_policy_expects_stands_with_its_source_and_count() -> None:

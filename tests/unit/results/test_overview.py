@@ -143,6 +143,54 @@ def test_the_strongest_reported_pairs_stand_with_what_is_expected() -> None:
     assert shown()["pairs"] == []
 
 
+def test_the_most_frequent_pairs_of_each_depth_stand_beside_what_length_lets_expect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However few nodes are looked at first, they are those of all pairs."""
+    result = run_audit(labelled(SICK, repeated(FOUND)), Policy(min_cell=1), anyway=True)
+    depth = dict(result.nodes.select("node", "depth").iter_rows())
+    counted: dict[int, list[tuple[int, str, str]]] = {}
+    for row in result.pairs.collect().iter_rows(named=True):
+        if depth[row["a"]] == depth[row["b"]]:
+            counted.setdefault(depth[row["a"]], []).append((-row["joint"], row["a"], row["b"]))
+    want = {of: sorted(some)[: module.EACH] for of, some in counted.items() if of}
+    for first in (1, 2, 40):
+        monkeypatch.setattr(module, "CANDIDATES", first)
+        told: dict[int, list[tuple[int, str, str]]] = {}
+        for row in shown(1, FOUND, SICK)["frequent_pairs"]:
+            told.setdefault(row["depth"], []).append((-row["instances"], row["a"], row["b"]))
+            if row["shrunk_ratio"] is not None:
+                ratio = row["instances"] / row["expected_length"]
+                assert min(1, ratio) <= row["shrunk_ratio"] <= max(1, ratio)
+                assert row["ratio_low"] < row["shrunk_ratio"] < row["ratio_high"]
+        assert told == want
+
+
+def test_groups_widen_the_interval_of_a_frequent_pair_and_few_of_them_hide_it() -> None:
+    labels = repeated(FOUND)
+    each = {n: {one: f"p{int(one[1:]) // n}" for one in labels} for n in (1, 4, 10_000)}
+    widths = list[float]()
+    for groups in each.values():
+        data = labelled(SICK, labels, groups=groups)
+        rows = run_audit(data, Policy(min_cell=11), anyway=True).shared()["overview"]
+        told = {(row["a"], row["b"]): row for row in rows["frequent_pairs"]}["heart", "lung"]
+        if told["ratio_low"] is not None:
+            widths.append(told["ratio_high"] - told["ratio_low"])
+
+    assert len(widths) == 2
+    assert widths[0] < widths[1]
+
+
+def test_of_a_withheld_share_is_told_what_its_count_leaves() -> None:
+    counts = [(95, ["asthma", "attack"]), (5, ["asthma"]), (20, ["attack"])]
+    true, told = (shown(m, counts) for m in (1, 11))
+    for name in ("branches", "branch_pairs", "frequent_pairs"):
+        for row, own in zip(told[name], true[name], strict=True):
+            assert (own["share_least"], own["share_most"]) == (None, None)
+            assert row["share"] is None
+            assert 11 / 120 <= row["share_least"] <= own["share"] <= row["share_most"] <= 1
+
+
 def test_the_tree_hangs_each_node_under_one_shown_parent() -> None:
     tree_rows = {line["node"]: line for line in shown()["tree"]}
 
