@@ -23,7 +23,8 @@ from audit.disclosure import (
     withheld_last,
 )
 from audit.results.findings import EXCHANGES, finding_id
-from audit.results.overview import Overview, Published
+from audit.results.overview import Overview
+from audit.results.pictured_pairs import Published
 from audit.results.record import Record
 from audit.results.shared_tables import columns, shared_rows
 

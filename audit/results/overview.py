@@ -8,42 +8,38 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeAlias
 
-import numpy as np
 import polars as pl
 
 from audit.disclosure import (
     Cell,
-    Shown,
     carried,
     in_digits,
-    is_small,
     labelled_below,
     least,
     only_residual_below,
-    share_left,
     together,
 )
-from audit.engine.statistics.association import shrunk_ratio
+from audit.results.pictured_pairs import (
+    TOP,
+    Pair,
+    Published,
+    frequent_pairs,
+    most_frequent,
+    pair_counts,
+    pair_of,
+    share_of,
+    strong_pairs,
+    strongest,
+    within,
+)
 from audit.results.record import Record
 
 Overview: TypeAlias = dict[str, list[dict[str, Any]]]
-Published: TypeAlias = Mapping[Cell, int | str]
-"""Counts as published, by cell."""
-Pair: TypeAlias = tuple[str, str]
-"""Two nodes or branches, in node order."""
 
 TREE_NODES = 150
 """Largest number of nodes in the figure of the hierarchy."""
 TREE_SHARE = 0.005
 """Least share of the instances for a node to be in that figure."""
-TOP = 15
-"""Number of lines in a ranked figure."""
-DEPTHS = 8
-"""Largest number of depths of which the most frequent pairs are told."""
-EACH = 5
-"""Number of the most frequent pairs that are told of each depth."""
-CANDIDATES = 40
-"""Number of the most frequent nodes of a depth whose pairs are looked at first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +79,7 @@ class Pictured:
             yield together(carried(a), carried(b)), 0
         for frame in (self.branch_pairs, self.pairs, self.frequent):
             for row in frame.iter_rows(named=True):
-                yield from _pair_counts(row)
+                yield from pair_counts(row)
         for frame in (self.residuals, self.ranked):
             for parent, k, n in frame.select("parent", "k", "n").iter_rows():
                 yield only_residual_below(parent), k
@@ -95,14 +91,6 @@ class Pictured:
         for parent in self.residuals["parent"]:
             if parent not in ranked:
                 yield only_residual_below(parent), labelled_below(parent)
-
-
-def _pair_counts(row: Mapping[str, Any]) -> Iterator[tuple[Cell, int]]:
-    """Both supports and the joint of a line of the table of pairs."""
-    sides = carried(row["a"]), carried(row["b"])
-    yield sides[0], row["support_a"]
-    yield sides[1], row["support_b"]
-    yield together(*sides), row["joint"]
 
 
 def pictured(run: Record) -> Pictured:
@@ -117,65 +105,17 @@ def pictured(run: Record) -> Pictured:
     tree, throughout = tree.head(TREE_NODES), run.residuals.filter(pl.col("residual") == "all")
     return Pictured(
         branches=branches.head(2 * TOP),
-        branch_pairs=_within(pairs, branches.head(TOP)).sort("a", "b").collect(),
+        branch_pairs=within(pairs, branches.head(TOP)).sort("a", "b").collect(),
         branch_map=run.branch_pairs,
         tree=tree,
-        pairs=_strongest(pairs, min_cell),
-        frequent=_most_frequent(pairs, nodes, min_cell),
+        pairs=strongest(pairs, min_cell),
+        frequent=most_frequent(pairs, nodes, min_cell),
         residuals=throughout.filter(pl.col("parent").is_in(tree["node"].implode())),
         ranked=throughout.filter(pl.col("n") >= max(min_cell, 30))
         .sort(["k", "parent"], descending=[True, False])
         .head(TOP),
         min_cell=min_cell,
     )
-
-
-def _within(pairs: pl.LazyFrame, nodes: pl.DataFrame) -> pl.LazyFrame:
-    """Pairs of some nodes, sought by their supports first: numbers are compared faster than ids."""
-    ids, supports = nodes["node"].implode(), nodes["support"].unique().implode()
-    near = pairs.filter(pl.all_horizontal(pl.col("support_a", "support_b").is_in(supports)))
-    return near.filter(pl.all_horizontal(pl.col("a", "b").is_in(ids)))
-
-
-def _strongest(pairs: pl.LazyFrame, min_cell: int) -> pl.DataFrame:
-    return (
-        pairs.filter(pl.col("found_rank").is_not_null() & (pl.col("joint") >= min_cell))
-        .sort(pl.col("relation") != "cross_branch", "found_rank")
-        .head(TOP)
-        .collect()
-    )
-
-
-def _most_frequent(pairs: pl.LazyFrame, nodes: pl.DataFrame, min_cell: int) -> pl.DataFrame:
-    """The pairs of two nodes of one depth on most instances, the most frequent of each depth first.
-
-    Pairs of the most frequent nodes are looked at, and of more until no other node is on as many
-    instances as the last pair of its depth.
-    """
-    below = (pl.col("depth") > 0) & (pl.col("depth") <= DEPTHS) & (pl.col("support") > 0)
-    used = nodes.filter(below).sort(["support", "node"], descending=[True, False])
-    used = used.select("node", "depth", "support")
-    depth_of, most = used.select("node", "depth"), CANDIDATES
-    while True:
-        some = used.group_by("depth", maintain_order=True).head(most)
-        found = (
-            _within(pairs.filter(pl.col("joint") >= min_cell), some)
-            .join(depth_of.lazy(), left_on="a", right_on="node")
-            .join(depth_of.lazy(), left_on="b", right_on="node", suffix="_b")
-            .filter(pl.col("depth") == pl.col("depth_b"))
-            .drop("depth_b")
-            .sort(["depth", "joint", "a", "b"], descending=[False, True, False, False])
-            .group_by("depth", maintain_order=True)
-            .head(EACH)
-            .collect()
-        )
-        last = found.group_by("depth").agg(last=pl.col("joint").min(), rows=pl.len())
-        others = used.join(some, on="node", how="anti").join(last, on="depth", how="left")
-        enough = (pl.col("rows") == EACH) & (pl.col("support") <= pl.col("last"))
-        rare = pl.col("support") < min_cell
-        if others.select((enough | rare).fill_null(False).all()).item():
-            return found
-        most *= 4
 
 
 def overview(
@@ -202,8 +142,8 @@ def overview(
         "branches": _branches(shown, run, counts, between),
         "branch_pairs": list(_branch_pairs(shown, run, counts, between)),
         "tree": _tree(shown, run.edges, counts),
-        "pairs": _withheld_last(_strong_pairs(shown.pairs, run, counts, explained)),
-        "frequent_pairs": _frequent_pairs(shown.frequent, run, counts),
+        "pairs": strong_pairs(shown.pairs, run, counts, explained),
+        "frequent_pairs": frequent_pairs(shown.frequent, run, counts),
         "residuals": _ranked(
             _residual_row(row, run.titles, counts, run.min_cell)
             for row in shown.ranked.iter_rows(named=True)
@@ -216,21 +156,6 @@ def _ranked(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(
         rows, key=lambda row: (-least(row["instances"]), row.get("node") or (row["a"], row["b"]))
     )
-
-
-def _withheld_last(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Pairs by their strength, those across branches first; where it is withheld, by instances."""
-
-    def place(row: dict[str, Any]) -> tuple[bool, bool, int, Pair]:
-        withheld = row["explained"] is None
-        size, ends = (-int(row["instances"]), _ends(row)) if withheld else (0, ("", ""))
-        return row["relation"] != "cross_branch", withheld, size, ends
-
-    return sorted(rows, key=place)
-
-
-def _ends(row: Mapping[str, Any]) -> Pair:
-    return row["a"], row["b"]
 
 
 def _by_branches(pairs: Set[Pair], branch_of: Mapping[str, str | None]) -> Counter[Pair]:
@@ -248,7 +173,7 @@ def _branches(
         {
             **row,
             "instances": count,
-            **_share(run, count),
+            **share_of(run, count),
             **_excess_between(shown, node, node, between, hidden=isinstance(count, str)),
         }
         for row, node, count in counted
@@ -286,100 +211,13 @@ def _steady_ratio(observed: float | None, expected: float | None, few: int) -> f
     return ratios.pop() if len(ratios) == 1 else None
 
 
-def _share(run: Record, count: Shown, *wholes: Shown) -> dict[str, float | None]:
-    """A count as a share of all instances, or what is left of it by what is shown."""
-    return share_left(count, run.size, run.release.labelled, run.min_cell, *wholes)
-
-
 def _branch_pairs(
     shown: Pictured, run: Record, counts: Published, between: Counter[Pair] | None
 ) -> Iterator[dict[str, Any]]:
     for row in shown.branch_pairs.iter_rows(named=True):
-        pair = _pair(row, run, counts)
+        pair = pair_of(row, run, counts)
         hidden = pair["expected"] is None
         yield pair | _excess_between(shown, row["a"], row["b"], between, hidden=hidden)
-
-
-def _pair(row: Mapping[str, Any], run: Record, counts: Published) -> dict[str, Any]:
-    own = [counts[cell] for cell, _ in _pair_counts(row)]
-    hidden = any(isinstance(count, str) for count in own)
-    *sides, together = own
-    return {
-        **{name: row[name] for name in ("a", "b", "relation")},
-        "instances": together,
-        **_share(run, together, *sides),
-        **{name: None if hidden else row[name] for name in ("expected", "lift")},
-    }
-
-
-def _strong_pairs(
-    pairs: pl.DataFrame, run: Record, counts: Published, explained: Set[Pair] | None
-) -> Iterator[dict[str, Any]]:
-    """Pairs of nodes whose number of instances may be shown, beside what is expected of them."""
-    for row in pairs.iter_rows(named=True):
-        pair = _pair(row, run, counts)
-        if isinstance(pair["instances"], int):
-            few = is_small(row["groups"] or 0, run.min_cell)
-            yield {**pair, **_titles(run, row), **_judged(row, pair, explained, few_groups=few)}
-
-
-def _titles(run: Record, row: Mapping[str, Any]) -> dict[str, str | None]:
-    return {f"title_{end}": run.titles[row[end]] for end in ("a", "b")}
-
-
-def _frequent_pairs(pairs: pl.DataFrame, run: Record, counts: Published) -> list[dict[str, Any]]:
-    """The most frequent pairs of each depth, beside what length lets expect of them."""
-    rows = [
-        {"depth": row["depth"], **pair, **_titles(run, row), **_times(row, pair, run)}
-        for row in pairs.iter_rows(named=True)
-        if least((pair := _pair(row, run, counts))["instances"]) >= run.min_cell
-    ]
-    return sorted(rows, key=lambda row: (row["depth"], -least(row["instances"]), _ends(row)))
-
-
-_OF_LENGTH = ("expected_length", "shrunk_ratio", "ratio_low", "ratio_high")
-
-
-def _times(row: Mapping[str, Any], pair: Mapping[str, Any], run: Record) -> dict[str, float | None]:
-    """What length lets expect, in instances, and how many times as many there are, with bounds.
-
-    Nothing where the pair was not judged or a count of it is withheld, where one label can carry
-    both and small cells are withheld (as for the strongest pairs), and where the groups that it is
-    in may be few. Each group counts once for the bounds, which are rather wide than narrow.
-    """
-    apart, ratio = row["joint"] - row["joint_entailed"], row["ratio"]
-    hidden = pair["expected"] is None or (row["joint_entailed"] and run.min_cell > 1)
-    worth = apart if row["group_sum"] is None else row["group_sum"]
-    if not ratio or hidden or worth < run.min_cell:
-        return dict.fromkeys(_OF_LENGTH)
-    times = (float(one[0]) for one in shrunk_ratio(np.array([worth]), np.array([worth / ratio])))
-    return dict(zip(_OF_LENGTH, (apart / ratio, *times), strict=True))
-
-
-_JUDGED = ("explained", "observed", "effective", "shrunk_ratio", "ratio_low", "ratio_high")
-
-
-def _judged(
-    row: Mapping[str, Any],
-    pair: Mapping[str, Any],
-    explained: Set[Pair] | None,
-    *,
-    few_groups: bool,
-) -> dict[str, float | None]:
-    """A pair beside what is expected of it; null where that is withheld.
-
-    Where one label can carry both nodes, the ratio would tell how many instances have no other:
-    a count that stands nowhere else. What other finds explain of it tells their counts. What the
-    instances of few groups weigh tells how many groups they are in.
-    """
-    hidden = pair["expected"] is None or (row["joint_entailed"] and explained is not None)
-    hidden = hidden or few_groups
-    alone = row["explained"] == row["expected_length"]
-    open_ = not hidden and (alone or explained is None or (row["a"], row["b"]) in explained)
-    return {
-        "expected_length": None if hidden else row["expected_length"],
-        **{name: row[name] if open_ else None for name in _JUDGED},
-    }
 
 
 def _tree(shown: Pictured, edges: pl.DataFrame, counts: Published) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from audit.disclosure import (
     seen_whole,
     together,
 )
-from audit.results.overview import Published
+from audit.results.pictured_pairs import Published
 from audit.results.record import Record
 
 _FROM_REFERENCE = ("reference", "")

@@ -32,8 +32,9 @@ from audit.results.order import (
     shared_in_order,
     tells_a_number,
 )
-from audit.results.overview import Pictured, Published, overview, pictured
+from audit.results.overview import Pictured, overview, pictured
 from audit.results.parts import OTHERS, DriftPart, ModelPart, ValueCells
+from audit.results.pictured_pairs import Published
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     UNINFORMATIVE,
@@ -357,8 +358,7 @@ class SharedView:
     def _shared_check(
         self, check: CheckResult, places: dict[str, Place], unseen: set[str]
     ) -> dict[str, Any]:
-        """What is shared of a check; added are the place of each finding between checks, and the
-        ids of those of which no number may be shown."""
+        """What is shared of a check; adds places of its findings, and ids of those unseen."""
         kept, run, totals = self._kept(check), self.run, self._totals
         published = [(finding, self._shared_finding(finding)) for finding in kept]
         published.sort(key=lambda one: inside_as_shown(one[0], one[1]["evidence"]))

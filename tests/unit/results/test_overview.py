@@ -9,6 +9,7 @@ import pytest
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results import overview as module
+from audit.results import pictured_pairs
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
@@ -153,9 +154,9 @@ def test_the_most_frequent_pairs_of_each_depth_stand_beside_what_length_lets_exp
     for row in result.pairs.collect().iter_rows(named=True):
         if depth[row["a"]] == depth[row["b"]]:
             counted.setdefault(depth[row["a"]], []).append((-row["joint"], row["a"], row["b"]))
-    want = {of: sorted(some)[: module.EACH] for of, some in counted.items() if of}
+    want = {of: sorted(some)[: pictured_pairs.EACH] for of, some in counted.items() if of}
     for first in (1, 2, 40):
-        monkeypatch.setattr(module, "CANDIDATES", first)
+        monkeypatch.setattr(pictured_pairs, "CANDIDATES", first)
         told: dict[int, list[tuple[int, str, str]]] = {}
         for row in shown(1, FOUND, SICK)["frequent_pairs"]:
             told.setdefault(row["depth"], []).append((-row["instances"], row["a"], row["b"]))
