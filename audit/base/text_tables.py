@@ -30,8 +30,24 @@ _OF_GENES = (
     "With", "Aspect", "DB_Object_Name", "Synonym", "DB_Object_Type", "Taxon_ID", "Date",
     "Assigned_By", "Annotation_Extension", "Gene_Product_Form_ID",
 )  # fmt: skip
-"""Columns of GAF, which has no header, as Biopython calls them; version 1.0 has the first 15."""
-_GAF = "!gaf-version"
+"""Columns of GAF, which has no header, as Biopython calls them."""
+_OF_PRODUCTS = (
+    "DB", "DB_Object_ID", "Qualifier", "GO_ID", "DB:Reference", "Evidence", "With",
+    "Interacting_Taxon_ID", "Date", "Assigned_By", "Annotation_Extension", "Annotation_Properties",
+)  # fmt: skip
+_OF_CLASSES = (
+    "DB_Object_ID", "Negation", "Relation", "Ontology_Class_ID", "Reference", "Evidence",
+    "With_or_From", "Interacting_Taxon_ID", "Date", "Assigned_By", "Annotation_Extensions",
+    "Annotation_Properties",
+)  # fmt: skip
+_VERSIONS: dict[str, dict[str, tuple[str, ...]]] = {
+    "gaf": {"2.0": _OF_GENES, "2.1": _OF_GENES, "2.2": _OF_GENES},
+    "gpa": {"1.0": _OF_PRODUCTS, "1.1": _OF_PRODUCTS, "1.2": _OF_PRODUCTS, "2.0": _OF_CLASSES},
+}
+"""Columns of files of annotations, which have no header, by the version that they begin with."""
+_OPTIONAL = {"gaf": 2, "gpa": 0}
+"""Number of the last columns that may be missing."""
+_VERSION = re.compile(r"!\s*(gaf|gpa)d?-version:\s*(\S+)", re.IGNORECASE)
 _USUAL = {"id", "instance", "label", "labels", "code", "child", "parent"}
 """Names that make a line a header."""
 
@@ -139,8 +155,8 @@ def preamble_of(lines: Sequence[str]) -> Preamble:
     rows = _fields(following, sign)
     names = [name.strip() for name in _fields([said[-1].lstrip(mark)], sign)[0]]
     names = [(names or [""])[0] or str(mark) * (len(said) == 1), *names[1:]]
-    if any(line.startswith(_GAF) for line in said):
-        names = [*_OF_GENES[: len(rows[0])]]
+    if annotations := next(filter(None, map(_VERSION.match, said)), None):
+        names = [*_columns_of(annotations[1].lower(), annotations[2], len(rows[0]))]
     elif not _may_name(names, rows[0]) or _USUAL & {*map(str.lower, rows[0])}:
         return Preamble(len(notes), blanks=blanks)
     elif len(said) > 1 and not _is_row(rows):
@@ -148,6 +164,22 @@ def preamble_of(lines: Sequence[str]) -> Preamble:
     written = io.StringIO()
     csv.writer(written, delimiter=sign, lineterminator="").writerow(names)
     return Preamble(len(notes), written.getvalue(), blanks)
+
+
+def _columns_of(kind: str, version: str, width: int) -> Sequence[str]:
+    """The columns of a version of a file of annotations; raises SchemaError if none is known."""
+    known = _VERSIONS[kind]
+    named = (known[one] for one in known if f"{version}.0".startswith(one))
+    names: tuple[str, ...] = next(named, ())
+    if not len(names) - _OPTIONAL[kind] <= width <= len(names) or not names:
+        called = "GAF" if kind == "gaf" else "GPAD"
+        wanted = " or ".join(known)
+        raise SchemaError(
+            f"annotations in {called} of version {wanted} are required, in as many columns",
+            found=f"version {version}, in {width} columns",
+            hint="releases at geneontology.org are of a version that is read",
+        )
+    return names[:width]
 
 
 def titles_above(rows: Sequence[Sequence[str | None]]) -> int:

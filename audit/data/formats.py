@@ -21,6 +21,7 @@ from audit.data.json_lines import is_array, is_document
 from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, with_class_names
 from audit.data.label_formats import (
+    gene_annotations,
     id_lines,
     jsonl,
     long,
@@ -50,6 +51,7 @@ FORMATS: tuple[LabelFormat, ...] = (
     long.FORMAT,
     long.JOINED,
     several.FORMAT,
+    *gene_annotations.FORMATS,
     jsonl.FORMAT,
     wide.FORMAT,
     id_lines.GROUPED,

@@ -17,7 +17,7 @@ from audit.data.column_kinds import names_system
 from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import INSTANCES, Chosen, Columns
 from audit.data.records import STRATUM, is_coarse, pick, tidy
-from audit.data.row_rules import RowRules, version_of
+from audit.data.row_rules import EVERY, RowRules, version_of
 from audit.data.sources import Source
 
 MOST_VALUES = 20
@@ -152,14 +152,14 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
 
     Args:
         source: A table.
-        chosen: The columns of its ids and labels.
+        chosen: The columns of its ids and labels, with rules that its format states, if any.
         columns: What the user names; these columns are left alone.
 
     Raises:
         InputError: If a column by its name and values says which labels are not carried.
     """
-    rules, told = columns.rules, list(chosen.readings)
-    beside = [*chosen.labels, chosen.id, *columns.beside.values()]
+    rules, told = chosen.rules if chosen.rules != EVERY else columns.rules, list(chosen.readings)
+    beside = [*chosen.labels, chosen.id, *columns.beside.values(), *rules.roles.values()]
     known = {name.strip().lower() for name in beside if name}
     names = [
         name

@@ -309,11 +309,12 @@ def test_partitioning_never_changes_predictions(writer: PredictionWriter, tmp_pa
 
 # --- in batches -------------------------------------------------------------------------------
 
+ANNOTATIONS = {"gaf", "gpad", "gpad2", "hpoa"}
 COUNTED = {known.name for known in FORMATS if known.choose}
 
 
 def test_formats_say_which_give_batches() -> None:
-    assert {"long", "joined", "several", "jsonl"} == COUNTED
+    assert {"long", "joined", "several", "jsonl", *ANNOTATIONS} == COUNTED
 
 
 @pytest.fixture
@@ -345,6 +346,7 @@ def test_partitioning_never_changes_counts(
         "instance": "id" if writer.format == "jsonl" else "instance",
         "label": others.get(writer.format, "labels" if lists else "label"),
     }
+    named, sort = ({}, False) if writer.format in ANNOTATIONS else (named, sort)
     counts = [count_pairs(data, codes, batch=2, sort=sort, **named) for data in (whole, folder)]
     if writer.format == "long":
         counts.append(count_pairs(frame_in(whole), codes, batch=2, sort=sort, **named))

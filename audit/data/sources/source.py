@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import polars as pl
 
-from audit.base.errors import InputError
+from audit.base.errors import AuditError, InputError
 from audit.base.files import SNIFFED_BYTES, called, refuse_pickle
-from audit.base.readings import AskedError, Reading
+from audit.base.readings import Reading
 from audit.base.text_tables import Preamble, is_header, preamble_of, separator_in, told_of_titles
 from audit.data.class_names import ClassNames, with_class_names
 
@@ -155,8 +155,8 @@ class Source:
         """What stands before the rows of a text table."""
         try:
             return self._headed(preamble_of(self._first_lines))
-        except AskedError as error:
-            error.where = str(self)
+        except AuditError as error:
+            error.where = error.where or str(self)
             raise
 
     def _headed(self, found: Preamble) -> Preamble:

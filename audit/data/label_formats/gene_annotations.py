@@ -1,0 +1,127 @@
+"""Annotations of genes and of diseases: GAF 2, GPAD, and HPO's phenotype.hpoa."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from shlex import quote
+
+import polars as pl
+
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import called
+from audit.base.readings import Reading
+from audit.data.label_format import Chosen, Columns, LabelFormat
+from audit.data.label_formats import tables
+from audit.data.records import column_for
+from audit.data.sources import Source
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """One format, by its published columns.
+
+    Args:
+        name: What the format is called.
+        title: What it looks like.
+        id: The column of what is annotated.
+        label: The column of terms.
+        marks: A further column by which it is recognised.
+        negated: Values by column of rows that say what is not so, as patterns.
+        within: The column of the database within which ids differ.
+    """
+
+    name: str
+    title: str
+    id: str
+    label: str
+    marks: str
+    negated: dict[str, tuple[str, ...]]
+    within: str = ""
+
+
+_NOT = ("NOT", "NOT|*")
+_LAYOUTS = (
+    _Layout("gaf", "GAF 2.0 to 2.2: annotations of gene products", "DB_Object_ID", "GO_ID",
+            "Aspect", {"Qualifier": _NOT}, "DB"),
+    _Layout("gpad", "GPAD 1: annotations of gene products", "DB_Object_ID", "GO_ID",
+            "Annotation_Properties", {"Qualifier": _NOT}, "DB"),
+    _Layout("gpad2", "GPAD 2.0: annotations of gene products", "DB_Object_ID",
+            "Ontology_Class_ID", "Negation", {"Negation": _NOT}),
+    _Layout("hpoa", "phenotype.hpoa: phenotypes of diseases", "database_id", "hpo_id",
+            "biocuration", {"qualifier": _NOT, "frequency": ("0/*", "0%", "HP:0040285")}),
+)  # fmt: skip
+_OLDER = {"database_id": "DatabaseID"}
+"""What columns of phenotype.hpoa are called in earlier releases."""
+
+
+def _named(layout: _Layout, name: str, source: Source) -> str:
+    return next(iter(called(source.schema, [name, _OLDER.get(name, name)])), name)
+
+
+def _matches(layout: _Layout, source: Source) -> bool:
+    wanted = (layout.id, layout.label, layout.marks, *layout.negated)
+    there = source.columns
+    return bool(there) and all(_named(layout, n, source).lower() in there for n in wanted)
+
+
+def _choose(layout: _Layout, source: Source, columns: Columns, rows: Source) -> Chosen:
+    """The published columns, and rules that leave out what is said not to be so."""
+    names = [*source.schema]
+    column_for("", _named(layout, layout.marks, source), names, source)
+    label = column_for("label", columns.label or layout.label, names, source)
+    id = columns.id or _named(layout, layout.id, source)
+    chosen = tables.chosen_rows(source, replace(columns, id=id), rows, [label])
+    stated = {one.partition("=")[0].strip(" !").lower() for one in columns.rules.where}
+    if layout.within and columns.id is None and layout.within.lower() not in stated:
+        _refuse_shared_ids(source, rows, layout.within, id)
+    rules, told = columns.rules, list(chosen.readings)
+    for name, patterns in layout.negated.items():
+        column = _named(layout, name, source)
+        if column.lower() in stated:
+            continue
+        column = column_for(name, column, names, source)
+        left = _rows_of(rows, column, patterns)
+        rules = replace(rules, where=(*rules.where, *(f"{column}!={one}" for one in patterns)))
+        decision = f"annotations with {first_cases(patterns)} in {column!r} are left out"
+        said = Reading(
+            decision, "they say what is not so", left, f"--where {quote(f'{column}=*')}",
+            "annotations",
+        )  # fmt: skip
+        told += [said] if left else []
+    return replace(chosen, rules=rules, readings=tuple(told))
+
+
+def _rows_of(rows: Source, column: str, patterns: tuple[str, ...]) -> int:
+    """Number of rows whose cell fits a pattern, case ignored as in rules of rows."""
+    found, wanted = 0, [one.casefold() for one in patterns]
+    for frame in rows.frames([column], tables.AT_ONCE):
+        cells = frame[column].cast(pl.String).str.strip_chars().drop_nulls().value_counts(name="n")
+        for text, n in cells.iter_rows():
+            found += n * any(fnmatchcase(text.casefold(), one) for one in wanted)
+    return found
+
+
+def _refuse_shared_ids(source: Source, rows: Source, within: str, id: str) -> None:
+    """Raise SchemaError where two databases have the same id for different things."""
+    base = column_for(within, within, [*source.schema], source)
+    of: dict[str, str] = {}
+    for frame in rows.frames([id, base], tables.AT_ONCE):
+        for own, name in frame.unique().drop_nulls().iter_rows():
+            if of.setdefault(str(own), str(name)) != str(name):
+                raise SchemaError(
+                    "an id must be that of one database",
+                    found=f"{own!r} in {of[str(own)]!r} and in {name!r}",
+                    where=source,
+                    hint=f"--where {quote(f'{base}={name}')} reads those of one",
+                )
+
+
+def _format(layout: _Layout) -> LabelFormat:
+    return tables.table_format(
+        layout.name, layout.title, partial(_matches, layout), partial(_choose, layout)
+    )
+
+
+FORMATS = tuple(map(_format, _LAYOUTS))
