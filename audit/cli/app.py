@@ -68,7 +68,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         "concepts",
         concepts,
         "layers.npz --facets facets.csv --hierarchy icd9cm",
-        "layers.npz --facets-from-titles --depth 1 --hierarchy icd9cm --layer pooled",
+        "--world paper --size small --out world",
     ),
     ("lint", lint, "icd9cm", "ontology.obo --relations part_of --fail-on warning"),
     ("list", list_, "checks", "formats"),

@@ -93,8 +93,14 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
         """Read representations, facets and a baseline.
 
         Raises:
-            InputError: If nothing says what the concepts of labels are.
+            InputError: If there are none, or nothing says what the concepts of labels are.
         """
+        if settings.representations is None:
+            raise InputError(
+                "a file of representations is required",
+                found="none",
+                hint="layers.npz; or --world paper makes some",
+            )
         if not (settings.facets or settings.titles or settings.depths):
             raise InputError(
                 "the concepts of labels are required",
@@ -117,7 +123,7 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             rows.drop_nulls("label").unique(maintain_order=True),
             instances["id"],
             self.format,
-            (Path(self.settings.representations),),
+            (Path(self.settings.representations or ""),),
             hierarchy,
         )
 

@@ -17,8 +17,8 @@ class Testing(Stored):
     """The settings for testing concepts in representations."""
 
     representations: Annotated[
-        Path, Argument("Representations by layer: .npz, .safetensors or .parquet.")
-    ]
+        Path | None, Argument("Representations by layer: .npz, .safetensors or .parquet.")
+    ] = None
     facets: Annotated[Path | None, Option("Table of node, dimension and concept.", TESTS)] = None
     titles: Annotated[
         bool,

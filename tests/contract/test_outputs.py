@@ -34,7 +34,8 @@ def test_nothing_that_is_read_is_replaced(
     given.mkdir(parents=True)
     (given / "manifest.json").write_text("{}")
     out = {"same": given, "around": given.parent, "within a run": given / "new"}[place]
-    needed = [one for one in options_of(EVERY[words]) if one.required and one.name != written.name]
+    others = [one for one in options_of(EVERY[words]) if one.name != written.name]
+    needed = [one for one in others if one.required or isinstance(one.option, Argument)]
     arguments = [str(given) for one in needed if isinstance(one.option, Argument)]
     options = [
         text

@@ -250,3 +250,19 @@ def test_the_terminal_shows_the_tests_of_each_dimension(files: Files) -> None:
     assert "dimension is_token_of_type is_modular is_causal" in lines
     assert any(line.startswith("branch ") for line in lines)
     assert any(line.startswith("place ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "a file of representations is required"),
+        (("--size", "full"), "--size goes with --world"),
+        (("--world", "paper", "--size", "huge"), "'small'"),
+        (("--world", "paper", "--seeds", "2"), "--world goes with --size and --out alone"),
+        (("layers.npz", "--world", "paper"), "--world goes with --size and --out alone"),
+    ],
+)
+def test_a_world_that_cannot_be_made_is_refused(options: tuple[str, ...], said: str) -> None:
+    made = audit("concepts", *options)
+    assert made.exit_code == 2
+    assert said in made.output

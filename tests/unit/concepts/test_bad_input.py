@@ -15,7 +15,7 @@ from audit.concepts.measure import measure_concepts
 from audit.concepts.measurements import ConceptMeasurements
 from audit.concepts.reading.arrays import representations_of
 from audit.concepts.representations import Representations
-from fixtures.concept_world.classes import CLASSES, world_facets
+from audit.concepts.world.classes import CLASSES, world_facets
 from fixtures.made_up_encoders import symbolic
 
 ENCODED = symbolic(4)

@@ -21,8 +21,8 @@ from audit.concepts.facets import (
 from audit.concepts.representations import INSTANCES, Representations
 from audit.concepts.splits import MOST_ROWS, _cut, draw_split
 from audit.concepts.title_facets import PARENT, facets_from_titles
+from audit.concepts.world.classes import CLASSES, COMBINATIONS, world_facets
 from audit.hierarchies.hierarchy import Hierarchy
-from fixtures.concept_world.classes import CLASSES, COMBINATIONS, world_facets
 from fixtures.examples import examples
 from fixtures.made_up_encoders import symbolic
 

@@ -30,8 +30,8 @@ from audit.concepts.probes import fit_linear, fit_predictor, quiet_fits
 from audit.concepts.representations import LinearHead, Representations
 from audit.concepts.splits import draw_split, scaling_of
 from audit.concepts.unseen_classes import Scene, unseen_rows
-from fixtures.concept_world import classes as world
-from fixtures.concept_world.classes import world_facets
+from audit.concepts.world import classes as world
+from audit.concepts.world.classes import world_facets
 from fixtures.made_up_encoders import (
     composite,
     constant_answer,

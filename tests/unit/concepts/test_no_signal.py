@@ -11,7 +11,7 @@ from audit.concepts.probes import fit_linear, quiet_fits
 from audit.concepts.splits import draw_split
 from audit.concepts.tables import judge_answers, part_frame
 from audit.concepts.unseen_classes import Scene, unseen_rows
-from fixtures.concept_world.classes import world_facets
+from audit.concepts.world.classes import world_facets
 from fixtures.made_up_encoders import pure_noise
 
 RATE = 0.05
