@@ -100,7 +100,7 @@ KINDS: tuple[Kind, ...] = (
                  "p.write_table(pyarrow.orc.read_table('FILE'), 'FILE.parquet')")
          + " makes Parquet of it"),
     Kind("a database of DuckDB", rb".{8}DUCK",
-         "duckdb -csv FILE 'select * from TABLE' > labels.csv"),
+         "audit run duckdb:///FILE --table NAME reads it"),
     Kind("a database of Access", rb"\x00\x01\x00\x00Standard (Jet|ACE) DB",
          "mdb-export FILE TABLE > labels.csv, of mdbtools"),
     Kind("a packed dump of PostgreSQL", rb"PGDMP", "pg_restore --file FILE.sql FILE"),

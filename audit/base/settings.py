@@ -51,6 +51,30 @@ class Argument(Option):
     """The same of an argument, which is stated by its place."""
 
 
+def located(text: str) -> str:
+    """A path without what names the same one, or the address of a database as it is.
+
+    >>> located("./rows.csv"), located("sqlite:///rows.db")
+    ('rows.csv', 'sqlite:///rows.db')
+    """
+    return text if "://" in text else str(Path(text))
+
+
+def told_address(text: str) -> str:
+    """The address of a database without user, host, port and options; another text as it is.
+
+    >>> told_address("postgresql://me@db.example:5432/mimic?sslmode=require")
+    'postgresql:///mimic'
+    >>> told_address("rows.csv")
+    'rows.csv'
+    """
+    scheme, sign, rest = text.partition("://")
+    if sign and scheme in ("postgresql", "postgres"):
+        return f"postgresql:///{rest.partition('?')[0].partition('/')[2]}"
+    files = scheme in ("sqlite", "duckdb") and rest.startswith("/")
+    return f"{scheme}:///{Path(rest[1:]).absolute()}" if files else text
+
+
 class Stored:
     """Settings that a manifest stores; dataclasses, since Pydantic takes long to be imported."""
 

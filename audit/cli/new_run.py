@@ -16,6 +16,7 @@ from audit.base.errors import RenderError
 from audit.base.machine import most_memory
 from audit.base.plugins import using
 from audit.base.progress import Progress
+from audit.base.settings import told_address
 from audit.cli.options import NewRun
 from audit.cli.output import exit_status, shown_progress, summarise
 from audit.cli.rendering import imprint_of, rendering
@@ -107,7 +108,8 @@ def _written(
             write_tables(result, folder, progress, pairs)
             made.keep(folder)
         progress("sealing")
-        seal_run(folder, result, command=["audit", *sys.argv[1:]], started=started)
+        command = ["audit", *map(told_address, sys.argv[1:])]
+        seal_run(folder, result, command=command, started=started)
     return result, unrendered
 
 

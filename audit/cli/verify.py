@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from audit.base.errors import InputError
-from audit.base.settings import Option
+from audit.base.settings import Option, located
 from audit.cli.options import JUnitFile, PrintJson, RunFolder, SealKeyFile
 from audit.cli.output import print_json, print_shown, shown_progress
 
@@ -55,7 +55,10 @@ def reading_runs(
 def verify(
     run: RunFolder,
     recompute: Annotated[bool, Option("Make the audit again from its inputs.")] = False,
-    data: Annotated[Path | None, Option("Where the dataset is now, with --recompute.")] = None,
+    data: Annotated[
+        str | None,
+        Option("Where the dataset is now, with --recompute.", metavar="PATH", parse=located),
+    ] = None,
     seal_key: SealKeyFile = None,
     junit: JUnitFile = None,
     as_json: PrintJson = False,

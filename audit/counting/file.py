@@ -267,7 +267,8 @@ def _counted(
             return {"labels": packed(counts), **under("count", counting.state())}
 
         total = int(counts["rows"].sum())
-        for rows in () if counting.ended else reading.rows(counting.position):
+        together = replace(reading, source=reading.source.by_instance())
+        for rows in () if counting.ended else together.rows(counting.position):
             counting.add(plan.labels.numbered(rows.labels), rows.stop)
             progress("counting pairs", rows.stop, max(total, rows.stop), "rows")
             place.keep(so_far)

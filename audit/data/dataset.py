@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -64,6 +64,8 @@ class LabelDataset:
     """The files that the labels were read from."""
     digest: str = ""
     """Digest of the frame that they were read from; empty if they were read from files."""
+    queried: Mapping[str, str] = field(default_factory=dict)
+    """Of a query of a database, what is kept of it, as in `audit.data.sources.source.Source`."""
     titles: tuple[Path, ...] = ()
     """The title dictionaries that were read."""
     persons: bool = False
@@ -197,6 +199,8 @@ def load_labels(
     data: object,
     hierarchy: Hierarchy | HierarchyName,
     *,
+    query: str | None = None,
+    table: str | None = None,
     format: str | None = None,
     id: str | None = None,
     label: str | None = None,
@@ -216,43 +220,41 @@ def load_labels(
     """Read a dataset and map its labels to a hierarchy.
 
     Args:
-        data: A file or folder in one of ``audit.data.formats.FORMATS``; a folder of parts of one
-            table is read as that table. Or a frame of Polars, lazy or not, of pandas, a table of
-            Arrow, or a dictionary of lists, in the columns of one of the formats. Labels must be
-            text there, as codes that have become numbers have lost their zeros. Or a list or
-            series of labels or of lists of them, or an array of NumPy: ids are row numbers from 0.
+        data: A file, a folder of the parts of one table, or a folder in one of ``FORMATS`` of
+            `audit.data.formats`. A frame of Polars, pandas or Arrow, or a dictionary of lists, in
+            the columns of one of these; labels are text there, as numbers have lost zeros. A list
+            or series of labels or of lists of them, or an array of NumPy: ids are row numbers from
+            0. Or the address of a database, a connection to one, or a relation of DuckDB.
         hierarchy: A hierarchy, the name of a built-in one, a hierarchy file, or a dictionary of
             the parent, or list of parents, of each child.
+        query, table: The query, or the table, of a database whose rows are read.
         format: Name of the format; None: detected from folder, suffix and first bytes, or columns.
-        id, label: Columns of the instance id and of the label.
-        group, split: Columns of the group of related instances, such as a patient's, and the split.
+        id, label, group, split: Columns of these; a group is of related instances, as a patient's.
         titles: Title dictionaries in addition to those found with the data, over which they win.
         classes: Column names of a matrix of labels, in its order, or a file of them, one a line.
         strata: Further columns of the instances, such as site, period or coder.
         where, version_column, code_version: As in `audit.data.row_rules.RowRules`.
         missing, strip: As in `audit.hierarchies.label_words.Words`.
-        codes: The code set of the labels, as in `audit.data.code_sets.with_codes`.
-        plugins: Installed packages whose formats and hierarchies are used besides.
+        codes, plugins: The code set of the labels; packages with further formats.
 
     Raises:
-        InputError: If a file cannot be read, has not one format or code set, or no instance; or if
-            ``classes`` are given and labels have names.
-        SchemaError: If columns are missing or differ between files of a folder, labels of a frame
-            are numbers, or an instance has two groups or two values of a stratum.
+        InputError: If the data cannot be read, have not one format or code set, or no instance, or
+            ``classes`` are given and labels have names; SchemaError if columns are missing or
+            differ between files, labels are numbers, or an instance has two values of a stratum.
     """
     known = with_codes(_loaded(hierarchy), codes)
-    if missing or strip:
-        known = replace(known, words=Words(tuple(missing), tuple(strip)))
+    words = Words(tuple(missing), tuple(strip)) if missing or strip else known.words
+    known = replace(known, words=words)
     named = (id, label, group, split, classes_of(classes), tuple(strata), KnownNodes(known))
-    source, rules = source_of(data), RowRules(tuple(where), version_column, code_version)
-    raw = read_labels(source, Columns(*named, rules, known.codes), format)
+    source, rules = source_of(data, query, table), (tuple(where), version_column, code_version)
+    raw = read_labels(source, Columns(*named, RowRules(*rules), known.codes), format)
     if raw.instances.is_empty():
         raise InputError("a dataset with an instance is required", found="none", where=source)
     if not raw.named and classes is not None:
         refuse_unused(classes, raw.rows["label"].drop_nulls().unique().sort().to_list(), source)
     own = tuple(map(Path, titles))
-    known = _with_dictionaries(known, own, raw.titles)
-    return replace(map_labels(raw, known), titles=(*own, *raw.titles))
+    read = map_labels(raw, _with_dictionaries(known, own, raw.titles))
+    return replace(read, titles=(*own, *raw.titles))
 
 
 def _with_dictionaries(known: Hierarchy, own: Sequence[Path], beside: Sequence[Path]) -> Hierarchy:
@@ -309,6 +311,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         format=raw.format,
         sources=raw.sources,
         digest=raw.digest,
+        queried=raw.queried,
         numbered=raw.numbered,
         classes=raw.classes,
         id=raw.id,

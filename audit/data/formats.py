@@ -111,6 +111,7 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
         SchemaError: If a column is missing or of another type, or differs between parts.
     """
     source = source_of(data)
+    source.load()
     source.know(columns.nodes, named_classes=columns.classes is not None)
     raw, told = _with_found(source, columns, lambda every: _read(source, every, format))
     return replace(raw, readings=(*source.readings, *told, *raw.readings))
@@ -126,6 +127,7 @@ def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
     _refuse_last(raw, columns, source)
     numbered, codes = raw.numbered or source.numbered, columns.codes
     raw = replace(raw, format=chosen.name, digest=source.digest, numbered=numbered, codes=codes)
+    raw = replace(raw, queried=source.queried)
     if columns.classes:
         return with_class_names(raw, columns.classes, source)
     labels = {*raw.rows["label"].drop_nulls()} if source.class_names else ()

@@ -109,6 +109,7 @@ class RawLabels:
         classes: Names of class numbers in their order, where the data themselves say them.
         codes: What is stated, or was found, of the code sets of columns, as in `Columns`.
         id: What the column of the ids is called, where there is one.
+        queried: As of the source.
     """
 
     rows: pl.DataFrame
@@ -128,6 +129,7 @@ class RawLabels:
     classes: tuple[str, ...] = ()
     codes: Mapping[str, str | None] = field(default_factory=dict)
     id: str | None = None
+    queried: Mapping[str, str] = field(default_factory=dict)
 
 
 STATED, BEHIND = "labels_behind_their_sets", "\x1f"

@@ -82,6 +82,7 @@ def run_audit(
     analyses: Sequence[Analysis[Any]] = (),
     seed: int = 0,
     sources: Sequence[Path] = (),
+    queried: Mapping[str, str] | None = None,
     added_to: str = "",
     reference: AuditResult | None = None,
     earlier: Sequence[AuditResult] = (),
@@ -100,21 +101,20 @@ def run_audit(
         policy: The policy; the hierarchy's built-in policy supplies what it does not state.
         predictions: A model's predictions, or those of two: the audit is then of the first.
         analyses, plugins: What else is measured, with its checks; installed packages with such.
-        seed: Seed of the bootstrap behind the intervals of the model's metrics.
-        sources: The files that were counted; if empty, the data are identified by the counts.
+        seed: Seed of the intervals of a model's metrics.
+        sources, queried: The files, or the query of a database with the digest of its rows, that
+            were counted; without these the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
         reference, earlier: Earlier runs, read back: findings of the first are marked as known.
-        same_hierarchy: Whether the reference's hierarchy is the same, though few nodes are in both.
+        same_hierarchy: Whether the reference's hierarchy is the same, though few nodes are shared.
         protected_with: Earlier audits of the same data: no withheld count follows from both.
         today: The day that decides whether waivers have expired; None for `judging_date`.
-        device: PyTorch device that counts pairs of scores, ``cpu`` or ``cuda``; None for NumPy.
+        device, progress: PyTorch device that counts pairs of scores, None for NumPy; callback.
         anyway: Whether to continue where no row, or the lesser part of them, is mapped.
-        progress: Progress callback.
 
     Raises:
-        PolicyError: If the policy cannot be applied to the hierarchy or the data.
-        InputError: If another run is of other data, an argument of another type, two models cannot
-            be compared, most rows are refused, a device is lacking, or counts do not do.
+        InputError: If another run is of other data, two models cannot be compared, most rows are
+            refused, a device is lacking, counts do not do; PolicyError if the policy does not.
     """
     models, analyses = models_of(predictions), (*analyses, *added_analyses())
     data = _placed(data, models, analyses)
@@ -122,13 +122,13 @@ def run_audit(
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
     refuse_reference(data.hierarchy, policy, reference, *earlier, same_hierarchy=same_hierarchy)
     refuse_columns(policy, data, today)
-    origin = _origin_of(data, models, sources, added_to)
+    origin = _origin_of(data, models, sources, queried, added_to)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
-    before = None if reference is None else Reference.of(reference, data.hierarchy)
     how: _How = {"seed": seed, "device": device, "progress": progress}
+    before = None if reference is None else Reference.of(reference, data.hierarchy)
     measured = measure(data, policy, *models[:1], reference=before, **how)
-    found = tuple(one.measure(measured, seed, progress) for one in analyses)
-    measured = replace(measured, analyses=found)
+    found = (one.measure(measured, seed, progress) for one in analyses)
+    measured = replace(measured, analyses=tuple(found))
     checks, cases = _applied_to(measured, _checks_for(analyses, origin.format), progress)
     result = with_second(_result(measured, origin, checks, analyses), measured, models, **how)
     result = protected_beside(result, protected_with)
@@ -177,18 +177,20 @@ def _origin_of(
     data: LabelDataset | PairCount,
     models: Sequence[Predictions],
     sources: Sequence[Path],
+    queried: Mapping[str, str] | None,
     added_to: str,
 ) -> _Origin:
     if isinstance(data, LabelDataset):
         inputs = _inputs(data, models)
         tables = () if data.sources or data.digest else (data.instances, data.assertions)
-        before = data.digest
+        before = "" if data.queried else data.digest
         format, persons = data.format, data.persons
         lengths = np.diff(data.direct.indptr)
     else:
         coding, counts = data.hierarchy.coding, data.tally.lengths
-        inputs = tuple(input_record("data", path) for path in sources)
-        tables = () if sources else (data.labels.counts, data.record_frame)
+        rows = [{"role": "data", **queried}] if queried else []
+        inputs = (*rows, *(input_record("data", path) for path in sources))
+        tables = () if inputs else (data.labels.counts, data.record_frame)
         before = added_to
         format, persons = COUNTED, coding is not None and coding.persons
         lengths = np.repeat(np.arange(len(counts)), counts)
@@ -282,7 +284,9 @@ def _inputs(dataset: LabelDataset, models: Sequence[Predictions]) -> tuple[Mappi
     read = [("data", dataset.sources), ("titles", dataset.titles)]
     predictions = dict.fromkeys(path for model in models for path in model.sources)
     read.append(("predictions", tuple(predictions)))
-    return tuple(input_record(role, path) for role, paths in read for path in paths)
+    files = (input_record(role, path) for role, paths in read for path in paths)
+    rows = {"role": "data", **dataset.queried, "sha256": dataset.digest}
+    return (*([rows] if dataset.queried else []), *files)
 
 
 def input_record(role: str, path: Path) -> dict[str, str]:

@@ -91,6 +91,8 @@ def read_data(
     labels = load_labels(
         settings.dataset,
         hierarchy,
+        query=settings.sql,
+        table=settings.table,
         strata=policy.columns if policy else (),
         classes=shared,
         **{name: getattr(settings, name) for name in _OF_LABELS},

@@ -229,12 +229,19 @@ def _audit_counts(
     if settings.counting == "spark":
         count = _count_on_spark(settings, source, hierarchy, options)
     else:
-        options |= {"checkpoint": checkpoint, "resume": resume}
+        if source.queried and resume:
+            raise InputError("--resume goes with files", found="a database", where=source)
+        options |= {"checkpoint": None if source.queried else checkpoint, "resume": resume}
         count = _count_in_batches(settings, source, hierarchy, options)
+    queried = {**source.queried, "sha256": source.digest} if source.queried else None
+    source.close()
+    if before and queried and queried["sha256"] in before.files:
+        raise _counted_already("the same rows as those of a query that it counted")
     result = run_audit(
         count,
         policy,
         sources=source.files,
+        queried=queried,
         added_to=before.sha256 if before else "",
         same_hierarchy=settings.same_hierarchy,
         **beside.given,
@@ -335,6 +342,7 @@ def _refuse_what_counts_lack(
     settings: Settings, policy: Policy | None, keep_instances: bool
 ) -> None:
     options: dict[str, object] = {
+        "--sql or --table": settings.counting == "spark" and (settings.sql or settings.table),
         "--group": settings.group,
         "--split": settings.split,
         "--predictions": settings.predictions,
@@ -358,7 +366,8 @@ def _refuse_what_counts_lack(
 def _refuse_twice(sources: tuple[Path, ...], before: _Before) -> None:
     twice = [source.name for source in sources if sha256_of(source) in before.files]
     if twice:
-        raise InputError(
-            "data that the run has not counted yet are required",
-            found=f"the same bytes as a file that it counted: {first_cases(twice)}",
-        )
+        raise _counted_already(f"the same bytes as a file that it counted: {first_cases(twice)}")
+
+
+def _counted_already(what: str) -> InputError:
+    return InputError("data that the run has not counted yet are required", found=what)

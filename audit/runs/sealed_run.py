@@ -31,12 +31,13 @@ VERSIONS = {RUN: SCHEMA_VERSION, COMPARISON: COMPARISON_VERSION, HISTORY: HISTOR
 
 
 class Input(BaseModel):
-    """An input file of a run, with its digest."""
+    """An input file of a run, or a query of a database, with its digest."""
 
     role: str
     path: Path
     sha256: str | None = None
     version: str = ""
+    query: str | None = None
 
 
 class Keyed(BaseModel):
@@ -184,6 +185,8 @@ class SealedRun:
             path = recorded.path
             if recorded.role == "plugin":
                 yield from _changed_plugin(recorded)
+                continue
+            if recorded.query is not None:
                 continue
             if path.is_relative_to(old):
                 path = new / path.relative_to(old)

@@ -29,6 +29,8 @@ from audit.base.settings import (
     Stored,
     Transform,
     Unlisted,
+    located,
+    told_address,
 )
 
 if TYPE_CHECKING:
@@ -190,12 +192,14 @@ class Settings(HierarchyShape):
 
     dataset: Annotated[
         str,
-        Argument("File or folder of labels.", typed=Path, parse=str),
+        Argument("File or folder of labels, or address of a database.", typed=str, parse=located),
     ]
     hierarchy: Annotated[
         str,
         Option("Name of a built-in hierarchy, or a hierarchy file.", INPUT),
     ]
+    sql: Annotated[str | None, Option("Query of the database to be read.", INPUT)] = None
+    table: Annotated[str | None, Option("Table of it, instead of a query.", INPUT)] = None
     format: FormatName = None
     id: InstanceColumn = None
     label: LabelColumn = None
@@ -365,13 +369,11 @@ class Settings(HierarchyShape):
     @property
     def source(self) -> Source:
         """What the dataset names; raises InputError if Spark shall read it and nothing is there."""
-        if self.counting != "spark":
-            from audit.data.sources import source_of
+        from audit.data.sources import source_of, spark
 
-            return source_of(self.dataset)
-        from audit.data.sources.spark import spark_source
-
-        return spark_source(self.dataset)
+        if self.counting == "spark":
+            return spark.spark_source(self.dataset)
+        return source_of(self.dataset, self.sql, self.table)
 
     def stored(self) -> dict[str, Any]:
         """The settings as JSON; files are named by absolute paths, what is none by its name."""
@@ -382,7 +384,7 @@ class Settings(HierarchyShape):
         if hierarchy is None:
             named = FLAT if self.hierarchy == FLAT else str(Path(self.hierarchy).absolute())
         return super().stored() | {
-            "dataset": str(dataset) if dataset.exists() else self.dataset,
+            "dataset": str(dataset) if dataset.exists() else told_address(self.dataset),
             "hierarchy": named if hierarchy is None else hierarchy.name,
         }
 

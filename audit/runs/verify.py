@@ -50,6 +50,7 @@ Outcome: TypeAlias = Literal["holds", "does not hold", "not checked"]
 HOLDS: Outcome = "holds"
 FAILS: Outcome = "does not hold"
 UNCHECKED: Outcome = "not checked"
+_OTHER_ROWS = "the query gives other rows"
 
 AGREE = "nodes, pairs, residual use and findings agree with each other"
 _ACTING = "has what no report has:"
@@ -87,7 +88,7 @@ def verify_run(
     Args:
         folder: Folder of the run, of a comparison or of a history.
         recompute: Whether to recompute the audit from its inputs with the recorded settings.
-        data: Current path of the dataset; None for the recorded one.
+        data: Current path of the dataset, or address of its database; None for the recorded one.
         key: Key that the run was sealed with; if it did not seal it, nothing else holds. Without a
             key, keyed digests are not checked.
         render: What renders reports again, to compare them; None: they are only read back.
@@ -115,7 +116,7 @@ def verify_run(
         *_tables(run),
         _html(run, render),
         _pdf(run, render),
-        *_verdict_of_recomputation(run, None if data is None else Path(data), key, asked=recompute),
+        *_verdict_of_recomputation(run, None if data is None else str(data), key, asked=recompute),
     )
 
 
@@ -313,7 +314,7 @@ def _parity(
 
 
 def _verdict_of_recomputation(
-    run: SealedRun, data: Path | None, key: SealKey | None, *, asked: bool
+    run: SealedRun, data: str | None, key: SealKey | None, *, asked: bool
 ) -> tuple[Verdict, Verdict]:
     """Whether the inputs are as they were, and give the same result."""
 
@@ -327,14 +328,14 @@ def _verdict_of_recomputation(
     settings = run.manifest.settings
     if settings is None:
         return neither("the run was made from Python, which records no settings")
-    moved = settings if data is None else replace(settings, dataset=str(data.absolute()))
-    faults = list(run.changed_inputs(Path(settings.dataset), Path(moved.dataset)))
-    if faults:
-        return (
-            Verdict("inputs", FAILS, first_cases(faults)),
-            Verdict("recomputation", UNCHECKED, "the inputs are not those of the run"),
-        )
-    return _inputs(run, key), _recomputed(run, moved, run.manifest.judging, key)
+    place = data if data is None or "://" in data else str(Path(data).absolute())
+    moved = settings if place is None else replace(settings, dataset=place)
+    if faults := list(run.changed_inputs(Path(settings.dataset), Path(moved.dataset))):
+        _, again = neither("the inputs are not those of the run")
+        return Verdict("inputs", FAILS, first_cases(faults)), again
+    again = _recomputed(run, moved, run.manifest.judging, key)
+    unknown = again.outcome == UNCHECKED or again.detail.startswith(_OTHER_ROWS)
+    return (replace(again, name="inputs") if unknown else _inputs(run, key)), again
 
 
 def _inputs(run: SealedRun, key: SealKey | None) -> Verdict:
@@ -344,29 +345,27 @@ def _inputs(run: SealedRun, key: SealKey | None) -> Verdict:
         detail = f"no intact {LISTING} has the digests of {counted(unknown, 'files')} of data"
         return Verdict("inputs", UNCHECKED, detail)
     detail = f"{counted(len(run.inputs), 'files')} with their digests"
-    if key:
-        return Verdict("inputs", HOLDS, detail)
-    return Verdict(
-        "inputs", UNCHECKED, f"{detail}, but no key here seals {LISTING}, which has them"
-    )
+    unsealed = "" if key else f", but no key here seals {LISTING}, which has them"
+    return Verdict("inputs", HOLDS if key else UNCHECKED, detail + unsealed)
 
 
 def _recomputed(
     run: SealedRun, settings: Settings, judging: Judging | None, key: SealKey | None
 ) -> Verdict:
+    queries = [one for one in run.inputs if one.query is not None]
     try:
-        result = (
-            _judged_again(run, settings, judging)
-            if judging
-            else audited(settings, stated_policy(settings)).result
-        )
+        result = _judged_again(run, settings, judging)
         given = to_json_bytes(_keyed_as_before(run, with_keyed_data(result, key), key).shared())
     except (AuditError, OSError, ValidationError) as error:
-        return Verdict("recomputation", FAILS, f"it ended in an error: {_first_line(error)}")
+        needed = "the database is needed, --data names it" if queries else "it ended in an error"
+        detail = f"{needed}: {_first_line(error)}"
+        return Verdict("recomputation", UNCHECKED if queries else FAILS, detail)
+    made = {one.get("query"): one["sha256"] for one in result.inputs}
+    if other := [one.query for one in queries if one.sha256 not in (None, made.get(one.query))]:
+        return Verdict("recomputation", FAILS, f"{_OTHER_ROWS}: {first_cases(other)}")
     if given != run.content(RESULT):
-        return Verdict(
-            "recomputation", FAILS, f"gives another {RESULT}: {_differing_parts(run, given)}"
-        )
+        detail = f"gives another {RESULT}: {_differing_parts(run, given)}"
+        return Verdict("recomputation", FAILS, detail)
     return Verdict("recomputation", HOLDS, f"the inputs give the bytes of {RESULT}")
 
 
@@ -379,8 +378,10 @@ def _keyed_as_before(run: SealedRun, result: AuditResult, key: SealKey | None) -
     return replace(result, identity={**result.identity, "data": data})
 
 
-def _judged_again(run: SealedRun, settings: Settings, judging: Judging) -> AuditResult:
-    """Counted by the policy that the run keeps, then judged as it was judged last."""
+def _judged_again(run: SealedRun, settings: Settings, judging: Judging | None) -> AuditResult:
+    """The result; of a judged run by the policy that it keeps, then as it was judged last."""
+    if judging is None:
+        return audited(settings, stated_policy(settings)).result
     counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY}"))
     alone = counted.model_copy(update={"ratchet": False})
     return judge_again(judging, audited(settings, alone).result, counted)

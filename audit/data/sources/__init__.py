@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from numbers import Integral
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from audit.base.errors import InputError
 from audit.base.plain_copies import plain_copy
 from audit.base.reading import see
+from audit.data.sources.databases import KINDS
 from audit.data.sources.file import CopiedFile, File, Folder
 from audit.data.sources.in_memory import (
     Array,
@@ -22,24 +24,42 @@ from audit.data.sources.in_memory import (
     written_index,
 )
 from audit.data.sources.source import Source
+from audit.data.sources.sql import database, is_connection, queried
 from audit.data.sources.tables import table_file
+
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://")
 
 __all__ = ["File", "Folder", "Frame", "Source", "source_of"]
 
 
-def source_of(data: object) -> Source:
-    """The source that a path, or a frame, is.
+def source_of(data: object, query: str | None = None, table: str | None = None) -> Source:
+    """The source that a path, a frame, or a query of a database, is.
 
     Args:
         data: A path, anything that `frame_of` takes, an array of NumPy, a list or series of
-            labels, or of lists of labels, or a source, which is returned as it is.
+            labels, or of lists of labels, or a source, which is returned as it is. Or the address
+            of a database, a connection to one, or a relation of DuckDB.
+        query, table: The query, or the table, of the database.
 
     Raises:
-        InputError: If it is none of these.
+        InputError: If it is none of these, or a database that cannot be read.
         SchemaError: If a frame cannot become columns of one type each.
     """
     if isinstance(data, Source):
         return data
+    if is_connection(data):
+        return queried(data, query, table)
+    if isinstance(data, str) and (address := _ADDRESS.match(data)):
+        if address[1] not in KINDS:
+            known = " or ".join(dict.fromkeys(kind.address for kind in KINDS.values()))
+            raise InputError(f"a path, or {known}, is required", found=f"{address[1]}://")
+        return database(data, query, table)
+    if query is not None or table is not None:
+        raise InputError(
+            "--sql and --table go with a database", found="none",
+            where=data if isinstance(data, (str, Path)) else type(data).__name__,
+            hint="sqlite:///FILE, duckdb:///FILE or postgresql://HOST/BASE names one",
+        )  # fmt: skip
     if isinstance(data, (str, Path)):
         return _at(Path(data))
     if isinstance(data, np.ndarray):

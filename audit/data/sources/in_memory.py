@@ -45,7 +45,7 @@ class Frame(Source):
         digest = hashlib.sha256(json.dumps([self.frame.columns, self.frame.height]).encode())
         for first in range(0, self.frame.height, ROWS_HASHED):
             for column in self.frame.slice(first, ROWS_HASHED):
-                for values in _hashed(column):
+                for values in hashed(column):
                     digest.update(values)
         return digest.hexdigest()
 
@@ -74,6 +74,9 @@ class Frame(Source):
         for frame in self.frame.select(columns)[start:].iter_slices(at_once):
             yield from frame.to_arrow().to_batches()
 
+    def _column_of(self, name: str) -> pl.Series:
+        return self.table(called(self.schema, [name])[:1]).to_series()
+
     def refuse_numbers(self, instance: str, label: str | None = None) -> None:
         """Refuse labels that are numbers, and ids that are numbers with a fraction.
 
@@ -92,7 +95,7 @@ class Frame(Source):
                 "pl.read_csv(file, infer_schema=False) or pd.read_csv(file, dtype=str); numbers of "
                 "classes are named by classes=[...]",
             )
-        if ids is not None and ids.is_float() and not _are_whole(self.frame, instance):
+        if ids is not None and ids.is_float() and not _are_whole(self._column_of(instance)):
             raise SchemaError(
                 f"the ids in {instance!r} must be text or whole numbers",
                 found=str(ids),
@@ -161,9 +164,8 @@ def written_index(data: Any) -> list[Any] | None:
     return values if named or values != list(range(len(values))) else None
 
 
-def _are_whole(frame: pl.DataFrame, column: str) -> bool:
+def _are_whole(values: pl.Series) -> bool:
     """Whether floats are whole numbers that lost no digit, but for missing ones."""
-    values = frame[next(iter(called(frame.columns, [column])))]
     most = 2**24 if values.dtype == pl.Float32 else 2**53
     there = values.fill_nan(None).drop_nulls()
     return bool(((there == there.floor()) & (there.abs() < most)).all())
@@ -176,23 +178,27 @@ def _inner(dtype: pl.DataType) -> pl.DataType:
     return dtype
 
 
-def _hashed(column: pl.Series) -> Iterator[bytes]:
+def hashed(column: pl.Series) -> Iterator[bytes]:
     """The values of a column as bytes: their number or length, -1 for null, then what they hold."""
     if isinstance(column.dtype, (pl.List, pl.Array)):
         listed = column.cast(pl.List(column.dtype.inner))
         yield _counts(listed.list.len())
-        yield from _hashed(listed.filter(listed.list.len() > 0).explode())
+        yield from hashed(listed.filter(listed.list.len() > 0).explode())
         return
     if isinstance(column.dtype, pl.Struct):
         yield _counts(column.is_not_null().cast(pl.Int64))
         for field in column.struct.unnest():
-            yield from _hashed(field)
+            yield from hashed(field)
         return
     if column.dtype.is_temporal():
         column = column.to_physical()
-    text = column if column.dtype == pl.Binary else column.cast(pl.String).cast(pl.Binary)
-    yield _counts(text.bin.size())
-    yield b"".join(value for value in text.drop_nulls())
+    if column.dtype == pl.Binary:
+        yield _counts(column.bin.size())
+        yield b"".join(value for value in column.drop_nulls())
+        return
+    text = column.cast(pl.String)
+    yield _counts(text.str.len_bytes())
+    yield (text.str.join("").item() or "").encode()
 
 
 def _counts(numbers: pl.Series) -> bytes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import polars as pl
@@ -58,6 +59,8 @@ class Source:
     """What the user calls the column of ids, in labels that predictions are of."""
     instances: Collection[str] = ()
     """The ids of these labels."""
+    queried: Mapping[str, str] = MappingProxyType({})
+    """Of rows of a database ``path``, the address as it may be told, ``driver`` and ``query``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -286,6 +289,16 @@ class Source:
     def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
         """What `frames` are made of: Arrow batches, smaller than a frame."""
         raise self._lacking("a table")
+
+    def by_instance(self) -> Source:
+        """The same rows, those of an instance together as far as the source can bring them so."""
+        return self
+
+    def load(self) -> None:
+        """Hold all rows from now on, where it does not read them again wherever they are."""
+
+    def close(self) -> None:
+        """Let go of what it is reached by; it can then be read no more."""
 
     def require_parts(self) -> None:
         """Refuse a folder that does not hold the parts of one table."""

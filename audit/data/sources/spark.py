@@ -61,7 +61,7 @@ def spark_source(named: str) -> Source:
         raise InputError(
             "a file, a folder or the name of a table is required",
             found="nothing there",
-            where=path,
+            where=named,
         )
     return Table(named)
 

@@ -1,0 +1,242 @@
+"""Databases: PostgreSQL, SQLite and DuckDB, opened for reading, and what they answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+import polars as pl
+
+from audit.base.errors import InputError, first_cases
+from audit.base.machine import require_package
+from audit.base.settings import told_address
+
+AT_ONCE = 65_536
+"""Number of rows that a driver gives at once, where it can be told."""
+_WORDS = ("select", "with", "values", "table", "from")
+"""What a query that reads begins with."""
+_APART = re.compile(
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(\$\w*\$).*?\1|--[^\n]*|/\*.*?\*/", re.DOTALL
+)
+"""Texts, quoted names and comments of SQL."""
+_NAME = re.compile(r'[\w$]+(?:\.[\w$]+)*|"[^"\0]+"(?:\."[^"\0]+")*')
+_FROM_DRIVER = re.compile(r"^.*?(?:ERROR|FATAL): +|^[A-Z_]+: |\[\w+\] ", re.DOTALL)
+"""What a driver says before what the database says."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of database.
+
+    Args:
+        title: What it is called.
+        package: The package that reaches it.
+        address: How its addresses look.
+        open: Opens an address for reading, in one transaction.
+        binary: What orders texts by their bytes.
+        tables: Query of the names of its tables.
+        options: Options of statements of its driver.
+    """
+
+    title: str
+    package: str
+    address: str
+    open: Callable[[str], Any]
+    binary: str
+    tables: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def _postgresql(address: str) -> Any:
+    from adbc_driver_postgresql import dbapi
+
+    connection = dbapi.connect(address)
+    with connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    return connection
+
+
+def _sqlite(address: str) -> Any:
+    from adbc_driver_sqlite import dbapi
+
+    connection = dbapi.connect(f"file:{quote(str(_file(address)))}?mode=ro")
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA query_only = 1")
+        cursor.fetchall()
+    return connection
+
+
+def _duckdb(address: str) -> Any:
+    import duckdb
+
+    connection = duckdb.connect(str(_file(address)), read_only=True)
+    for name in ("autoinstall_known_extensions", "autoload_known_extensions"):
+        connection.execute(f"SET {name} = false")
+    connection.execute("BEGIN TRANSACTION")
+    return connection
+
+
+def _file(address: str) -> Path:
+    path = Path(address.split("://", 1)[1][1:])
+    if not path.is_file():
+        found = "a folder" if path.is_dir() else "nothing there"
+        raise InputError("a file is required", found=found, where=address)
+    with path.open("rb") as stream:
+        head, scheme = stream.read(12), address.split(":")[0]
+    other = "sqlite" if head.startswith(b"SQLite") else "duckdb" if head[8:12] == b"DUCK" else None
+    if other != scheme:
+        hint = f"{other}:///{path} names it" if other else ""
+        required = f"a database of {KINDS[scheme].title} is required"
+        raise InputError(required, found="another file", where=address, hint=hint)
+    return path.absolute()
+
+
+_LISTED = "SELECT table_schema || '.' || table_name FROM information_schema.tables"
+POSTGRESQL = Kind(
+    "PostgreSQL",
+    "adbc_driver_postgresql",
+    "postgresql://HOST/BASE",
+    _postgresql,
+    'COLLATE "C"',
+    f"{_LISTED} WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1",
+)
+SQLITE = Kind(
+    "SQLite",
+    "adbc_driver_sqlite",
+    "sqlite:///FILE",
+    _sqlite,
+    "COLLATE BINARY",
+    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1",
+    {"adbc.sqlite.query.batch_rows": str(AT_ONCE)},
+)
+DUCKDB = Kind("DuckDB", "duckdb", "duckdb:///FILE", _duckdb, "COLLATE C", f"{_LISTED} ORDER BY 1")
+KINDS: Mapping[str, Kind] = {
+    "postgresql": POSTGRESQL,
+    "postgres": POSTGRESQL,
+    "sqlite": SQLITE,
+    "duckdb": DUCKDB,
+}
+"""The databases that are read, by the scheme of their addresses."""
+
+
+def kind_of(connection: Any) -> Kind | None:
+    """The kind of database that a connection is to; None: of another one, by DB-API."""
+    if hasattr(connection, "sql"):
+        return DUCKDB
+    if not hasattr(connection, "adbc_get_info"):
+        return None
+    vendor = str(connection.adbc_get_info().get("vendor_name"))
+    return next((kind for kind in KINDS.values() if kind.title == vendor), None)
+
+
+@contextmanager
+def opened(address: str) -> Iterator[tuple[Any, Kind, str]]:
+    """A connection to the database of an address, its kind and its driver; closed on an error.
+
+    Raises:
+        InputError: If the address has a password, the driver is missing, or nothing answers.
+    """
+    scheme, _, rest = address.partition("://")
+    kind, told = KINDS[scheme], told_address(address)
+    if kind is not POSTGRESQL and not rest.startswith("/"):
+        raise InputError(f"{kind.address} is required", found="two slashes", where=address)
+    _refuse_password(address, told)
+    require_package(kind.package, f"to read {kind.title}")
+    with telling(told):
+        connection = kind.open(address)
+    try:
+        yield connection, kind, f"{kind.package.replace('_', '-')} {version(kind.package)}"
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _refuse_password(address: str, told: str) -> None:
+    parts = urlsplit(address)
+    if parts.password is not None or "password" in parse_qs(parts.query):
+        raise InputError(
+            "an address without a password is required, since others can read command lines",
+            found="one with a password",
+            where=told,
+            hint="PGPASSWORD, or a line of ~/.pgpass, states it",
+        )
+
+
+@contextmanager
+def reader_of(connection: Any, query: str, kind: Kind | None) -> Iterator[Any]:
+    """A reader of batches of Arrow of a query; what is left unread is let go of."""
+    if hasattr(connection, "sql"):
+        with closing(connection.sql(query).to_arrow_reader(AT_ONCE)) as reader:
+            yield reader
+        return
+    with closing(connection.cursor()) as cursor:
+        if not hasattr(cursor, "fetch_record_batch"):
+            cursor.execute(query)
+            names = [column[0] for column in cursor.description]
+            rows = pl.DataFrame(cursor.fetchall(), names, orient="row", infer_schema_length=None)
+            yield rows.to_arrow().to_reader()
+            return
+        cursor.adbc_statement.set_options(**(kind.options if kind else {}))
+        cursor.execute(query)
+        with closing(cursor.fetch_record_batch()) as reader:
+            yield reader
+
+
+@contextmanager
+def telling(where: str) -> Iterator[None]:
+    """Turn what drivers raise into one InputError."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except Exception as error:
+        named = any(kind.__name__ == "Error" for kind in type(error).__mro__)
+        if not (named or isinstance(error, (OSError, pa.ArrowException))):
+            raise
+        said = _FROM_DRIVER.sub("", str(error).strip()).strip().split("\n")[0]
+        hint = "cast(... as text) has all cells of a column read as text" * ("mismatch" in said)
+        required = "a database that answers the query is required"
+        raise InputError(required, found=said, where=where, hint=hint) from None
+
+
+def query_of(query: str | None, table: str | None, where: str) -> str:
+    """The query, without what ends it, or the one of all rows of a table.
+
+    Raises:
+        InputError: If both or neither are given, or it is not one query that reads.
+    """
+    if query is None or table is not None:
+        if query is not None or table is None:
+            found = "both" if table else "neither"
+            raise InputError("--sql QUERY or --table NAME is required", found=found, where=where)
+        return f"SELECT * FROM {table if _NAME.fullmatch(table) else quoted(table)}"
+    bare = _APART.sub(lambda found: ("x" if found[0][0] in "'\"$" else " ") * len(found[0]), query)
+    whole = bare.rstrip("; \t\r\n\f")
+    (first,) = re.findall(r"^[\s(]*(\w*)", whole)
+    if ";" in whole or "\0" in query or first.lower() not in _WORDS:
+        found = "two statements" if ";" in whole else f"one that begins with {first!r}"
+        raise InputError("one query that reads rows is required", found=found, where=where)
+    return query[: len(whole)].strip()
+
+
+def refuse_unnamed(connection: Any, kind: Kind, where: str) -> None:
+    """Raise InputError, which names the tables of a database of which nothing says what is read."""
+    with telling(where), reader_of(connection, kind.tables, kind) as reader:
+        names = [name for batch in reader for name in batch.column(0).to_pylist()]
+    raise InputError(
+        "--sql QUERY or --table NAME is required, which says what rows are audited",
+        found="neither",
+        where=where,
+        hint=f"the tables are {first_cases(names)}" if names else "it has no tables",
+    )
+
+
+def quoted(name: str) -> str:
+    """A name as SQL takes it, whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,248 @@
+"""SQL: the rows of a query, or of a table, of a database."""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from audit.base.columnar import polars_of, without_metadata
+from audit.base.errors import SchemaError, first_cases
+from audit.base.settings import told_address
+from audit.data.sources.databases import (
+    SQLITE,
+    Kind,
+    kind_of,
+    opened,
+    query_of,
+    quoted,
+    reader_of,
+    refuse_unnamed,
+    telling,
+)
+from audit.data.sources.in_memory import Frame, hashed
+from audit.data.sources.source import HEAD, Source, as_cells
+
+
+def database(address: str, query: str | None, table: str | None) -> Query:
+    """The rows of a query, or of a table, of the database of an address, in one transaction.
+
+    Raises:
+        InputError: If it cannot be reached, or both or neither of query and table are given.
+    """
+    told = told_address(address)
+    with opened(address) as (connection, kind, driver):
+        if query is None and table is None:
+            refuse_unnamed(connection, kind, told)
+        source = Query(connection, query_of(query, table, told), told, driver, kind)
+    source.ended = weakref.finalize(source, connection.close)
+    return source
+
+
+def is_connection(data: object) -> bool:
+    """Whether data are a connection that runs queries, or a relation of DuckDB."""
+    return hasattr(type(data), "cursor") or hasattr(type(data), "sql_query")
+
+
+def queried(data: Any, query: str | None, table: str | None) -> Query:
+    """The rows of a query of a connection (ADBC, DuckDB or DB-API), or of a relation of DuckDB.
+
+    They are read in the connection's own transaction, and the connection stays open.
+    """
+    driver, name = type(data).__module__.strip("_").split(".")[0], "a connection"
+    if hasattr(data, "sql_query"):
+        name, data = "a relation", _Relation(data)
+        query = "SELECT * FROM audit_relation" if query is None and table is None else query
+    return Query(data, query_of(query, table, name), name, driver, kind_of(data))
+
+
+class _Relation:
+    """A relation of DuckDB as a connection, in which it goes by a name."""
+
+    def __init__(self, relation: Any) -> None:
+        self._relation = relation
+
+    def sql(self, query: str) -> Any:
+        return self._relation.query("audit_relation", query)
+
+
+class Query(Frame):
+    """The rows of a query, reached some at a time until they are loaded.
+
+    Args:
+        connection: What runs queries.
+        query: One query that reads.
+        name: The address, without what must not be told.
+        driver: The package that reaches the database.
+        kind: The kind of database; None: another one, of a connection of Python.
+    """
+
+    kind = "a query of a database"
+    ended: weakref.finalize[..., Any] | None = None
+    """What closes a connection that is the source's own."""
+    _ordered = False
+
+    def __init__(
+        self, connection: Any, query: str, name: str, driver: str, kind: Kind | None
+    ) -> None:
+        Source.__init__(self, name)
+        self.connection, self.query, self.base = connection, query, kind
+        self.queried = {"path": name, "driver": driver, "query": query}
+        self._hashes: dict[tuple[str, int], Any] = defaultdict(hashlib.sha256)
+
+    def load(self) -> None:
+        try:
+            self.frame  # noqa: B018 - it is read, and kept
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        if self.ended is not None:
+            self.ended()
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:  # type: ignore[override]
+        """All rows, in the order in which the query gives them."""
+        return self._read(self.query)
+
+    @property
+    def _loaded(self) -> bool:
+        return "frame" in vars(self)
+
+    @cached_property
+    def _head(self) -> pl.DataFrame:
+        return self.frame if self._loaded else self._read(f"{self._select()} LIMIT {HEAD}")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of names and values of the rows, whatever their order; in batches once read."""
+        if self._loaded and not self._hashes:
+            self._hash(self.frame.sort(self.frame.columns))
+        parts = [(*place, made.hexdigest()) for place, made in self._hashes.items()]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+    @cached_property
+    def size(self) -> int:
+        return super().size if self._loaded else 2**63 - 1
+
+    @cached_property
+    def schema(self) -> dict[str, pl.DataType]:
+        found = dict(self._head.schema)
+        height = self._head.height
+        nothing = [one.name for one in self._head if one.null_count() == height]
+        return found | (dict.fromkeys(nothing, pl.String()) if self.base is SQLITE else {})
+
+    @cached_property
+    def head_rows(self) -> list[list[str]]:
+        return as_cells(self._head.head(HEAD))
+
+    def last_row(self, columns: list[str]) -> dict[str, Any]:
+        return super().last_row(columns) if self._loaded else {}
+
+    def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
+        if only is None or self._loaded:
+            return super().table(only)
+        return self._read(self._select(*only))
+
+    def by_instance(self) -> Query:
+        ordered = copy(self)
+        ordered._ordered = True
+        return ordered
+
+    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
+        from audit.data.sources.arrow import passed
+
+        if self._loaded:
+            yield from super().batches(columns, at_once, start)
+            return
+        query = self._select(*columns)
+        if self._ordered:
+            query += f" ORDER BY {', '.join(map(self._in_bytes, columns))}"
+            self._hashes.clear()
+        for batch in passed(self._batches(query), start):
+            if self._ordered:
+                self._hash(polars_of(_table([batch])))
+            yield batch
+
+    def refuse_numbers(self, instance: str, label: str | None = None) -> None:
+        try:
+            super().refuse_numbers(instance, label)
+        except SchemaError as error:
+            error.hint = "have the query make it text, with cast(... as text); of codes that have "
+            error.hint += "lost zeros, lpad(cast(... as text), 5, '0') makes those of one length"
+            raise
+
+    def _select(self, *columns: str) -> str:
+        chosen = ", ".join(map(self._column, columns)) or "*"
+        return f"SELECT {chosen} FROM (\n{self.query}\n) AS audit_rows"
+
+    def _column(self, name: str) -> str:
+        """A column by its name; texts of SQLite are made texts, whose cells may be of any type."""
+        own = quoted(name)
+        text = self.base is SQLITE and self.schema.get(name) == pl.String()
+        return f"CAST({own} AS TEXT) AS {own}" if text else own
+
+    def _in_bytes(self, name: str) -> str:
+        text = self.base is not None and self.schema.get(name) == pl.String()
+        binary = f"{self.base.binary} " if text and self.base else ""
+        return f"{quoted(name)} {binary}NULLS FIRST"
+
+    def _hash(self, rows: pl.DataFrame) -> None:
+        """Add rows to the hashes of each column, which do not depend on where frames end."""
+        for column in rows:
+            for place, values in enumerate(hashed(column)):
+                self._hashes[column.name, place].update(values)
+
+    def _read(self, query: str) -> pl.DataFrame:
+        return polars_of(_table([*self._batches(query, empty=True)]))
+
+    def _batches(self, query: str, *, empty: bool = False) -> Iterator[Any]:
+        """Batches of Arrow; the first one has no rows where ``empty``, and tells the columns."""
+        with (
+            telling(self.name),
+            reader_of(self.connection, query, self.base) as reader,
+        ):
+            names = reader.schema.names
+            if len({*names}) < len(names):
+                twice = first_cases(name for name in dict.fromkeys(names) if names.count(name) > 1)
+                required = "columns of different names are required"
+                raise SchemaError(required, found=twice, where=self, hint="name them by AS")
+            if empty:
+                yield _plain(_no_rows(reader.schema), self.name)
+            for batch in reader:
+                yield _plain(batch, self.name)
+
+
+def _table(batches: list[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_batches(batches)
+
+
+def _no_rows(schema: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([pa.array([], one.type) for one in schema], schema=schema)
+
+
+def _plain(batch: Any, where: str) -> Any:
+    """A batch whose columns have no types of a driver; refuses texts with null characters."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        column = column.storage if isinstance(column, pa.ExtensionArray) else column
+        column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        if pa.types.is_string(column.type) and pc.any(pc.match_substring(column, "\0")).as_py():
+            required, found = "texts without null characters are required", f"some in {name!r}"
+            hint = "leave them out: replace(..., chr(0), ''), in SQLite char(0)"
+            raise SchemaError(required, found=found, where=where, hint=hint)
+        columns.append(column)
+    return without_metadata(pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
