@@ -51,7 +51,7 @@ PAGES: Mapping[str, View] = {
 """What answers at each address, given the application's run and the request."""
 _OF_TABLES = frozenset(("start", "sheet", "csv", "svg", "order"))
 """Parameters of every page: those of its tables and pictures."""
-_QUERY = ("finding", "behaviour", "nodes", "predicted", "outcome")
+_QUERY = ("finding", "behaviour", "nodes", "predicted", "outcome", "mass", "least")
 ASKED: Mapping[str, tuple[str, ...]] = {
     "/": (),
     "/findings": ("check", "severity", "state", "branch"),

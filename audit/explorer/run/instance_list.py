@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.scores.cuts import decide
+from audit.engine.statistics.association import ratio
 from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
@@ -34,6 +35,8 @@ class InstanceQuery:
         outcome: ``right`` (all hits), ``missed`` (a label not predicted), ``false`` (a prediction
             that is not a label), ``right_branch`` (a missed and a false node in one branch); empty
             for any.
+        mass: Each of these nodes, with those below it, has at least the share ``least`` of the
+            scores.
         order: ``id``, ``labels`` (most first), ``misaligned`` (most misses and false answers
             first).
     """
@@ -44,6 +47,8 @@ class InstanceQuery:
     outcome: str = ""
     order: str = "id"
     behaviour: str = ""
+    mass: tuple[str, ...] = ()
+    least: float = 0.1
 
 
 class InstanceList:
@@ -119,6 +124,8 @@ class InstanceList:
             kept &= self._reaching(self._labels, node)
         for node in query.predicted:
             kept &= self._reaching(self._answers, node)
+        for node in query.mass:
+            kept &= self._mass(node) >= query.least * (1 - 1e-9)
         if query.outcome:
             kept &= self._outcome(query.outcome)
         places = np.flatnonzero(kept)
@@ -141,13 +148,19 @@ class InstanceList:
 
     def _reaching(self, values: Sparse, node: str) -> BoolArray:
         """Whether an instance has a value at or below a node."""
-        if node not in self.hierarchy:
-            return np.zeros(len(self._ids), bool)
+        return np.asarray(values @ self._below(node) > 0)
+
+    def _mass(self, node: str) -> FloatArray:
+        """Share of the scores of each instance at or below a node; 0 without scores."""
+        return ratio(self._scores @ self._below(node), self._scores.sum(axis=1))
+
+    def _below(self, node: str) -> IntArray:
+        """1 at or below a node, which the hierarchy may lack."""
         below = np.zeros(len(self.hierarchy), np.int64)
-        below[
-            [self.hierarchy.index(n) for n in self.hierarchy.descendants(node, with_self=True)]
-        ] = 1
-        return np.asarray(values @ below > 0)
+        if node in self.hierarchy:
+            there = self.hierarchy.descendants(node, with_self=True)
+            below[[self.hierarchy.index(one) for one in there]] = 1
+        return below
 
     def _outcome(self, outcome: str) -> BoolArray:
         hits, misses, false = (
@@ -190,13 +203,17 @@ class InstanceList:
         return csr_array(self._matrix("label").astype(np.int64))
 
     @cached_property
+    def _scores(self) -> Sparse:
+        return csr_array(self._matrix("score").astype(np.float64))
+
+    @cached_property
     def _answers(self) -> Sparse:
         """Predicted nodes, 0 or 1."""
         predictions = self._result.ledger["predictions"]
         if predictions is None:
             return csr_array(self._labels.shape, dtype=np.int64)
         decided = decide(
-            self._matrix("score").astype(np.float64),
+            self._scores,
             float(predictions["decision_threshold"]),
             single_label=bool(predictions["single_label"]),
         )

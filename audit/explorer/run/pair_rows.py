@@ -113,13 +113,28 @@ class PairRows:
         seen = self._named(ordered.slice(span.offset, span.limit), "other", "node", "title")
         return Page(seen.drop("other").to_dicts(), len(rows))
 
-    def confused(self, relation: str, depth: str, below: str) -> Sequence[Row]:
+    def confused_with(self, node: str, relation: str) -> Sequence[Row]:
+        """The same as `confused` of the pairs of a node, seen from it.
+
+        Rows ``node, title, relation, confusion, confusion_low, confusion_high``; ``node`` is the
+        other end.
+        """
+        return [
+            {**row, "node": row[end], "title": row[f"title_{end}"]}
+            for row in self.confused(relation, node=node)
+            for end in ("b" if row["a"] == node else "a",)
+        ]
+
+    def confused(
+        self, relation: str, depth: str = "", below: str = "", node: str = ""
+    ) -> Sequence[Row]:
         """The `MOST_CONFUSED` pairs of the highest confusion (equation 4), highest first.
 
         Args:
             relation: Only pairs of this relation, or `APART`; empty for all.
             depth: Only pairs of two nodes at this depth; empty for all.
             below: Only pairs with a node at or below this one; empty for all.
+            node: Only pairs of this node; empty for all.
 
         Returns:
             Rows ``a, b, title_a, title_b, relation, confusion, confusion_low, confusion_high``; the
@@ -134,6 +149,8 @@ class PairRows:
         if depth:
             there = self._result.nodes.filter(pl.col("depth").cast(pl.String) == depth)["node"]
             chosen &= pl.all_horizontal(pl.col("a", "b").is_in(there.implode()))
+        if node:
+            chosen &= (pl.col("a") == node) | (pl.col("b") == node)
         if below:
             nodes = list(at_or_below([below], self._hierarchy))
             chosen &= pl.any_horizontal(pl.col("a", "b").is_in(nodes))

@@ -283,7 +283,26 @@ def query_of(asked: dict[str, str]) -> InstanceQuery:
         outcome=outcome if outcome in OUTCOMES else "",
         order=order if order in ORDERS else "id",
         behaviour=asked.get("behaviour", ""),
+        mass=_listed(asked.get("mass", "")),
+        least=_share(asked.get("least", "")),
     )
+
+
+def _share(text: str) -> float:
+    """The share that an address states.
+
+    Raises:
+        NotThereError: If it is none.
+    """
+    if not text:
+        return InstanceQuery().least
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise NotThereError(f"A share is above 0 and at most 1, such as 0.1; found {text}.")
+    return share
 
 
 def query_parameters(query: InstanceQuery) -> dict[str, str]:
@@ -294,6 +313,8 @@ def query_parameters(query: InstanceQuery) -> dict[str, str]:
         "predicted": ", ".join(query.predicted),
         "outcome": query.outcome,
         "behaviour": query.behaviour,
+        "mass": ", ".join(query.mass),
+        "least": f"{query.least:g}" if query.mass else "",
         "order": "" if query.order == "id" else query.order,
     }
     return {name: value for name, value in stated.items() if value}

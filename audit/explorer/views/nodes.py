@@ -31,6 +31,12 @@ PARTNERS = (
     Column("lift", "Lift", "number"),
     Column("support", "Instances of it", "count"),
 )
+CONFUSED = (
+    *PARTNERS[:2],
+    Column("confusion", "Concept confusion", "precise"),
+    Column("confusion_low", "From", "precise"),
+    Column("confusion_high", "To", "precise"),
+)
 CHILDREN = (
     Column("node", "Node", "node"),
     Column("support", "Instances", "count", beside="support"),
@@ -65,6 +71,8 @@ ORDERS = {
     "frequency": "instances of the other",
     "node": "code",
 }
+CONFUSION = "confusion"
+"""The order of a model's partners by equation 4."""
 RELATIONS = {APART: "neither above the other", "": "all", **RELATION}
 
 
@@ -137,17 +145,20 @@ def search(site: Site, request: Request) -> Response:
 def _partners(site: Site, request: Request, pairs: PairRows, node: str, source: Source) -> Sheet:
     asked = parameters(request)
     order = asked.get("order", "strength")
-    order = order if order in PARTNER_ORDERS else "strength"
     relation = asked.get("relation", APART)
     relation = relation if relation in RELATIONS else APART
     whose = "Labels" if source == "data" else "Predictions"
+    orders = ORDERS if source == "data" else {**ORDERS, CONFUSION: "concept confusion"}
+    named = request, f"{source}-partners", f"{whose} beside it"
+    if order == CONFUSION and source == "model":
+        rows = [_seen(row) for row in pairs.confused_with(node, relation)]
+        return site.sheet(*named, CONFUSED, rows, orders, order)
+    order = order if order in PARTNER_ORDERS else "strength"
     return site.sheet(
-        request,
-        f"{source}-partners",
-        f"{whose} beside it",
+        *named,
         PARTNERS,
         lambda span: pairs.partners(node, source, relation or None, order, span).each(_seen),
-        ORDERS,
+        orders,
         order,
     )
 

@@ -39,11 +39,14 @@ MATRIX = (
 CONFUSIONS = (
     Column("a", "Node", "node", title="title_a"),
     Column("b", "With", "node", title="title_b"),
-    Column("relation", "Relation"),
+    Column("relation", "Relation", "linked"),
     Column("confusion", "Confusion", "precise"),
     Column("confusion_low", "From", "precise"),
     Column("confusion_high", "To", "precise"),
 )
+ALL = "all"
+RELATIONS = {APART: "neither above the other", ALL: "all, with those above each other", **RELATION}
+"""Which pairs are ranked: those above each other, which are always confused, on request."""
 RELATED = {
     "ancestor": "are one above the other",
     "sibling": "share a parent",
@@ -126,18 +129,29 @@ def show_confusions(site: Site, request: Request) -> Response:
     asked, full = parameters(request), site.run.restricted
     if full is None or not site.run.has_model:
         raise NotThereError(WITHHELD if full is None else "The run has no model.")
-    wanted = [asked.get(name, "") for name in ("relation", "depth", "below")]
-    rows = [{**row, "relation": RELATION[row["relation"]]} for row in full.pairs.confused(*wanted)]
+    relation, depth, below = (asked.get(name, "") for name in ("relation", "depth", "below"))
+    if below and not site.run.has_node(below):
+        raise NotThereError(f"The hierarchy has no node {below}.")
+    relation = relation if relation in RELATIONS else APART
+    found = full.pairs.confused("" if relation == ALL else relation, depth, below)
     return site.page(
         request,
         "confusions",
         "Concepts confused",
         crumbs=[("Model", "/model")],
-        sheet=site.sheet(request, "confusions", "Most confused first", CONFUSIONS, rows),
-        relations={"": "all", APART: "neither above the other", **RELATION},
+        sheet=site.sheet(
+            request, "confusions", "Most confused first", CONFUSIONS, list(map(_confused, found))
+        ),
+        relations=RELATIONS,
         depths=sorted(set(full.result.nodes["depth"])),
-        asked=asked,
+        asked={**asked, "relation": relation},
     )
+
+
+def _confused(row: Row) -> Row:
+    """A pair of the ranking, with the page on which its instances can be asked for."""
+    related = RELATION[row["relation"]]
+    return {**row, "relation": related, "relation_address": pair_address(row["a"], row["b"])}
 
 
 def show_branches(site: Site, request: Request) -> Response:

@@ -30,7 +30,8 @@ PAGES = (
     "/", "/findings", "/findings?state=all", "/hierarchy", "/branches", "/branches?id=left",
     "/model", "/model?scope=all", "/instances", "/node?id=root", "/node?id=left",
     "/pair?a=a1&b=b1", "/instance?id=two", "/search?q=w0", "/nowhere", "/node?id=x",
-    "/confusions?depth=1&relation=apart", "/instances?behaviour=confident_in_one_leaf",
+    "/confusions?depth=1&relation=all", "/node?id=left&order=confusion",
+    "/instances?behaviour=confident_in_one_leaf",
 )  # fmt: skip
 
 
@@ -348,3 +349,28 @@ def test_a_finding_of_ones_own_without_columns_counts_or_nodes_is_shown_everywhe
     with entered(tmp_path / "run") as visitor:
         for path in ("/", "/findings", "/findings?check=own", "/finding?id=own"):
             assert "Something is odd." in visitor.get(path).text
+
+
+def test_ancestors_are_ranked_on_request_and_a_pair_leads_to_the_instances_between(
+    visitor: Visitor,
+) -> None:
+    plain, every = (
+        {
+            tuple(row[:3])
+            for row in rows_of(visitor.get("/confusions", relation=of).text, "confusions")
+        }
+        for of in ("", "all")
+    )
+    beside = rows_of(visitor.get("/node", id="a1", order="confusion").text, "model-partners")
+
+    assert plain < every
+    assert {related for *_, related in every - plain} == {"one above the other"}
+    assert [row[0] for row in beside] == ["=1+1 d", "right"]
+    assert 'name="mass" value="a1, d"' in visitor.get("/pair", a="a1", b="d").text
+    few, none = (visitor.get("/instances", mass="a1, d", least=n).text for n in ("0.4", "0.5"))
+    assert [row[0] for row in rows_of(few, "instances")] == ["two"]
+    assert "Nothing." in none
+    assert 'name="least" size="4" inputmode="decimal" value="0.1"' in visitor.get("/instances").text
+    for odd in ("0", "1.5", "much", "nan"):
+        assert "A share is above 0" in visitor.get("/instances", mass="a1", least=odd).text
+    assert visitor.get("/confusions", below="no such").status == 404

@@ -89,6 +89,13 @@ def test_pairs_are_ranked_by_confusion_within_what_is_asked(
     ]
     found = tables.pairs.confused(relation, depth, below)
 
+    for node in {end for _, *ends in wanted for end in ends}:
+        seen = [(row["confusion"], row["node"]) for row in tables.pairs.confused_with(node, "")]
+        both = pairs.cast({"a": pl.String, "b": pl.String}).filter(pl.col("confusion") > 0)
+        own = [(r["confusion"], {r["a"], r["b"]} - {node}) for r in both.to_dicts()
+               if node in (r["a"], r["b"])]  # fmt: skip
+        assert sorted(seen) == sorted((confusion, *others) for confusion, others in own)
+        assert [one for one, _ in seen] == sorted((one for one, _ in seen), reverse=True)
     assert wanted or relation == "ancestor" or depth
     assert [(row["confusion"], row["a"], row["b"]) for row in found] == sorted(
         wanted, key=lambda one: (-one[0], one[1], one[2])
@@ -215,6 +222,27 @@ def test_a_query_is_a_loop_over_the_instances(
         before = shown[at - 1] if at else None
         after = shown[at + 1] if at + 1 < len(shown) else None
         assert instances.neighbours(instance, query) == (before, after)
+
+
+@pytest.mark.parametrize("least", [0.1, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize("mass", [("animal",), ("mammal", "bird"), ("animal", "tool"), ("odd",)])
+def test_mass_in_each_of_some_nodes_is_a_share_of_the_scores(
+    instances: InstanceList, toy_hierarchy: Hierarchy, mass: tuple[str, ...], least: float
+) -> None:
+    inside = [{*toy_hierarchy.descendants(node, with_self=True)} if node != "odd" else set()
+              for node in mass]  # fmt: skip
+    wanted = [
+        instance
+        for instance, scores in SCORES.items()
+        if all(
+            sum(scores.get(node, 0) for node in own) >= least * sum(scores.values()) - 1e-9
+            for own in inside
+        )
+    ]
+    page = instances.page(InstanceQuery(mass=mass, least=least), Span())
+
+    assert [row["instance"] for row in page.rows] == wanted
+    assert wanted or least > 0.3 or mass == ("odd",)
 
 
 def test_the_right_branch_and_the_wrong_node(instances: InstanceList) -> None:
