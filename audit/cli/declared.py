@@ -72,7 +72,9 @@ class Declared:
             kind = list[get_args(kind)[0]]  # type: ignore[misc]
         if not self.required and (stated.typed or get_origin(kind) is list):
             kind, default = kind | None, None
-        make: Callable[..., Any] = partial(typer.Option, default, "/".join(self.flags))
+        either = kind in (bool, bool | None)
+        names = ("/".join(self.flags),) if either else self.flags
+        make: Callable[..., Any] = partial(typer.Option, default, *names)
         if isinstance(stated, Argument):
             make = partial(typer.Argument, default)
         info = make(

@@ -45,6 +45,7 @@ from audit.data.label_format import Chosen, Columns
 from audit.data.mapping import summed_counts
 from audit.data.row_rules import EVERY, RowRules
 from audit.data.sources import File, Source, source_of
+from audit.data.sources.events import Events
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
@@ -77,8 +78,9 @@ def regrouped(source: Source, chosen: Chosen, folder: Path, *, memory: int, at_o
         InputError: If rules mark some rows, or code sets are stated of some columns.
         OutputError: If the disk is full.
     """
-    if chosen.rules != EVERY or chosen.tables:
+    if chosen.rules != EVERY or chosen.tables or isinstance(source, Events):
         found = "code sets of some columns" if chosen.tables else str(chosen.rules)
+        found = source.kind if isinstance(source, Events) else found
         raise InputError("every row must count alike where sort=True", found=found)
     parts = min(max(math.ceil(source.size * EXPANSION / memory), 1), MOST_PARTS)
     files = [folder / f"part-{number:03d}.parquet" for number in range(parts)]

@@ -43,7 +43,8 @@ def with_codes(hierarchy: Hierarchy, codes: str | Iterable[str]) -> Hierarchy:
         hierarchy: The hierarchy whose code sets are meant.
         codes: ``diagnoses``, ``procedures`` or ``as-written`` for all labels, or
             ``PATTERN=procedures`` for the columns that fit; ``with-zeros`` or ``as-written`` where
-            nodes are numbers and some begin with 0.
+            nodes are numbers and some begin with 0. ``PATTERN*`` alone chooses labels; what stands
+            before the star is taken off, unless a node begins with it.
 
     Raises:
         InputError: If a word is none of these, or the hierarchy has no such code set.
@@ -53,7 +54,11 @@ def with_codes(hierarchy: Hierarchy, codes: str | Iterable[str]) -> Hierarchy:
     if codes and integrity is None and any(map(_begins_with_zero, hierarchy.nodes)):
         tables = {WITH_ZEROS: WITH_ZEROS}
     found: dict[str, str | None] = {}
-    for one in [codes] if isinstance(codes, str) else codes:
+    every = [codes] if isinstance(codes, str) else [*codes]
+    chosen = tuple(one for one in every if "*" in one and "=" not in one)
+    for one in every:
+        if one in chosen:
+            continue
         pattern, _, word = one.rpartition("=")
         named = word in tables and not (pattern and word == WITH_ZEROS)
         if not named and one != AS_WRITTEN:
@@ -63,6 +68,15 @@ def with_codes(hierarchy: Hierarchy, codes: str | Iterable[str]) -> Hierarchy:
                 hint=f"it has {first_cases(tables)}" if tables else "it has none: leave it out",
             )
         found[pattern or "*"] = tables.get(word)
+    if chosen:
+        before = {one.partition("*")[0]: None for one in chosen}
+        off = [
+            text
+            for text in before
+            if text and not any(node.startswith(text) for node in hierarchy.nodes)
+        ]
+        words = replace(hierarchy.words, strip=(*hierarchy.words.strip, *off), chosen=chosen)
+        hierarchy = replace(hierarchy, words=words)
     return replace(hierarchy, codes=found) if found else hierarchy
 
 

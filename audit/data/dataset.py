@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,8 +29,8 @@ from audit.data.row_rules import EVERY, RowRules
 from audit.data.sources import Source, source_of
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.label_words import Words
-from audit.hierarchies.reading import HierarchyName, load_hierarchy
+from audit.hierarchies.label_words import FOUND, Words
+from audit.hierarchies.reading import HierarchyName, load_hierarchy, vocabulary_of
 from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
 
 
@@ -160,9 +161,8 @@ class LabelDataset:
 
         Both of shape (n_instances,); a null belongs to neither.
         """
-        found = self.instances[column]
-        inside, outside = found == value, found != value
-        return inside.fill_null(False).to_numpy(), outside.fill_null(False).to_numpy()
+        inside = self.instances[column] == value
+        return inside.fill_null(False).to_numpy(), (~inside).fill_null(False).to_numpy()
 
     def weighted(self, instance: str) -> WeightedDag:
         """The weighted DAG of an instance's labels.
@@ -216,6 +216,7 @@ def load_labels(
     strip: Iterable[str] = (),
     codes: str | Iterable[str] = (),
     plugins: Iterable[str] = (),
+    vocabulary: str | None = None,
 ) -> LabelDataset:
     """Read a dataset and map its labels to a hierarchy.
 
@@ -233,8 +234,7 @@ def load_labels(
         titles: Title dictionaries in addition to those found with the data, over which they win.
         classes: Column names of a matrix of labels, in its order, or a file of them, one a line.
         strata: Further columns of the instances, such as site, period or coder.
-        where, version_column, code_version: As in `audit.data.row_rules.RowRules`.
-        missing, strip: As in `audit.hierarchies.label_words.Words`.
+        where, version_column, code_version: As in `RowRules`; missing, strip, vocabulary: `Words`.
         codes, plugins: The code set of the labels; packages with further formats.
 
     Raises:
@@ -242,9 +242,7 @@ def load_labels(
             ``classes`` are given and labels have names; SchemaError if columns are missing or
             differ between files, labels are numbers, or an instance has two values of a stratum.
     """
-    known = with_codes(_loaded(hierarchy), codes)
-    words = Words(tuple(missing), tuple(strip)) if missing or strip else known.words
-    known = replace(known, words=words)
+    known = _loaded(hierarchy, Words(tuple(missing), tuple(strip), (), vocabulary), codes)
     named = (id, label, group, split, classes_of(classes), tuple(strata), KnownNodes(known))
     source, rules = source_of(data, query, table), (tuple(where), version_column, code_version)
     raw = read_labels(source, Columns(*named, RowRules(*rules), known.codes), format)
@@ -253,8 +251,8 @@ def load_labels(
     if not raw.named and classes is not None:
         refuse_unused(classes, raw.rows["label"].drop_nulls().unique().sort().to_list(), source)
     own = tuple(map(Path, titles))
-    read = map_labels(raw, _with_dictionaries(known, own, raw.titles))
-    return replace(read, titles=(*own, *raw.titles))
+    known = _with_dictionaries(known, own, raw.titles)
+    return replace(map_labels(raw, known), titles=(*own, *raw.titles))
 
 
 def _with_dictionaries(known: Hierarchy, own: Sequence[Path], beside: Sequence[Path]) -> Hierarchy:
@@ -264,8 +262,10 @@ def _with_dictionaries(known: Hierarchy, own: Sequence[Path], beside: Sequence[P
     return with_titles(known, [*stated, *map(read_titles, beside)])
 
 
-def _loaded(hierarchy: Hierarchy | HierarchyName) -> Hierarchy:
-    return hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
+def _loaded(given: Any, words: Words = FOUND, codes: str | Iterable[str] = ()) -> Hierarchy:
+    if not isinstance(given, Hierarchy):
+        given = load_hierarchy(given, vocabulary=vocabulary_of(given, words.vocabulary))
+    return with_codes(given if words == FOUND else replace(given, words=words), codes)
 
 
 def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:

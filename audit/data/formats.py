@@ -21,6 +21,7 @@ from audit.data.json_lines import is_array, is_document
 from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, with_class_names
 from audit.data.label_formats import (
+    events,
     gene_annotations,
     id_lines,
     jsonl,
@@ -58,6 +59,9 @@ FORMATS: tuple[LabelFormat, ...] = (
     id_lines.PSV,
     npy.FORMAT,
     interface_folder.FORMAT,
+    events.FHIR,
+    events.MEDS,
+    events.OMOP,
 )
 """All formats of label files."""
 

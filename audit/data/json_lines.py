@@ -12,7 +12,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import once, whole_characters
-from audit.data.sources import Source
+from audit.data.sources.source import Source
 
 Line: TypeAlias = tuple[str, dict[str, Any]]
 """Where a line is, for messages, and its object."""

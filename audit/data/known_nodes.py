@@ -61,6 +61,11 @@ class KnownNodes:
         return self._hierarchy.name
 
     @property
+    def words(self) -> Words:
+        """What the user says of labels."""
+        return self._hierarchy.words
+
+    @property
     def coded(self) -> bool:
         """Whether nodes are codes of a classification that is built in."""
         return self._hierarchy.integrity is not None

@@ -83,6 +83,9 @@ def placed_labels(
         InputError: If it is not clear which codes the labels are.
     """
     labels = labels.sort("label", "table")
+    fits = [hierarchy.words.before(label) is not None for label in labels["label"]]
+    others = labels.filter(~pl.Series(fits, dtype=pl.Boolean))
+    labels = labels.filter(pl.Series(fits, dtype=pl.Boolean))
     codes, of_codes = read_as_codes(labels, hierarchy, where)
     rest = labels.join(codes, on=["label", "table"], how="anti", nulls_equal=True)
     read, of_texts = read_texts(rest, hierarchy)
@@ -95,7 +98,8 @@ def placed_labels(
     told = joined.with_columns(
         pl.col("added").fill_null(False), reason=pl.coalesce(nothing, "reason")
     )
-    told = told.drop("text", "set").sort("label", "table")
+    left = others.select("label", "table", added=pl.lit(False), reason=pl.lit("left_out"))
+    told = pl.concat([told.drop("text", "set"), left], how="diagonal").sort("label", "table")
     return hierarchy, told, (*of_codes, *of_texts)
 
 

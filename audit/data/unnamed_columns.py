@@ -181,7 +181,7 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
             rules, told = replace(rules, where=where), told + some
         else:
             told += _flagged(name, rows, every, within, source)
-    if chosen.id is not None:
+    if chosen.id in source.schema:
         told += few_ids(chosen.id, source.first_values(chosen.id), _ids_of(source, chosen.id))
     return replace(chosen, rules=rules, readings=tuple(told))
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import combinations
 from shlex import quote
 from typing import TypeAlias
@@ -54,6 +55,8 @@ class Words:
     Args:
         missing: All words that stand for no code, in any case; none: those that people use.
         strip: All that stands around codes: texts, or regular expressions between slashes.
+        chosen: Patterns of the labels that count, such as ``ICD9CM/*``; none: all do.
+        vocabulary: The vocabulary, or code system, of codes where the data have several.
 
     Raises:
         InputError: If a regular expression is none.
@@ -61,6 +64,8 @@ class Words:
 
     missing: tuple[str, ...] = ()
     strip: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = ()
+    vocabulary: str | None = None
 
     def __post_init__(self) -> None:
         for one in self.strip:
@@ -71,6 +76,15 @@ class Words:
                     "a regular expression is required between the slashes of --strip",
                     found=f"{one}: {error}",
                 ) from None
+
+    def before(self, label: str) -> str | None:
+        """What stands before the star of the first pattern that a label fits; None: it fits none.
+
+        >>> Words(chosen=("ICD9CM/*",)).before("ICD9CM/401.9"), Words(chosen=("A*",)).before("B")
+        ('ICD9CM/', None)
+        """
+        fitting = (one for one in self.chosen or ("*",) if fnmatchcase(label, one))
+        return next((one.partition("*")[0] for one in fitting), None)
 
     def mean_nothing(self, label: str) -> bool:
         """Whether a label that is no node stands for no code.

@@ -22,12 +22,15 @@ from audit.hierarchies.formats import (
     audioset,
     caml,
     classifications,
+    code_system,
     edges,
     interface,
     levels,
+    meds,
     mesh,
     obo,
     obographs,
+    omop,
     paths,
     rdf,
     tree,
@@ -60,8 +63,10 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     paths.DOTTED,
     *classifications.FORMATS,
     mesh.FORMAT,
+    meds.FORMAT,
+    code_system.FORMAT,
 )
-FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT,)
+FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT, omop.FORMAT)
 """Formats of hierarchies that are stored in folders."""
 
 BUILT_IN: tuple[BuiltInHierarchy, ...] = (icd9cm.BUILT_IN, icd10cm.BUILT_IN)
@@ -97,6 +102,7 @@ def load_hierarchy(
     levels: tuple[str, ...] = (),
     ids: Ids | None = None,
     language: str | None = None,
+    vocabulary: str | None = None,
     parents: Mapping[Any, Any] | None = None,
     children: Mapping[Any, Any] | None = None,
     plugins: Iterable[str] = (),
@@ -115,8 +121,8 @@ def load_hierarchy(
             refuses them, a built-in classification adds them where their digits place them.
         dangling: Treatment of edges with an end that is not a node; None: they are refused. Those
             that are dropped are kept as `Hierarchy.dropped`.
-        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``ids`` and
-            ``language``.
+        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``ids``, ``language``
+            and ``vocabulary``.
         parents: In place of a source, the parent, or list of parents, of each name.
         children: In place of a source, the list of those below each name.
         plugins: Installed packages whose formats and hierarchies are used besides.
@@ -129,6 +135,7 @@ def load_hierarchy(
     shape = Shape(
         relations=relations, dangling=dangling or "refuse", child=child, parent=parent,
         title=title, levels=tuple(levels), ids=ids, language=language,
+        vocabulary=vocabulary,
     )  # fmt: skip
     for role, given in (("parents", parents), ("children", children)):
         if given is not None:
@@ -145,7 +152,8 @@ def load_hierarchy(
 def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
     for folder in FOLDERS:
         if folder.matches(path, b"") and format in (None, folder.name):
-            see(*sorted(one for one in path.rglob("*") if one.is_file()))
+            see(*files_of(path))
+            _refuse_useless(shape, folder.takes, folder.name)
             return folder.read(path, shape)
     if path.is_symlink():
         first_bytes(path)
@@ -163,6 +171,20 @@ def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
         _refuse_useless(shape, chosen.takes, chosen.name)
         found = chosen.read(copy, shape)
     return replace(found, readings=(*told, *found.readings)) if told else found
+
+
+def vocabulary_of(hierarchy: HierarchyName, vocabulary: str | None) -> str | None:
+    """The vocabulary of labels, if it is that of the hierarchy too, a folder of OMOP."""
+    there = isinstance(hierarchy, str | Path) and omop.matches(Path(hierarchy))
+    return vocabulary if there else None
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files that a hierarchy is read from: a file itself, those of a folder that are used."""
+    if omop.matches(path):
+        files = omop.Tables(path).files
+        return [files[name] for name in (omop.CODES, omop.RELATIONSHIP)]
+    return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
 
 
 def _of_object(source: Any, shape: Shape) -> Hierarchy:
@@ -232,7 +254,7 @@ def _refuse_useless(shape: Shape, takes: Iterable[str], name: str) -> None:
         )
 
 
-_FLAGS = {"relations": "--relations", "language": "--language"}
+_FLAGS = {"relations": "--relations", "language": "--language", "vocabulary": "--vocabulary"}
 
 
 def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> HierarchyFormat:

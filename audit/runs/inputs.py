@@ -16,7 +16,7 @@ from audit.data.predictions import Predictions, load_predictions
 from audit.engine.scores.score_tensors import device_named
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import Words
-from audit.hierarchies.reading import built_in_named, load_hierarchy
+from audit.hierarchies.reading import built_in_named, files_of, load_hierarchy, vocabulary_of
 from audit.measure.labels_alone import FLAT
 from audit.policy.policy import Policy
 from audit.policy.reading import judged_by, load_policy
@@ -145,14 +145,16 @@ def _refuse_unused_classes(settings: Settings, read: Sequence[Path]) -> None:
 def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
     """Read the hierarchy, configured for labels that it lacks, code sets and dangling edges."""
     unlisted = settings.unlisted or (policy.unlisted_codes if policy else None)
+    shape = settings.shape()
+    shape["vocabulary"] = vocabulary_of(settings.hierarchy, settings.vocabulary)
     hierarchy = load_hierarchy(
         settings.hierarchy,
         relations=settings.relations,
         unlisted=unlisted,
         dangling=settings.dangling or (policy.dangling_edges if policy else None),
-        **settings.shape(),
+        **shape,
     )
-    words = Words(settings.missing, settings.strip)
+    words = Words(settings.missing, settings.strip, vocabulary=settings.vocabulary)
     return with_codes(replace(hierarchy, words=words), settings.codes)
 
 
@@ -161,8 +163,7 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[
     dates = policy.code_dates if policy else None
     if built_in_named(settings.hierarchy) is None and settings.hierarchy != FLAT:
         place = Path(settings.hierarchy)
-        inside = sorted(place.rglob("*")) if place.is_dir() else [place]
-        yield from (("hierarchy", path) for path in inside)
+        yield from (("hierarchy", path) for path in files_of(place))
     yield from _files_of_analyses(settings)
     yield "policy", settings.policy
     yield "code_dates", settings.policy.parent / dates.file if settings.policy and dates else None

@@ -114,6 +114,7 @@ Limits: TypeAlias = Annotated[
 
 
 _Shape = partial(Option, panel=INPUT, after="hierarchy")
+_Column = partial(_Shape, metavar="COL")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,17 +126,13 @@ class HierarchyShape(Stored):
     ] = None
     hierarchy_child: Annotated[
         str | None,
-        _Shape("Column or key of a node's id; its number where there is no header.", metavar="COL"),
+        _Column("Column or key of a node's id; its number where there is no header."),
     ] = None
-    hierarchy_parent: Annotated[
-        str | None, _Shape("Column or key of its parent.", metavar="COL")
-    ] = None
-    hierarchy_title: Annotated[str | None, _Shape("Column or key of its title.", metavar="COL")] = (
-        None
-    )
+    hierarchy_parent: Annotated[str | None, _Column("Column or key of its parent.")] = None
+    hierarchy_title: Annotated[str | None, _Column("Column or key of its title.")] = None
     hierarchy_levels: Annotated[
         tuple[str, ...],
-        _Shape("Column of a level, from the top down; repeated for each.", metavar="COL"),
+        _Column("Column of a level, from the top down; repeated for each."),
     ] = ()
     hierarchy_ids: Annotated[
         Ids | None,
@@ -144,6 +141,10 @@ class HierarchyShape(Stored):
     hierarchy_language: Annotated[
         str | None,
         _Shape("Language of titles, where a file of RDF has several.", flag="--language"),
+    ] = None
+    vocabulary: Annotated[
+        str | None,
+        _Shape("Vocabulary in OMOP, code system in FHIR.", flag="--vocabulary/--system"),
     ] = None
     plugins: Annotated[
         tuple[str, ...],
@@ -217,8 +218,8 @@ class Settings(HierarchyShape):
         tuple[str, ...],
         Option(
             "Code set of the labels: diagnoses, procedures, or as-written to read each as it "
-            "stands; 'PR*=procedures' of some columns; with-zeros for numbers that lost zeros in "
-            "front. May be repeated.",
+            "stands; 'PR*=procedures' of some columns; with-zeros for numbers that lost zeros; "
+            "'ICD9CM/*' counts labels that fit, by what the star is. May be repeated.",
             INPUT,
             metavar="SET",
         ),

@@ -13,7 +13,7 @@ from audit.data.formats import FORMATS, read_labels
 from audit.data.label_format import INSTANCES, ROWS, Columns, LabelFormat
 from audit.data.sources import source_of
 from fixtures.broken import BROKEN, BrokenFile
-from fixtures.label_files import WRITERS, LabelWriter, Record, records_of
+from fixtures.label_files import OF_EVENTS, WRITERS, LabelWriter, Record, records_of
 
 RECORDS = (
     Record("100001", ("0380", "V3000"), "7"),
@@ -87,7 +87,7 @@ def test_sources_are_the_files_that_were_read(writer: LabelWriter, tmp_path: Pat
 
 def test_every_format_has_a_writer() -> None:
     written = {writer.format for writer in WRITERS}
-    assert written | WITHOUT_IDS == {known.name for known in FORMATS}
+    assert written | WITHOUT_IDS | OF_EVENTS == {known.name for known in FORMATS}
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)

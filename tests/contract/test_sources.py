@@ -20,7 +20,7 @@ from audit.data.dataset import LabelDataset
 from audit.data.formats import FORMATS, read_labels, read_predictions
 from audit.data.label_format import RawLabels
 from audit.data.sources import Frame, source_of
-from fixtures.label_files import WRITERS, LabelWriter, Record
+from fixtures.label_files import OF_EVENTS, WRITERS, LabelWriter, Record
 from fixtures.prediction_files import WRITERS as PREDICTION_WRITERS
 from fixtures.prediction_files import PredictionWriter, Scored, cells_of
 
@@ -102,7 +102,8 @@ def test_a_frame_has_the_labels_of_its_file(writer: LabelWriter, tmp_path: Path)
 
 
 def test_every_format_is_tried_from_every_kind_of_source() -> None:
-    assert {writer.format for writer in WRITERS} | {"npy"} == {known.name for known in FORMATS}
+    others = {"npy"} | OF_EVENTS
+    assert {writer.format for writer in WRITERS} | others == {known.name for known in FORMATS}
 
 
 LONG = {"instance": ["1", "1", "2"], "label": ["dog", "cow", "dog"], "group": ["a", "a", None]}
@@ -314,7 +315,7 @@ COUNTED = {known.name for known in FORMATS if known.choose}
 
 
 def test_formats_say_which_give_batches() -> None:
-    assert {"long", "joined", "several", "jsonl", *ANNOTATIONS} == COUNTED
+    assert {"long", "joined", "several", "jsonl", "meds", *ANNOTATIONS} == COUNTED
 
 
 @pytest.fixture

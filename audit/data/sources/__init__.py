@@ -14,6 +14,7 @@ from audit.base.errors import InputError
 from audit.base.plain_copies import plain_copy
 from audit.base.reading import see
 from audit.data.sources.databases import KINDS
+from audit.data.sources.fhir import fhir_of
 from audit.data.sources.file import CopiedFile, File, Folder
 from audit.data.sources.in_memory import (
     Array,
@@ -23,6 +24,8 @@ from audit.data.sources.in_memory import (
     is_saved_dataset,
     written_index,
 )
+from audit.data.sources.meds import meds_of
+from audit.data.sources.omop import omop_of
 from audit.data.sources.source import Source
 from audit.data.sources.sql import database, is_connection, queried
 from audit.data.sources.tables import table_file
@@ -111,10 +114,14 @@ def _at(path: Path) -> Source:
     if path.is_dir():
         folder = Folder(path)
         see(*folder.files)
-        return SavedDataset(path) if is_saved_dataset(path) else folder
+        if is_saved_dataset(path):
+            return SavedDataset(path)
+        return meds_of(path) or omop_of(path) or fhir_of(path) or folder
     if not path.is_file():
         return File(path)
     see(path)
+    if (resources := fhir_of(path)) is not None:
+        return resources
     if (made := table_file(path)) is not None:
         return made
     copy, told = plain_copy(path)

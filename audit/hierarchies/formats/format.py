@@ -44,6 +44,7 @@ class Shape:
         title: Column or key of its title.
         levels: Columns of a table with a column a level, from the top down.
         ids: What nodes go by where the file has no ids.
+        vocabulary: The vocabulary, where there are several.
         language: Language of titles.
     """
 
@@ -55,6 +56,7 @@ class Shape:
     levels: tuple[str, ...] = ()
     ids: Ids | None = None
     language: str | None = None
+    vocabulary: str | None = None
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from itertools import pairwise, repeat
 from pathlib import Path
 
 import polars as pl
+import polars.selectors as cs
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, read_table
 from audit.base.readings import Reading
-from audit.hierarchies.formats import classifications, edges, names, tables
+from audit.hierarchies.formats import classifications, edges, meds, names, tables
 from audit.hierarchies.formats.format import (
     PATH_SIGN,
     HierarchyFormat,
@@ -27,10 +28,10 @@ def matches(path: Path, head: bytes) -> bool:
     """Whether the columns of a table, in its first rows, are levels, and none holds parents."""
     if edges.matches(path, head) or not tables.columns_of(path, head):
         return False
-    if classifications.is_known(path, head):
+    if classifications.is_known(path, head) or meds.matches(path, head):
         return False
     if tables.is_parquet(path):
-        return bool(_levels(read_table(path)))
+        return bool(_levels(read_table(path).select(~cs.nested())))
     header, *rows = [row for row in tables.rows_of(head) if any(row)] or [[]]
     if any(len(row) != len(header) for row in rows) or len({*header}) < len(header):
         return False

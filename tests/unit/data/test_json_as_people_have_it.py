@@ -31,7 +31,6 @@ CODINGS = [
 ]
 NESTED = [
     {
-        "resourceType": "Condition",
         "id": f"c{number}",
         "encounter": {"reference": stay},
         "subject": {"reference": person},

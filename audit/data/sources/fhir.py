@@ -1,0 +1,237 @@
+"""FHIR R4: conditions and procedures as lines of a bulk export, or in Bundles."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from shlex import quote
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import files_in, first_bytes
+from audit.base.readings import Reading
+from audit.data.sources.events import Events, Named, code_set, which
+from audit.data.sources.file import File
+
+Held: TypeAlias = Mapping[str, Any]
+"""An object of JSON."""
+CODED, _ENCOUNTER = ("Condition", "Procedure"), "Encounter"
+"""Resources whose codes are labels, and those that they belong to."""
+_FALSE = ("refuted", "entered-in-error", "not-done")
+"""Statuses of what was not so."""
+_TYPE = re.compile(rb'"resourceType"\s*:\s*"(\w+)"')
+_DATES = ("recordedDate", "onsetDateTime", "performedDateTime")
+_COLUMNS = (
+    "place", "instance", "label", "group", "table", "resource", "system", "display", "date",
+    "category", "clinical", "verification", "class",
+)  # fmt: skip
+_UNLIKE: Mapping[str, tuple[str, ...]] = {
+    "category": (),
+    "verification": ("unconfirmed", "provisional", "differential"),
+    "resource": (),
+}
+"""Columns of what is told to count alike: these values, or all where there are several."""
+
+
+def fhir_of(path: Path) -> Fhir | None:
+    """A file of lines or a Bundle, or a folder of such, as FHIR; None if it is none."""
+    inside = files_in(path) if path.is_dir() else [path]
+    files = [one for one in inside if one.is_file() and _kind_of(one)]
+    return Fhir(path, files) if files else None
+
+
+def _kind_of(file: Path) -> str | None:
+    """The type of the first resource in a file; None of a code system and of what is no FHIR."""
+    if not re.fullmatch(r".*\.(json|ndjson|jsonl)(\.gz)?", file.name.lower()):
+        return None
+    head = first_bytes(file)
+    found = _TYPE.search(head) if head.lstrip().startswith(b"{") else None
+    kind = found[1].decode() if found else None
+    return None if kind == "CodeSystem" else kind
+
+
+class Fhir(Events):
+    """Resources of FHIR R4, in one file or several."""
+
+    kind = "resources of FHIR"
+    format = "fhir"
+    instance = "encounter"
+    vocabularies = True
+
+    def _resources(self) -> Iterator[tuple[str, str, Held]]:
+        """Place, address and content of each resource that may be of a kind that is read."""
+        from audit.data.json_lines import objects_on
+
+        for file in self.files:
+            lines = File(file).streamed_lines()
+            whole = _kind_of(file) == "Bundle" or ".json" in file.suffixes
+            asked = iter([(str(file), File(file).text())]) if whole else lines
+            for where, one in objects_on(asked):
+                if one.get("resourceType") != "Bundle":
+                    yield where, "", one
+                    continue
+                for number, entry in enumerate(_objects(one, "entry", where), start=1):
+                    for held in _objects(entry, "resource", f"{where}: entry {number}"):
+                        yield f"{where}: entry {number}", str(entry.get("fullUrl") or ""), held
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """A row for each coding of each condition and procedure, and for those without any;
+        ``place`` is the number of the resource."""
+        found: list[tuple[Any, ...]] = []
+        visits = dict[str, Held]()
+        others = Counter[str]()
+        for number, (where, address, one) in enumerate(self._resources()):
+            kind = str(one.get("resourceType"))
+            if kind == _ENCOUNTER:
+                own = str(one.get("id") or address)
+                visits[own] = visits[address] = {**one, "id": own, "where": where}
+            elif kind in CODED:
+                found += [(number, *row) for row in _codings(one, kind, where)]
+            others[kind] += 1
+        if not found:
+            raise InputError(
+                "resources of Condition or Procedure are required",
+                found=first_cases(f"{n:,} of {kind}" for kind, n in others.items()) or "none",
+                where=self,
+            )
+        rows = pl.DataFrame(
+            found, dict.fromkeys(_COLUMNS, pl.String) | {"place": pl.Int64}, orient="row"
+        )
+        return _of_visits(rows, visits)
+
+    @cached_property
+    def system(self) -> str:
+        """The code system whose codings are labels, which may be a pattern."""
+        stated, counts = self.words.vocabulary, Counter(self.rows["system"].drop_nulls())
+        fits = [one for one in counts if stated and fnmatchcase(one.lower(), stated.lower())]
+        if stated and not fits:
+            required = "a code system that codings have is required"
+            raise InputError(
+                required, found=f"{stated}; they have {first_cases(counts)}", where=self
+            )
+        if stated or len(counts) == 1:
+            return (stated or next(iter(counts))).lower()
+        nodes = Counter[str]()
+        for system, label in self.rows.select("system", "label").drop_nulls().iter_rows():
+            nodes[system] += bool(self.nodes and self.nodes.weight(label))
+        required, said = "it must be stated which codings are labels", "those of {} are"
+        raise which(required, counts, nodes, lambda one: f"--system {quote(one)}", self, said)
+
+    @cached_property
+    def kept(self) -> pl.DataFrame:
+        """The codings of the system, and one row for each resource that has none of it."""
+        systems = self.rows["system"].drop_nulls().unique()
+        fits = pl.col("system").is_in([s for s in systems if fnmatchcase(s.lower(), self.system)])
+        own = self.rows.filter(fits).unique(["place", "system", "label"], maintain_order=True)
+        rest = self.rows.filter(~pl.col("place").is_in(own["place"].implode()))
+        rest = rest.unique("place", keep="first", maintain_order=True)
+        left = pl.when(pl.col("system").is_not_null()).then(pl.lit("left_out")).otherwise("table")
+        other = pl.col("table").is_null() & pl.col("system").is_not_null()
+        both = [own.with_columns(other=pl.lit(False)), rest.with_columns(table=left, other=other)]
+        return pl.concat(both).sort("place", maintain_order=True)
+
+    def events(self, columns: Named) -> Iterator[pl.DataFrame]:
+        sets = {
+            (system, kind): code_set(f"{kind if kind == 'Procedure' else ''} {system}")
+            for system, kind in self.kept.select("system", "resource").unique().iter_rows()
+        }
+        tables = [sets[one] for one in self.kept.select("system", "resource").iter_rows()]
+        day = pl.concat_str("group", "date", separator=" ")
+        yield self.kept.with_columns(
+            pl.coalesce("instance", day),
+            pl.coalesce("table", pl.Series("table", tables, pl.String)),
+            encounter="instance", day=day, patient="group",
+        )  # fmt: skip
+
+    def said(self, columns: Named) -> tuple[Reading, ...]:
+        told = []
+        if others := int(self.kept["other"].sum()):
+            said = "resources without a coding of the system are no labels"
+            option = "--system with a pattern"
+            told += [Reading(said, "--system names it", others, option, "resources")]
+        loose = 0 if columns.id else self.kept["instance"].null_count()
+        if loose:
+            said, why = "codings of a patient on one day are an instance", "they name no encounter"
+            told += [Reading(said, why, loose, "--id encounter", "codings")]
+        kept = self.kept.filter(pl.col("table").is_null())
+        for name, unlike in _UNLIKE.items():
+            told += self.alike(columns, name, kept, unlike)
+        return tuple(told)
+
+
+def _codings(one: Held, kind: str, where: str) -> Iterator[tuple[str | None, ...]]:
+    """The columns but ``place`` and ``class`` of each coding of a resource."""
+    verification = _codes(one, "verificationStatus", where) or [_text(one, "status", where)]
+    table = "left_out" if set(verification) & set(_FALSE) else None
+    encounter, subject = (_reference(one, key, where) for key in ("encounter", "subject"))
+    dates = [*(_text(one, key, where) for key in _DATES)]
+    dates += [_within(one, key, "start", where) for key in ("performedPeriod", "onsetPeriod")]
+    day = next((date[:10] for date in dates if date), None)
+    codings = [c for code in _objects(one, "code", where) for c in _objects(code, "coding", where)]
+    words = [_codes(one, key, where) for key in ("category", "clinicalStatus")]
+    says = [first[0] if first else None for first in (*words, verification)]
+    for coding in codings or [{"display": _within(one, "code", "text", where)}]:
+        system, code, display = (_text(coding, key, where) for key in ("system", "code", "display"))
+        yield (encounter, code, subject, table, kind, system, display, day, *says, None)
+
+
+def _of_visits(rows: pl.DataFrame, visits: Mapping[str, Held]) -> pl.DataFrame:
+    """Rows with what their encounters say: id, first day, class, and whether they were an error."""
+    found = []
+    for name, one in visits.items():
+        where, wrong = str(one["where"]), one.get("status") == "entered-in-error"
+        start, kind = _within(one, "period", "start", where), _within(one, "class", "code", where)
+        found.append((name, one["id"], start and start[:10], kind, "left_out" if wrong else None))
+    names = ("instance", "own", "start", "kind", "wrong")
+    told = pl.DataFrame(found, dict.fromkeys(names, pl.String), orient="row")
+    joined = rows.join(told, on="instance", how="left", maintain_order="left")
+    return joined.with_columns(
+        pl.coalesce("own", "instance").alias("instance"),
+        pl.coalesce("date", "start"),
+        pl.coalesce("table", "wrong"),
+        pl.col("kind").alias("class"),
+    ).select(_COLUMNS)
+
+
+def _objects(value: Held, key: str, where: str) -> list[Held]:
+    """The objects under a key, one or a list of them; raises SchemaError on anything else."""
+    held = value.get(key)
+    some = held if isinstance(held, list) else [] if held is None else [held]
+    if not all(isinstance(one, dict) for one in some):
+        required = f"{key!r} must be an object, or a list of objects, as in FHIR R4"
+        raise SchemaError(required, found=str(held)[:60], where=where)
+    return some
+
+
+def _text(value: Held, key: str, where: str) -> str | None:
+    held = value.get(key)
+    if held is not None and not isinstance(held, str):
+        raise SchemaError(f"{key!r} must be text, as in FHIR R4", found=str(held)[:60], where=where)
+    return held or None
+
+
+def _within(value: Held, key: str, inner: str, where: str) -> str | None:
+    return next((_text(held, inner, where) for held in _objects(value, key, where)), None)
+
+
+def _codes(one: Held, key: str, where: str) -> list[str | None]:
+    every = [c for held in _objects(one, key, where) for c in _objects(held, "coding", where)]
+    return [_text(coding, "code", where) for coding in every]
+
+
+def _reference(one: Held, key: str, where: str) -> str | None:
+    """The id that a reference names, without type and address; one of a Bundle as it stands.
+
+    >>> _reference({"subject": {"reference": "http://a.org/Patient/7/_history/1"}}, "subject", "")
+    '7'
+    """
+    said = _within(one, key, "reference", where)
+    found = re.fullmatch(r"(?:.*/)?[A-Z]\w+/([^/]+)(?:/_history/.*)?", said or "")
+    return found[1] if found else said
