@@ -26,6 +26,7 @@ from audit.hierarchies.formats import (
     edges,
     interface,
     levels,
+    media,
     meds,
     mesh,
     obo,
@@ -65,6 +66,7 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     mesh.FORMAT,
     meds.FORMAT,
     code_system.FORMAT,
+    *media.FORMATS,
 )
 FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT, omop.FORMAT)
 """Formats of hierarchies that are stored in folders."""

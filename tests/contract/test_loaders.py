@@ -39,7 +39,7 @@ _NAMED = {"INSTANCE", "GROUP", "NULL"}
 
 def _records(writer: LabelWriter) -> st.SearchStrategy[list[Record]]:
     labels = st.lists(
-        _PHRASE.filter(lambda label: label.upper() not in _NAMED),
+        _PHRASE.filter(lambda label: label.upper() not in _NAMED and not {*writer.sign} & {*label}),
         min_size=0 if writer.keeps_empty else 1,
         max_size=4,
         unique=True,

@@ -239,6 +239,11 @@ TITLES = pl.DataFrame({"id": [*"123"], "parent": ["", "1", "1"],
                        "title": ["All", "A dog", "An oak"]})  # fmt: skip
 PLACES = "l1,l2\na,x\na,other\nb,other\n"
 
+VERIFIED = {"ImageID": ABCD, "LabelName": CLASSES, "Confidence": ["0", ".5", "1", "1"]}
+CANCELLED = json.dumps([
+    {"id": n, "annotations": [{"id": n, "was_cancelled": n < 2, "result": [
+        {"type": "choices", "value": {"choices": [CLASSES[n]]}}]}]} for n in range(4)
+]).replace("true", "false", 1)  # fmt: skip
 CLASSED = f"@prefix : <http://a/> . @prefix owl: <{OWL}> . :a a owl:Class . :b a owl:Class ."
 SPOKEN = (f"@prefix : <http://a/> . @prefix s: <{SKOS}> . :K a <{OWL.Class}> . :b s:broader :a ; "
           "s:prefLabel 'dog'@en, 'Hund'@de .")  # fmt: skip
@@ -375,6 +380,13 @@ TOLD = [
     Told("data.label_formats.gene_annotations._choose", "'NOT'", "--where 'negation=*'",
          of_labels({"db_object_id": ABCD, "negation": ["NOT", None, None, None],
                     "ontology_class_id": CLASSES}), {"where": ["negation=*"]}),
+    Told("data.label_formats.media._choose_open_images", "verified not", "--where 'Confidence=*'",
+         of_labels(VERIFIED), {"where": ["Confidence=*"]}),
+    Told("data.label_formats.media._choose_open_images", "count", "--where 'Confidence=1'",
+         of_labels(VERIFIED), {"where": ["Confidence=1"]}),
+    Told("data.sources.media.label_studio", "cancelled", "set was_cancelled to false",
+         of_either(lambda said: of_labels(("a.json", CANCELLED.replace("true", said))),
+                   "true", "false"), {"otherwise": True}),
     Told("hierarchies.formats.mesh.read", "several nodes", "--hierarchy-ids names",
          of_hierarchy("m.txt", "Eye;A01\nEye;B02\n"), {"ids": "names"}),
     Told("hierarchies.formats.classifications._read_ccs", "multi-level",

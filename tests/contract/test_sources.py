@@ -310,7 +310,7 @@ def test_partitioning_never_changes_predictions(writer: PredictionWriter, tmp_pa
 
 # --- in batches -------------------------------------------------------------------------------
 
-ANNOTATIONS = {"gaf", "gpad", "gpad2", "hpoa"}
+ANNOTATIONS = {"gaf", "gpad", "gpad2", "hpoa", "openimages", "fsd50k"}
 COUNTED = {known.name for known in FORMATS if known.choose}
 
 

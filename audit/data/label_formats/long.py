@@ -108,7 +108,13 @@ def choose_joined(source: Source, columns: Columns, rows: Source) -> Chosen:
 def is_joined(source: Source) -> bool:
     """Whether a column named ``labels``, ``label`` or ``codes`` has cells with several labels."""
     named = called(source.schema, _NAMES)
-    return len(named) == 1 and not is_caml(source) and holds_several(source, named[0])
+    others = is_caml(source) or is_fsd50k(source)
+    return len(named) == 1 and not others and holds_several(source, named[0])
+
+
+def is_fsd50k(source: Source) -> bool:
+    """Whether a table has the columns of FSD50K, whose labels are joined twice over."""
+    return {"fname", "labels", "mids"} <= source.columns.keys()
 
 
 def holds_several(source: Source, column: str) -> bool:

@@ -47,8 +47,6 @@ def document(text: str) -> tuple[pl.DataFrame, tuple[Reading, ...]] | None:
     held = json.loads(text, parse_int=_Number, parse_float=_Number, object_pairs_hook=once)
     if not isinstance(held, dict):
         return None
-    if {"images", "annotations"} <= held.keys():
-        return _pictures(held), ()
     if held.keys() & _OF_RECORDS:
         return None
     for decision, make in _SHAPES:
@@ -59,17 +57,6 @@ def document(text: str) -> tuple[pl.DataFrame, tuple[Reading, ...]] | None:
 
 
 _OF_RECORDS = {"labels", "scores", "label", "score", "prediction", "predictions"}
-
-
-def _pictures(held: Mapping[str, Any]) -> pl.DataFrame:
-    """An image a row, with the classes of its boxes, each once, as COCO has them."""
-    names = {one["id"]: one.get("name", one["id"]) for one in held.get("categories", [])}
-    own: dict[Any, dict[str, None]] = {image["id"]: {} for image in held["images"]}
-    for box in held["annotations"]:
-        own[box["image_id"]][names.get(box["category_id"], box["category_id"])] = None
-    files = [image.get("file_name") for image in held["images"]]
-    columns = {"id": own, "file_name": files, "labels": map(list, own.values())}
-    return pl.DataFrame({name: series(values) for name, values in columns.items()})
 
 
 def _split(held: Mapping[str, Any]) -> pl.DataFrame | None:

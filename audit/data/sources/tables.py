@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.errors import InputError, first_cases
+from audit.base.errors import AuditError, InputError, first_cases
 from audit.base.files import first_bytes, read_text
 from audit.base.limits import EXPANSION, UNPACKED
 from audit.base.readings import Reading
@@ -22,6 +22,7 @@ from audit.base.spreadsheets import stream_of
 from audit.base.text_tables import told_of_titles
 from audit.data.sources.documents import document, series, table_of_rows
 from audit.data.sources.in_memory import Frame
+from audit.data.sources.media import coco, label_studio
 from audit.data.sources.sheets import read_sheets
 from audit.data.sources.source import HEAD
 
@@ -124,7 +125,11 @@ def table_file(path: Path) -> TableFile | None:
     for begins, read in _FORMS:
         if re.match(begins, head, re.DOTALL | re.IGNORECASE):
             with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):
-                made = read(path, read_text(path))
+                try:
+                    made = read(path, read_text(path))
+                except AuditError as error:
+                    error.where = error.where or str(path)
+                    raise
                 if made is not None:
                     return made
     return None
@@ -234,8 +239,13 @@ def _object(path: Path, text: str) -> TableFile | None:
     lines = path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
     if lines and "\n" not in text.strip():
         return None
-    found = document(text)
+    found = ('"images"' in text and coco(text)) or document(text)
     return found and TableFile(path, {path.name: found[0]}, found[1], kind="an object of JSON")
+
+
+def _label_studio(path: Path, text: str) -> TableFile | None:
+    found = label_studio(text)
+    return found and TableFile(path, {path.name: found[0]}, found[1], kind="a Label Studio export")
 
 
 def _qrels(path: Path, text: str) -> TableFile | None:
@@ -292,6 +302,7 @@ _FORMS: tuple[tuple[str, Callable[[Path, str], TableFile | None]], ...] = (
     (r"(--|/\*|(SET|CREATE|INSERT|DROP|BEGIN)\b).*(INSERT INTO|COPY \S)", _dump),
     (r"(?!\{[^\n]*\}\s*\n\s*\{)\{", _object),
     (r"([^\s,;|{\[]+ [^\s,;|]+( 1)?\r?\n){2}", _qrels),
+    (r"\[\s*\{.*\"annotations\"\s*:\s*\[.*\"result\"", _label_studio),
     (rf"{_PREFIX}\S", _fast_text),
     (r"(%[^\n]*\n|\s)*@relation\b", _arff),
 )

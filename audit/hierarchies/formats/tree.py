@@ -12,7 +12,16 @@ from typing import Any
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import once, read_json, read_lines
 from audit.base.readings import Reading
-from audit.hierarchies.formats import audioset, code_system, interface, names, obo, obographs, rdf
+from audit.hierarchies.formats import (
+    audioset,
+    code_system,
+    interface,
+    media,
+    names,
+    obo,
+    obographs,
+    rdf,
+)
 from audit.hierarchies.formats.format import (
     PATH_SIGN,
     HierarchyFormat,
@@ -28,7 +37,7 @@ from audit.hierarchies.retired import CONSIDER, OBSOLETE, REPLACED_BY
 def matches(path: Path, head: bytes) -> bool:
     """Whether the file starts as JSON that no other format takes."""
     opens_as_json = head_text(head).startswith(("{", "["))
-    others = (audioset, code_system, interface, obo, obographs, rdf)
+    others = (audioset, code_system, interface, obo, obographs, rdf, *media.FORMATS)
     return opens_as_json and not any(other.matches(path, head) for other in others)
 
 

@@ -90,7 +90,11 @@ def test_what_is_said_not_to_be_so_is_left_out_and_counted(form: str, tmp_path: 
     for ledger in (read.ledger, counted.ledger):
         assert (ledger.rows_read, ledger.rows_mapped) == (len(SAID), len(kept))
         assert ledger.refused == {"left_out": 3}
-    assert sorted(read.instances["instance"]) == ["P1", "P2", "P3", "P4"]
+    rows, columns = read.direct.nonzero()
+    ids = read.instances["instance"].to_list()
+    found = {(ids[row], read.hierarchy.nodes[n]) for row, n in zip(rows, columns, strict=True)}
+    assert found == {*kept}
+    assert sorted(ids) == ["P1", "P2", "P3", "P4"]
     (told,) = [one for one in read.readings if "left out" in one.decision]
     assert told.rows == 3
     every = audit.load_labels(path, TERMS, where=[told.option.split("'")[1]])

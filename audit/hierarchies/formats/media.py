@@ -1,0 +1,124 @@
+"""Hierarchies in files of pictures: COCO's categories, Open Images, paths of Label Studio."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from audit.base.errors import SchemaError
+from audit.base.files import read_bytes, read_json
+from audit.hierarchies.building import refuse_unused
+from audit.hierarchies.formats.format import (
+    HierarchyFormat,
+    Shape,
+    head_text,
+    hierarchy_of,
+    hierarchy_of_paths,
+)
+from audit.hierarchies.hierarchy import Hierarchy
+
+RANKS = ("kingdom", "phylum", "class", "order", "family", "genus")
+"""Keys of categories of iNaturalist, from the top down."""
+_SPECIES = b'"kingdom"'
+_BELOW = "Subcategory"
+
+
+def _is_species(path: Path, head: bytes) -> bool:
+    """Whether an object with images or categories has a category with a kingdom."""
+    text = head_text(head)
+    keys = re.match(r'\{.*?"(images|categories|annotations)"\s*:\s*\[', text, re.DOTALL)
+    return keys is not None and _SPECIES in read_bytes(path)
+
+
+def _read_species(path: Path, shape: Shape) -> Hierarchy:
+    """Read the categories of iNaturalist below their ranks, from the kingdom to the genus."""
+    held = read_json(path)
+    listed = held.get("categories") if isinstance(held, Mapping) else None
+    ranked = isinstance(listed, list) and all(
+        isinstance(one, Mapping) and all(isinstance(one.get(key), str) for key in (*RANKS, "name"))
+        for one in listed
+    )
+    if not listed or not ranked:
+        required = f"categories with a name and with {', '.join(RANKS)} are required"
+        raise SchemaError(required, found="others" if listed else "none")
+    rows = [((*(one[rank] for rank in RANKS if one[rank]), one["name"]), None) for one in listed]
+    return hierarchy_of_paths(path, rows, shape.ids or "names")
+
+
+def _is_open_images(path: Path, head: bytes) -> bool:
+    text = head_text(head)
+    return re.match(r'\{\s*"(LabelName|Subcategory|Part)"\s*:', text) is not None
+
+
+def _read_open_images(path: Path, shape: Shape) -> Hierarchy:
+    """Read classes below those whose ``Subcategory`` lists them; ``Part`` is a relation."""
+    wanted = {_BELOW, *shape.relations}
+    every = [*_walk(read_json(path))]
+    refuse_unused(shape.relations, {key for *_, key in every} - {_BELOW}, "classes")
+    edges = dict.fromkeys((low, up) for low, up, key in every if key in wanted and up)
+    kept = {end for edge in edges for end in edge} | {low for low, up, _ in every if not up}
+    return hierarchy_of(path, edges, [(node, None, True) for node in sorted(kept)])
+
+
+def _walk(tree: Any) -> Iterator[tuple[str, str, str]]:
+    """Each class, the one above it and the key between them."""
+    queue: list[tuple[Any, str, str]] = [(tree, "", _BELOW)]
+    while queue:
+        one, above, key = queue.pop()
+        name = one.get("LabelName") if isinstance(one, Mapping) else None
+        if not isinstance(name, str):
+            required = "each class of Open Images needs a LabelName"
+            raise SchemaError(required, found=str(one)[:60])
+        yield name, above, key
+        queue += [(low, name, k) for k, v in one.items() if isinstance(v, list) for low in v]
+
+
+def _is_label_studio(path: Path, head: bytes) -> bool:
+    text = head_text(head)
+    return text.startswith("[") and '"annotations"' in text and '"result"' in text
+
+
+def _read_label_studio(path: Path, shape: Shape) -> Hierarchy:
+    """Read the taxonomies, choices and labels that annotations of an export have, as paths."""
+    tasks = read_json(path)
+    try:
+        values = [
+            value
+            for task in tasks
+            for one in task["annotations"]
+            for result in one["result"]
+            for value in values_of(result)
+        ]
+    except (KeyError, TypeError, AttributeError):
+        required = "tasks with annotations, each with a result, are required"
+        raise SchemaError(required, found=str(tasks)[:60]) from None
+    if not values:
+        raise SchemaError("annotations with taxonomies, choices or labels are required")
+    return hierarchy_of_paths(path, [(value, None) for value in values], shape.ids or "paths")
+
+
+def values_of(result: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The labels in one result of an annotation of Label Studio, each with those above it."""
+    kind = str(result.get("type"))
+    holds = kind in ("taxonomy", "choices") or kind.endswith("labels")
+    listed = result["value"].get(kind, []) if holds else []
+    for one in listed if isinstance(listed, list) else [listed]:
+        yield tuple(map(str, one)) if isinstance(one, list) else (str(one),)
+
+
+FORMATS = (
+    HierarchyFormat(
+        "inaturalist", "categories of iNaturalist: COCO with kingdom to genus", _is_species,
+        _read_species, frozenset({"ids"}),
+    ),
+    HierarchyFormat(
+        "openimages", "Open Images: LabelName with Subcategory and Part", _is_open_images,
+        _read_open_images, frozenset({"relations"}),
+    ),
+    HierarchyFormat(
+        "labelstudio", "an export of Label Studio: the paths of its taxonomies", _is_label_studio,
+        _read_label_studio, frozenset({"ids"}),
+    ),
+)  # fmt: skip

@@ -1,0 +1,178 @@
+"""Pictures, sounds and tasks of annotators in their publishers' files, against plain Python."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import audit
+from audit.base.dag import SYNTHETIC_ROOT
+from audit.base.errors import AuditError
+from audit.counting.file import count_pairs
+from audit.data.dataset import LabelDataset
+
+SPECIES = [
+    {"id": n, "name": f"{genus} {kind}", "supercategory": "Plants", "kingdom": "Plantae",
+     "phylum": "Tracheophyta", "class": "Magnoliopsida", "order": "Rosales", "family": family,
+     "genus": genus}
+    for n, (genus, kind, family) in enumerate([("Rosa", "alba", "Rosaceae"),
+        ("Rosa", "canina", "Rosaceae"), ("Ulmus", "minor", "Ulmaceae")])
+]  # fmt: skip
+NATURE: dict[str, Any] = {
+    "info": {}, "images": [{"id": n, "file_name": f"{n}.jpg"} for n in range(5)],
+    "categories": SPECIES,
+    "annotations": [{"id": n, "image_id": n, "category_id": n % 3} for n in range(4)],
+}  # fmt: skip
+OPEN = {"LabelName": "/m/0bl9f", "Subcategory": [
+    {"LabelName": "/m/0242l"},
+    {"LabelName": "/m/0jbk", "Subcategory": [{"LabelName": "/m/01yrx"}, {"LabelName": "/m/0bt9lr"}],
+     "Part": [{"LabelName": "/m/0dzct"}]}]}  # fmt: skip
+VERIFIED = "ImageID,Source,LabelName,Confidence\n" + "".join(
+    f"{image},verification,{label},{sure}\n"
+    for image, label, sure in (
+        ("a", "/m/01yrx", 1), ("a", "/m/0bt9lr", 0), ("b", "/m/0bt9lr", 1), ("c", "/m/0242l", 0))
+)  # fmt: skip
+
+
+def taxonomy(*ways: list[str]) -> dict[str, Any]:
+    return {"type": "taxonomy", "from_name": "t", "to_name": "x", "value": {"taxonomy": [*ways]}}
+
+
+def task(number: int, *annotations: tuple[int, list[dict[str, Any]], bool]) -> dict[str, Any]:
+    listed = [
+        {"id": 10 * number + n, "completed_by": by, "result": result, "was_cancelled": left}
+        for n, (by, result, left) in enumerate(annotations)
+    ]
+    return {"id": number, "data": {"text": "..."}, "annotations": listed, "predictions": []}
+
+
+CHOSEN = {"type": "choices", "value": {"choices": ["Plant"]}}
+RATED = {"type": "rating", "value": {"rating": 3}}
+TASKS = [
+    task(1, (7, [taxonomy(["Animal", "Dog"], ["Animal"]), RATED], False)),
+    task(2, (8, [CHOSEN], False)), task(3, (8, [taxonomy(["Animal", "Cat"])], True)),
+]  # fmt: skip
+
+
+def written(folder: Path, name: str, content: Any) -> Path:
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return path
+
+
+def labels(read: LabelDataset) -> set[tuple[str, str]]:
+    ids, nodes = read.instances["instance"].to_list(), read.hierarchy.nodes
+    return {(ids[row], nodes[node]) for row, node in zip(*read.direct.nonzero(), strict=True)}
+
+
+def edges(hierarchy: audit.Hierarchy) -> set[tuple[str, str]]:
+    return {edge for edge in hierarchy.edge_frame().iter_rows() if edge[1] != SYNTHETIC_ROOT}
+
+
+def test_species_are_below_their_ranks(tmp_path: Path) -> None:
+    path = written(tmp_path, "train.json", NATURE)
+    hierarchy = audit.load_hierarchy(path)
+    ranks = ("kingdom", "phylum", "class", "order", "family", "genus", "name")
+    ways = [[str(one[rank]) for rank in ranks] for one in SPECIES]
+
+    assert edges(hierarchy) == {pair for way in ways for pair in zip(way[1:], way, strict=False)}
+    read = audit.load_labels(path, hierarchy)
+    assert (read.ledger.rows_mapped, len(read)) == (4, 5)
+
+
+def test_labels_verified_not_to_hold_are_left_out_and_counted(tmp_path: Path) -> None:
+    hierarchy = audit.load_hierarchy(written(tmp_path, "h.json", OPEN))
+    path = written(tmp_path, "labels.csv", VERIFIED)
+
+    assert edges(hierarchy) == {("/m/0242l", "/m/0bl9f"), ("/m/0jbk", "/m/0bl9f"),
+                                ("/m/01yrx", "/m/0jbk"), ("/m/0bt9lr", "/m/0jbk")}  # fmt: skip
+    parts = audit.load_hierarchy(tmp_path / "h.json", relations=("Part",))
+    assert edges(parts) - edges(hierarchy) == {("/m/0dzct", "/m/0jbk")}
+    for read in (audit.load_labels(path, hierarchy), count_pairs(path, hierarchy, batch=2)):
+        assert read.ledger.refused == {"left_out": 2}
+        assert read.ledger.rows_mapped == 2
+    assert audit.load_labels(path, hierarchy, where=["Confidence=*"]).ledger.rows_mapped == 4
+
+
+def test_paths_of_a_taxonomy_are_labels_and_hierarchy(tmp_path: Path) -> None:
+    path = written(tmp_path, "export.json", TASKS)
+    hierarchy = audit.load_hierarchy(path)
+    read = audit.load_labels(path, hierarchy, strata=["annotator"])
+
+    assert edges(hierarchy) == {("Animal > Dog", "Animal"), ("Animal > Cat", "Animal")}
+    assert read.instances.select("instance", "annotator").rows() == [("1", "7"), ("2", "8")]
+    assert labels(read) == {("1", "Animal > Dog"), ("1", "Animal"), ("2", "Plant")}
+    assert any("cancelled" in one.decision for one in read.readings)
+
+
+def test_of_tasks_annotated_several_times_either_may_be_the_instance(tmp_path: Path) -> None:
+    twice = task(4, (7, [CHOSEN], False), (8, [taxonomy(["Animal"])], False))
+    path = written(tmp_path, "export.json", [*TASKS, twice])
+    hierarchy = audit.load_hierarchy(path)
+
+    assert len(audit.load_labels(path, hierarchy, id="task")) == 3
+    alone = audit.load_labels(path, hierarchy, id="annotation", group="task")
+    assert len(alone) == 4
+    assert alone.instances["group"].n_unique() == 3
+
+
+def test_clips_go_by_their_names_and_labels_by_what_are_nodes(tmp_path: Path) -> None:
+    text = 'fname,labels,mids,split\n64760,"Guitar,Music","/m/1,/m/2",train\n12,Speech,/m/3,val\n'
+    path = written(tmp_path, "dev.csv", text)
+
+    mids = audit.load_labels(path, {"/m/2": {"/m/1": {}}, "/m/3": {}}, split="split")
+    names = audit.load_labels(path, {"Music": {"Guitar": {}}, "Speech": {}})
+    for read in (mids, names):
+        assert sorted(read.instances["instance"]) == ["12", "64760"]
+        assert (read.ledger.rows_mapped, read.ledger.refused) == (3, {})
+
+
+BOX = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat", "supercategory": "animal"}]}
+BROKEN: dict[str, tuple[Any, str]] = {
+    "no annotations": (BOX, "COCO with annotations"),
+    "empty annotations": ({**BOX, "annotations": []}, "COCO with annotations"),
+    "captions": ({**BOX, "annotations": [{"id": 5, "image_id": 1, "caption": "A cat"}]},
+                 "category_id"),
+    "another image": ({**BOX, "annotations": [{"id": 5, "image_id": 2, "category_id": 1}]},
+                      "image_id of an image"),
+    "ratings": ([task(1, (1, [RATED], False))], "choices, labels or taxonomies"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "said"), BROKEN.values(), ids=[*BROKEN])
+def test_what_has_no_labels_is_refused(content: Any, said: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.json", content)
+
+    with pytest.raises(AuditError, match=said) as caught:
+        audit.load_labels(path, {"animal": {"cat": {}}})
+    assert caught.value.exit_status == 2
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(("content", "name"), [
+    ({"LabelName": "a", "Subcategory": [{"Label": "b"}]}, "LabelName"),
+    ([{"id": 1, "annotations": [{"result": [RATED]}]}], "taxonomies"),
+    ({"images": [], "categories": [{"name": "a", "kingdom": "b"}]}, "phylum"),
+])  # fmt: skip
+def test_a_broken_hierarchy_is_refused(content: Any, name: str, tmp_path: Path) -> None:
+    with pytest.raises(AuditError, match=name):
+        audit.load_hierarchy(written(tmp_path, "h.json", content))
+
+
+@pytest.mark.skipif("AUDIT_DATA" not in os.environ, reason="AUDIT_DATA names no folder")
+def test_real_pictures_have_the_labels_of_their_boxes() -> None:
+    path = Path(os.environ["AUDIT_DATA"]) / "coco" / "taco_annotations.json"
+    held = json.loads(path.read_text("utf-8"))
+    names = {one["id"]: one["name"] for one in held["categories"]}
+    own = defaultdict[str, set[str]](set)
+    for box in held["annotations"]:
+        own[str(box["image_id"])].add(names[box["category_id"]])
+    read = audit.load_labels(path, path)
+
+    assert labels(read) == {(image, label) for image, some in own.items() for label in some}
+    assert len(read) == len(held["images"])
