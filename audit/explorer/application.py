@@ -52,6 +52,7 @@ PAGES: Mapping[str, View] = {
 _OF_TABLES = frozenset(("start", "sheet", "csv", "svg", "order"))
 """Parameters of every page: those of its tables and pictures."""
 _QUERY = ("finding", "behaviour", "nodes", "predicted", "outcome", "mass", "least")
+_SUBGRAPHS = ("first", "second", "side")
 ASKED: Mapping[str, tuple[str, ...]] = {
     "/": (),
     "/findings": ("check", "severity", "state", "branch"),
@@ -64,7 +65,8 @@ ASKED: Mapping[str, tuple[str, ...]] = {
     "/branches": ("id", "measure"),
     "/hierarchy": ("id", "open"),
     "/model": ("name", "scope"),
-    "/instances": _QUERY,
+    "/preference": _SUBGRAPHS[:2],
+    "/instances": (*_QUERY, *_SUBGRAPHS),
     "/instance": ("id", *_QUERY, *instances.CHOICES),
     "/media": ("id",),
 }

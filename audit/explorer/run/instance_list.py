@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.preference import SubgraphPreference
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.scores.cuts import decide
 from audit.engine.statistics.association import ratio
@@ -35,6 +37,10 @@ class InstanceQuery:
         outcome: ``right`` (all hits), ``missed`` (a label not predicted), ``false`` (a prediction
             that is not a label), ``right_branch`` (a missed and a false node in one branch); empty
             for any.
+        first: A subgraph whose highest score, of these nodes and all below them, is compared with
+            that of ``second`` (equation 3); empty for no comparison.
+        second: The other subgraph, of which nodes of the first are no part.
+        side: ``first``, ``second`` or ``tied``: which has the higher; empty for any compared.
         mass: Each of these nodes, with those below it, has at least the share ``least`` of the
             scores.
         order: ``id``, ``labels`` (most first), ``misaligned`` (most misses and false answers
@@ -49,6 +55,13 @@ class InstanceQuery:
     behaviour: str = ""
     mass: tuple[str, ...] = ()
     least: float = 0.1
+    first: tuple[str, ...] = ()
+    second: tuple[str, ...] = ()
+    side: str = ""
+
+
+SIDES = ("first", "second", "tied")
+"""What an instance prefers of two subgraphs."""
 
 
 class InstanceList:
@@ -126,6 +139,9 @@ class InstanceList:
             kept &= self._reaching(self._answers, node)
         for node in query.mass:
             kept &= self._mass(node) >= query.least * (1 - 1e-9)
+        if query.first and query.second:
+            compared = self.preferred(query.first, query.second)
+            kept &= compared == SIDES.index(query.side) if query.side else compared >= 0
         if query.outcome:
             kept &= self._outcome(query.outcome)
         places = np.flatnonzero(kept)
@@ -149,6 +165,13 @@ class InstanceList:
     def _reaching(self, values: Sparse, node: str) -> BoolArray:
         """Whether an instance has a value at or below a node."""
         return np.asarray(values @ self._below(node) > 0)
+
+    def preferred(self, first: tuple[str, ...], second: tuple[str, ...]) -> IntArray:
+        """Number in `SIDES` of what each instance prefers; -1 without scores on either side."""
+        one, other = (np.flatnonzero(sum(map(self._below, nodes))) for nodes in (first, second))
+        batch = Batch(self.hierarchy, self._labels, self._scores)
+        compared, won, tied = SubgraphPreference(one, other).update(batch).T > 0
+        return np.where(~compared, -1, np.where(won, 0, np.where(tied, 2, 1)))
 
     def _mass(self, node: str) -> FloatArray:
         """Share of the scores of each instance at or below a node; 0 without scores."""

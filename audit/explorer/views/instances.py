@@ -9,9 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from audit.base.errors import InputError
+from audit.engine.statistics.intervals import wilson
 from audit.explorer.links import address, instance_address
 from audit.explorer.pictures import Picture
-from audit.explorer.run.instance_list import InstanceList, InstanceQuery
+from audit.explorer.run.instance_list import SIDES, InstanceList, InstanceQuery
 from audit.explorer.run.media import Attribution, MediaFile
 from audit.explorer.run.opened_run import nodes_named
 from audit.explorer.run.vocabulary import Row
@@ -22,7 +23,7 @@ from audit.runs.instances import at_or_below
 from reports.chapters.report import printable_view
 from reports.charts.palette import shade
 from reports.instance import DEEPEST, TONES, branches, tree_drawing
-from reports.words.words import printable
+from reports.words.words import percent, printable, span
 
 LONGEST = 100_000
 """Characters of a text that are shown."""
@@ -213,6 +214,46 @@ def show_list(site: Site, request: Request) -> Response:
     )
 
 
+def show_preference(site: Site, request: Request) -> Response:
+    """Which of two subgraphs the model prefers (equation 3), and the instances on each side."""
+    instances, query = _shown(site), query_of(parameters(request))
+    if not site.run.has_model:
+        raise NotThereError("The run has no model.")
+    for node in (*query.first, *query.second):
+        if not site.run.has_node(node):
+            raise NotThereError(f"The hierarchy has no node {node}.")
+    kept = {"first": ", ".join(query.first), "second": ", ".join(query.second)}
+    told = []
+    if query.first and query.second:
+        sides = instances.preferred(query.first, query.second)
+        told = [
+            (words, int((sides == at).sum()), address("/instances", **kept, side=SIDES[at]))
+            for at, words in enumerate(PREFERRED)
+        ]
+    return site.page(
+        request,
+        "preference",
+        "Which subgraph it prefers",
+        crumbs=[("Model", "/model")],
+        query=query,
+        sides=told,
+        left_out=int((sides < 0).sum()) if told else 0,
+        share=_preferred(told[0][1], sum(n for _, n, _ in told)) if told else "",
+    )
+
+
+PREFERRED = ("The first is higher", "The second is higher", "Tied")
+"""What is counted of two subgraphs, in the order of `SIDES`."""
+
+
+def _preferred(won: int, n: int) -> str:
+    """The share that prefers the first, with its interval; empty where none is compared."""
+    if not n:
+        return ""
+    low, high = wilson(won, n)
+    return f"{percent(won / n)} ({span(percent(float(low)), percent(float(high)))}, 95% interval)"
+
+
 def show_one(site: Site, request: Request) -> Response:
     """The tree of one instance."""
     instances, media, asked = _shown(site), site.run.media, parameters(request)
@@ -285,6 +326,9 @@ def query_of(asked: dict[str, str]) -> InstanceQuery:
         behaviour=asked.get("behaviour", ""),
         mass=_listed(asked.get("mass", "")),
         least=_share(asked.get("least", "")),
+        first=_listed(asked.get("first", "")),
+        second=_listed(asked.get("second", "")),
+        side=side if (side := asked.get("side", "")) in SIDES else "",
     )
 
 
@@ -315,6 +359,9 @@ def query_parameters(query: InstanceQuery) -> dict[str, str]:
         "behaviour": query.behaviour,
         "mass": ", ".join(query.mass),
         "least": f"{query.least:g}" if query.mass else "",
+        "first": ", ".join(query.first),
+        "second": ", ".join(query.second),
+        "side": query.side,
         "order": "" if query.order == "id" else query.order,
     }
     return {name: value for name, value in stated.items() if value}
@@ -337,4 +384,9 @@ def _shown(site: Site) -> InstanceList:
     return site.run.instances
 
 
-PAGES = {"/instances": show_list, "/instance": show_one, "/media": send_picture}
+PAGES = {
+    "/preference": show_preference,
+    "/instances": show_list,
+    "/instance": show_one,
+    "/media": send_picture,
+}

@@ -30,7 +30,7 @@ PAGES = (
     "/", "/findings", "/findings?state=all", "/hierarchy", "/branches", "/branches?id=left",
     "/model", "/model?scope=all", "/instances", "/node?id=root", "/node?id=left",
     "/pair?a=a1&b=b1", "/instance?id=two", "/search?q=w0", "/nowhere", "/node?id=x",
-    "/confusions?depth=1&relation=all", "/node?id=left&order=confusion",
+    "/confusions?depth=1&relation=all", "/node?id=left&order=confusion", "/preference",
     "/instances?behaviour=confident_in_one_leaf",
 )  # fmt: skip
 
@@ -374,3 +374,12 @@ def test_ancestors_are_ranked_on_request_and_a_pair_leads_to_the_instances_betwe
     for odd in ("0", "1.5", "much", "nan"):
         assert "A share is above 0" in visitor.get("/instances", mass="a1", least=odd).text
     assert visitor.get("/confusions", below="no such").status == 404
+
+
+def test_two_subgraphs_are_compared_and_each_count_leads_to_its_instances(visitor: Visitor) -> None:
+    text = visitor.get("/preference", first="d", second="a1").text
+
+    assert "100.0% (20.7% to 100.0%, 95% interval)" in text
+    links = [unescape(to) for to in re.findall(r'<dd><a href="([^"]+)">1 instance<', text)]
+    assert [row[0] for row in rows_of(visitor.get(links[0]).text, "instances")] == ["two"]
+    assert visitor.get("/preference", first="d", second="no such").status == 404

@@ -245,6 +245,26 @@ def test_mass_in_each_of_some_nodes_is_a_share_of_the_scores(
     assert wanted or least > 0.3 or mass == ("odd",)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [("bird", "mammal"), ("mammal", "animal"), ("animal", "tool")]
+)
+def test_instances_stand_on_each_side_of_two_subgraphs(
+    instances: InstanceList, toy_hierarchy: Hierarchy, first: str, second: str
+) -> None:
+    one, other = ({*toy_hierarchy.descendants(n, with_self=True)} for n in (first, second))
+    wanted: dict[str, list[str]] = {"first": [], "second": [], "tied": []}
+    for instance, scores in SCORES.items():
+        sides = [[s for n, s in scores.items() if n in own] for own in (one, other - one)]
+        if all(sides):
+            a, b = map(max, sides)
+            wanted["first" if a > b else "second" if b > a else "tied"].append(instance)
+    for side, of in wanted.items():
+        query = InstanceQuery(first=(first,), second=(second,), side=side)
+        assert [row["instance"] for row in instances.page(query, Span()).rows] == of
+    every = InstanceQuery(first=(first,), second=(second,))
+    assert instances.page(every, Span()).total == sum(map(len, wanted.values()))
+
+
 def test_the_right_branch_and_the_wrong_node(instances: InstanceList) -> None:
     page = instances.page(InstanceQuery(outcome="right_branch"), Span())
 
