@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from audit.base.disk import judging_date
+from audit.base.errors import InputError
 from audit.base.limits import LIMITS, limits_of, size_of
 from audit.base.settings import (
     INPUT,
@@ -197,8 +198,12 @@ class Settings(HierarchyShape):
     ]
     hierarchy: Annotated[
         str,
-        Option("Name of a built-in hierarchy, or a hierarchy file.", INPUT),
-    ]
+        Option(
+            "Name of a built-in hierarchy, or a hierarchy file; not needed where the data hold "
+            "their own, as COCO and Label Studio do.",
+            INPUT,
+        ),
+    ] = ""
     sql: Annotated[str | None, Option("Query of the database to be read.", INPUT)] = None
     table: Annotated[str | None, Option("Table of it, instead of a query.", INPUT)] = None
     format: FormatName = None
@@ -353,6 +358,25 @@ class Settings(HierarchyShape):
     limits: Limits = field(default_factory=dict)
     today: date = field(default_factory=judging_date)
     analyses: Annotated[Mapping[str, Stored], _OfAnalyses()] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Take the data for the hierarchy, where none is named and they hold one.
+
+        Raises:
+            InputError: If none is named otherwise.
+        """
+        if self.hierarchy:
+            return
+        from audit.hierarchies.formats.media import holds_hierarchy
+
+        if not (Path(self.dataset).is_file() and holds_hierarchy(Path(self.dataset))):
+            raise InputError(
+                "a hierarchy is required",
+                found="none, and the data hold none as those of COCO and Label Studio do",
+                where=self.dataset,
+                hint="--hierarchy FILE names one, --hierarchy icd9cm one that is built in",
+            )
+        object.__setattr__(self, "hierarchy", self.dataset)
 
     @property
     def counting(self) -> Engine:

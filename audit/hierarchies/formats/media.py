@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.base.errors import SchemaError
-from audit.base.files import read_bytes, read_json
+from audit.base.files import first_bytes, read_bytes, read_json
 from audit.hierarchies.building import refuse_unused
 from audit.hierarchies.formats.format import (
     HierarchyFormat,
@@ -21,15 +21,21 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 RANKS = ("kingdom", "phylum", "class", "order", "family", "genus")
 """Keys of categories of iNaturalist, from the top down."""
+_PICTURES = re.compile(r'\{.*?"(images|categories|annotations)"\s*:\s*\[', re.DOTALL)
 _SPECIES = b'"kingdom"'
 _BELOW = "Subcategory"
 
 
 def _is_species(path: Path, head: bytes) -> bool:
     """Whether an object with images or categories has a category with a kingdom."""
-    text = head_text(head)
-    keys = re.match(r'\{.*?"(images|categories|annotations)"\s*:\s*\[', text, re.DOTALL)
-    return keys is not None and _SPECIES in read_bytes(path)
+    return _PICTURES.match(head_text(head)) is not None and _SPECIES in read_bytes(path)
+
+
+def holds_hierarchy(path: Path) -> bool:
+    """Whether a file of labels says itself what is above what: COCO, Label Studio."""
+    head = first_bytes(path)
+    pictures = _PICTURES.match(head_text(head)) is not None
+    return _is_label_studio(path, head) or (pictures and b'"supercategory"' in read_bytes(path))
 
 
 def _read_species(path: Path, shape: Shape) -> Hierarchy:

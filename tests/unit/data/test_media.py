@@ -12,9 +12,10 @@ import pytest
 
 import audit
 from audit.base.dag import SYNTHETIC_ROOT
-from audit.base.errors import AuditError
+from audit.base.errors import AuditError, InputError
 from audit.counting.file import count_pairs
 from audit.data.dataset import LabelDataset
+from audit.runs.settings import Settings
 
 SPECIES = [
     {"id": n, "name": f"{genus} {kind}", "supercategory": "Plants", "kingdom": "Plantae",
@@ -108,6 +109,16 @@ def test_paths_of_a_taxonomy_are_labels_and_hierarchy(tmp_path: Path) -> None:
     assert read.instances.select("instance", "annotator").rows() == [("1", "7"), ("2", "8")]
     assert labels(read) == {("1", "Animal > Dog"), ("1", "Animal"), ("2", "Plant")}
     assert any("cancelled" in one.decision for one in read.readings)
+
+
+def test_data_that_hold_a_hierarchy_need_none(tmp_path: Path) -> None:
+    for content in (NATURE, TASKS):
+        path = written(tmp_path, "own.json", content)
+        assert Settings(dataset=str(path)) == Settings(dataset=str(path), hierarchy=str(path))
+        assert Settings(dataset=str(path), hierarchy="icd9cm").hierarchy == "icd9cm"
+    for dataset in (written(tmp_path, "a.csv", VERIFIED), tmp_path / "none.json", tmp_path):
+        with pytest.raises(InputError, match="a hierarchy is required"):
+            Settings(dataset=str(dataset))
 
 
 def test_of_tasks_annotated_several_times_either_may_be_the_instance(tmp_path: Path) -> None:
