@@ -13,10 +13,25 @@ AuditError                  anything below; the command line prints it and exits
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 SHOWN = 5
 """Number of cases that a message names before it only counts the rest."""
+
+
+COPIES: dict[str, str] = {}
+"""What messages call files that are copies, by the paths of these."""
+_SECRETS = re.compile(r"\b([a-z][a-z0-9+]*:/{1,3})(?:[^/@\s'\"]*@)?([^\s?#'\"]*)(?:[?#][^\s'\"]*)?")
+
+
+def without_secrets(text: str) -> str:
+    """A text whose addresses are without users, passwords and what follows a question mark.
+
+    >>> without_secrets("a.csv, https://me:secret@h.org/x.csv?signature=abc")
+    'a.csv, https://h.org/x.csv'
+    """
+    return _SECRETS.sub(r"\1\2", text)
 
 
 class AuditError(Exception):
@@ -38,7 +53,10 @@ class AuditError(Exception):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        return printable(self._lines())
+        lines = self._lines()
+        for copy, name in COPIES.items():
+            lines = lines.replace(copy, name)
+        return printable(without_secrets(lines) if ":/" in lines else lines)
 
     def _lines(self) -> str:
         head = f"{self.where}: {self.required}" if self.where else self.required

@@ -84,6 +84,7 @@ EXTRAS = {
     "duckdb": "sql",
     "fastexcel": "excel",
     "xlsxwriter": "excel",
+    "obstore": "remote",
     "pyoxigraph": "rdf",
     "starlette": "explore",
     "uvicorn": "explore",

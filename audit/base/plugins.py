@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 from audit.base.errors import AuditError, PluginError
+from audit.base.remote import allowing
 
 DOORS = ("formats", "hierarchies", "checks", "analyses")
 """What a plugin may add; `GROUP` stands before each in the names of its entry points."""
@@ -75,14 +76,18 @@ def using(names: Iterable[str]) -> Iterator[None]:
 
 
 def opening(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """The function, called while the ``plugins`` that are among its arguments are in use."""
+    """The function, called while the ``plugins`` among its arguments are in use, and files at
+    addresses are read if ``allow_network`` is among them."""
 
     @wraps(function)
     def call(*given: _P.args, **named: _P.kwargs) -> _T:
-        names = named.get("plugins", ())
-        if not names:
+        names = cast("Iterable[str]", named.get("plugins", ()))
+        if not (names or named.get("allow_network")):
             return function(*given, **named)
-        with using([names] if isinstance(names, str) else cast("Iterable[str]", names)):
+        with (
+            using([names] if isinstance(names, str) else names),
+            allowing(bool(named.get("allow_network"))),
+        ):
             return function(*given, **named)
 
     return call

@@ -8,6 +8,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from audit.base.errors import without_secrets
+from audit.base.remote import stored_place
+
 INPUT, MODEL, POLICY, OUTPUT, LARGE_DATA = "Input", "Model", "Policy", "Output", "Large data"
 LIMITED = "Limits"
 """Headings of ``--help`` that several commands have."""
@@ -61,7 +64,8 @@ def located(text: str) -> str:
 
 
 def told_address(text: str) -> str:
-    """The address of a database without user, host, port and options; another text as it is.
+    """The address of a database without user, host, port and options; another one without user,
+    password and query, and any other text as it is.
 
     >>> told_address("postgresql://me@db.example:5432/mimic?sslmode=require")
     'postgresql:///mimic'
@@ -72,7 +76,7 @@ def told_address(text: str) -> str:
     if sign and scheme in ("postgresql", "postgres"):
         return f"postgresql:///{rest.partition('?')[0].partition('/')[2]}"
     files = scheme in ("sqlite", "duckdb") and rest.startswith("/")
-    return f"{scheme}:///{Path(rest[1:]).absolute()}" if files else text
+    return f"{scheme}:///{Path(rest[1:]).absolute()}" if files else without_secrets(text)
 
 
 class Stored:
@@ -94,7 +98,7 @@ def _stored(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_stored(one) for one in value]
     if isinstance(value, Path):
-        return str(value.absolute())
+        return stored_place(value)
     return value.isoformat() if isinstance(value, date) else value
 
 

@@ -31,6 +31,8 @@ from audit.runs.settings import (
     Title,
 )
 
+_OF_ALL = ("plugins", "allow_network")
+"""What is said of all files, not of the hierarchy alone."""
 _EXPLANATIONS = NewRun(out=Path("explanations-run"))
 WORLD = "Generated world"
 """Heading of ``audit concepts --help``."""
@@ -76,7 +78,7 @@ class GivenLabels(HierarchyShape):
 
         shape = {field.name: getattr(self, field.name) for field in fields(HierarchyShape)}
         if self.hierarchy is None and (
-            useless := [name for name, value in shape.items() if value and name != "plugins"]
+            useless := [name for name in shape if shape[name] and name not in _OF_ALL]
         ):
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
             raise InputError(f"{flags} goes with --hierarchy", found="no hierarchy")

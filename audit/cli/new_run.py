@@ -16,6 +16,7 @@ from audit.base.errors import RenderError
 from audit.base.machine import most_memory
 from audit.base.plugins import using
 from audit.base.progress import Progress
+from audit.base.remote import allowing
 from audit.base.settings import told_address
 from audit.cli.options import NewRun
 from audit.cli.output import exit_status, shown_progress, summarise
@@ -54,7 +55,11 @@ def make_run(
 
     refuse_occupied(output.out, overwrite=output.overwrite)
     refuse_no_file(output.junit)
-    with shown_progress() as progress, using(settings.plugins):
+    with (
+        shown_progress() as progress,
+        using(settings.plugins),
+        allowing(settings.allow_network),
+    ):
         progress("starting")
         result, unrendered = _written(
             settings, output, force, progress, keep_instances=keep_instances, resume=resume

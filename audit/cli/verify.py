@@ -59,6 +59,9 @@ def verify(
         str | None,
         Option("Where the dataset is now, with --recompute.", metavar="PATH", parse=located),
     ] = None,
+    allow_network: Annotated[
+        bool, Option("Read inputs at addresses there, with --recompute.")
+    ] = False,
     seal_key: SealKeyFile = None,
     junit: JUnitFile = None,
     as_json: PrintJson = False,
@@ -76,7 +79,14 @@ def verify(
         from audit.runs.verify import verify_run
 
         key = key_of(seal_key)
-        verdicts = verify_run(run, recompute=recompute, data=data, key=key, render=rendered_again)
+        verdicts = verify_run(
+            run,
+            recompute=recompute,
+            data=data,
+            allow_network=allow_network,
+            key=key,
+            render=rendered_again,
+        )
     holds = all(verdict.outcome != "does not hold" for verdict in verdicts)
     if as_json:
         summary = {"run": str(run), "holds": holds, "verdicts": [asdict(v) for v in verdicts]}

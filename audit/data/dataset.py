@@ -217,6 +217,7 @@ def load_labels(
     codes: str | Iterable[str] = (),
     plugins: Iterable[str] = (),
     vocabulary: str | None = None,
+    allow_network: bool = False,
 ) -> LabelDataset:
     """Read a dataset and map its labels to a hierarchy.
 
@@ -226,16 +227,15 @@ def load_labels(
             the columns of one of these; labels are text there, as numbers have lost zeros. A list
             or series of labels or of lists of them, or an array of NumPy: ids are row numbers from
             0. Or the address of a database, a connection to one, or a relation of DuckDB.
-        hierarchy: A hierarchy, the name of a built-in one, a hierarchy file, or a dictionary of
-            the parent, or list of parents, of each child.
+        hierarchy: A hierarchy, or what `load_hierarchy` takes: a name, a file, a dictionary.
         query, table: The query, or the table, of a database whose rows are read.
         format: Name of the format; None: detected from folder, suffix and first bytes, or columns.
         id, label, group, split: Columns of these; a group is of related instances, as a patient's.
-        titles: Title dictionaries in addition to those found with the data, over which they win.
+        titles: Title dictionaries beside those found with the data, over which they win.
         classes: Column names of a matrix of labels, in its order, or a file of them, one a line.
         strata: Further columns of the instances, such as site, period or coder.
         where, version_column, code_version: As in `RowRules`; missing, strip, vocabulary: `Words`.
-        codes, plugins: The code set of the labels; packages with further formats.
+        codes: The code set of the labels; plugins, allow_network: As in `load_hierarchy`.
 
     Raises:
         InputError: If the data cannot be read, have not one format or code set, or no instance, or

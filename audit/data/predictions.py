@@ -149,6 +149,7 @@ def load_predictions(
     join: Join | None = None,
     policy: Policy | None = None,
     plugins: Iterable[str] = (),
+    allow_network: bool = False,
 ) -> Predictions:
     """Read a model's predictions and join them to a dataset by the ids of its instances.
 
@@ -166,7 +167,7 @@ def load_predictions(
             as the sums of scores say.
         join: Whether rows are joined by order or by ids; None: by ids where both sides have them.
         policy: Decides whether unmatched instances are refused or counted.
-        plugins: Installed packages whose formats are used besides.
+        plugins, allow_network: As in `load_hierarchy`, of formats and of this file.
 
     Raises:
         FormatError: If not exactly one format matches.

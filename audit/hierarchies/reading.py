@@ -17,6 +17,7 @@ from audit.base.other_files import refuse_other
 from audit.base.plain_copies import plain_copy
 from audit.base.plugins import added, opening
 from audit.base.reading import see
+from audit.base.remote import local
 from audit.base.settings import Dangling, Ids, Unlisted
 from audit.hierarchies.formats import (
     audioset,
@@ -108,6 +109,7 @@ def load_hierarchy(
     parents: Mapping[Any, Any] | None = None,
     children: Mapping[Any, Any] | None = None,
     plugins: Iterable[str] = (),
+    allow_network: bool = False,
 ) -> Hierarchy:
     """Load a built-in hierarchy by its name, or read one from a file, a folder or an object.
 
@@ -128,6 +130,7 @@ def load_hierarchy(
         parents: In place of a source, the parent, or list of parents, of each name.
         children: In place of a source, the list of those below each name.
         plugins: Installed packages whose formats and hierarchies are used besides.
+        allow_network: Whether a file may be at an address: https://, s3:// or gs://.
 
     Raises:
         FormatError: If not exactly one format matches the file.
@@ -148,7 +151,7 @@ def load_hierarchy(
         _refuse_useless(shape, (), built_in.name)
         known = built_in.load()
         return replace(known, unlisted="refuse") if unlisted == "refuse" else known
-    return _of_file(_read(Path(source), format, shape), unlisted or "refuse")
+    return _of_file(_read(local(source), format, shape), unlisted or "refuse")
 
 
 def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:

@@ -21,6 +21,7 @@ from audit.base.machine import give_back_freed_memory
 from audit.base.plugins import opening, used
 from audit.base.progress import Progress, blocks, silent
 from audit.base.readings import Reading
+from audit.base.remote import digest_of_copy
 from audit.checks import CHECKS
 from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check
@@ -291,7 +292,8 @@ def _inputs(dataset: LabelDataset, models: Sequence[Predictions]) -> tuple[Mappi
 
 def input_record(role: str, path: Path) -> dict[str, str]:
     """Manifest entry of an input file: its role, path and digest."""
-    return {"role": role, "path": str(path.absolute()), "sha256": sha256_as_read(path)}
+    place, digest = digest_of_copy(path) or (str(path.absolute()), "")
+    return {"role": role, "path": place, "sha256": digest or sha256_as_read(path)}
 
 
 def with_inputs(result: AuditResult, files: Iterable[tuple[str, Path | None]]) -> AuditResult:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from audit.base.errors import InputError, PolicyError
 from audit.base.progress import Progress, silent
+from audit.base.remote import local
 from audit.checks.judging import rejudged
 from audit.data.class_names import Shared
 from audit.data.code_sets import with_codes
@@ -162,8 +163,7 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[
     """Files other than the data that determine the result, each with its role."""
     dates = policy.code_dates if policy else None
     if built_in_named(settings.hierarchy) is None and settings.hierarchy != FLAT:
-        place = Path(settings.hierarchy)
-        yield from (("hierarchy", path) for path in files_of(place))
+        yield from (("hierarchy", path) for path in files_of(local(settings.hierarchy)))
     yield from _files_of_analyses(settings)
     yield "policy", settings.policy
     yield "code_dates", settings.policy.parent / dates.file if settings.policy and dates else None

@@ -16,6 +16,7 @@ from audit.base.limits import limits
 from audit.base.plugins import using
 from audit.base.progress import Progress, silent
 from audit.base.reading import refuse_changed
+from audit.base.remote import allowing
 from audit.base.settings import Engine
 from audit.checks.analysis import FileAnalysis
 from audit.checks.judging import refuse_reference, refuse_unknown_checks
@@ -119,7 +120,7 @@ def audited(
         InputError: If the settings require instances, but the data are only counted.
     """
     beside = _Beside(read_runs(settings.reference), read_runs(settings.protected_with))
-    with limits(**settings.limits), using(settings.plugins):
+    with limits(**settings.limits), using(settings.plugins), allowing(settings.allow_network):
         if settings.counting == "memory":
             made = _audit_instances(settings, policy, beside, keep_instances, progress)
         else:

@@ -18,6 +18,7 @@ from audit.base.columnar import refuse_damaged_parquet
 from audit.base.errors import InputError, PluginError, first_cases
 from audit.base.files import sha256_of
 from audit.base.plugins import record_of
+from audit.base.remote import local
 from audit.results.result import to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.compare import COMPARISON
@@ -190,6 +191,7 @@ class SealedRun:
                 continue
             if path.is_relative_to(old):
                 path = new / path.relative_to(old)
+            path = local(path)
             if not path.is_file():
                 yield f"{recorded.role} is not there: {path}"
             elif recorded.sha256 not in (None, sha256_of(path)):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from audit.base.disk import judging_date
 from audit.base.errors import InputError
 from audit.base.limits import LIMITS, limits_of, size_of
+from audit.base.remote import stored_place
 from audit.base.settings import (
     INPUT,
     LARGE_DATA,
@@ -149,15 +150,11 @@ class HierarchyShape(Stored):
     ] = None
     plugins: Annotated[
         tuple[str, ...],
-        Option(
-            "Installed package whose formats, hierarchies, checks and analyses are used; may be "
-            "repeated.",
-            INPUT,
-            flag="--plugin",
-            metavar="NAME",
-            after="hierarchy_ids",
-        ),
+        _Shape("Installed package that adds formats and checks", flag="--plugin", metavar="NAME"),
     ] = ()
+    allow_network: Annotated[
+        bool, _Shape("Read files at addresses, https://, s3:// and gs://, over the network.")
+    ] = False
 
     def shape(self) -> dict[str, Any]:
         """The same as keyword arguments of `audit.hierarchies.reading.load_hierarchy`."""
@@ -407,7 +404,7 @@ class Settings(HierarchyShape):
 
         dataset, hierarchy = Path(self.dataset).absolute(), built_in_named(self.hierarchy)
         if hierarchy is None:
-            named = FLAT if self.hierarchy == FLAT else str(Path(self.hierarchy).absolute())
+            named = FLAT if self.hierarchy == FLAT else stored_place(self.hierarchy)
         return super().stored() | {
             "dataset": str(dataset) if dataset.exists() else told_address(self.dataset),
             "hierarchy": named if hierarchy is None else hierarchy.name,

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from audit.base.errors import AuditError, first_cases
 from audit.base.files import read_table
 from audit.base.plurals import counted
+from audit.base.remote import address_of, allowing
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
@@ -78,32 +79,33 @@ def verify_run(
     *,
     recompute: bool = False,
     data: str | Path | None = None,
+    allow_network: bool = False,
     key: SealKey | None = None,
     render: Render | None = None,
 ) -> tuple[Verdict, ...]:
     """Verify a run: seal, files, schema, consistency of its parts, and recomputation.
 
-    A part is compared with others only if its file is unchanged since sealing.
+    A part is compared with others only if its file is unchanged since sealing. Takes the time of
+    hashing and reading the run; recomputation takes that of the audit.
 
     Args:
         folder: Folder of the run, of a comparison or of a history.
         recompute: Whether to recompute the audit from its inputs with the recorded settings.
         data: Current path of the dataset, or address of its database; None for the recorded one.
+        allow_network: Whether inputs at addresses are read there, to recompute the audit.
         key: Key that the run was sealed with; if it did not seal it, nothing else holds. Without a
             key, keyed digests are not checked.
         render: What renders reports again, to compare them; None: they are only read back.
 
     Returns:
-        A verdict for each of ``manifest, files, restricted, schema, tables, counts, report.html,
-        report.pdf, inputs, recomputation``, in this order; for a comparison, only the first three,
-        and for a history, which has no restricted files, only the first two.
+        A verdict for each of the steps, in their order; for a comparison the first three alone, for
+        a history, which has no restricted files, the first two.
 
     Raises:
         InputError: If the folder is none of them, or has another schema version.
-
-    Takes the time of hashing and reading the run; recomputation takes the time of the audit.
     """
-    run, render = SealedRun(Path(folder)), render if recompute else None
+    network, render = (allow_network, render) if recompute else (None, None)
+    run = SealedRun(Path(folder))
     if key and run.manifest and (fault := run.not_keyed_as(key)):
         others = (Verdict(name, UNCHECKED, fault) for name in _STEPS[1 : _steps_of(run)])
         return Verdict("manifest", FAILS, fault), *others
@@ -116,7 +118,7 @@ def verify_run(
         *_tables(run),
         _html(run, render),
         _pdf(run, render),
-        *_verdict_of_recomputation(run, None if data is None else str(data), key, asked=recompute),
+        *_verdict_of_recomputation(run, str(data) if data else None, key, network),
     )
 
 
@@ -193,8 +195,7 @@ def _tables(run: SealedRun) -> tuple[Verdict, Verdict]:
     tables = [name for name in run.outputs if name.startswith(f"{RESTRICTED}/")]
     torn = [name for name in tables if not run.intact(name)]
     blocked = run.blocked or (f"not as sealed: {first_cases(torn)}" if torn else "")
-    if not run.listing:
-        blocked = blocked or run.faults(restricted=True)[0]
+    blocked = blocked or ("" if run.listing else run.faults(restricted=True)[0])
     if blocked or not tables:
         return neither(UNCHECKED, blocked or f"{RESTRICTED}/ has no tables")
     try:
@@ -208,11 +209,9 @@ def _tables(run: SealedRun) -> tuple[Verdict, Verdict]:
         return neither(FAILS, f"{RESTRICTED}/ cannot be read as tables of a run: {reason}")
     counts = Verdict("counts", FAILS if apart else HOLDS, "; ".join(apart) or AGREE)
     if given != run.content(RESULT):
-        other = f"{RESTRICTED}/ gives another {RESULT}: {_differing_parts(run, given)}"
-        return Verdict("tables", FAILS, other), counts
-    if not as_recorded:
-        told = f"{RESTRICTED}/{FINDINGS} has rows that are not as their column record"
-        return Verdict("tables", FAILS, told), counts
+        wrong = [f"{RESTRICTED}/ gives another {RESULT}: {_differing_parts(run, given)}"]
+    elif not as_recorded:
+        wrong = [f"{RESTRICTED}/{FINDINGS} has rows that are not as their column record"]
     if wrong:
         return Verdict("tables", FAILS, "; ".join(wrong)), counts
     return Verdict("tables", HOLDS, f"{RESTRICTED}/ gives the bytes of {RESULT}"), counts
@@ -308,40 +307,42 @@ def _parity(
 ) -> Verdict:
     differences = [f"{word} {first_cases(ids)}" for word, ids in faults.items() if ids]
     differences += [] if digest_told else [f"does not state the digest of {RESULT}"]
-    if differences:
-        return Verdict(report, FAILS, "; ".join(differences))
-    return Verdict(report, HOLDS, f"states the {len(run.statements)} findings of {RESULT}")
+    states = f"states the {len(run.statements)} findings of {RESULT}"
+    return Verdict(report, FAILS if differences else HOLDS, "; ".join(differences) or states)
 
 
 def _verdict_of_recomputation(
-    run: SealedRun, data: str | None, key: SealKey | None, *, asked: bool
+    run: SealedRun, data: str | None, key: SealKey | None, network: bool | None
 ) -> tuple[Verdict, Verdict]:
     """Whether the inputs are as they were, and give the same result."""
 
     def neither(detail: str) -> tuple[Verdict, Verdict]:
         return Verdict("inputs", UNCHECKED, detail), Verdict("recomputation", UNCHECKED, detail)
 
-    if not asked:
+    if network is None:
         return neither("not asked for; add --recompute")
     if run.manifest is None or run.blocked:
         return neither(run.blocked)
-    settings = run.manifest.settings
-    if settings is None:
+    if (settings := run.manifest.settings) is None:
         return neither("the run was made from Python, which records no settings")
-    place = data if data is None or "://" in data else str(Path(data).absolute())
-    moved = settings if place is None else replace(settings, dataset=place)
-    if faults := list(run.changed_inputs(Path(settings.dataset), Path(moved.dataset))):
-        _, again = neither("the inputs are not those of the run")
-        return Verdict("inputs", FAILS, first_cases(faults)), again
-    again = _recomputed(run, moved, run.manifest.judging, key)
+    given = data or settings.dataset
+    place = given if "://" in given else str(Path(given).absolute())
+    others = (one.path for one in run.inputs if one.path != Path(settings.dataset))
+    if not network and any(map(address_of, (place, *others))):
+        return neither("inputs are at addresses; add --allow-network")
+    moved = replace(settings, dataset=place, allow_network=network)
+    with allowing(network):
+        if faults := list(run.changed_inputs(Path(settings.dataset), Path(moved.dataset))):
+            _, again = neither("the inputs are not those of the run")
+            return Verdict("inputs", FAILS, first_cases(faults)), again
+        again = _recomputed(run, moved, run.manifest.judging, key)
     unknown = again.outcome == UNCHECKED or again.detail.startswith(_OTHER_ROWS)
     return (replace(again, name="inputs") if unknown else _inputs(run, key)), again
 
 
 def _inputs(run: SealedRun, key: SealKey | None) -> Verdict:
     """Of inputs that are there, and as they were as far as digests show."""
-    unknown = sum(recorded.sha256 is None for recorded in run.inputs)
-    if unknown:
+    if unknown := sum(recorded.sha256 is None for recorded in run.inputs):
         detail = f"no intact {LISTING} has the digests of {counted(unknown, 'files')} of data"
         return Verdict("inputs", UNCHECKED, detail)
     detail = f"{counted(len(run.inputs), 'files')} with their digests"
@@ -355,7 +356,8 @@ def _recomputed(
     queries = [one for one in run.inputs if one.query is not None]
     try:
         result = _judged_again(run, settings, judging)
-        given = to_json_bytes(_keyed_as_before(run, with_keyed_data(result, key), key).shared())
+        keyed = with_keyed_data(result, key) if key else _keyed_as_before(run, result)
+        given = to_json_bytes(keyed.shared())
     except (AuditError, OSError, ValidationError) as error:
         needed = "the database is needed, --data names it" if queries else "it ended in an error"
         detail = f"{needed}: {_first_line(error)}"
@@ -369,10 +371,8 @@ def _recomputed(
     return Verdict("recomputation", HOLDS, f"the inputs give the bytes of {RESULT}")
 
 
-def _keyed_as_before(run: SealedRun, result: AuditResult, key: SealKey | None) -> AuditResult:
+def _keyed_as_before(run: SealedRun, result: AuditResult) -> AuditResult:
     """A result with the keyed digest that the run has, where no key is given to make it."""
-    if key:
-        return result
     kept = run.shared["identity"]["data"]["hmac_sha256"]
     data = {**result.identity["data"], "hmac_sha256": kept}
     return replace(result, identity={**result.identity, "data": data})

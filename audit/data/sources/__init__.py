@@ -13,6 +13,7 @@ import numpy as np
 from audit.base.errors import InputError
 from audit.base.plain_copies import plain_copy
 from audit.base.reading import see
+from audit.base.remote import address_of, local
 from audit.data.sources.databases import KINDS
 from audit.data.sources.fhir import fhir_of
 from audit.data.sources.file import CopiedFile, File, Folder
@@ -52,7 +53,7 @@ def source_of(data: object, query: str | None = None, table: str | None = None) 
         return data
     if is_connection(data):
         return queried(data, query, table)
-    if isinstance(data, str) and (address := _ADDRESS.match(data)):
+    if isinstance(data, str) and (address := _ADDRESS.match(data)) and not address_of(data):
         if address[1] not in KINDS:
             known = " or ".join(dict.fromkeys(kind.address for kind in KINDS.values()))
             raise InputError(f"a path, or {known}, is required", found=f"{address[1]}://")
@@ -64,7 +65,7 @@ def source_of(data: object, query: str | None = None, table: str | None = None) 
             hint="sqlite:///FILE, duckdb:///FILE or postgresql://HOST/BASE names one",
         )  # fmt: skip
     if isinstance(data, (str, Path)):
-        return _at(Path(data))
+        return _at(local(data))
     if isinstance(data, np.ndarray):
         if data.dtype.hasobject:
             with suppress(ValueError):  # lists of different lengths
