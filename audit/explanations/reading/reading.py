@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.errors import InputError, SchemaError, refuse_unknown
+from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
 from audit.base.readings import Reading
 from audit.data.attribution_columns import REQUIRED
 from audit.data.sources import source_of
@@ -19,6 +19,7 @@ from audit.explanations.lists import Lists, laid_out, lists_in
 from audit.explanations.reading.human_evidence import (
     NO_MASK,
     PAYLOADS,
+    UNMATCHED,
     Records,
     evidence_of,
     explanation_words,
@@ -180,7 +181,7 @@ def attributions_of(
     if records is not None and made.evidence is None:
         raise InputError(
             "evidence that fits the attributions is required",
-            found=_counts_as_text(made.ledger, "evidence_"),
+            found=_counts_as_text(made.ledger, "evidence_") + _first_keys(kept, records, made),
             where=sources[-1],
             hint="marks are shares of 1: divide each by the largest, or by their sum"
             if made.ledger.get(NO_MASK)
@@ -188,6 +189,14 @@ def attributions_of(
             "length",
         )
     return replace(made, sources=sources, readings=_readings(unwritten))
+
+
+def _first_keys(rows: pl.DataFrame, records: Records, made: Attributions) -> str:
+    """What the first row and the first evidence are joined by, where evidence is of no row."""
+    if not made.ledger.get(UNMATCHED):
+        return ""
+    first, row = (frame.select(records.keys).row(0) for frame in (records.frame, rows))
+    return f"; the first is of {first_cases(first)}, the first row of {first_cases(row)}"
 
 
 def _readings(unwritten: Mapping[str, int]) -> tuple[Reading, ...]:

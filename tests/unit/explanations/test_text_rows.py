@@ -93,6 +93,12 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, evidence: str, said: str) -
     assert said in str(refused.value)
 
 
+def test_codes_written_otherwise_are_shown_beside_each_other(tmp_path: Path) -> None:
+    (path := tmp_path / "x.tsv").write_text(TRACK_X.replace("428.0", "i50.9"), "utf-8")
+    with pytest.raises(AuditError, match=r"of 'n1', 'i50.9', the first row of 'n1', 'I50.9'"):
+        read_attributions(written(tmp_path, ROW | PASSAGE | {"target": "I50.9"}), path)
+
+
 def test_spans_outside_of_the_text_are_said(tmp_path: Path) -> None:
     (path := tmp_path / "x.tsv").write_text(TRACK_X.replace("6 13", "6 99"), "utf-8")
     with pytest.raises(AuditError, match="1 evidence_outside_text"):
