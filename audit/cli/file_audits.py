@@ -122,7 +122,7 @@ class MadeUp:
     ] = None
     size: Annotated[
         Literal["small", "full"] | None,
-        Option("Images and networks: some minutes, or as many as the paper has (20 hours).", WORLD),
+        Option("Images and networks: 15 minutes, or as many as the paper has (10 hours).", WORLD),
     ] = None
 
 

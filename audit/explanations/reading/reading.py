@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from audit.explanations.reading.human_evidence import (
     explanation_words,
     places_in,
 )
-from audit.explanations.reading.row_files import read_rows
+from audit.explanations.reading.row_files import read_rows, wrapped
 from audit.explanations.reading.sound_rows import NO_TOKENS, rows_in_order, sound_rows
 from audit.explanations.reading.spans import tokens_without_text
 from audit.explanations.reading.text_rows import LINE
@@ -101,7 +102,7 @@ def _of_lines(
 
 
 def _of_texts(held: pl.DataFrame, where: Path) -> tuple[Reading, ...]:
-    if "target" in held.columns:
+    if "target" in held.columns and LINE not in held.columns:
         return ()
     decision = "evidence counts for each label of its text"
     return (Reading(decision, f"{where.name} names no target", len(held), "a column target"),)
@@ -289,6 +290,10 @@ def _offsets(rows: pl.DataFrame, lists: int) -> pl.DataFrame:
 
 def _own_records(rows: pl.DataFrame, choices: Choices, path: Path) -> Records:
     """The evidence in a file of its own; raises SchemaError if it has no column of evidence."""
+    if LINE in rows.columns:
+        rows = rows.drop("target", strict=False)
+    if "scores" in rows.columns and not {*rows.columns} & {*chain(*PAYLOADS.values())}:
+        rows = rows.with_columns(wrapped(_graded(rows, choices.special)).alias("marks"))
     held = _held(rows, choices.kind, path)
     if held is None:
         raise SchemaError(
@@ -302,6 +307,20 @@ def _own_records(rows: pl.DataFrame, choices: Choices, path: Path) -> Records:
     target = pl.lit(None, pl.String) if of_texts else pl.col("target")
     given = rows.with_columns(model=model, wrong_type=wrong, target=target)
     return replace(_records(given, *held, choices.stop), of_texts=of_texts)
+
+
+def _graded(rows: pl.DataFrame, special: frozenset[str] | None) -> pl.Series:
+    """Scores that people gave, those of special tokens left out where tokens are told."""
+    if "tokens" not in rows.columns:
+        return rows["scores"]
+    left_out = ALL_SPECIAL if special is None else special
+    graded = [
+        [mark for token, mark in zip(tokens, marks, strict=True) if token not in left_out]
+        if tokens and marks and len(tokens) == len(marks)
+        else marks
+        for tokens, marks in rows.select("tokens", "scores").iter_rows()
+    ]
+    return pl.Series(graded, dtype=pl.List(pl.Float64))
 
 
 def _records_among(rows: pl.DataFrame, choices: Choices, where: object) -> Records | None:

@@ -285,7 +285,7 @@ def _typed(column: pl.Series, path: Path) -> pl.Series:
             where=path,
         )
     as_lists = column.cast(_nested(number, depth), strict=False)
-    return _wrapped(as_lists) if one_annotator else as_lists
+    return wrapped(as_lists) if one_annotator else as_lists
 
 
 _HOLDS = {
@@ -311,7 +311,7 @@ def _nested(dtype: Any, depth: int) -> Any:
     return dtype
 
 
-def _wrapped(column: pl.Series) -> pl.Series:
+def wrapped(column: pl.Series) -> pl.Series:
     """Each list as the only one of a list; null stays null."""
     given = column.is_not_null()
     lists = list_column(column.drop_nulls(), starts_of(given.to_numpy().astype(np.int64)))

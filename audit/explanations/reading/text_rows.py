@@ -24,6 +24,7 @@ TEXT = "text"
 _NUMBER = r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)"
 _NUMBERS = re.compile(rf"\[?\s*{_NUMBER}(?:[\s,]+{_NUMBER})*\s*,?\s*\]?", re.IGNORECASE)
 _TOKENS_AND_SCORES = re.compile(r"\[[^\t]*\]\t\[[^\t]*\]")
+_LIST = re.compile(r"[\[(]\s*[\[(\])'\"\d.+-]")
 _SPANS = re.compile(r"\d+ \d+(?:;\d+ \d+)*")
 _TRACK_X = re.compile(rf"[^\t]+\t(?:DIAGNOSTICO|PROCEDIMIENTO)\t[^\t]+\t[^\t]*\t{_SPANS.pattern}")
 
@@ -36,13 +37,11 @@ def objects_in(source: Source, decoder: Decoder) -> Iterator[Line]:
     """
     for part in source.parts:
         plain = File(part.files[0]) if part.files else part
-        first = next((line.strip() for line in plain.head_lines), "")
+        first = next((line.strip() for _, line in part.streamed_lines()), "")
         if first.startswith("{"):
             yield from _of_objects(part, decoder)
         elif _TOKENS_AND_SCORES.fullmatch(first):
-            yield from _by_line(
-                part, _TOKENS_AND_SCORES, "a list of tokens and one of scores", _row
-            )
+            yield from _by_line(plain, _TOKENS_AND_SCORES, "lists of tokens and of scores", _row)
         elif _NUMBERS.fullmatch(first):
             yield from _by_line(plain, _NUMBERS, "a score for each token", _graded)
         elif _TRACK_X.fullmatch(first):
@@ -95,11 +94,13 @@ def _listed(text: str) -> Any:
 
     >>> _listed("[0.5 1]"), _listed("['a', 'b c']"), _listed("he played")
     (['0.5', '1'], ['a', 'b c'], ['he', 'played'])
+    >>> _listed("[CLS] he")
+    ['[CLS]', 'he']
     """
     written = text.strip()
     if _NUMBERS.fullmatch(written):
         return re.findall(_NUMBER, written, re.IGNORECASE)
-    if not written.startswith(("[", "(")):
+    if not _LIST.match(written):
         return written.split()
     for read in (json.loads, ast.literal_eval):
         try:

@@ -40,13 +40,18 @@ def test_lists_written_as_text_are_the_lists(
     assert same(read, read_attributions(written(folder, row)))
 
 
-@pytest.mark.parametrize("ends", [[], ["[CLR]"]])
+@pytest.mark.parametrize("with_tokens", [False, True])
+@pytest.mark.parametrize("ends", [[], ["[SEP]"]])
 def test_lines_of_tokens_and_of_graded_marks_belong_together(
-    tmp_path: Path, ends: list[str]
+    tmp_path: Path, ends: list[str], with_tokens: bool
 ) -> None:
-    rows = in_lines(tmp_path, [ends + one for one in TEXTS], [[9.0] * len(ends) + m for m in MARKS])
+    rows = in_lines(tmp_path, [one + ends for one in TEXTS], [m + [9.0] * len(ends) for m in MARKS])
     marks = tmp_path / "marks.txt"
     marks.write_text("".join(f"{', '.join(map(str, one))}\n" for one in MARKS), "utf-8")
+
+    if with_tokens:
+        ended = [[*one, "[SEP]"] for one in TEXTS]
+        in_lines(tmp_path, ended, [[*one, 0] for one in MARKS], "marks.txt")
 
     read = read_attributions(rows, marks)
     objects = [
