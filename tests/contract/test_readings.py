@@ -147,6 +147,20 @@ def of_dump(folder: Path, table: str = "") -> Found:
     return of_labels(("t.sql", f"-- dump\n{text}\n"))(folder)
 
 
+def of_boxes(folder: Path, again: bool = True) -> Found:
+    scores = [[{"label": one, "score": 0.9}] + again * [{"label": one, "score": 0.8}]
+              for one in CLASSES]  # fmt: skip
+    scores[0].append({"label": CLASSES[1], "score": 0.7 - 0.2 * again})
+    return of_scores(("p.json", json.dumps(scores)), join="by_order")(folder)
+
+
+def of_media(folder: Path, table: bool = False) -> Found:
+    for kind in ("dog", "cat"):
+        (folder / "m" / kind).mkdir(parents=True, exist_ok=True)
+        (folder / "m" / kind / "a.jpg").write_bytes(b"x")
+    return of_labels(("t.csv", "id,label\na,dog\n") if table else folder / "m")(folder)
+
+
 def of_lines(folder: Path, header: str = "") -> Found:
     rows = ["a dog 1", "b cat 1", "c dog 1"]
     text = header.replace(" ", ",") + "\n".join(rows).replace(" ", "," if header else " ")
@@ -380,6 +394,10 @@ TOLD = [
     Told("data.label_formats.gene_annotations._choose", "'NOT'", "--where 'negation=*'",
          of_labels({"db_object_id": ABCD, "negation": ["NOT", None, None, None],
                     "ontology_class_id": CLASSES}), {"where": ["negation=*"]}),
+    Told("data.prediction_formats.scores_jsonl.read", "highest", "write one score for each label",
+         of_boxes, {"again": False}),
+    Told("data.sources.hub._of_media", "folders as labels", "write a table of id and label",
+         of_media, {"table": True}),
     Told("data.label_formats.media._choose_open_images", "verified not", "--where 'Confidence=*'",
          of_labels(VERIFIED), {"where": ["Confidence=*"]}),
     Told("data.label_formats.media._choose_open_images", "count", "--where 'Confidence=1'",

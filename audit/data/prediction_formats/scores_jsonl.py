@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError
 from audit.base.files import called
+from audit.base.readings import Reading
 from audit.data.class_names import Classes, distinct
 from audit.data.json_lines import (
     AS_WRITTEN,
@@ -58,7 +59,20 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
         raw = scores_wide.read(table, classes)
         return replace(raw, sources=source.files, name=source.name)
     ids = _ids(entries, source) if named else None
-    return _listed(ids, [_scores(line, named, where) for where, line in entries], source)
+    raw = _listed(ids, [_scores(line, named, where) for where, line in entries], source)
+    twice = sum(_repeats(line.get("scores")) for _, line in entries)
+    told = Reading(
+        "of several scores of a node, as of several boxes, the highest counts",
+        "they stand in one list", twice, "write one score for each label",
+    )  # fmt: skip
+    return replace(raw, readings=(*raw.readings, told)) if twice else raw
+
+
+def _repeats(scores: Any) -> bool:
+    """Whether a list of scores has a label more than once."""
+    if not (isinstance(scores, list) and all(map(_is_pair, scores))):
+        return False
+    return len({str(one["label"]).strip() for one in scores}) < len(scores)
 
 
 Scores: TypeAlias = list[tuple[str, float]]
@@ -144,7 +158,12 @@ def _id(line: dict[str, Any], key: str, where: str) -> str:
 def _scores(line: dict[str, Any], named: bool, where: str) -> Scores:
     scores = line.get("scores") if named else line
     if isinstance(scores, list) and all(map(_is_pair, scores)):
-        scores = {str(one.get("label")): one.get("score") for one in scores}
+        pairs = [(str(one.get("label")).strip(), one.get("score")) for one in scores]
+        highest = dict[str, tuple[float, Any]]()
+        for node, score in pairs:
+            own = (_number(score, node, where), score)
+            highest[node] = max(own, highest.get(node, own))
+        scores = {node: score for node, (_, score) in highest.items()}
     if not isinstance(scores, dict):
         raise SchemaError(
             "the key 'scores' must hold an object {node: score}, as on the first line",

@@ -17,6 +17,7 @@ from audit.base.remote import address_of, local
 from audit.data.sources.databases import KINDS
 from audit.data.sources.fhir import fhir_of
 from audit.data.sources.file import CopiedFile, File, Folder
+from audit.data.sources.hub import hub_of
 from audit.data.sources.in_memory import (
     Array,
     Frame,
@@ -117,7 +118,7 @@ def _at(path: Path) -> Source:
         see(*folder.files)
         if is_saved_dataset(path):
             return SavedDataset(path)
-        return meds_of(path) or omop_of(path) or fhir_of(path) or folder
+        return meds_of(path) or omop_of(path) or fhir_of(path) or hub_of(path) or folder
     if not path.is_file():
         return File(path)
     see(path)

@@ -271,9 +271,9 @@ class SavedDataset(Frame):
 def _dataset_of(folder: Path) -> pl.DataFrame:
     names = _splits_of(folder)
     if not names:
-        return _with_ids(_split(folder), "")
+        return with_ids(_split(folder), "")
     parts = [
-        _with_ids(_split(folder / name), f"{name}/").with_columns(split=pl.lit(name))
+        with_ids(_split(folder / name), f"{name}/").with_columns(split=pl.lit(name))
         for name in names
     ]
     try:
@@ -294,7 +294,8 @@ def _splits_of(folder: Path) -> list[str]:
     return [_plain(name, where) for name in _some(read_json(where), "splits", where)]
 
 
-def _with_ids(frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
+def with_ids(frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
+    """The frame with numbers of rows behind a prefix for ids, where it has no column ``id``."""
     if called(frame.columns, ["id"]):
         return frame
     number = pl.int_range(pl.len()).cast(pl.String)
@@ -307,7 +308,7 @@ def _split(folder: Path) -> pl.DataFrame:
     except pl.exceptions.PolarsError as error:
         required, found = "files with the same columns are required", str(error).split("\n")[0]
         raise SchemaError(required, found=found, where=folder) from None
-    kept = [name for name in frame.columns if not _is_object(frame.schema[name])]
+    kept = [name for name in frame.columns if not is_object(frame.schema[name])]
     return frame.select(kept)
 
 
@@ -338,7 +339,7 @@ def _features_of(folder: Path) -> Any:
     return _field(read_json(where), "features", where)
 
 
-def _is_object(dtype: pl.DataType) -> bool:
+def is_object(dtype: pl.DataType) -> bool:
     """Whether values are of several fields, as pictures and sounds are: no ids, no labels."""
     return isinstance(dtype, pl.Struct) or dtype == pl.Binary
 

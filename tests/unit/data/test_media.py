@@ -8,6 +8,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import audit
@@ -141,6 +143,44 @@ def test_clips_go_by_their_names_and_labels_by_what_are_nodes(tmp_path: Path) ->
     for read in (mids, names):
         assert sorted(read.instances["instance"]) == ["12", "64760"]
         assert (read.ledger.rows_mapped, read.ledger.refused) == (3, {})
+
+
+def of_hub(path: Path, classes: list[int | None], names: tuple[str, ...] = ("cat", "dog")) -> None:
+    feature = {"label": {"names": names, "_type": "ClassLabel"}}
+    table = pa.table({"image": [{"bytes": b"x"}] * len(classes), "label": classes})
+    said = json.dumps({"info": {"features": feature}})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table.replace_schema_metadata({"huggingface": said}), path)
+
+
+def test_a_folder_of_the_hub_has_its_splits(tmp_path: Path) -> None:
+    for split, classes in (("train", [0, 1, -1]), ("test", [1])):
+        of_hub(tmp_path / "data" / f"{split}-00000-of-00001.parquet", [*classes])
+    (tmp_path / "README.md").write_text("---\n")
+    for folder in (tmp_path, tmp_path / "data"):
+        read = audit.load_labels(folder, {"pet": {"cat": {}, "dog": {}}}, split="split")
+        assert labels(read) == {("train/0", "cat"), ("train/1", "dog"), ("test/0", "dog")}
+        assert read.instances["split"].to_list().count("train") == 3
+    of_hub(tmp_path / "other" / "train-00000-of-00001.parquet", [0])
+    with pytest.raises(AuditError, match="one configuration"):
+        audit.load_labels(tmp_path, {"pet": {"cat": {}}})
+    of_hub(tmp_path / "data" / "test-00000-of-00001.parquet", [1], ("dog", "cat"))
+    with pytest.raises(AuditError, match="name classes alike"):
+        audit.load_labels(tmp_path / "data", {"pet": {"cat": {}}})
+
+
+@pytest.mark.parametrize("splits", [("",), ("train", "test")])
+def test_media_in_folders_have_these_for_labels(splits: tuple[str, ...], tmp_path: Path) -> None:
+    files = [Path(split, kind, f"{kind}.jpg") for split in splits for kind in ("cat", "dog")]
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_bytes(b"x")
+    (tmp_path / "README.md").write_text("...")
+    read = audit.load_labels(tmp_path, {"pet": {"cat": {}, "dog": {}}})
+    assert labels(read) == {(str(file), file.parts[-2]) for file in files}
+    (tmp_path / files[0]).with_suffix(".csv").write_text("a,b\n")
+    with pytest.raises(AuditError):
+        audit.load_labels(tmp_path, {"pet": {"cat": {}, "dog": {}}})
 
 
 BOX = {"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat", "supercategory": "animal"}]}
