@@ -25,6 +25,9 @@ _LOOKED_AT = 100
 _NUMBER = re.compile(r"\s*[-+]?[\d.,]*\d[\d.,]*\s*")
 _BLANKS = re.compile(r'([,;]) +"(?!"[^,;\r\n])')
 """Blanks between a separator and a quote; not where quotes in a quoted cell are doubled."""
+_QUOTES = re.compile(r'[^\t\r\n]*"[^\t\r\n]*')
+"""A cell with a quote, between tabs."""
+_OF_PHENOTYPES = {"hpo_id", "biocuration"}
 _OF_GENES = (
     "DB", "DB_Object_ID", "DB_Object_Symbol", "Qualifier", "GO_ID", "DB:Reference", "Evidence",
     "With", "Aspect", "DB_Object_Name", "Synonym", "DB_Object_Type", "Taxon_ID", "Date",
@@ -61,12 +64,14 @@ class Preamble:
         header: The names of the columns as a line, if the notes say them; None: the next line.
         blanks: Whether blanks stand between separators and quotes.
         titled: Whether what is taken off are titles, so that it is told.
+        unquoted: Whether quotes are letters as others, as in annotations of genes and diseases.
     """
 
     lines: int = 0
     header: str | None = None
     blanks: bool = False
     titled: bool = False
+    unquoted: bool = False
 
     @property
     def before(self) -> int:
@@ -94,9 +99,12 @@ class Preamble:
             yield f"{self.header}\n".encode()
         for lines in iter(partial(stream.readlines, _AT_ONCE), []):
             chunk = b"".join(lines)
-            yield self._bare(chunk.decode("latin1")).encode("latin1") if self.blanks else chunk
+            marked = (self.blanks or self.unquoted) and b'"' in chunk
+            yield self._bare(chunk.decode("latin1")).encode("latin1") if marked else chunk
 
     def _bare(self, text: str) -> str:
+        if self.unquoted:
+            return _QUOTES.sub(lambda cell: '"' + cell[0].replace('"', '""') + '"', text)
         return _BLANKS.sub(r'\1"', text) if self.blanks else text
 
 
@@ -148,22 +156,28 @@ def preamble_of(lines: Sequence[str]) -> Preamble:
         return Preamble()
     sign, blanks = separator_in(following[0 if mark else -1]) or "|", _are_apart(following)
     said = [line for line in notes if line.strip()]
+    named = [{*line.lstrip("#").lower().split("\t")} for line in (*said[-1:], following[0])]
+    bare = any(one >= _OF_PHENOTYPES for one in named)
+    if bare and not said:
+        return Preamble(unquoted=True)
     if not said:
         several = [row for line in lines[:_LOOKED_AT] for row in _fields([line], sign)]
         above = 0 if any("|" in line for line in following) else titles_above(several)
         return Preamble(above, blanks=blanks, titled=above > 0)
-    rows = _fields(following, sign)
+    annotations = next(filter(None, map(_VERSION.match, said)), None)
+    bare = bare or annotations is not None
+    rows = [line.split("\t") for line in following] if bare else _fields(following, sign)
     names = [name.strip() for name in _fields([said[-1].lstrip(mark)], sign)[0]]
     names = [(names or [""])[0] or str(mark) * (len(said) == 1), *names[1:]]
-    if annotations := next(filter(None, map(_VERSION.match, said)), None):
+    if annotations:
         names = [*_columns_of(annotations[1].lower(), annotations[2], len(rows[0]))]
     elif not _may_name(names, rows[0]) or _USUAL & {*map(str.lower, rows[0])}:
-        return Preamble(len(notes), blanks=blanks)
+        return Preamble(len(notes), blanks=blanks, unquoted=bare)
     elif len(said) > 1 and not _is_row(rows):
         raise _unclear(str(mark), notes.index(said[-1]) + 1, names, rows)
     written = io.StringIO()
     csv.writer(written, delimiter=sign, lineterminator="").writerow(names)
-    return Preamble(len(notes), written.getvalue(), blanks)
+    return Preamble(len(notes), written.getvalue(), blanks and not bare, unquoted=bare)
 
 
 def _columns_of(kind: str, version: str, width: int) -> Sequence[str]:

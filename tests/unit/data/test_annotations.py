@@ -12,6 +12,7 @@ import pytest
 import audit
 from audit.base.errors import AuditError, SchemaError
 from audit.counting.file import count_pairs
+from audit.data.sources import source_of
 
 TERMS = audit.load_hierarchy(
     pl.DataFrame({"child": ["GO:2", "GO:3", "GO:4"], "parent": ["GO:1", "GO:1", "GO:2"]})
@@ -114,6 +115,20 @@ def test_excluded_by_frequency_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "phenotype.hpoa").write_text(text)
 
     assert audit.load_labels(tmp_path / "phenotype.hpoa", TERMS).ledger.rows_mapped == 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("quoted", ['"C" lectin', '"open', 'it"s'])
+def test_quotes_are_letters_as_others(form: str, quoted: str, tmp_path: Path) -> None:
+    rows = FORMS[form](SAID)
+    path = tmp_path / "a.txt"
+    path.write_text(rows.replace("PMID:1", quoted, 1).replace("PMID:1", 'end"', 1))
+
+    for read in (audit.load_labels(path, TERMS), count_pairs(path, TERMS, batch=2)):
+        assert (read.ledger.rows_read, read.ledger.rows_mapped) == (len(SAID), 3)
+    table = source_of(path).table()
+    (name,) = [one for one in table.columns if one.lower().endswith("reference")]
+    assert table[name].to_list()[:3] == [quoted, 'end"', "PMID:1"]
 
 
 BROKEN = {
