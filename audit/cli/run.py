@@ -76,7 +76,7 @@ def _with_engine(settings: Settings, resume: bool) -> Settings:
         if given and chosen != needed:
             raise InputError(f"{option} goes with --engine {needed}", found=chosen)
     if settings.add_to and chosen == "memory":
-        raise InputError("--add-to goes with --engine stream or spark", found=chosen)
+        raise InputError("--add-to goes with --engine stream, spark or sql", found=chosen)
     return replace(settings, engine=chosen)
 
 

@@ -1,4 +1,4 @@
-"""Make an audit from its settings: in memory, in batches, or on Spark."""
+"""Make an audit from its settings: in memory, in batches, on Spark, or in a database."""
 
 from __future__ import annotations
 
@@ -227,14 +227,17 @@ def _audit_counts(
         "added_to": before.count if before else None,
         "progress": progress,
     }
-    if settings.counting == "spark":
+    if settings.counting == "sql":
+        count = _count_in_database(settings, source, hierarchy, options)
+    elif settings.counting == "spark":
         count = _count_on_spark(settings, source, hierarchy, options)
     else:
         if source.queried and resume:
             raise InputError("--resume goes with files", found="a database", where=source)
         options |= {"checkpoint": None if source.queried else checkpoint, "resume": resume}
         count = _count_in_batches(settings, source, hierarchy, options)
-    queried = {**source.queried, "sha256": source.digest} if source.queried else None
+    digest = count.digest if settings.counting == "sql" else source.digest
+    queried = {**source.queried, "sha256": digest} if source.queried else None
     source.close()
     if before and queried and queried["sha256"] in before.files:
         raise _counted_already("the same rows as those of a query that it counted")
@@ -302,6 +305,19 @@ def _count_on_spark(
         return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **options)
 
 
+def _count_in_database(
+    settings: Settings, source: Source, hierarchy: Hierarchy, options: Mapping[str, Any]
+) -> PairCount:
+    from audit.counting.database import count_pairs
+    from audit.data.sources.sql import Query
+
+    if not isinstance(source, Query):
+        hint = "--sql or --table of postgresql://HOST/BASE or duckdb:///FILE"
+        raise InputError("--engine sql goes with a database", found=source.kind, hint=hint)
+    options = {**options, "format": settings.format, "rules": settings.rules}
+    return count_pairs(source, hierarchy, instance=settings.id, label=settings.label, **options)
+
+
 def _count_in_batches(
     settings: Settings, source: Source, hierarchy: Hierarchy, options: Mapping[str, Any]
 ) -> PairCount:
@@ -324,7 +340,7 @@ def _countable(settings: Settings, hierarchy: Hierarchy) -> Source:
     source = settings.source
     source.know(KnownNodes(hierarchy))
     known = settings.format
-    if settings.counting == "stream":
+    if settings.counting == "stream" or (settings.counting == "sql" and settings.sql):
         columns = Columns(settings.id, settings.label)
         with suppress(UnclearFormatError):
             known = format_of(source, known, columns).name

@@ -332,7 +332,7 @@ class Settings(HierarchyShape):
     title: Title = None
     engine: Annotated[
         Engine | None,
-        Option("How to count: all in memory, in batches of a file, or on Spark.", LARGE_DATA),
+        Option("How to count: in memory, in batches, on Spark, or in the database.", LARGE_DATA),
     ] = None
     memory: Annotated[
         int | None,

@@ -12,8 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.columnar import polars_of, without_metadata
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.settings import told_address
 from audit.data.sources.databases import (
     SQLITE,
@@ -41,6 +40,7 @@ def database(address: str, query: str | None, table: str | None) -> Query:
         if query is None and table is None:
             refuse_unnamed(connection, kind, told)
         source = Query(connection, query_of(query, table, told), told, driver, kind)
+    source.functions = table[:-2] if table and table.endswith("()") else ""
     source.ended = weakref.finalize(source, connection.close)
     return source
 
@@ -86,6 +86,8 @@ class Query(Frame):
     kind = "a query of a database"
     ended: weakref.finalize[..., Any] | None = None
     """What closes a connection that is the source's own."""
+    functions = ""
+    """The functions that count rows which are not to be read, where a table is named ``NAME()``."""
     _ordered = False
 
     def __init__(
@@ -98,6 +100,7 @@ class Query(Frame):
 
     def load(self) -> None:
         try:
+            self._require_rows()
             self.frame  # noqa: B018 - it is read, and kept
         finally:
             self.close()
@@ -109,7 +112,7 @@ class Query(Frame):
     @cached_property
     def frame(self) -> pl.DataFrame:  # type: ignore[override]
         """All rows, in the order in which the query gives them."""
-        return self._read(self.query)
+        return self.read(self.query)
 
     @property
     def _loaded(self) -> bool:
@@ -117,7 +120,7 @@ class Query(Frame):
 
     @cached_property
     def _head(self) -> pl.DataFrame:
-        return self.frame if self._loaded else self._read(f"{self._select()} LIMIT {HEAD}")
+        return self.frame if self._loaded else self.read(f"{self._select()} LIMIT {HEAD}")
 
     @property
     def digest(self) -> str:
@@ -133,8 +136,7 @@ class Query(Frame):
 
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:
-        found = dict(self._head.schema)
-        height = self._head.height
+        found, height = dict(self._head.schema), self._head.height
         nothing = [one.name for one in self._head if one.null_count() == height]
         return found | (dict.fromkeys(nothing, pl.String()) if self.base is SQLITE else {})
 
@@ -148,15 +150,16 @@ class Query(Frame):
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         if only is None or self._loaded:
             return super().table(only)
-        return self._read(self._select(*only))
+        return self.read(self._select(*only))
 
     def by_instance(self) -> Query:
+        self._require_rows()
         ordered = copy(self)
         ordered._ordered = True
         return ordered
 
     def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
-        from audit.data.sources.arrow import passed
+        from audit.data.sources.arrow import frame_of_batches, passed
 
         if self._loaded:
             yield from super().batches(columns, at_once, start)
@@ -167,7 +170,7 @@ class Query(Frame):
             self._hashes.clear()
         for batch in passed(self._batches(query), start):
             if self._ordered:
-                self._hash(polars_of(_table([batch])))
+                self._hash(frame_of_batches([batch]))
             yield batch
 
     def refuse_numbers(self, instance: str, label: str | None = None) -> None:
@@ -177,6 +180,12 @@ class Query(Frame):
             error.hint = "have the query make it text, with cast(... as text); of codes that have "
             error.hint += "lost zeros, lpad(cast(... as text), 5, '0') makes those of one length"
             raise
+
+    def _require_rows(self) -> None:
+        if self.functions:
+            hint = "--engine sql counts by them"
+            required = "rows that may be read are required"
+            raise InputError(required, found="functions that count", where=self, hint=hint)
 
     def _select(self, *columns: str) -> str:
         chosen = ", ".join(map(self._column, columns)) or "*"
@@ -199,11 +208,15 @@ class Query(Frame):
             for place, values in enumerate(hashed(column)):
                 self._hashes[column.name, place].update(values)
 
-    def _read(self, query: str) -> pl.DataFrame:
-        return polars_of(_table([*self._batches(query, empty=True)]))
+    def read(self, query: str) -> pl.DataFrame:
+        from audit.data.sources.arrow import frame_of_batches
+
+        return frame_of_batches([*self._batches(query, empty=True)])
 
     def _batches(self, query: str, *, empty: bool = False) -> Iterator[Any]:
         """Batches of Arrow; the first one has no rows where ``empty``, and tells the columns."""
+        from audit.data.sources.arrow import plain_batch, without_rows
+
         with (
             telling(self.name),
             reader_of(self.connection, query, self.base) as reader,
@@ -214,35 +227,6 @@ class Query(Frame):
                 required = "columns of different names are required"
                 raise SchemaError(required, found=twice, where=self, hint="name them by AS")
             if empty:
-                yield _plain(_no_rows(reader.schema), self.name)
+                yield plain_batch(without_rows(reader.schema), self.name)
             for batch in reader:
-                yield _plain(batch, self.name)
-
-
-def _table(batches: list[Any]) -> Any:
-    import pyarrow as pa
-
-    return pa.Table.from_batches(batches)
-
-
-def _no_rows(schema: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.RecordBatch.from_arrays([pa.array([], one.type) for one in schema], schema=schema)
-
-
-def _plain(batch: Any, where: str) -> Any:
-    """A batch whose columns have no types of a driver; refuses texts with null characters."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    columns = []
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        column = column.storage if isinstance(column, pa.ExtensionArray) else column
-        column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-        if pa.types.is_string(column.type) and pc.any(pc.match_substring(column, "\0")).as_py():
-            required, found = "texts without null characters are required", f"some in {name!r}"
-            hint = "leave them out: replace(..., chr(0), ''), in SQLite char(0)"
-            raise SchemaError(required, found=found, where=where, hint=hint)
-        columns.append(column)
-    return without_metadata(pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
+                yield plain_batch(batch, self.name)
