@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -34,6 +37,15 @@ def defused_text(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
+def as_before(text: str) -> str:
+    """A text as it was before it was defused.
+
+    >>> as_before("'=1+1"), as_before("'n")
+    ('=1+1', "'n")
+    """
+    return text[1:] if text[:1] == "'" and text[1:].startswith(_FORMULA) else text
+
+
 def write_workbook(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
     """Write tables as the sheets of a workbook of Excel; text is written as text.
 
@@ -47,6 +59,23 @@ def write_workbook(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
     Raises:
         InputError: If the package that writes workbooks is not installed.
     """
+    with writing_workbook(file) as book:
+        heading = book.add_format({"bold": True})
+        for name, table in tables.items():
+            sheet = book.add_worksheet(name[:_LONGEST_NAME])
+            sheet.write_row(0, 0, table.columns, heading)
+            sheet.freeze_panes(1, 0)
+            for column, values in enumerate(table):
+                _write_column(sheet, column, values)
+
+
+@contextmanager
+def writing_workbook(file: Path) -> Iterator[Any]:
+    """A workbook of `xlsxwriter` to fill, which is written when the block has ended.
+
+    Raises:
+        InputError: If the package that writes workbooks is not installed.
+    """
     require_package("xlsxwriter", "to write a workbook")
     from datetime import UTC, datetime
 
@@ -56,14 +85,26 @@ def write_workbook(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
     stream = io.BytesIO()
     with Workbook(stream, {**plain, "in_memory": True}) as book:
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
-        heading = book.add_format({"bold": True})
-        for name, table in tables.items():
-            sheet = book.add_worksheet(name[:_LONGEST_NAME])
-            sheet.write_row(0, 0, table.columns, heading)
-            sheet.freeze_panes(1, 0)
-            for column, values in enumerate(table):
-                _write_column(sheet, column, values)
+        yield book
     file.write_bytes(stream.getvalue())
+
+
+def sheet_names(names: Iterable[str]) -> list[str]:
+    """Names of sheets that differ, as short and plain as a workbook requires.
+
+    >>> sheet_names(["a:b", "a/b", "x" * 40])
+    ['a b', 'a b 2', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx']
+    """
+    found, taken = list[str](), set[str]()
+    for name in names:
+        plain = re.sub(r"[\[\]:*?/\\']", " ", name)[:_LONGEST_NAME].strip() or "sheet"
+        number, own = 2, plain
+        while own.lower() in taken:
+            own = f"{plain[: _LONGEST_NAME - len(str(number)) - 1]} {number}"
+            number += 1
+        taken.add(own.lower())
+        found.append(own)
+    return found
 
 
 def _write_column(sheet: object, column: int, values: pl.Series) -> None:

@@ -89,6 +89,8 @@ class Check:
         cases: Function that returns the instances behind one finding, as ascending indices into
             the dataset; None if findings are not about instances.
         columns: The table of its findings; empty for a sentence with its share and count.
+        proposes: Function that returns what would mend one finding, with the columns
+            `audit.checks.shared.proposals.PROPOSED`; None if nothing in the labels would.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Check:
     reads: type[object] | None = None
     cases: Callable[[Measurements, Finding], IntArray] | None = None
     columns: tuple[Column, ...] = ()
+    proposes: Callable[[Measurements, Finding], pl.DataFrame] | None = None
 
     def run(self, measured: Measurements) -> CheckResult:
         """Apply the check; not applicable if what it needs was not given.

@@ -14,6 +14,7 @@ from audit.cli.entailment import entailment
 from audit.cli.explore import explore
 from audit.cli.export import export
 from audit.cli.file_audits import concepts, explanations
+from audit.cli.fixes import apply, fixes
 from audit.cli.lint import lint
 from audit.cli.lists import list_
 from audit.cli.preference import preference
@@ -46,6 +47,13 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         "release-2 --interface published --overwrite",
     ),
     ("cases", cases, "release-2", "release-2 malformed_code:refused --sample 5"),
+    ("fixes", fixes, "release-2", "release-2 --xlsx decisions.xlsx"),
+    (
+        "apply",
+        apply,
+        "release-2 --decisions decisions.xlsx --out release-3",
+        "--undo release-3.changes.json --out release-2-again",
+    ),
     (
         "preference",
         preference,

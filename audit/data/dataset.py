@@ -22,7 +22,7 @@ from audit.data.class_names import GivenClasses, classes_of, refuse_unused
 from audit.data.code_sets import table_stated, with_codes, with_versions
 from audit.data.formats import read_labels
 from audit.data.known_nodes import KnownNodes
-from audit.data.label_format import INSTANCES, Columns, RawLabels, raw_labels
+from audit.data.label_format import INSTANCES, Columns, Layout, RawLabels, raw_labels
 from audit.data.mapping import Ledger, placed_labels, refused_rows
 from audit.data.records import pick
 from audit.data.row_rules import EVERY, RowRules
@@ -79,6 +79,8 @@ class LabelDataset:
     """What columns, cells and labels were taken to mean."""
     id: str | None = None
     """What the column of the ids is called, where there is one."""
+    layout: Layout | None = None
+    """Where ids and labels stand in the data; None where labels cannot be changed one by one."""
 
     @classmethod
     def from_rows(
@@ -315,6 +317,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         numbered=raw.numbered,
         classes=raw.classes,
         id=raw.id,
+        layout=raw.layout,
         readings=(*raw.readings, *of_versions, *readings),
         persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),
     )

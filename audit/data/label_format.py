@@ -89,6 +89,26 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class Layout:
+    """Where the labels of a source stand, so that they can be changed there.
+
+    Args:
+        id: The column, or key, of the ids; None: rows are numbered from 0.
+        labels: The columns, or keys, of the labels.
+        of_instances: Whether a row is an instance, with any number of labels; else it is an
+            instance and one label.
+        sign: What joins labels in a cell, as a regular expression; None: nothing does.
+        header: Names of the columns of a text that has none.
+    """
+
+    id: str | None
+    labels: tuple[str, ...]
+    of_instances: bool = False
+    sign: str | None = None
+    header: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
 class RawLabels:
     """Labels as read, before they are mapped to a hierarchy.
 
@@ -110,6 +130,7 @@ class RawLabels:
         codes: What is stated, or was found, of the code sets of columns, as in `Columns`.
         id: What the column of the ids is called, where there is one.
         queried: As of the source.
+        layout: Where ids and labels stand; None where labels cannot be changed one by one.
     """
 
     rows: pl.DataFrame
@@ -130,6 +151,7 @@ class RawLabels:
     codes: Mapping[str, str | None] = field(default_factory=dict)
     id: str | None = None
     queried: Mapping[str, str] = field(default_factory=dict)
+    layout: Layout | None = None
 
 
 STATED, BEHIND = "labels_behind_their_sets", "\x1f"

@@ -48,6 +48,9 @@ class Record:
     cases: pl.LazyFrame | None = None
     """``finding`` (id) and ``instance``: one row per instance behind each finding, in report order;
         never shared. None if the data were only counted."""
+    proposals: pl.LazyFrame | None = None
+    """``finding`` (id), and what would mend it, a row a change, with the columns of `PROPOSED` of
+        `audit.checks.shared.proposals` and ids for indices; never shared. None like ``cases``."""
     instances: pl.LazyFrame | None = None
     """``instance, node, label, score, group``: the values of each instance before aggregation;
         never shared. None unless the run was read from a folder that keeps them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -52,7 +52,7 @@ from audit.runs.analyses import (
     added_checks,
     refuse_names,
 )
-from audit.runs.case_lists import BEHAVIOUR, CaseNumbers, case_table
+from audit.runs.case_lists import BEHAVIOUR, CaseNumbers, case_table, proposal_table
 from audit.runs.models import (
     model_part,
     models_of,
@@ -130,11 +130,11 @@ def run_audit(
     measured = measure(data, policy, *models[:1], reference=before, **how)
     found = (one.measure(measured, seed, progress) for one in analyses)
     measured = replace(measured, analyses=tuple(found))
-    checks, cases = _applied_to(measured, _checks_for(analyses, origin.format), progress)
+    checks, behind = _applied_to(measured, _checks_for(analyses, origin.format), progress)
     result = with_second(_result(measured, origin, checks, analyses), measured, models, **how)
     result = protected_beside(result, protected_with)
     result = judged(result, policy, today=today, reference=reference, earlier=earlier)
-    return _with_cases(result, data, cases)
+    return _with_instances(result, data, behind)
 
 
 def _placed(
@@ -154,13 +154,26 @@ def _placed(
     return data.within(models[0].hierarchy) if models else data
 
 
-def _with_cases(
-    result: AuditResult, data: LabelDataset | PairCount, cases: Mapping[str, CaseNumbers]
+@dataclass(frozen=True, eq=False)
+class _Behind:
+    """The instances behind each finding and behaviour, and what would mend findings, by id."""
+
+    cases: dict[str, CaseNumbers]
+    proposals: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+
+def _with_instances(
+    result: AuditResult, data: LabelDataset | PairCount, behind: _Behind
 ) -> AuditResult:
     if not isinstance(data, LabelDataset):
         return result
-    ids = [*result.findings["id"], *(name for name in cases if name.startswith(BEHAVIOUR))]
-    return replace(result, cases=case_table(ids, cases, data.instances["instance"]))
+    found, instances = [*result.findings["id"]], data.instances["instance"]
+    ids = [*found, *(name for name in behind.cases if name.startswith(BEHAVIOUR))]
+    return replace(
+        result,
+        cases=case_table(ids, behind.cases, instances),
+        proposals=proposal_table(found, behind.proposals, instances),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,13 +317,13 @@ def with_inputs(result: AuditResult, files: Iterable[tuple[str, Path | None]]) -
 
 def _applied_to(
     measured: Measurements, checks: Sequence[Check], progress: Progress
-) -> tuple[tuple[CheckResult, ...], dict[str, CaseNumbers]]:
+) -> tuple[tuple[CheckResult, ...], _Behind]:
     """What every check finds, and the instances behind each finding and of each behaviour."""
     give_back_freed_memory()
     shown = {} if measured.model is None else measured.model.behaving
-    cases = {BEHAVIOUR + name: of.astype(np.uint32) for name, of in shown.items()}
+    behind = _Behind({BEHAVIOUR + name: of.astype(np.uint32) for name, of in shown.items()})
     each = blocks(progress, "applying checks", range(len(checks)), "checks")
-    return tuple(_applied(checks[place], measured, cases) for place in each), cases
+    return tuple(_applied(checks[place], measured, behind) for place in each), behind
 
 
 def _checks_for(analyses: Sequence[Analysis[Any]], format: str) -> tuple[Check, ...]:
@@ -320,13 +333,15 @@ def _checks_for(analyses: Sequence[Analysis[Any]], format: str) -> tuple[Check, 
     return own if alone else (*own, *CHECKS, *added_checks())
 
 
-def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]) -> CheckResult:
-    """What a check finds, the instances behind each finding added to the cases."""
+def _applied(check: Check, measured: Measurements, behind: _Behind) -> CheckResult:
+    """What a check finds; the instances behind each finding, and what would mend it, are added."""
     try:
         result = check.run(measured)
-        if check.cases is not None and measured.instances is not None:
-            for finding in result.findings:
-                cases[finding.id] = check.cases(measured, finding).astype(np.uint32)
+        for finding in () if measured.instances is None else result.findings:
+            if check.cases is not None:
+                behind.cases[finding.id] = check.cases(measured, finding).astype(np.uint32)
+            if check.proposes is not None:
+                behind.proposals[finding.id] = check.proposes(measured, finding)
         return result
     except PluginError:
         raise

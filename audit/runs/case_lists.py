@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from audit.base.disk import replacing
 from audit.base.errors import InputError
 from audit.base.plurals import filled
+from audit.checks.shared.proposals import PROPOSED
 from audit.engine.statistics.resampling import unit_keys
 from audit.results.findings import values_of
 from audit.results.order import ordered
@@ -52,6 +53,26 @@ def case_table(
     nothing = pl.DataFrame(schema={"finding": names.dtype, "instance": ids.dtype})
     table = pl.concat([nothing, *frames], rechunk=True)
     return table.lazy().with_columns(pl.col("instance").cast(pl.String))
+
+
+def proposal_table(
+    findings: Sequence[str], proposed: Mapping[str, pl.DataFrame], instances: pl.Series
+) -> pl.LazyFrame:
+    """Make the table of proposals: ``finding``, and `PROPOSED` with ids for indices.
+
+    Args:
+        findings: Ids of findings, in the order of the table.
+        proposed: What would mend a finding, by its id.
+        instances: Ids of the dataset's instances, in its order.
+    """
+    of_finding = (
+        proposed[one].select(pl.lit(one).alias("finding"), pl.all())
+        for one in findings
+        if one in proposed
+    )
+    nothing = pl.DataFrame(schema={"finding": pl.String, **PROPOSED})
+    table = pl.concat([nothing, *of_finding])
+    return table.with_columns(instance=instances.gather(table["instance"])).lazy()
 
 
 _NONE = np.empty(0, np.uint32)

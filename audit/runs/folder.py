@@ -40,6 +40,7 @@ HTML, PDF = "report.html", "report.pdf"
 POLICY, FINDINGS = "policy.json", "findings.parquet"
 DENOMINATORS = "denominators.json"
 REFERENCE, EARLIER = "reference.json", "earlier.parquet"
+PROPOSALS = "proposals.parquet"
 INSTANCES, REFUSED = "instances.parquet", "refused_labels.parquet"
 PAIR_TABLES = ("pairs.parquet", "model_pairs.parquet")
 OTHERS, NUMBERS = "protected_with.parquet", "protected_with.json"
@@ -314,6 +315,8 @@ def write_tables(
     _write_judged(result, restricted)
     if result.cases is not None:
         result.cases.sink_parquet(restricted / "cases.parquet")
+    if result.proposals is not None:
+        result.proposals.sink_parquet(restricted / PROPOSALS)
     if result.known.numbers:
         known_frame(result.known).write_parquet(restricted / OTHERS)
         (restricted / NUMBERS).write_bytes(to_json_bytes(result.known.numbers_as_json()))
@@ -333,7 +336,7 @@ def restricted_names(result: AuditResult) -> frozenset[str]:
     files = {f"{name}.parquet" for name in tables}
     pairs = [Path(name) for name in PAIR_TABLES if name in files]
     further = {str(made(table)) for table in pairs for made in (twin_of, ends_of)}
-    kept = {POLICY, FINDINGS, DENOMINATORS, INSTANCES, REFUSED, OTHERS, NUMBERS}
+    kept = {POLICY, FINDINGS, DENOMINATORS, PROPOSALS, INSTANCES, REFUSED, OTHERS, NUMBERS}
     reference = {REFERENCE, EARLIER} if result.reference else set[str]()
     counts = {f"{COUNTS}/{name}" for name in COUNTED_FILES}
     return frozenset(files | further | kept | reference | counts)

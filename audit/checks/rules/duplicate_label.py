@@ -11,6 +11,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.rules.duplicate_instance import met_twice
 from audit.checks.shared.carriers import distinct
+from audit.checks.shared.proposals import carried_as, proposals, together
 from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, Part
@@ -107,4 +108,20 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return distinct(_repeated(measured))
 
 
-CHECK = Check(_NAME, "Does an instance carry the same label more than once?", run, cases=cases)
+def proposes(measured: Measurements, _: Finding) -> pl.DataFrame:
+    """All but one of equal labels are taken out, once somebody says that they mean nothing."""
+    repeated = _repeated(measured).sort("node").partition_by("node", maintain_order=True)
+    found = [
+        carried_as(measured, one["instance"].to_numpy(), [int(one["node"][0])]) for one in repeated
+    ]
+    said = "the record has it more than once; it counts once, unless repeats have a meaning"
+    return together(proposals(one, "remove", "review", said, keep=1) for one in found)
+
+
+CHECK = Check(
+    _NAME,
+    "Does an instance carry the same label more than once?",
+    run,
+    cases=cases,
+    proposes=proposes,
+)

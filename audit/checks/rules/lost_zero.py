@@ -20,6 +20,7 @@ from audit.checks.shared.labels_as_written import (
     read_again,
     written,
 )
+from audit.checks.shared.proposals import by_candidates, of_lines, together
 from audit.disclosure import Quantity, count
 from audit.engine.statistics.association import log_lift
 from audit.hierarchies.coding import Integrity
@@ -239,6 +240,25 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return written_with(measured, labels.filter(_COULD if none_left else LOST_ZERO))
 
 
+def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+    """The code with its zeros, for labels that are a code only with them."""
+    integrity = integrity_of(measured)
+    if integrity is None or finding.key == (_DICTIONARY,):
+        return together([])
+    table, *_ = finding.key
+    labels = read_again(measured, integrity)
+    labels = labels.filter("several_sets") if table == _SEVERAL_SETS else _of(labels, table)
+    found = labels.filter(LOST_ZERO).select("line", "label", "table", candidates="with_zeros")
+    return together(
+        by_candidates(
+            measured,
+            of_lines(measured, found),
+            "it is a code only with zeros that were lost, and may be one of several",
+            of_one="it is a code only with the zeros that were lost, and only this one",
+        )
+    )
+
+
 def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     """``line, fits_best, fitting`` of labels with one reading that fits better than all others.
 
@@ -307,4 +327,5 @@ CHECK = Check(
     run,
     counts_with=("leading_zero_share", "leading_zero_rows"),
     cases=cases,
+    proposes=proposes,
 )

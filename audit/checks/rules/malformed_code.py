@@ -11,6 +11,7 @@ from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, looked_at, refused_for
+from audit.checks.shared.proposals import near_codes
 from audit.disclosure import Quantity
 from audit.hierarchies.icd.code_sets import code_sets
 from audit.hierarchies.icd.icd10 import DIAGNOSES, WHO
@@ -91,4 +92,15 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return written_with(measured, refused_for(measured, _NAME))
 
 
-CHECK = Check(_NAME, "Are there labels that are no code of any edition?", run, cases=cases)
+def proposes(measured: Measurements, _: Finding) -> pl.DataFrame:
+    """The codes that a label may be a slip of."""
+    return near_codes(measured, refused_for(measured, _NAME))
+
+
+CHECK = Check(
+    _NAME,
+    "Are there labels that are no code of any edition?",
+    run,
+    cases=cases,
+    proposes=proposes,
+)

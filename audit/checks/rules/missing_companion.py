@@ -12,6 +12,13 @@ import polars as pl
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_any, named, parts_of
+from audit.checks.shared.proposals import (
+    MOST_CANDIDATES,
+    as_in_data,
+    proposals,
+    together,
+    with_instances,
+)
 from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules
@@ -222,12 +229,27 @@ def _instances(measured: Measurements) -> IntArray:
     return measured.loaded.dataset.assertions["instance"].to_numpy().astype(np.int64)
 
 
-def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances without the companion, or with it in the wrong place."""
+def _groups_of(measured: Measurements, finding: Finding) -> list[_Asked]:
     rules = companion_rules(measured.hierarchy, measured.policy)
     of_rule = (rule for rule in rules if rule.key == finding.key[:2])
-    groups = [group for rule in of_rule for group in _groups(measured, rule)]
-    for group in groups:
+    return [group for rule in of_rule for group in _groups(measured, rule)]
+
+
+def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+    """The companions that may be added, once somebody has read the record."""
+    for group in _groups_of(measured, finding):
+        if group.key("missing") == finding.key:
+            written = [*map(as_in_data(measured), group.rule.needed)]
+            candidates = pl.lit(written[:MOST_CANDIDATES], pl.List(pl.String))
+            found = with_instances(group.missing).with_columns(candidates=candidates)
+            said = f"a rule asks for it: {group.rule.source.rstrip('.')}"
+            return proposals(found, "add", "review", said)
+    return together([])
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances without the companion, or with it in the wrong place."""
+    for group in _groups_of(measured, finding):
         if group.key("missing") == finding.key:
             return group.missing
         if group.key("order") == finding.key:
@@ -241,6 +263,7 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
+    proposes=proposes,
     columns=(
         Column("Code", "code"),
         Column("Lacks", "lacks"),

@@ -21,6 +21,7 @@ from audit.checks.shared.label_findings import (
     not_dated_sentence,
 )
 from audit.checks.shared.labels_as_written import integrity_of, mapped
+from audit.checks.shared.proposals import by_candidates, of_lines, together
 from audit.disclosure import BESIDE, Quantity, count, derived
 from audit.engine.pairs.record_counts import only_among
 from audit.engine.statistics.two_rates import MeanLoss, mean_loss
@@ -142,6 +143,34 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
         return cases_on_day(measured, HEADING)
     of_table = pl.col("code_set") == finding.key[0]
     return cases_not_dated(measured, _headings(measured, integrity).filter(of_table))
+
+
+def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+    """The codes below a heading that is a label, where a complete list says that it is none."""
+    integrity = integrity_of(measured)
+    if integrity is None or finding.key[0] not in measured.hierarchy.complete_tables:
+        return together([])
+    of_table = pl.col("code_set") == finding.key[0]
+    nodes = _headings(measured, integrity).filter(of_table).select("line", node="label")
+    written = mapped(measured).select("line", "label", "table")
+    below = {one: _codes_below(measured, one) for one in nodes["node"].unique()}
+    candidates = pl.Series("candidates", [below[one] for one in nodes["node"]], pl.List(pl.String))
+    found = of_lines(measured, nodes.with_columns(candidates).join(written, on="line"))
+    return together(
+        by_candidates(
+            measured,
+            found.filter(pl.col("candidates").list.len() > 0),
+            "it is a heading; this is a code below it",
+            of_one="it is a heading, and this is the only code below it",
+        )
+    )
+
+
+def _codes_below(measured: Measurements, node: str) -> list[str]:
+    hierarchy = measured.hierarchy
+    return [
+        one for one in hierarchy.descendants(node) if hierarchy.assignable[hierarchy.index(one)]
+    ]
 
 
 def cases_uninformative(measured: Measurements) -> IntArray:
@@ -274,4 +303,5 @@ CHECK = Check(
         Limit("p_value", "<=", "false_discovery_rate"),
     ),
     cases=cases,
+    proposes=proposes,
 )

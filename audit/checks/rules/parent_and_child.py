@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
+from audit.checks.shared.proposals import carried_as, proposals, together
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
@@ -150,4 +152,25 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return np.flatnonzero(np.diff(csr_array(direct.multiply(above)).indptr))
 
 
-CHECK = Check(_NAME, "Do records carry a label and another one above it?", run, cases=cases)
+def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+    """The label above another one is taken out, where that is a fault."""
+    if finding.key != ("labels",):
+        return together([])
+    direct, hierarchy = measured.loaded.dataset.direct, measured.hierarchy
+    above = csr_array(direct.multiply(csr_array(direct @ hierarchy.strict_closure))).tocsc()
+    used = np.flatnonzero(np.diff(above.indptr))
+    found = [
+        carried_as(measured, above.indices[above.indptr[node] : above.indptr[node + 1]], [node])
+        for node in used.tolist()
+    ]
+    said = "the record carries a label below it, which says the same and more"
+    return together(proposals(one, "remove", "certain", said) for one in found)
+
+
+CHECK = Check(
+    _NAME,
+    "Do records carry a label and another one above it?",
+    run,
+    cases=cases,
+    proposes=proposes,
+)

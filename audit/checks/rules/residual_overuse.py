@@ -10,6 +10,7 @@ import polars as pl
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome, first_unmet
+from audit.checks.shared.proposals import as_in_data, carried_as, proposals, weighed
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.engine.statistics.shrinkage import SharePrior
@@ -370,6 +371,24 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return only[instances_compared(measured, finding)[only]] if finding.key else only
 
 
+def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+    """A look at each catch-all, with the specific siblings that such records carry elsewhere."""
+    (parent,) = finding.nodes
+    below = np.array(
+        [measured.hierarchy.index(one) for one in measured.hierarchy.descendants(parent)]
+    )
+    residual = np.isin(below, [*measured.residual])
+    specific = below[~residual & (measured.direct_support[below] > 0)]
+    names = [measured.hierarchy.nodes[node] for node in specific]
+    found = carried_as(measured, cases(measured, finding), below[residual])
+    said = "it is a catch-all; these are specific labels beside it, the most fitting first"
+    if not names:
+        return proposals(found, "review", "review", said)
+    asked = found.with_columns(candidates=pl.lit(names, pl.List(pl.String)))
+    told = weighed(measured, asked, as_in_data(measured))
+    return proposals(told.drop("probability"), "review", "review", said)
+
+
 CHECK = Check(
     _NAME,
     'Are "other" and "unspecified" used where specific labels exist?',
@@ -381,6 +400,7 @@ CHECK = Check(
     counts_with=("residual_instances", "residual_difference"),
     retest=retested,
     cases=cases,
+    proposes=proposes,
     columns=(
         Column("Below", "node"),
         Column(

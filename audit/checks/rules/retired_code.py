@@ -20,6 +20,7 @@ from audit.checks.shared.label_findings import (
     not_dated_sentence,
 )
 from audit.checks.shared.labels_as_written import explained, integrity_of, unexplained, written
+from audit.checks.shared.proposals import by_candidates, of_lines, together
 from audit.disclosure import Quantity
 from audit.measure.measure import Measurements
 from audit.measure.validity import INVALID
@@ -161,9 +162,29 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_not_dated(measured, _lacked(measured))
 
 
+def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+    """The successors that the hierarchy names, where it retired a label."""
+    if finding.key != (_REPLACED,):
+        return together([])
+    successors, hierarchy = _successors(measured), measured.hierarchy
+    labels = _retired_by_hierarchy(measured).select("line", "label", "table")
+    named = [[n for n in successors[one] if n in hierarchy] for one in labels["label"]]
+    labels = labels.with_columns(pl.Series("candidates", named, pl.List(pl.String)))
+    found = of_lines(measured, labels.filter(pl.col("candidates").list.len() > 0))
+    return together(
+        by_candidates(
+            measured,
+            found,
+            "the hierarchy retired it in favour of several",
+            of_one="the hierarchy retired it in favour of this one alone",
+        )
+    )
+
+
 CHECK = Check(
     _NAME,
     "Are codes used that were not valid at the time, or that no list has?",
     run,
     cases=cases,
+    proposes=proposes,
 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from scipy.sparse import csr_array, triu
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import named
+from audit.checks.shared.proposals import carried_as, proposals
 from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
 from audit.policy.rules import Exclusive
@@ -113,8 +115,21 @@ def _against(measured: Measurements, group: _Group) -> IntArray:
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with labels on two sides of the group."""
+    return _against(measured, _group_of(measured, finding))
+
+
+def _group_of(measured: Measurements, finding: Finding) -> _Group:
     declared = next(one for one in measured.policy.exclusive if _key(one) == finding.key)
-    return _against(measured, _group(measured, declared))
+    return _group(measured, declared)
+
+
+def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+    """A look at each label of the group: which of them is wrong, the record must say."""
+    group = _group_of(measured, finding)
+    labels = np.flatnonzero(group.side >= 0)
+    found = carried_as(measured, _against(measured, group), labels)
+    said = "the record carries another label that excludes it; one of them is to go"
+    return proposals(found, "review", "review", said)
 
 
 def _on_two_sides(direct: csr_array, side: IntArray) -> BoolArray:
@@ -146,6 +161,7 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
+    proposes=proposes,
     columns=(
         Column("One of the group", "node"),
         Column("Most often with", "other"),

@@ -10,6 +10,7 @@ from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import looked_at, refused_for, unexplained
+from audit.checks.shared.proposals import near_codes, together
 from audit.disclosure import Quantity, count
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, Part
@@ -190,4 +191,11 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return written_with(measured, labels)
 
 
-CHECK = Check(_NAME, "Is every label a node of the hierarchy?", run, cases=cases)
+def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+    """The nodes that a refused label may be a slip of."""
+    if finding.key != (_REFUSED,):
+        return together([])
+    return near_codes(measured, refused_for(measured, _NAME))
+
+
+CHECK = Check(_NAME, "Is every label a node of the hierarchy?", run, cases=cases, proposes=proposes)

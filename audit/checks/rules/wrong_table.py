@@ -18,6 +18,7 @@ from audit.checks.shared.labels_as_written import (
     read_again,
     refused_for,
 )
+from audit.checks.shared.proposals import of_lines, proposals
 from audit.measure.measure import Measurements, once
 from audit.results.findings import Finding
 
@@ -115,12 +116,27 @@ def _whole_key(table: str) -> str:
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with a label that belongs to another table."""
+    return written_with(measured, _labels_of(measured, finding))
+
+
+def _labels_of(measured: Measurements, finding: Finding) -> pl.DataFrame:
     (key,), by_table = finding.key, _by_table(measured)
     found = {table: labels.filter(WRONG_TABLE) for table, labels in by_table.items()}
     found |= {_whole_key(t): labels.filter(FITS_ELSEWHERE_ALONE) for t, labels in by_table.items()}
-    return written_with(measured, found[key])
+    return found[key]
+
+
+def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+    """A look at each label: which table it belongs to is no change of the label."""
+    labels = _labels_of(measured, finding).select("line", "label", "table")
+    said = "it is a code of another table, and none of its own"
+    return proposals(of_lines(measured, labels), "review", "review", said)
 
 
 CHECK = Check(
-    _NAME, "Are codes in the wrong table, such as diagnoses among procedures?", run, cases=cases
+    _NAME,
+    "Are codes in the wrong table, such as diagnoses among procedures?",
+    run,
+    cases=cases,
+    proposes=proposes,
 )

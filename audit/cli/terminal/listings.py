@@ -113,6 +113,22 @@ def case_summary(findings: Iterable[Listed]) -> Group:
     return Group(*parts or [Text("No check has found anything.")])
 
 
+def proposal_summary(proposals: pl.DataFrame) -> Group:
+    """What is proposed for each finding: how many changes of which kind, on how many instances."""
+    parts: list[RenderableType] = []
+    for one in proposals.partition_by("finding", maintain_order=True):
+        parts.append(Text(one_line(one["finding"][0]), no_wrap=True, overflow="ignore"))
+        for row in one.iter_rows(named=True):
+            sure, on = row["certainty"], counted(row["instances"], "instances")
+            said = f"  {row['change']} {counted(row['proposals'], 'labels')} on {on}"
+            line = Text.assemble((sure.ljust(7), _SURE[sure]), said)
+            parts.append(Padding(line, (0, 0, 0, 2)))
+    return Group(*parts or [Text("Nothing that was found is mended by a change of labels.")])
+
+
+_SURE = {"certain": "bold green", "likely": "yellow", "review": "dim"}
+
+
 def record_lines(records: pl.DataFrame) -> Group:
     """A line a record: its id, in bold what is behind the finding, then its other labels."""
     lines = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import polars as pl
@@ -11,6 +12,7 @@ from audit.base.text_tables import is_header
 from audit.data.label_format import (
     Columns,
     LabelFormat,
+    Layout,
     RawLabels,
     exploded,
     raw_labels,
@@ -82,6 +84,7 @@ def _labels_on_lines(
     """
     refuse_named(columns, source, "id", "label", "group", "split", "strata", "rules")
     after_id, between = separators
+    layout = Layout("id", ("labels",), True, re.escape(between), ("id", "labels"))
     halves = pl.col("text").str.splitn(after_id, 2).struct
     own = {"instance": halves.field("field_0"), "labels": parts(halves.field("field_1"), between)}
     split = []
@@ -90,7 +93,7 @@ def _labels_on_lines(
         refuse(lines, part)
         split.append(lines.select("instance", "labels"))
     listed = pick(pl.concat(split), source, instance="instance", labels="labels")
-    return raw_labels(exploded(listed), listed, source, columns.rules)
+    return raw_labels(exploded(listed), listed, source, columns.rules, layout=layout)
 
 
 def _is_grouped(line: str) -> bool:

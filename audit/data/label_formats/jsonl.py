@@ -79,6 +79,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
         "readings": (*chosen.readings, *flagged),
         "numbered": chosen.id is None,
         "id": chosen.id,
+        "layout": tables.layout_of(chosen, listed=True),
     }
     unnamed = unnamed_columns(table, name, (), source, groups=columns.group is None)
     return raw_labels(exploded(listed), listed, source, columns.rules, unnamed=unnamed, **told)

@@ -10,7 +10,15 @@ import polars as pl
 from audit.base.errors import first_cases
 from audit.base.files import called
 from audit.data.known_nodes import separator_of, sign_between
-from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, exploded, raw_labels
+from audit.data.label_format import (
+    Chosen,
+    Columns,
+    LabelFormat,
+    Layout,
+    RawLabels,
+    exploded,
+    raw_labels,
+)
 from audit.data.label_formats import tables
 from audit.data.label_formats.several import refuse_one_of_several
 from audit.data.records import (
@@ -138,7 +146,8 @@ def read_caml(source: Source, columns: Columns) -> RawLabels:
     source.refuse_numbers(found["instance"], found["labels"])
     picked = pick(source.table(list(dict.fromkeys(found.values()))), source, **found)
     listed = picked.with_columns(labels=parts(pl.col("labels"), ";"))
-    known = {"persons": True, "id": found["instance"]}
+    layout = Layout(found["instance"], (found["labels"],), of_instances=True, sign=";")
+    known = {"persons": True, "id": found["instance"], "layout": layout}
     return raw_labels(exploded(listed), listed, source, columns.rules, **known)
 
 

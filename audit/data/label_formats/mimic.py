@@ -12,7 +12,7 @@ import polars as pl
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in
 from audit.base.readings import Reading
-from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels
+from audit.data.label_format import Columns, LabelFormat, Layout, RawLabels, raw_labels
 from audit.data.records import STRATUM, pick, present
 from audit.data.sources import File, Folder, Source
 from audit.data.unnamed_columns import candidates, together, unnamed_columns
@@ -200,7 +200,11 @@ def coded_rows(frame: pl.DataFrame, table: Source, columns: Columns, code: str) 
 
 
 def labels_of(
-    rows: Sequence[pl.DataFrame], source: Source, tables: Sequence[Source], columns: Columns
+    rows: Sequence[pl.DataFrame],
+    source: Source,
+    tables: Sequence[Source],
+    columns: Columns,
+    code: str,
 ) -> RawLabels:
     """The raw labels of all tables, with dictionaries and strata from the files beside them.
 
@@ -223,6 +227,7 @@ def labels_of(
         persons=True,
         unnamed=together([_unnamed_among(every, source), *unnamed]),
         readings=_without_order(every),
+        layout=Layout(columns.id or "hadm_id", (columns.label or code,)),
     )
 
 
@@ -274,7 +279,8 @@ def _named(entry: Path, name: re.Pattern[str]) -> bool:
 def read_third(source: Source, columns: Columns) -> RawLabels:
     """Read MIMIC-III: the tables of a folder, or one table; the group is the patient by default."""
     tables = tables_of(source)
-    return labels_of([_third(table, columns) for table in tables], source, tables, columns)
+    rows = [_third(table, columns) for table in tables]
+    return labels_of(rows, source, tables, columns, "icd9_code")
 
 
 def read_fourth(source: Source, columns: Columns) -> RawLabels:
@@ -289,7 +295,8 @@ def read_fourth(source: Source, columns: Columns) -> RawLabels:
     """
     rules = replace(columns.rules, version_column=columns.rules.version_column or "icd_version")
     columns, tables = replace(columns, rules=rules), tables_of(source, "hosp")
-    return labels_of([_fourth(table, columns) for table in tables], source, tables, columns)
+    rows = [_fourth(table, columns) for table in tables]
+    return labels_of(rows, source, tables, columns, "icd_code")
 
 
 def _third(table: Source, columns: Columns) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from audit.data.label_format import (
     Chosen,
     Columns,
     LabelFormat,
+    Layout,
     RawLabels,
     exploded,
     raw_labels,
@@ -86,9 +87,21 @@ def _read(choose: Choose, source: Source, columns: Columns) -> RawLabels:
         listed = mentions.with_columns(pick(frame, source, **{role: chosen.labels[0]}))
         rows = (exploded(listed) if role == "labels" else listed).with_columns(tables[0])
     taken = {*chosen.labels, *roles_of(columns, frame.columns, source).values()}
-    told = {"readings": chosen.readings, "numbered": chosen.id is None, "id": chosen.id}
+    told = {
+        "readings": chosen.readings,
+        "numbered": chosen.id is None,
+        "id": chosen.id,
+        "layout": layout_of(chosen, listed=frame.schema[chosen.labels[0]].is_nested()),
+    }
     unnamed = unnamed_columns(frame, instance, taken, source, groups=columns.group is None)
     return raw_labels(rows, listed, source, columns.rules, unnamed=unnamed, **told)
+
+
+def layout_of(chosen: Chosen, *, listed: bool) -> Layout:
+    """Where the ids and labels of chosen columns stand; ``listed``: in lists."""
+    sign = pattern_of(chosen.sign) if chosen.sign else None
+    several = chosen.each or chosen.joined or listed
+    return Layout(chosen.id, chosen.labels, several, sign)
 
 
 def frames(source: Source, chosen: Chosen, at_once: int, start: int) -> Iterator[pl.DataFrame]:

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_any
+from audit.checks.shared.proposals import as_in_data, proposals
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import effective_n, grouped_wilson, p_above
 from audit.measure.measure import Measurements, once
+from audit.measure.rule_book import at_or_below
 from audit.measure.validity import days_of
 from audit.policy.statements import Lifelong
 from audit.results.findings import INSTANCES, Column, Finding, times_limit
@@ -174,9 +177,35 @@ def _finding(
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances that lack the condition, ascending."""
-    (name,) = finding.key
-    one = next(one for one in _judged(measured) if one.condition.condition == name)
+    one = _judged_as(measured, finding)
     return np.sort(one.later[one.lacking])
+
+
+def _judged_as(measured: Measurements, finding: Finding) -> _Judged:
+    (name,) = finding.key
+    return next(one for one in _judged(measured) if one.condition.condition == name)
+
+
+def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+    """The label by which other instances of the person carry the condition, to be looked up."""
+    one, hierarchy = _judged_as(measured, finding), measured.hierarchy
+    nodes = np.flatnonzero(at_or_below(hierarchy, one.condition.carrying))
+    lacking, groups = np.sort(one.later[one.lacking]), measured.loaded.group_of
+    assert groups is not None, "without persons nothing was judged"
+    of_person = groups[lacking]
+    persons, place = np.unique(of_person, return_inverse=True)
+    theirs = measured.loaded.dataset.direct[:, nodes].tocoo()
+    owner = np.searchsorted(persons, groups[theirs.row]).clip(max=len(persons) - 1)
+    own = persons[owner] == groups[theirs.row]
+    times = np.zeros((len(persons), len(nodes)), np.int64)
+    np.add.at(times, (owner[own], theirs.col[own]), 1)
+    written = as_in_data(measured)
+    usual = [written(hierarchy.nodes[nodes[best]]) for best in times.argmax(axis=1).tolist()]
+    found = pl.DataFrame(
+        {"instance": lacking.astype(np.uint32), "candidates": [[usual[n]] for n in place.tolist()]}
+    )
+    said = f"the person had {one.condition.condition} on two earlier ones, and does not lose it"
+    return proposals(found, "add", "review", said)
 
 
 CHECK = Check(
@@ -186,6 +215,7 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
     cases=cases,
+    proposes=proposes,
     columns=(
         Column("Condition", "node"),
         Column("Share that lacks it", "share", low="low_share", high="high_share"),

@@ -1,0 +1,228 @@
+"""What checks propose to change: labels of instances to replace, remove, add or look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import FloatArray, IntArray
+from audit.base.schemas import schema
+from audit.checks.shared.labels_as_written import mapped
+from audit.checks.shared.likely_codes import likelihoods
+from audit.measure.measure import Measurements, once
+
+Change: TypeAlias = Literal["replace", "remove", "add", "review"]
+Certainty: TypeAlias = Literal["certain", "likely", "review"]
+
+PROPOSED = schema(
+    ("instance", pl.UInt32),
+    ("label table change proposed", pl.String),
+    ("candidates", pl.List(pl.String)),
+    ("probability", pl.Float64),
+    ("certainty reason", pl.String),
+    ("keep", pl.UInt32),
+)
+"""Columns of what a check proposes, a row a change.
+
+``instance`` (index), ``label`` as written (null: one to add), ``table`` (its code set, null if none
+is known), ``change``, ``proposed`` (the label to write, null where there is none or several
+``candidates``), ``probability`` (of the proposed label; null unless it is likely), ``certainty``
+(``certain``: it follows from the file or the classification; ``likely``: one candidate is more
+probable than all others together; ``review``: a person must look), ``reason``, and ``keep``: how
+many of equal labels of the instance stay, where one is removed.
+"""
+MOST_CANDIDATES = 5
+"""Number of candidates that are named of one change."""
+LIKELY = 0.5
+"""Probability above which one candidate is proposed."""
+
+
+def proposals(
+    found: pl.DataFrame,
+    change: Change,
+    certainty: Certainty,
+    reason: str | pl.Expr,
+    *,
+    keep: int = 0,
+) -> pl.DataFrame:
+    """Rows of `PROPOSED` of a frame that has at least ``instance``; columns that it lacks are null.
+
+    Args:
+        found: With those of the columns of `PROPOSED` that differ between rows.
+        change, certainty, reason, keep: What all rows have alike.
+    """
+    said = reason if isinstance(reason, pl.Expr) else pl.lit(reason)
+    alike = {
+        "change": pl.lit(change),
+        "certainty": pl.lit(certainty),
+        "reason": said,
+        "keep": pl.lit(keep),
+    }
+    known = {**alike, **{name: pl.col(name) for name in found.columns if name in PROPOSED}}
+    columns = [
+        known.get(name, pl.lit(None)).cast(kind).alias(name) for name, kind in PROPOSED.items()
+    ]
+    return found.select(columns)
+
+
+def of_lines(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
+    """A row for each instance with one of some labels: ``instance``, and the columns of these.
+
+    Args:
+        measured: The measurements, with instances.
+        labels: With ``line``, as `LabelDataset.written` numbers them.
+    """
+    lines = labels.with_columns(pl.col("line").cast(pl.UInt32))
+    return measured.loaded.dataset.written.join(lines, on="line").sort("instance", "line")
+
+
+def as_in_data(measured: Measurements) -> Callable[[str], str]:
+    """A function that writes a node as the data do: as most rows write it, else in their style."""
+    usual, without_dots = _spellings(measured)
+    return lambda node: usual.get(node) or (node.replace(".", "") if without_dots else node)
+
+
+@once
+def _spellings(measured: Measurements) -> tuple[dict[str, str], bool]:
+    """The most frequent spelling of each node that is carried; whether codes are without dots."""
+    labels = mapped(measured).sort(["rows", "label"], descending=[True, False])
+    first = labels.unique("node", keep="first", maintain_order=True)
+    dotted = labels.filter(pl.col("node").str.contains(r"\."))
+    bare = dotted.filter(
+        pl.col("label").str.strip_chars() == pl.col("node").str.replace_all(r"\.", "")
+    )
+    spelled = pl.col("label").str.strip_chars()
+    usual = dict(first.select("node", spelled).iter_rows())
+    return usual, 2 * int(bare["rows"].sum()) > int(dotted["rows"].sum())
+
+
+def by_candidates(
+    measured: Measurements, found: pl.DataFrame, reason: str, *, of_one: str = ""
+) -> Iterator[pl.DataFrame]:
+    """Proposals for labels each of which may be one of several nodes.
+
+    One that may be a single node is replaced by it for certain if ``of_one`` says why. Of others
+    the nodes are weighed by the other labels of the record; where one of them is more probable than
+    all others together it is likely, else a person must look.
+
+    Args:
+        measured: The measurements, with instances.
+        found: ``instance, label, table, candidates``; candidates are nodes, at least one.
+        reason: What is said of those that were weighed.
+        of_one: What is said of those that were not.
+    """
+    written = as_in_data(measured)
+    alone = pl.col("candidates").list.len() == 1
+    sure = found.filter(alone) if of_one else found.clear()
+    if len(sure):
+        said = [written(one) for one in sure["candidates"].list.first()]
+        yield proposals(
+            sure.with_columns(proposed=pl.Series(said, dtype=pl.String)).drop("candidates"),
+            "replace",
+            "certain",
+            of_one,
+        )
+    rest = found.filter(~alone) if of_one else found
+    if len(rest):
+        yield from _weighed(measured, rest, reason, written)
+
+
+def _weighed(
+    measured: Measurements, found: pl.DataFrame, reason: str, written: Callable[[str], str]
+) -> Iterator[pl.DataFrame]:
+    told = weighed(measured, found, written)
+    likely = pl.col("probability") > LIKELY
+    one = told.filter(likely).with_columns(proposed=pl.col("candidates").list.first())
+    yield proposals(one, "replace", "likely", reason)
+    yield proposals(told.filter(~likely).drop("probability"), "review", "review", reason)
+
+
+def weighed(
+    measured: Measurements, found: pl.DataFrame, written: Callable[[str], str]
+) -> pl.DataFrame:
+    """The frame with its ``candidates`` as the data write them, the most probable first, and the
+    ``probability`` of the first."""
+    candidates = found["candidates"].to_list()
+    weights = likelihoods(measured, found["instance"].to_numpy().astype(np.int64), candidates)
+    ranked = [_ranked(codes, of) for codes, of in zip(candidates, weights, strict=True)]
+    return found.with_columns(
+        pl.Series("candidates", [[written(c) for c, _ in own] for own in ranked]),
+        pl.Series("probability", [own[0][1] for own in ranked], pl.Float64),
+    )
+
+
+def _ranked(codes: Sequence[str], weights: FloatArray) -> list[tuple[str, float]]:
+    order = np.argsort(-weights, kind="stable")[:MOST_CANDIDATES]
+    return [(codes[place], float(weights[place])) for place in order]
+
+
+def near_codes(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
+    """What labels that are no nodes may be a slip of, weighed by the other labels of the record.
+
+    Args:
+        measured: The measurements, with instances.
+        labels: ``line, label, table``.
+
+    Returns:
+        As `PROPOSED`; no row for a label that is near no node that may be one.
+    """
+    known, signs = _nodes_as_text(measured)
+    near = [_near(label, known, signs) for label in labels["label"].to_list()]
+    found = labels.select("line", "label", "table").with_columns(
+        pl.Series("candidates", near, pl.List(pl.String))
+    )
+    found = of_lines(measured, found.filter(pl.col("candidates").list.len() > 0))
+    said = "it is one slip from this code: a sign that is another, doubled, lost or exchanged"
+    return together(by_candidates(measured, found, said))
+
+
+@once
+def _nodes_as_text(measured: Measurements) -> tuple[dict[str, str], str]:
+    """Nodes that may be labels by their text without dots, and all signs of these texts."""
+    hierarchy = measured.hierarchy
+    may_be = hierarchy.assignable | (measured.direct_support > 0)
+    nodes = [hierarchy.nodes[place] for place in np.flatnonzero(may_be).tolist()]
+    known = {node.replace(".", ""): node for node in nodes}
+    return known, "".join(sorted({sign for text in known for sign in text}))
+
+
+def _near(label: str, known: Mapping[str, str], signs: str) -> list[str]:
+    return [known[text] for text in neighbours(label.strip().replace(".", ""), known, signs)]
+
+
+def neighbours(label: str, known: Container[str], signs: str) -> list[str]:
+    """The known texts that one slip makes of a label: a sign other, doubled, lost, or exchanged.
+
+    >>> neighbours("4109", {"4019", "410", "41009", "5109", "9014"}, "0123456789")
+    ['4019', '410', '41009', '5109']
+    """
+    splits = [(label[:n], label[n:]) for n in range(len(label) + 1)]
+    slips = {a + b[1:] for a, b in splits if b}
+    slips |= {a + b[1] + b[0] + b[2:] for a, b in splits if len(b) > 1}
+    slips |= {a + c + b[1:] for a, b in splits if b for c in signs}
+    slips |= {a + c + b for a, b in splits for c in signs}
+    return sorted(text for text in slips - {label} if text in known)
+
+
+def together(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Proposals one below the other; no row of none."""
+    return pl.concat([pl.DataFrame(schema=PROPOSED), *frames])
+
+
+def with_instances(indices: IntArray) -> pl.DataFrame:
+    """A frame of the column ``instance``."""
+    return pl.DataFrame({"instance": indices.astype(np.uint32)})
+
+
+def carried_as(
+    measured: Measurements, instances: IntArray, nodes: IntArray | Sequence[int]
+) -> pl.DataFrame:
+    """``instance, label, table, node``: how instances write nodes that are their labels."""
+    names = [measured.hierarchy.nodes[node] for node in nodes]
+    labels = mapped(measured).filter(pl.col("node").is_in(names))
+    chosen = pl.Series(instances.astype(np.uint32)).implode()
+    found = of_lines(measured, labels.select("line", "label", "table", "node"))
+    return found.filter(pl.col("instance").is_in(chosen)).drop("line")

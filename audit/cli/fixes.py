@@ -1,0 +1,132 @@
+"""``audit fixes`` and ``audit apply``: from findings to a corrected copy of the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from audit.base.errors import InputError
+from audit.base.plurals import counted
+from audit.base.settings import Argument, Option
+from audit.cli.options import Force, RunFolder
+from audit.cli.output import print_shown
+from audit.cli.verify import reading_runs
+
+if TYPE_CHECKING:
+    from audit.fixes.changes import Change
+    from audit.hierarchies.hierarchy import Hierarchy
+
+
+def fixes(
+    run: RunFolder,
+    finding: Annotated[
+        str | None, Argument("Id of a finding; without one, all findings.", metavar="FINDING")
+    ] = None,
+    csv: Annotated[
+        Path | None, Option("Write a sheet to decide on as CSV.", metavar="FILE", writes=True)
+    ] = None,
+    xlsx: Annotated[
+        Path | None,
+        Option(
+            "Write it as a workbook, with a sheet for each finding.", metavar="FILE", writes=True
+        ),
+    ] = None,
+    overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
+    force: Force = False,
+) -> None:
+    """Propose what would mend the findings of a run: which label of which record becomes what."""
+    from audit.base.disk import replacing
+    from audit.base.spreadsheets import defused
+    from audit.cli.terminal.listings import proposal_summary
+    from audit.fixes.decision_book import write_decision_book
+    from audit.fixes.sheet import Proposals
+    from audit.runs.read import read_run
+
+    if overwrite and csv is None and xlsx is None:
+        raise InputError("--overwrite goes with --csv or --xlsx", found="--overwrite alone")
+    with reading_runs([run], None, force):
+        proposals = Proposals(read_run(run, unsealed=True))
+        if csv is None and xlsx is None:
+            print_shown(proposal_summary(proposals.summary()))
+            return
+        sheet = proposals.sheet(finding)
+        if csv is not None:
+            with replacing(csv, overwrite=overwrite) as begun:
+                defused(sheet).write_csv(begun)
+            typer.echo(f"Sheet: {csv} ({counted(len(sheet), 'proposals')})")
+        if xlsx is not None:
+            with replacing(xlsx, overwrite=overwrite) as begun:
+                write_decision_book(sheet, begun)
+            typer.echo(f"Workbook: {xlsx} ({counted(len(sheet), 'proposals')})")
+
+
+def apply(
+    run: Annotated[
+        Path | None, Argument("Folder of a run whose data are to be mended.", metavar="RUN")
+    ] = None,
+    decisions: Annotated[
+        Path | None,
+        Option("Sheet of `audit fixes` with what was decided.", metavar="FILE"),
+    ] = None,
+    certain: Annotated[
+        bool, Option("Apply what is certain, without a sheet, or besides one.")
+    ] = False,
+    by: Annotated[str, Option("Who decided, for the log.", metavar="NAME")] = "",
+    undo: Annotated[
+        Path | None, Option("Log of an earlier call, to write what was before.", metavar="LOG")
+    ] = None,
+    out: Annotated[
+        Path | None, Option("The copy to write, as the data are.", metavar="PATH", writes=True)
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write a corrected copy of the data of a run, and a log of every change beside it."""
+    if out is None:
+        raise InputError("--out PATH is required", found="none")
+    if undo is not None:
+        if run is not None or decisions is not None or certain:
+            raise InputError("--undo goes with --out alone", found="a run, or what to apply")
+        from audit.fixes.copying import undone
+
+        typer.echo(f"As before: {undone(undo, out)}")
+        return
+    if run is None or not (decisions or certain):
+        raise InputError(
+            "RUN and --decisions FILE, or --certain, are required",
+            found="no run" if run is None else "neither",
+            hint="`audit fixes RUN --csv FILE` writes the sheet",
+        )
+    from audit.fixes.copying import read_again, settings_of, write_copy
+
+    with reading_runs([run], None, force):
+        settings = settings_of(run)
+        labels = read_again(settings)
+        changes = _changes(run, decisions, certain, by, labels.hierarchy)
+        done = write_copy(run, settings, labels, changes, out)
+    typer.echo(f"{counted(len(done.changes), 'changes')} in {', '.join(done.files)}")
+    typer.echo(f"Copy: {done.copy}\nLog: {done.log}")
+    typer.echo(f"Audit it as before, then: audit compare {run} NEW_RUN")
+
+
+def _changes(
+    run: Path, decisions: Path | None, certain: bool, by: str, hierarchy: Hierarchy
+) -> list[Change]:
+    """What was decided, then what is certain of the rest."""
+    from audit.fixes.sheet import Decided, Proposals, read_sheet
+    from audit.runs.read import read_run
+
+    proposals = Proposals(read_run(run, unsealed=True))
+    found: list[Change] = []
+    if decisions is not None:
+        found = Decided(proposals, read_sheet(decisions), decisions).changes(hierarchy, by)
+    if certain:
+        taken = {(one.instance, one.label) for one in found}
+        sure = proposals.certain
+        found += [one for one in sure if (one.instance, one.label) not in taken]
+    if not found:
+        raise InputError(
+            "a change to make is required", found="none that is accepted", where=decisions or run
+        )
+    return found

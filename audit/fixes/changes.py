@@ -1,0 +1,164 @@
+"""Changes of the labels of instances, and what they make of the cells of a row."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from audit.base.errors import InputError, first_cases
+
+Kind: TypeAlias = Literal["replace", "remove", "add"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of one instance's labels.
+
+    Args:
+        instance: Id of the instance.
+        kind: Whether a label is replaced, removed or added.
+        label: The label as it is written; empty where one is added.
+        new: The label to write; empty where one is removed.
+        table: The code set of the label; empty where none is known.
+        keep: How many equal labels stay where one is removed.
+        finding: Id of the finding that it mends.
+        by: Who decided; empty if nobody said so.
+    """
+
+    instance: str
+    kind: Kind
+    label: str = ""
+    new: str = ""
+    table: str = ""
+    keep: int = 0
+    finding: str = ""
+    by: str = ""
+
+
+class Ledger:
+    """The changes that are to be made, and which of them were.
+
+    Args:
+        changes: All of them.
+
+    Raises:
+        InputError: If two of them change one label of an instance.
+    """
+
+    def __init__(self, changes: Iterable[Change]) -> None:
+        self.of: Mapping[str, list[Change]] = _by_instance(changes)
+        self.made: Counter[Change] = Counter()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.of.values()))
+
+    @property
+    def unmade(self) -> list[Change]:
+        """Changes that no cell was found for."""
+        return [one for own in self.of.values() for one in own if not self.made[one]]
+
+
+def _by_instance(changes: Iterable[Change]) -> dict[str, list[Change]]:
+    found = defaultdict[str, list[Change]](list)
+    for one in changes:
+        found[one.instance].append(one)
+    twice = [
+        f"{label or one.new!r} of {instance}"
+        for instance, own in found.items()
+        for label, n in Counter(one.label or f"+{one.new}" for one in own).items()
+        if n > 1
+        for one in own[:1]
+    ]
+    if twice:
+        raise InputError(
+            "at most one decision on each label of an instance is required",
+            found=f"several on {first_cases(twice)}",
+        )
+    return dict(found)
+
+
+@dataclass
+class Record:
+    """The labels of one instance while its rows are read: what stays, changes and goes.
+
+    Args:
+        ledger: Where changes that were made are counted.
+        instance: Its id.
+        table: The code set of all labels of what is read; empty where that is not known.
+    """
+
+    ledger: Ledger
+    instance: str
+    table: str = ""
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def becomes(self, label: str) -> str | None:
+        """What a label as written becomes: itself, another, or None where it goes."""
+        for one in self._changes:
+            if one.kind == "add" or one.label != label:
+                continue
+            self.seen[label] += 1
+            if one.kind == "remove":
+                if self.seen[label] <= one.keep:
+                    return label
+                self.ledger.made[one] += 1
+                return None
+            self.ledger.made[one] += 1
+            return one.new
+        return label
+
+    @property
+    def _changes(self) -> Iterator[Change]:
+        for one in self.ledger.of[self.instance]:
+            if not (self.table and one.table) or self.table == one.table:
+                yield one
+
+    def added(self) -> Iterator[str]:
+        """The labels to add, each given once."""
+        for one in self._changes:
+            if one.kind == "add" and not self.ledger.made[one]:
+                self.ledger.made[one] += 1
+                yield one.new
+
+
+def changed_cell(cell: str, record: Record, sign: str | None) -> str:
+    """A cell of labels after the changes of its record; what is between labels stays.
+
+    Args:
+        cell: As it stands, with the blanks around it.
+        record: Of the instance.
+        sign: What joins labels, as a regular expression; None: the cell holds one.
+
+    >>> ledger = Ledger([Change("7", "replace", "b", "x"), Change("7", "remove", "c")])
+    >>> changed_cell(" a; b;c ", Record(ledger, "7"), ";")
+    ' a; x '
+    """
+    parts = [cell] if sign is None else re.split(f"({sign})", cell)
+    kept = list[str]()
+    for place in range(0, len(parts), 2):
+        between = parts[place - 1] if place else ""
+        part = parts[place]
+        label = part.strip()
+        new = record.becomes(label) if label else label
+        if new is None:
+            tail = part[len(part.rstrip()) :] if place == len(parts) - 1 else ""
+            kept.append(tail)
+            continue
+        joined = between if any(one.strip() for one in kept) or not label else ""
+        kept.append(joined + (part if new == label else part.replace(label, new, 1)))
+    return "".join(kept)
+
+
+def with_added(cell: str, sign: str, added: Sequence[str]) -> str:
+    """A cell with further labels behind its own, parted as these are.
+
+    >>> with_added("a; b", ";\\\\s*", ["c"]), with_added(" ", ";", ["c", "d"])
+    ('a; b; c', 'c;d')
+    """
+    between = re.search(sign, cell.strip())
+    parted = between[0] if between else re.sub(r"\\s\*|\\(?=.)", "", sign)
+    own = [cell.rstrip()] if cell.strip() else []
+    return parted.join([*own, *added]) if added else cell

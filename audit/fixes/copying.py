@@ -1,0 +1,341 @@
+"""Corrected copies of the data of a run, a log of what changed, and the way back."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from base64 import b64decode, b64encode
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from audit.base.disk import on_disk, replacing, working_beside
+from audit.base.errors import InputError, OutputError, first_cases
+from audit.base.files import is_gzip, open_bytes, read_json, sha256_of
+from audit.base.plurals import counted
+from audit.data.dataset import LabelDataset
+from audit.data.label_format import Layout
+from audit.data.label_formats.mimic import kind_of
+from audit.data.records import is_json
+from audit.data.sources import File, Source, source_of
+from audit.fixes.changes import Change, Ledger
+from audit.fixes.edits import Edit, edited, taken_back
+from audit.fixes.json_text import JsonText
+from audit.fixes.parquet_table import changed_parquet
+from audit.fixes.text_table import TextTable
+from audit.results.result import to_json_bytes
+from audit.runs.inputs import read_data, stated_policy
+from audit.runs.sealed_run import SealedRun
+from audit.runs.settings import Settings
+
+LOG_VERSION = "1.0"
+"""Version of the schema of a log."""
+_OF_FOLDERS = ("mimic3", "mimic4")
+"""Formats whose tables each hold one code set, which the name of the file says."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A corrected copy that was written.
+
+    Args:
+        copy: The copy, a file or a folder as the data are.
+        log: The log beside it.
+        changes: The changes that were made.
+        files: Names of the files that differ, seen from the data.
+    """
+
+    copy: Path
+    log: Path
+    changes: tuple[Change, ...]
+    files: tuple[str, ...]
+
+
+def log_of(out: Path) -> Path:
+    """Where the log of a copy is."""
+    return out.with_name(f"{out.name}.changes.json")
+
+
+def settings_of(run: Path) -> Settings:
+    """The settings of a run whose inputs are as they were.
+
+    Raises:
+        InputError: If the run records no settings, or a file is gone or changed since.
+    """
+    sealed = SealedRun(run)
+    settings = None if sealed.manifest is None else sealed.manifest.settings
+    if settings is None:
+        raise InputError(
+            "a run that records how it was made is required",
+            found="a changed manifest" if sealed.manifest is None else "one made from Python",
+            where=run,
+        )
+    place = Path(settings.dataset)
+    if faults := list(sealed.changed_inputs(place, place)):
+        raise InputError(
+            "the data as they were when the run was made are required",
+            found=first_cases(faults),
+            where=run,
+            hint="audit the data as they are now, and decide on that run",
+        )
+    return settings
+
+
+def read_again(settings: Settings) -> LabelDataset:
+    """The data of a run.
+
+    Raises:
+        InputError: If labels of their format cannot be changed one by one.
+    """
+    labels, _ = read_data(replace(settings, predictions=()), stated_policy(settings))
+    if labels.layout is None or not _files(settings.dataset, labels):
+        raise InputError(
+            "data that can be written back are required: tables of text or Parquet with columns of "
+            "labels, JSON lines, the tables of MIMIC, grouped or psv",
+            found=labels.format,
+            where=settings.dataset,
+            hint="the sheet of `audit fixes` says what to change by hand",
+        )
+    return labels
+
+
+def _files(dataset: str, labels: LabelDataset) -> list[Path]:
+    """The files that hold the labels, each of a kind that can be written back; else none."""
+    source = source_of(dataset)
+    found = [part for part in _parts(source, labels.format) if type(part) is File]
+    plain = bool(found) and not any(part.preamble.blanks for part in found)
+    return [part.path for part in found] if plain else []
+
+
+def _parts(source: Source, format: str) -> Sequence[Source]:
+    if format not in _OF_FOLDERS:
+        return source.parts
+    from audit.data.label_formats.mimic import tables_of
+
+    return tables_of(source, "hosp")
+
+
+def write_copy(
+    run: Path, settings: Settings, labels: LabelDataset, changes: Sequence[Change], out: Path
+) -> Applied:
+    """Write a corrected copy of the data of a run, and a log beside it; both whole or not at all.
+
+    Only cells of changed labels differ, and rows that hold nothing but a label that goes. The copy
+    is read again before it takes its name, and must have the labels that the changes say.
+
+    Args:
+        run: The run, whose digest the log keeps.
+        settings: From `settings_of`.
+        labels: From `read_again`.
+        changes: What to change.
+        out: The copy, a file or a folder as the data are.
+
+    Raises:
+        InputError: If a change is of a label that is not there, or two are of the same.
+        OutputError: If something is at ``out``, or it cannot be written.
+    """
+    dataset, ledger, log = Path(settings.dataset), Ledger(changes), log_of(out)
+    _refuse_occupied(out, log)
+    with working_beside(out) as folder, on_disk(out):
+        copy = folder / (dataset.name if dataset.is_file() else out.name)
+        _copied(dataset, copy)
+        undo = {
+            _name(path, dataset): _change_file(path, copy, dataset, labels, ledger)
+            for path in _files(settings.dataset, labels)
+        }
+        _refuse_unmade(ledger)
+        _refuse_other_labels(labels, changes, replace(settings, dataset=str(copy)))
+        made = {name: one for name, one in undo.items() if one is not None}
+        told = _log(run, dataset, copy, changes, made)
+        with replacing(log, overwrite=False) as begun:
+            begun.write_bytes(to_json_bytes(told))
+        try:
+            copy.rename(out)
+        except OSError:
+            log.unlink()
+            raise
+    return Applied(out, log, tuple(changes), tuple(made))
+
+
+def _refuse_occupied(*places: Path) -> None:
+    for place in places:
+        if place.exists():
+            raise OutputError(
+                "a corrected copy is written to a new place",
+                found="something is there",
+                where=place,
+            )
+
+
+def _copied(dataset: Path, copy: Path) -> None:
+    if dataset.is_dir():
+        shutil.copytree(dataset, copy)
+    else:
+        shutil.copyfile(dataset, copy)
+
+
+def _name(path: Path, dataset: Path) -> str:
+    return path.relative_to(dataset).as_posix() if dataset.is_dir() else path.name
+
+
+def _change_file(
+    path: Path, copy: Path, dataset: Path, labels: LabelDataset, ledger: Ledger
+) -> dict[str, Any] | None:
+    """Change one file of a copy; what takes it back, or None where nothing changed."""
+    into = copy / path.relative_to(dataset) if dataset.is_dir() else copy
+    before, layout = sha256_of(path), labels.layout
+    assert layout is not None, "without a layout nothing is written"
+    kind = kind_of(File(path)) if labels.format in _OF_FOLDERS else None
+    if path.suffix.lower() == ".parquet":
+        made = sum(ledger.made.values())
+        changed_parquet(path, into, layout, ledger, kind or "")
+        if sum(ledger.made.values()) == made:
+            shutil.copyfile(path, into)
+            return None
+        back: dict[str, Any] = {"whole": b64encode(path.read_bytes()).decode()}
+    else:
+        with open_bytes(path) as stream:
+            data = stream.read()
+        edits = _edits(path, data, layout, ledger, kind or "")
+        if not edits:
+            return None
+        new = edited(data, edits)
+        if is_gzip(path):
+            into.write_bytes(gzip.compress(new, mtime=0))
+            back = {"whole": b64encode(path.read_bytes()).decode()}
+        else:
+            into.write_bytes(new)
+            back = {"edits": [[e.start, e.end, _as_text(e.new)] for e in taken_back(data, edits)]}
+    return {"before": before, "after": sha256_of(into), **back}
+
+
+def _as_text(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+def _edits(path: Path, data: bytes, layout: Layout, ledger: Ledger, table: str) -> list[Edit]:
+    source = File(path)
+    if is_json(source):
+        return JsonText(data, layout).edits(ledger)
+    separator, notes, header = source.separator, source.preamble.lines, layout.header
+    if header is not None:
+        separator = "\t" if "\t" in source.head_lines[0] else "|"
+    elif source.preamble.header is not None:
+        header = tuple(source.schema)
+    return TextTable(data, layout, separator, notes, header, table).edits(ledger)
+
+
+def _refuse_unmade(ledger: Ledger) -> None:
+    unmade = ledger.unmade
+    if unmade:
+        raise InputError(
+            "a place in the data is required for each change",
+            found=f"none for {counted(len(unmade), 'changes')}: "
+            + first_cases(f"{one.label or 'add ' + one.new} of {one.instance}" for one in unmade),
+            hint="a label is added only where a cell of it is blank or holds several",
+        )
+
+
+def _refuse_other_labels(
+    before: LabelDataset, changes: Iterable[Change], settings: Settings
+) -> None:
+    """Refuse a copy whose labels are not those of the data after the changes."""
+    expected = _labels_of(before)
+    for one in changes:
+        if one.kind != "add" and not one.keep:
+            expected.discard((one.instance, one.label))
+        if one.new:
+            expected.add((one.instance, one.new))
+    found = _labels_of(read_again(settings))
+    if differing := sorted(expected ^ found):
+        raise InputError(
+            "a copy is required that reads as the data with the changes",
+            found=f"other labels of {first_cases(f'{one}: {label}' for one, label in differing)}",
+            where=settings.dataset,
+        )
+
+
+def _labels_of(labels: LabelDataset) -> set[tuple[str, str]]:
+    """Each instance and label as written, those of refused rows too."""
+    texts = pl.concat([labels.mappings["label"], labels.refusals["label"]])
+    written = labels.written.with_columns(label=texts.gather(labels.written["line"]))
+    ids = labels.instances["instance"].gather(written["instance"])
+    pairs = zip(ids.to_list(), written["label"].to_list(), strict=True)
+    return {(one, label) for one, label in pairs if label is not None}
+
+
+def _log(
+    run: Path,
+    dataset: Path,
+    copy: Path,
+    changes: Sequence[Change],
+    undo: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    by_finding = Counter(one.finding for one in changes)
+    return {
+        "schema_version": LOG_VERSION,
+        "run": sha256_of(run / "result.json"),
+        "data": dataset.name,
+        "folder": dataset.is_dir(),
+        "findings": dict(sorted(by_finding.items())),
+        "changes": [asdict(one) for one in changes],
+        "files": dict(undo),
+    }
+
+
+def undone(log: Path, out: Path) -> Path:
+    """Write the data as they were before a copy was corrected, from the copy and its log.
+
+    Args:
+        log: The log, beside the copy.
+        out: Where to write them.
+
+    Raises:
+        InputError: If the log cannot be read, or the copy is not as it was written.
+        OutputError: If something is at ``out``.
+    """
+    told, copy = _read_log(log), log.with_name(log.name.removesuffix(".changes.json"))
+    _refuse_occupied(out)
+    with working_beside(out) as folder, on_disk(out):
+        begun = folder / "data"
+        if not copy.exists():
+            raise InputError(
+                "the corrected copy beside its log is required", found="none", where=copy
+            )
+        _copied(copy, begun)
+        for name, file in told["files"].items():
+            place, into = (one / name if told["folder"] else one for one in (copy, begun))
+            if not place.is_file() or sha256_of(place) != file["after"]:
+                raise InputError(
+                    "the corrected copy as it was written is required",
+                    found="another content" if place.is_file() else "no such file",
+                    where=place,
+                )
+            into.write_bytes(_before(file, place))
+            if sha256_of(into) != file["before"]:
+                raise InputError(
+                    "a log as it was written is required", found="a changed one", where=log
+                )
+        begun.rename(out)
+    return out
+
+
+def _read_log(log: Path) -> dict[str, Any]:
+    told = read_json(log)
+    wanted = {"schema_version", "run", "data", "folder", "findings", "changes", "files"}
+    if not isinstance(told, dict) or told.keys() != wanted or told["schema_version"] != LOG_VERSION:
+        raise InputError(
+            "a log that `audit apply` wrote is required", found="another file", where=log
+        )
+    return told
+
+
+def _before(file: Mapping[str, Any], copy: Path) -> bytes:
+    if "whole" in file:
+        return b64decode(file["whole"])
+    edits = [Edit(start, end, b64decode(new)) for start, end, new in file["edits"]]
+    return edited(copy.read_bytes(), edits)

@@ -1,0 +1,320 @@
+"""Sheets to decide on: the proposals of a run with titles, and what people decided of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import polars as pl
+
+from audit.base.errors import InputError, first_cases
+from audit.base.files import read_table
+from audit.base.plurals import counted
+from audit.base.spreadsheets import as_before
+from audit.data.sources.sheets import read_sheets
+from audit.fixes.changes import Change
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.result import AuditResult
+from audit.runs.instances import hierarchy_of, kept_labels
+
+Decision: TypeAlias = Literal["", "accept", "reject", "remove", "other"]
+
+COLUMNS = (
+    *("number", "instance", "label", "title", "change", "proposed", "proposed_title"),
+    *("candidates", "certainty", "probability", "reason", "others", "decision", "note"),
+    *("finding", "table", "run"),
+)
+"""Columns of a sheet, in order; ``decision`` and ``note`` are to be filled in."""
+_KEPT = ("number", "instance", "label", "change", "proposed", "finding", "run")
+"""Columns that must come back as they were written."""
+_OTHER = re.compile(r"other\s*:\s*(.+)", re.IGNORECASE | re.DOTALL)
+_RUN = 16
+"""Number of hexadecimal digits of the run's digest that a sheet carries."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """The proposals of a run, numbered from 1 in the order of its findings.
+
+    Args:
+        run: The run, read back.
+
+    Raises:
+        InputError: If the data of the run were only counted.
+    """
+
+    run: AuditResult
+
+    def __post_init__(self) -> None:
+        if self.run.proposals is None:
+            raise InputError(
+                "a run whose instances were loaded is required",
+                found="one whose data were only counted, without looking at single instances",
+                hint="audit the data in memory, without --memory, --engine and --add-to",
+            )
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """``number, finding``, and the columns of `PROPOSED`."""
+        assert self.run.proposals is not None, "refused above"
+        return self.run.proposals.collect().with_row_index("number", offset=1)
+
+    @cached_property
+    def digest(self) -> str:
+        """The beginning of the digest of the run's ``result.json``."""
+        return str(self.run.sha256)[:_RUN]
+
+    def summary(self) -> pl.DataFrame:
+        """``finding, change, certainty, proposals, instances``, in the order of the findings."""
+        by = ("finding", "change", "certainty")
+        grouped = self.table.group_by(by, maintain_order=True)
+        return grouped.agg(proposals=pl.len(), instances=pl.col("instance").n_unique())
+
+    def sheet(self, finding: str | None = None) -> pl.DataFrame:
+        """The sheet, with columns `COLUMNS` as text; of one finding, or of all.
+
+        ``others`` holds the other labels of the record, where the run keeps instances.
+
+        Raises:
+            InputError: If no finding with proposals has the id.
+        """
+        table = self.table if finding is None else self.table.filter(pl.col("finding") == finding)
+        if finding is not None and table.is_empty():
+            raise InputError(
+                "the id of a finding with proposals is required",
+                found=repr(finding),
+                hint=f"there are: {', '.join(self.table['finding'].unique(maintain_order=True))}",
+            )
+        titles = _Titles.of(self.run)
+        rows = table.with_columns(
+            title=titles.series(table["label"]),
+            proposed_title=titles.series(table["proposed"]),
+            candidates=pl.Series([titles.listed(one) for one in table["candidates"].to_list()]),
+            probability=pl.col("probability").round(3),
+            others=self._others(table["instance"], table["label"]),
+            decision=pl.lit(""),
+            note=pl.lit(""),
+            run=pl.lit(self.digest),
+        )
+        return rows.select(pl.col(COLUMNS).cast(pl.String).fill_null(""))
+
+    def _others(self, instances: pl.Series, labels: pl.Series) -> pl.Series:
+        if self.run.instances is None or instances.is_empty():
+            return pl.Series(["" for _ in instances], dtype=pl.String)
+        titles, hierarchy = _Titles.of(self.run), hierarchy_of(self.run)
+        carried = kept_labels(self.run, instances).filter(pl.col("label") > 0)
+        called = {
+            node: hierarchy.describe(hierarchy.index(node)) if node in hierarchy else node
+            for node in carried["node"].unique()
+        }
+        of: dict[str, list[str]] = {}
+        for instance, node in carried.select("instance", "node").sort("node").iter_rows():
+            of.setdefault(instance, []).append(node)
+        return pl.Series(
+            [
+                "; ".join(called[node] for node in of.get(one, []) if node != titles.node(label))
+                for one, label in zip(instances, labels, strict=True)
+            ],
+            dtype=pl.String,
+        )
+
+    @cached_property
+    def certain(self) -> list[Change]:
+        """What is certain, as changes."""
+        sure = self.table.filter(pl.col("certainty") == "certain").iter_rows(named=True)
+        return [_change(row, row["change"], row["proposed"] or "", "certain") for row in sure]
+
+
+@dataclass(frozen=True)
+class _Titles:
+    """Titles of labels as they are written, with and without the dots of codes."""
+
+    titles: Mapping[str, str | None]
+    nodes: Mapping[str, str]
+
+    @classmethod
+    def of(cls, run: AuditResult) -> _Titles:
+        """Those of a run."""
+        bare = {node.replace(".", ""): node for node in run.titles}
+        return cls(run.titles, bare | {node: node for node in run.titles})
+
+    def node(self, label: str | None) -> str | None:
+        """The node that a label is written for."""
+        return self.nodes.get(label or "")
+
+    def title(self, label: str | None) -> str:
+        """The title of a label; empty if it has none."""
+        return self.titles.get(self.node(label) or "") or ""
+
+    def series(self, labels: pl.Series) -> pl.Series:
+        """The titles of labels."""
+        return pl.Series([self.title(label) for label in labels], dtype=pl.String)
+
+    def listed(self, labels: Iterable[str] | None) -> str:
+        """Labels with their titles, one after the other."""
+        return "; ".join(f"{one} {self.title(one)}".strip() for one in labels or ())
+
+
+def _change(row: Mapping[str, Any], kind: str, new: str, by: str) -> Change:
+    known: Any = {"replace": "replace", "add": "add"}.get(kind, "remove")
+    return Change(
+        row["instance"],
+        known,
+        row["label"] or "",
+        new,
+        row["table"] or "",
+        row["keep"] if known == "remove" else 0,
+        row["finding"],
+        by,
+    )
+
+
+def read_sheet(path: Path) -> pl.DataFrame:
+    """A sheet that came back, CSV or a workbook with a sheet for each finding; all as text.
+
+    Raises:
+        InputError: If it cannot be read, or lacks a column.
+    """
+    books = path.suffix.lower() in (".xlsx", ".xlsm", ".ods", ".xls", ".xlsb")
+    frames = [one for one, _ in read_sheets(path).values()] if books else [read_table(path)]
+    for frame in frames:
+        if lacking := [name for name in (*_KEPT, "decision") if name not in frame.columns]:
+            raise InputError(
+                "a sheet that `audit fixes` wrote is required",
+                found=f"no column {first_cases(lacking)}",
+                where=path,
+            )
+    rows = pl.concat([one.cast(pl.String) for one in frames], how="diagonal")
+    return rows.select(
+        pl.Series(one.name, [as_before(text.strip()) for text in one]) for one in rows.fill_null("")
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """What a sheet decides of the proposals of a run.
+
+    Args:
+        proposals: Of the run.
+        sheet: From `read_sheet`.
+        path: Where it was read from, for messages.
+
+    Raises:
+        InputError: If it is a sheet of another run, has a row that is no proposal of this one, two
+            decisions on one, or one that cannot be carried out.
+    """
+
+    proposals: Proposals
+    sheet: pl.DataFrame
+    path: Path
+
+    def __post_init__(self) -> None:
+        self._refuse_other_run()
+        self._refuse_other_rows()
+        decided = self.sheet.filter(pl.col("decision") != "")
+        twice = decided.filter(pl.col("number").is_duplicated())
+        if not twice.is_empty():
+            raise self._refused(
+                "one decision on each row is required",
+                f"several on the rows {first_cases(twice['number'].unique(maintain_order=True))}",
+            )
+        unknown = [one for one in decided["decision"] if decision_of(one)[0] is None]
+        if unknown:
+            raise self._refused(
+                "accept, reject, remove or `other: LABEL` is required as a decision",
+                first_cases(dict.fromkeys(unknown)),
+            )
+
+    def _refused(self, required: str, found: str, hint: str = "") -> InputError:
+        return InputError(required, found=found, where=self.path, hint=hint)
+
+    def _refuse_other_run(self) -> None:
+        runs = [*self.sheet["run"].unique(maintain_order=True)]
+        if runs != [self.proposals.digest]:
+            raise self._refused(
+                f"a sheet of this run, {self.proposals.digest}, is required",
+                f"one of {first_cases(runs)}" if runs else "one without rows",
+                "make it anew: audit fixes RUN --csv FILE",
+            )
+
+    def _refuse_other_rows(self) -> None:
+        table, own = self.proposals.table, [name for name in _KEPT if name != "run"]
+        known = {*table.select(pl.col(own).cast(pl.String).fill_null("")).iter_rows()}
+        rows = self.sheet.select(own).iter_rows()
+        if others := [row for row in rows if row not in known]:
+            raise self._refused(
+                "rows as the run has them are required",
+                f"others: {first_cases(f'{row[0]} ({row[2]} of {row[1]})' for row in others)}",
+                "only the columns decision and note are to be changed",
+            )
+
+    def changes(self, hierarchy: Hierarchy, by: str = "") -> list[Change]:
+        """What was decided, as changes; rows without a decision, or rejected, give none.
+
+        Args:
+            hierarchy: Of the data: a label that somebody wrote must be one of its nodes.
+            by: Who decided.
+
+        Raises:
+            InputError: If something is accepted that proposes no label, or a label is no node.
+        """
+        rows = self.proposals.table.with_columns(pl.col("number").cast(pl.String))
+        decided = self.sheet.filter(pl.col("decision") != "").select("number", "decision")
+        joined = rows.join(decided, on="number", maintain_order="left")
+        return [one for row in joined.iter_rows(named=True) for one in self._of(row, hierarchy, by)]
+
+    def _of(self, row: Mapping[str, Any], hierarchy: Hierarchy, by: str) -> Iterator[Change]:
+        decision, label = decision_of(row["decision"])
+        if decision == "other":
+            self._refuse_no_node(row, label, hierarchy)
+            yield _change(row, "add" if row["label"] is None else "replace", label, by)
+        elif decision == "remove":
+            if row["label"] is None:
+                raise self._refused(
+                    "a label is required where it is to go",
+                    f"row {row['number']}, which adds one",
+                )
+            yield _change(row, "remove", "", by)
+        elif decision == "accept":
+            only = row["candidates"] if row["change"] == "add" else ()
+            label = row["proposed"] or (only[0] if only is not None and len(only) == 1 else "")
+            if row["change"] == "review" or (row["change"] != "remove" and not label):
+                raise self._refused(
+                    "a proposed label is required where a row is accepted",
+                    f"row {row['number']}, which asks somebody to look",
+                    "write `other: LABEL`, `remove` or reject",
+                )
+            yield _change(row, row["change"], label, by)
+
+    def _refuse_no_node(self, row: Mapping[str, Any], label: str, hierarchy: Hierarchy) -> None:
+        placed = hierarchy.place(label, row["table"])
+        if placed.node is None or placed.parent is not None:
+            raise self._refused(
+                "a label that the hierarchy has is required",
+                f"{label!r} in row {row['number']}",
+            )
+
+
+def decision_of(text: str) -> tuple[Decision | None, str]:
+    """A decision as it is written, and the label that it names; None if it is none.
+
+    >>> decision_of("Accept"), decision_of("other: 401.9"), decision_of("yes")
+    (('accept', ''), ('other', '401.9'), (None, ''))
+    """
+    plain = text.strip().lower()
+    if plain in ("", "accept", "reject", "remove"):
+        return plain, ""  # type: ignore[return-value]
+    other = _OTHER.fullmatch(text.strip())
+    return ("other", other[1].strip()) if other else (None, "")
+
+
+def decided_counts(sheet: pl.DataFrame) -> str:
+    """How many rows of a sheet were decided how, in words."""
+    kinds = [decision_of(one)[0] or "" for one in sheet["decision"]]
+    each = {kind: kinds.count(kind) for kind in ("accept", "reject", "remove", "other")}
+    said = ", ".join(f"{n:,} {kind}" for kind, n in each.items() if n)
+    return f"{counted(len(sheet), 'rows')}: {said or 'none decided'}"
