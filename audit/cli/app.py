@@ -14,7 +14,7 @@ from audit.cli.entailment import entailment
 from audit.cli.explore import explore
 from audit.cli.export import export
 from audit.cli.file_audits import concepts, explanations
-from audit.cli.fixes import apply, fixes
+from audit.cli.fixes import apply, fixes, judge_sample, sample
 from audit.cli.lint import lint
 from audit.cli.lists import list_
 from audit.cli.preference import preference
@@ -53,6 +53,13 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         apply,
         "release-2 --decisions decisions.xlsx --out release-3",
         "--undo release-3.changes.json --out release-2-again",
+    ),
+    ("sample", sample, "release-2 --csv blind.csv", "release-2 --per-finding 50 --xlsx blind.xlsx"),
+    (
+        "judge-sample",
+        judge_sample,
+        "release-2 blind.csv",
+        "release-2 blind.xlsx --json",
     ),
     (
         "preference",

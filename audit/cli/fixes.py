@@ -1,4 +1,4 @@
-"""``audit fixes`` and ``audit apply``: from findings to a corrected copy of the data."""
+"""``audit fixes``, ``apply``, ``sample`` and ``judge-sample``: from findings to mended data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from audit.base.errors import InputError
 from audit.base.plurals import counted
 from audit.base.settings import Argument, Option
-from audit.cli.options import Force, RunFolder
+from audit.cli.options import Force, PrintJson, RunFolder
 from audit.cli.output import print_shown
 from audit.cli.verify import reading_runs
 
@@ -130,3 +130,60 @@ def _changes(
             "a change to make is required", found="none that is accepted", where=decisions or run
         )
     return found
+
+
+def sample(
+    run: RunFolder,
+    per_finding: Annotated[int, Option("Number of records of each finding.", least=1)] = 20,
+    seed: Annotated[int, Option("Seed of the drawing.", least=0)] = 0,
+    csv: Annotated[
+        Path | None, Option("Write the blind sheet to judge as CSV.", metavar="FILE", writes=True)
+    ] = None,
+    xlsx: Annotated[
+        Path | None, Option("Write it as a workbook.", metavar="FILE", writes=True)
+    ] = None,
+    overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
+    force: Force = False,
+) -> None:
+    """Draw records of findings among as many others, for coders who do not know which is which."""
+    from audit.base.disk import replacing
+    from audit.base.spreadsheets import defused
+    from audit.fixes.decision_book import write_blind_book
+    from audit.fixes.sample import Sample
+    from audit.runs.read import read_run
+
+    if csv is None and xlsx is None:
+        raise InputError("--csv FILE or --xlsx FILE is required", found="neither")
+    with reading_runs([run], None, force):
+        drawn = Sample(read_run(run, unsealed=True), per_finding, seed).sheet()
+        if csv is not None:
+            with replacing(csv, overwrite=overwrite) as begun:
+                defused(drawn).write_csv(begun)
+            typer.echo(f"Sheet: {csv} ({counted(len(drawn), 'records')})")
+        if xlsx is not None:
+            with replacing(xlsx, overwrite=overwrite) as begun:
+                write_blind_book(drawn, begun)
+            typer.echo(f"Workbook: {xlsx} ({counted(len(drawn), 'records')})")
+
+
+def judge_sample(
+    run: RunFolder,
+    sheet: Annotated[Path, Argument("Sheet of `audit sample` with verdicts.", metavar="FILE")],
+    as_json: PrintJson = False,
+    force: Force = False,
+) -> None:
+    """Say what coders confirmed of each finding, and how many records of the data are concerned."""
+    from dataclasses import asdict
+
+    from audit.cli.output import print_json
+    from audit.cli.terminal.listings import confirmed_lines
+    from audit.fixes.sample import confirmed
+    from audit.fixes.sheet import read_cells
+    from audit.runs.read import read_run
+
+    with reading_runs([run], None, force):
+        found = confirmed(read_run(run, unsealed=True), read_cells(sheet), sheet)
+    if as_json:
+        print_json({"findings": [asdict(one) for one in found]})
+    else:
+        print_shown(confirmed_lines(found))

@@ -66,7 +66,7 @@ def _by_instance(changes: Iterable[Change]) -> dict[str, list[Change]]:
     for one in changes:
         found[one.instance].append(one)
     twice = [
-        f"{label or one.new!r} of {instance}"
+        f"{label} of {instance}"
         for instance, own in found.items()
         for label, n in Counter(one.label or f"+{one.new}" for one in own).items()
         if n > 1
@@ -137,7 +137,7 @@ def changed_cell(cell: str, record: Record, sign: str | None) -> str:
     ' a; x '
     """
     parts = [cell] if sign is None else re.split(f"({sign})", cell)
-    kept = list[str]()
+    lead, kept = cell[: len(cell) - len(cell.lstrip())], list[str]()
     for place in range(0, len(parts), 2):
         between = parts[place - 1] if place else ""
         part = parts[place]
@@ -147,18 +147,24 @@ def changed_cell(cell: str, record: Record, sign: str | None) -> str:
             tail = part[len(part.rstrip()) :] if place == len(parts) - 1 else ""
             kept.append(tail)
             continue
-        joined = between if any(one.strip() for one in kept) or not label else ""
-        kept.append(joined + (part if new == label else part.replace(label, new, 1)))
+        if label and not any(one.strip() for one in kept):
+            between, part = "", lead + part.lstrip()
+        kept.append(between + (part if new == label else part.replace(label, new, 1)))
     return "".join(kept)
 
 
-def with_added(cell: str, sign: str, added: Sequence[str]) -> str:
-    """A cell with further labels behind its own, parted as these are.
+def with_added(cell: str, sign: str, added: Sequence[str], usual: str = "") -> str:
+    """A cell with further labels behind its own, parted as these are, else as is usual elsewhere.
 
     >>> with_added("a; b", ";\\\\s*", ["c"]), with_added(" ", ";", ["c", "d"])
     ('a; b; c', 'c;d')
     """
-    between = re.search(sign, cell.strip())
-    parted = between[0] if between else re.sub(r"\\s\*|\\(?=.)", "", sign)
+    parted = between(cell, sign) or usual or re.sub(r"\\s\*|\\(?=.)", "", sign)
     own = [cell.rstrip()] if cell.strip() else []
     return parted.join([*own, *added]) if added else cell
+
+
+def between(cell: str, sign: str) -> str:
+    """What stands between two labels of a cell, with blanks behind it; empty if nothing does."""
+    found = re.search(f"(?:{sign})[ ]*", cell.strip())
+    return found[0] if found else ""

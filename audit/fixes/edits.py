@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Edit:
     """Bytes from ``start`` up to ``end`` become others; an insertion has an empty range."""
 
@@ -26,7 +26,7 @@ def edited(data: bytes, edits: Sequence[Edit]) -> bytes:
 
 def _pieces(data: bytes, edits: Sequence[Edit]) -> Iterator[bytes]:
     at = 0
-    for one in sorted(edits):
+    for one in _in_order(edits):
         if one.start < at:
             raise ValueError(f"two edits change the byte {one.start}")
         yield data[at : one.start]
@@ -38,8 +38,13 @@ def _pieces(data: bytes, edits: Sequence[Edit]) -> Iterator[bytes]:
 def taken_back(data: bytes, edits: Iterable[Edit]) -> list[Edit]:
     """The edits that turn the edited bytes into ``data`` again."""
     back, shift = list[Edit](), 0
-    for one in sorted(edits):
+    for one in _in_order(edits):
         start = one.start + shift
         back.append(Edit(start, start + len(one.new), data[one.start : one.end]))
         shift += len(one.new) - (one.end - one.start)
     return back
+
+
+def _in_order(edits: Iterable[Edit]) -> list[Edit]:
+    """Edits by their place; those of one place stay as they are."""
+    return sorted(edits, key=lambda one: (one.start, one.end))

@@ -179,15 +179,24 @@ def read_sheet(path: Path) -> pl.DataFrame:
     Raises:
         InputError: If it cannot be read, or lacks a column.
     """
+    rows = read_cells(path)
+    if lacking := [name for name in (*_KEPT, "decision") if name not in rows.columns]:
+        raise InputError(
+            "a sheet that `audit fixes` wrote is required",
+            found=f"no column {first_cases(lacking)}",
+            where=path,
+        )
+    return rows
+
+
+def read_cells(path: Path) -> pl.DataFrame:
+    """The cells of CSV, or of all sheets of a workbook one below the other, as text.
+
+    Raises:
+        InputError: If it cannot be read.
+    """
     books = path.suffix.lower() in (".xlsx", ".xlsm", ".ods", ".xls", ".xlsb")
     frames = [one for one, _ in read_sheets(path).values()] if books else [read_table(path)]
-    for frame in frames:
-        if lacking := [name for name in (*_KEPT, "decision") if name not in frame.columns]:
-            raise InputError(
-                "a sheet that `audit fixes` wrote is required",
-                found=f"no column {first_cases(lacking)}",
-                where=path,
-            )
     rows = pl.concat([one.cast(pl.String) for one in frames], how="diagonal")
     return rows.select(
         pl.Series(one.name, [as_before(text.strip()) for text in one]) for one in rows.fill_null("")

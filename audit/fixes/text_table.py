@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import count
 
 from audit.data.label_format import Layout
-from audit.fixes.changes import Ledger, Record, changed_cell, with_added
+from audit.fixes.changes import Ledger, Record, between, changed_cell, with_added
 from audit.fixes.edits import Edit
 
 _BOM = b"\xef\xbb\xbf"
@@ -98,9 +98,15 @@ class TextTable:
         return raw[1:-1].replace('""', '"') if quoted else raw
 
     def _written(self, start: int, end: int, text: str) -> Edit:
-        quoted = self.data[start : start + 1] == b'"' or _needs_quotes(text, self.separator)
+        before = self.data[start : start + 1] == b'"'
+        always = before and not self._needs_quotes(self.text(start, end))
+        quoted = always or self._needs_quotes(text)
         raw = '"' + text.replace('"', '""') + '"' if quoted else text
         return Edit(start, end, raw.encode())
+
+    def _needs_quotes(self, text: str) -> bool:
+        signs = (self.separator, '"', "\n", "\r")
+        return self.layout.header is None and any(sign in text for sign in signs)
 
     def _cells(self, record: Record, rows: Sequence[_Row]) -> Iterator[Edit]:
         """Changes where a row is an instance; labels are added to its last row."""
@@ -119,11 +125,24 @@ class TextTable:
         """Put added labels into the first blank cells, or behind those that a sign joins."""
         if self.layout.sign is not None:
             last = max(cells)
-            cells[last] = with_added(cells[last], self.layout.sign, [*record.added()])
+            cells[last] = with_added(
+                cells[last], self.layout.sign, [*record.added()], self._between
+            )
             return
         for n in cells:
             if not cells[n].strip() and (label := next(record.added(), None)) is not None:
                 cells[n] = label
+
+    @cached_property
+    def _between(self) -> str:
+        """What stands between the labels of the first cell that holds several."""
+        cells = (
+            self.text(*row.fields[n])
+            for row in self._body
+            for n in self._label_places
+            if n < len(row.fields)
+        )
+        return next((sign for cell in cells if (sign := between(cell, self.layout.sign or ""))), "")
 
     def _assertions(self, record: Record, rows: Sequence[_Row]) -> Iterator[Edit]:
         """Changes where a row is an instance and a label; an instance keeps its last row."""
@@ -151,7 +170,7 @@ class TextTable:
             "" if n in self._varying else self.data[slice(*one)].decode()
             for n, one in enumerate(row.fields)
         ]
-        quoted = _needs_quotes(label, self.separator)
+        quoted = self._needs_quotes(label)
         alike[place] = '"' + label.replace('"', '""') + '"' if quoted else label
         text, end = self.separator.join(alike).encode(), self.data[row.stop : row.end]
         return Edit(row.end, row.end, text + end if end else b"\n" + text)
@@ -168,10 +187,6 @@ class TextTable:
                 }
             before = instance, fields
         return found
-
-
-def _needs_quotes(text: str, separator: str) -> bool:
-    return any(sign in text for sign in (separator, '"', "\n", "\r"))
 
 
 def _records(data: bytes, separator: bytes, notes: int, most: int | None) -> Iterator[_Row]:

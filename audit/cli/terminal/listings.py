@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from audit.alignment.preference import PreferenceResult
+    from audit.fixes.sample import Confirmed
     from audit.runs.case_lists import Listed
     from audit.runs.verify import Verdict
 
@@ -124,6 +125,23 @@ def proposal_summary(proposals: pl.DataFrame) -> Group:
             line = Text.assemble((sure.ljust(7), _SURE[sure]), said)
             parts.append(Padding(line, (0, 0, 0, 2)))
     return Group(*parts or [Text("Nothing that was found is mended by a change of labels.")])
+
+
+def confirmed_lines(found: Sequence[Confirmed]) -> Group:
+    """What coders confirmed: shares with their intervals, and the records that are concerned."""
+    lines = []
+    for one in found:
+        lines.append(Text(one_line(one.finding) or "controls, records without a finding"))
+        said = "none judged"
+        if one.share is not None:
+            low, high = (f"{end:.0%}".rstrip("%") for end in one.share[1:])
+            said = f"wrong: {one.wrong:,} of {one.judged:,} judged ({low} to {high} %)"
+        if one.concerned is not None:
+            about, least, most = one.concerned
+            said += f"; about {about:,.0f} of its {one.cases:,} records ({least:,} to {most:,})"
+        said += f"; {one.unsure:,} unsure" if one.unsure else ""
+        lines.append(Text(f"  {said}", "dim" if one.share is None else ""))
+    return Group(*lines)
 
 
 _SURE = {"certain": "bold green", "likely": "yellow", "review": "dim"}
