@@ -60,6 +60,8 @@ def proposal_table(
 ) -> pl.LazyFrame:
     """Make the table of proposals: ``finding``, and `PROPOSED` with ids for indices.
 
+    Of several proposals for one label of an instance the surest counts, of these the first.
+
     Args:
         findings: Ids of findings, in the order of the table.
         proposed: What would mend a finding, by its id.
@@ -71,8 +73,14 @@ def proposal_table(
         if one in proposed
     )
     nothing = pl.DataFrame(schema={"finding": pl.String, **PROPOSED})
-    table = pl.concat([nothing, *of_finding])
+    table = _surest(pl.concat([nothing, *of_finding]))
     return table.with_columns(instance=instances.gather(table["instance"])).lazy()
+
+
+def _surest(table: pl.DataFrame) -> pl.DataFrame:
+    sure = pl.col("certainty").replace_strict({"certain": 0, "likely": 1, "review": 2})
+    place = pl.struct(sure, pl.int_range(pl.len())).rank("ordinal").over("instance", "label")
+    return table.filter(pl.col("label").is_null() | (place == 1))
 
 
 _NONE = np.empty(0, np.uint32)

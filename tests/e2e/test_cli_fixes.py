@@ -1,0 +1,207 @@
+"""From finding to fix by the command line: propose, decide, apply, audit again, undo."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from audit.cli.app import app
+
+LABELS = [
+    *((f"r{n}", code) for n in range(40) for code in ("250.00", "401.9", "427.31")),
+    *(("r1", "250"), ("r2", "8.45"), ("r3", "4O1.9"), ("r4", "999.99.9")),
+    *((f"r{n}", "008.45") for n in range(5, 40)),
+]
+
+
+def audit(*arguments: object, exits: int = 0) -> str:
+    done = CliRunner().invoke(app, [str(one) for one in arguments], env={"COLUMNS": "200"})
+    assert done.exit_code == exits, done.output
+    return done.output
+
+
+def run(data: Path, out: Path) -> Path:
+    audit("run", data, "--hierarchy", "icd9cm", "--out", out, "--no-pdf", "--keep-instances")
+    return out
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fixes")
+    rows = [("id", "label"), *LABELS]
+    (folder / "labels.csv").write_text("".join(f"{a},{b}\n" for a, b in rows), "utf-8")
+    run(folder / "labels.csv", folder / "run")
+    audit("fixes", folder / "run", "--csv", folder / "sheet.csv")
+    return folder
+
+
+def rows_of(sheet: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(sheet.read_text("utf-8").splitlines()))
+
+
+def written(rows: list[dict[str, str]], sheet: Path) -> Path:
+    with sheet.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    return sheet
+
+
+def status(run: Path, check: str) -> str:
+    checks = json.loads((run / "result.json").read_text("utf-8"))["checks"]
+    return next(str(one["status"]) for one in checks if one["name"] == check)
+
+
+def test_what_is_certain_is_mended_and_nothing_else_moves(made: Path, tmp_path: Path) -> None:
+    said = audit("fixes", made / "run")
+    copy = tmp_path / "copy.csv"
+
+    audit("apply", made / "run", "--certain", "--out", copy)
+
+    assert "certain  remove 1 label on 1 instance" in said
+    before = (made / "labels.csv").read_text("utf-8").splitlines()
+    after = copy.read_text("utf-8").splitlines()
+    assert [one for one in before if one not in after] == ["r1,250", "r2,8.45"]
+    assert [one for one in after if one not in before] == ["r2,008.45"]
+    again = run(copy, tmp_path / "again")
+    assert status(made / "run", "parent_and_child") != "pass" == status(again, "parent_and_child")
+    assert status(made / "run", "malformed_code") == status(again, "malformed_code")
+    audit("apply", "--undo", f"{copy}.changes.json", "--out", tmp_path / "first.csv")
+    assert (tmp_path / "first.csv").read_bytes() == (made / "labels.csv").read_bytes()
+
+
+@pytest.mark.parametrize("end", ["csv", "xlsx"])
+def test_a_sheet_is_decided_on_and_applied(end: str, made: Path, tmp_path: Path) -> None:
+    rows = rows_of(made / "sheet.csv")
+    for row in rows:
+        row["decision"] = {"4O1.9": "other: 401.1", "8.45": "accept"}.get(row["label"], "reject")
+    sheet = written(rows, tmp_path / "sheet.csv")
+    if end == "xlsx":
+        from audit.fixes.decision_book import write_decision_book
+        from audit.fixes.sheet import read_sheet
+
+        write_decision_book(read_sheet(sheet), sheet := tmp_path / "sheet.xlsx")
+
+    audit("apply", made / "run", "--decisions", sheet, "--by", "N", "--out", tmp_path / "c.csv")
+
+    text = (tmp_path / "c.csv").read_text("utf-8")
+    assert "r3,401.1\n" in text
+    assert "r2,008.45\n" in text
+    assert "r1,250\n" in text
+    log = json.loads((tmp_path / "c.csv.changes.json").read_text("utf-8"))
+    assert {one["by"] for one in log["changes"]} == {"N"}
+
+
+def _other_run(rows: list[dict[str, str]]) -> None:
+    for row in rows:
+        row["run"] = "0" * 16
+
+
+def _other_label(rows: list[dict[str, str]]) -> None:
+    rows[0]["label"] = "V1"
+
+
+def _twice(rows: list[dict[str, str]]) -> None:
+    rows[0]["decision"] = "reject"
+    rows.append({**rows[0]})
+
+
+def _no_node(rows: list[dict[str, str]]) -> None:
+    rows[0]["decision"] = "other: nothing of the kind"
+
+
+def _no_word(rows: list[dict[str, str]]) -> None:
+    rows[0]["decision"] = "perhaps"
+
+
+def _nothing(rows: list[dict[str, str]]) -> None:
+    rows[0]["decision"] = "reject"
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (_other_run, "a sheet of this run"),
+        (_other_label, "rows as the run has them"),
+        (_twice, "one decision on each row"),
+        (_no_node, "a label that the hierarchy has"),
+        (_no_word, "accept, reject, remove or `other: LABEL`"),
+        (_nothing, "a change to make is required"),
+    ],
+)
+def test_a_sheet_that_cannot_be_carried_out_is_refused(
+    damage: Callable[[list[dict[str, str]]], None], said: str, made: Path, tmp_path: Path
+) -> None:
+    rows = rows_of(made / "sheet.csv")
+    damage(rows)
+    sheet, out = written(rows, tmp_path / "sheet.csv"), tmp_path / "copy.csv"
+
+    told = audit("apply", made / "run", "--decisions", sheet, "--out", out, exits=2)
+
+    assert said in told
+    assert sorted(tmp_path.iterdir()) == [sheet]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_sheets_are_refused_or_applied_whole(seed: int, made: Path, tmp_path: Path) -> None:
+    from audit.base.errors import AuditError
+    from audit.fixes.copying import read_again, settings_of
+    from audit.fixes.sheet import Decided, Proposals, read_sheet
+    from audit.runs.read import read_run
+
+    draws, rows = random.Random(seed), rows_of(made / "sheet.csv")
+    proposals = Proposals(read_run(made / "run"))
+    hierarchy = read_again(settings_of(made / "run")).hierarchy
+    applied = 0
+    for number in range(40):
+        own = [dict(row) for row in rows]
+        for row in own:
+            row["decision"] = draws.choice(["", "accept", "reject", "remove", "other: 401.9", "?"])
+        for _ in range(draws.choice([0, 0, 1])):
+            row = draws.choice(own)
+            row[draws.choice(list(row))] = draws.choice(["", "0", "x", "\x00", "-1", "r1"])
+        sheet = written(own, tmp_path / f"{number}.csv")
+        try:
+            changes = Decided(proposals, read_sheet(sheet), sheet).changes(hierarchy)
+        except AuditError:
+            continue
+        decided = [row for row in own if row["decision"] not in ("", "reject")]
+        assert len(changes) == len(decided)
+        applied += 1
+    assert applied < 40
+
+
+def test_data_that_changed_since_are_refused(made: Path, tmp_path: Path) -> None:
+    data: Any = tmp_path / "labels.csv"
+    data.write_bytes((made / "labels.csv").read_bytes())
+    other = run(data, tmp_path / "run")
+    data.write_bytes(data.read_bytes() + b"r9,401.9\n")
+
+    told = audit("apply", other, "--certain", "--out", tmp_path / "c.csv", exits=2)
+
+    assert "the data as they were when the run was made are required" in told
+
+
+def test_a_blind_sample_names_no_finding_and_gives_what_was_confirmed(
+    made: Path, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "blind.csv"
+    audit("sample", made / "run", "--per-finding", "3", "--seed", "1", "--csv", sheet)
+    rows = rows_of(sheet)
+    assert "malformed" not in sheet.read_text("utf-8")
+    for row in rows:
+        row["verdict"] = "wrong" if "4O1.9" in row["labels"] else "right"
+
+    told = json.loads(audit("judge-sample", made / "run", written(rows, sheet), "--json"))
+
+    found = {one["finding"]: one for one in told["findings"]}
+    assert found["malformed_code:refused"]["wrong"] == 1
+    assert found["malformed_code:refused"]["concerned"][:2] == [1, 1]
+    assert found[""]["wrong"] == 0

@@ -1,0 +1,108 @@
+"""What is proposed: planted faults get their code back, and probabilities are what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import audit
+from audit.checks import CHECKS
+from audit.checks.shared.proposals import PROPOSED
+from audit.results.result import AuditResult
+
+CODES = {"cardiac": ["401.9", "427.31", "428.0", "414.01"], "sugar": ["250.00", "272.4", "585.9"]}
+EVERY = [code for own in CODES.values() for code in own]
+BESIDE = ["038.9", "008.45", "486", "599.0"]
+"""Codes that say nothing of the two kinds of records."""
+
+
+def release(n: int, seed: int) -> dict[str, list[str]]:
+    """Records of two kinds: most codes of each are of its kind."""
+    draws = np.random.default_rng(seed)
+    found = {}
+    for number in range(n):
+        kind = list(CODES)[number % 2]
+        weights = [4 if code in CODES[kind] else 1 for code in EVERY]
+        some = draws.choice(EVERY, 3, replace=False, p=np.array(weights) / sum(weights))
+        found[f"r{number}"] = [*some, *draws.choice(BESIDE, 2, replace=False)]
+    return found
+
+
+def audited(records: dict[str, list[str]]) -> AuditResult:
+    rows = [(one, label) for one, own in records.items() for label in own]
+    frame = pl.DataFrame(rows, schema=["id", "label"], orient="row")
+    return audit.run_audit(audit.load_labels(frame, "icd9cm"))
+
+
+def proposed(result: AuditResult) -> pl.DataFrame:
+    assert result.proposals is not None
+    return result.proposals.collect()
+
+
+def test_zeros_that_were_lost_are_put_back_for_certain() -> None:
+    records = release(400, 1)
+    damaged = {"008.45": "8.45"}
+    records |= {
+        one: [damaged.get(label, label) for label in own] for one, own in list(records.items())[:60]
+    }
+
+    certain = proposed(audited(records)).filter(pl.col("certainty") == "certain")
+
+    truth = {(one, new): old for one, own in records.items() for old, new in damaged.items()}
+    found = {(row["instance"], row["label"]): row["proposed"] for row in certain.to_dicts()}
+    planted = {(one, x) for one, own in records.items() for x in own if x in damaged.values()}
+    assert planted
+    assert {key: truth[key] for key in planted} == found
+
+
+def test_likely_codes_are_right_as_often_as_is_said() -> None:
+    """Slips that two codes may be: the record tells which, and the probability how surely."""
+    records, right, said = release(3000, 2), list[bool](), list[float]()
+    truth = dict[str, str]()
+    for one, own in list(records.items())[:900]:
+        if "401.9" in own or "414.01" in own:
+            continue
+        place = next((n for n, x in enumerate(own) if x in ("427.31", "272.4")), None)
+        if place is not None:
+            truth[one], own[place] = own[place], {"427.31": "427.3X", "272.4": "272.4X"}[own[place]]
+
+    likely = proposed(audited(records)).filter(pl.col("certainty") == "likely")
+
+    for row in likely.to_dicts():
+        right.append(truth[row["instance"]] == row["proposed"])
+        said.append(row["probability"])
+    assert len(right) > 60
+    assert abs(np.mean(right) - np.mean(said)) < 0.1
+
+
+def test_a_label_above_another_one_is_to_go_and_nothing_else() -> None:
+    records = release(100, 3)
+    records["r1"] = ["250.00", "250", "401.9"]
+
+    found = proposed(audited(records)).filter(pl.col("certainty") == "certain")
+
+    assert found.select("instance", "label", "change").rows() == [("r1", "250", "remove")]
+
+
+@pytest.mark.parametrize("check", [one for one in CHECKS if one.proposes], ids=lambda one: one.name)
+def test_a_check_proposes_for_instances_that_are_behind_its_finding(
+    check: Any, sample_run: AuditResult
+) -> None:
+    found = proposed(sample_run)
+    assert sample_run.cases is not None
+    cases = sample_run.cases.with_columns(pl.col("finding").cast(pl.String)).collect()
+    of_check = found.filter(pl.col("finding").str.starts_with(f"{check.name}:"))
+
+    assert found.schema == {"finding": pl.String, **PROPOSED, "instance": pl.String}
+    behind = of_check.join(cases, on=["finding", "instance"], how="anti")
+    assert behind.is_empty()
+
+
+@pytest.fixture(scope="module")
+def sample_run() -> AuditResult:
+    records = release(300, 4)
+    records["r1"] = ["250.00", "250", "250.00", "38.9", "4O1.9"]
+    return audited(records)
