@@ -15,8 +15,8 @@ from audit.cli.output import print_shown
 from audit.cli.verify import reading_runs
 
 if TYPE_CHECKING:
-    from audit.fixes.changes import Change
     from audit.hierarchies.hierarchy import Hierarchy
+    from audit.runs.fixes.changes import Change
 
 
 def fixes(
@@ -40,8 +40,8 @@ def fixes(
     from audit.base.disk import replacing
     from audit.base.spreadsheets import defused
     from audit.cli.terminal.listings import proposal_summary
-    from audit.fixes.decision_book import write_decision_book
-    from audit.fixes.sheet import Proposals
+    from audit.runs.fixes.decision_book import write_decision_book
+    from audit.runs.fixes.sheet import Proposals
     from audit.runs.read import read_run
 
     if overwrite and csv is None and xlsx is None:
@@ -88,7 +88,7 @@ def apply(
     if undo is not None:
         if run is not None or decisions is not None or certain:
             raise InputError("--undo goes with --out alone", found="a run, or what to apply")
-        from audit.fixes.copying import undone
+        from audit.runs.fixes.copying import undone
 
         typer.echo(f"As before: {undone(undo, out)}")
         return
@@ -98,7 +98,7 @@ def apply(
             found="no run" if run is None else "neither",
             hint="`audit fixes RUN --csv FILE` writes the sheet",
         )
-    from audit.fixes.copying import read_again, settings_of, write_copy
+    from audit.runs.fixes.copying import read_again, settings_of, write_copy
 
     with reading_runs([run], None, force):
         settings = settings_of(run)
@@ -107,14 +107,14 @@ def apply(
         done = write_copy(run, settings, labels, changes, out)
     typer.echo(f"{counted(len(done.changes), 'changes')} in {', '.join(done.files)}")
     typer.echo(f"Copy: {done.copy}\nLog: {done.log}")
-    typer.echo(f"Audit it as before, then: audit compare {run} NEW_RUN")
+    typer.echo(f"Audit it as before with --reference {run}, then: audit compare {run} NEW_RUN")
 
 
 def _changes(
     run: Path, decisions: Path | None, certain: bool, by: str, hierarchy: Hierarchy
 ) -> list[Change]:
     """What was decided, then what is certain of the rest."""
-    from audit.fixes.sheet import Decided, Proposals, read_sheet
+    from audit.runs.fixes.sheet import Decided, Proposals, read_sheet
     from audit.runs.read import read_run
 
     proposals = Proposals(read_run(run, unsealed=True))
@@ -148,8 +148,8 @@ def sample(
     """Draw records of findings among as many others, for coders who do not know which is which."""
     from audit.base.disk import replacing
     from audit.base.spreadsheets import defused
-    from audit.fixes.decision_book import write_blind_book
-    from audit.fixes.sample import Sample
+    from audit.runs.fixes.decision_book import write_blind_book
+    from audit.runs.fixes.sample import Sample
     from audit.runs.read import read_run
 
     if csv is None and xlsx is None:
@@ -177,8 +177,8 @@ def judge_sample(
 
     from audit.cli.output import print_json
     from audit.cli.terminal.listings import confirmed_lines
-    from audit.fixes.sample import confirmed
-    from audit.fixes.sheet import read_cells
+    from audit.runs.fixes.sample import confirmed
+    from audit.runs.fixes.sheet import read_cells
     from audit.runs.read import read_run
 
     with reading_runs([run], None, force):

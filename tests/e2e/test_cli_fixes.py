@@ -84,8 +84,8 @@ def test_a_sheet_is_decided_on_and_applied(end: str, made: Path, tmp_path: Path)
         row["decision"] = {"4O1.9": "other: 401.1", "8.45": "accept"}.get(row["label"], "reject")
     sheet = written(rows, tmp_path / "sheet.csv")
     if end == "xlsx":
-        from audit.fixes.decision_book import write_decision_book
-        from audit.fixes.sheet import read_sheet
+        from audit.runs.fixes.decision_book import write_decision_book
+        from audit.runs.fixes.sheet import read_sheet
 
         write_decision_book(read_sheet(sheet), sheet := tmp_path / "sheet.xlsx")
 
@@ -152,8 +152,8 @@ def test_a_sheet_that_cannot_be_carried_out_is_refused(
 @pytest.mark.parametrize("seed", range(5))
 def test_random_sheets_are_refused_or_applied_whole(seed: int, made: Path, tmp_path: Path) -> None:
     from audit.base.errors import AuditError
-    from audit.fixes.copying import read_again, settings_of
-    from audit.fixes.sheet import Decided, Proposals, read_sheet
+    from audit.runs.fixes.copying import read_again, settings_of
+    from audit.runs.fixes.sheet import Decided, Proposals, read_sheet
     from audit.runs.read import read_run
 
     draws, rows = random.Random(seed), rows_of(made / "sheet.csv")

@@ -33,7 +33,7 @@ def shell_lines(page: str = "README.md") -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["../README", "explanations", "concepts", "entailment"])
+@pytest.mark.parametrize("page", ["../README", "explanations", "concepts", "entailment", "fixes"])
 def test_commands_run_in_order(page: str, clone: Path) -> None:
     """On files of the sample data; what has no mark of its language needs files of one's own."""
     commands = [line for line in shell_lines(f"docs/{page}.md") if line.startswith("audit ")]

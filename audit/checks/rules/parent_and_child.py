@@ -159,9 +159,9 @@ def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
     direct, hierarchy = measured.loaded.dataset.direct, measured.hierarchy
     above = csr_array(direct.multiply(csr_array(direct @ hierarchy.strict_closure))).tocsc()
     used = np.flatnonzero(np.diff(above.indptr))
+    columns = ((node, slice(*above.indptr[node : node + 2])) for node in used.tolist())
     found = [
-        carried_as(measured, above.indices[above.indptr[node] : above.indptr[node + 1]], [node])
-        for node in used.tolist()
+        carried_as(measured, above.indices[rows].astype(np.int64), [node]) for node, rows in columns
     ]
     said = "the record carries a label below it, which says the same and more"
     return together(proposals(one, "remove", "certain", said) for one in found)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from audit.alignment.preference import PreferenceResult
-    from audit.fixes.sample import Confirmed
     from audit.runs.case_lists import Listed
+    from audit.runs.fixes.sample import Confirmed
     from audit.runs.verify import Verdict
 
 

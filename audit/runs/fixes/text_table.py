@@ -10,8 +10,8 @@ from functools import cached_property
 from itertools import count
 
 from audit.data.label_format import Layout
-from audit.fixes.changes import Ledger, Record, between, changed_cell, with_added
-from audit.fixes.edits import Edit
+from audit.runs.fixes.changes import Ledger, Record, between, changed_cell, with_added
+from audit.runs.fixes.edits import Edit
 
 _BOM = b"\xef\xbb\xbf"
 _AS_FLOAT = re.compile(r"([0-9]+)\.0")

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError
-from audit.fixes.changes import Change
-from audit.fixes.copying import log_of, read_again, undone, write_copy
+from audit.runs.fixes.changes import Change
+from audit.runs.fixes.copying import log_of, read_again, undone, write_copy
 from audit.runs.settings import Settings
 
 LABELS = ("a1", "a2", "b1", "b2", "c1", "d1")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.data.label_format import Layout
-from audit.fixes.changes import Ledger, Record, changed_cell, with_added
+from audit.runs.fixes.changes import Ledger, Record, changed_cell, with_added
 
 
 def changed_parquet(
@@ -74,7 +74,7 @@ class _Rows:
                 self._of[instance].append(number)
 
     def _name(self, wanted: str) -> str:
-        return self._names[wanted.lower()]
+        return str(self._names[wanted.lower()])
 
     def _ids(self, whole: Any) -> Iterator[str]:
         if self._layout.id is None:

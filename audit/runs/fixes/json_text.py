@@ -10,8 +10,8 @@ from itertools import islice
 
 from audit.data.json_lines import AS_WRITTEN
 from audit.data.label_format import Layout
-from audit.fixes.changes import Ledger, Record, changed_cell, with_added
-from audit.fixes.edits import Edit
+from audit.runs.fixes.changes import Ledger, Record, changed_cell, with_added
+from audit.runs.fixes.edits import Edit
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 

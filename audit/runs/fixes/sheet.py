@@ -16,9 +16,9 @@ from audit.base.files import read_table
 from audit.base.plurals import counted
 from audit.base.spreadsheets import as_before
 from audit.data.sources.sheets import read_sheets
-from audit.fixes.changes import Change
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
+from audit.runs.fixes.changes import Change
 from audit.runs.instances import hierarchy_of, kept_labels
 
 Decision: TypeAlias = Literal["", "accept", "reject", "remove", "other"]
@@ -289,8 +289,8 @@ class Decided:
                 )
             yield _change(row, "remove", "", by)
         elif decision == "accept":
-            only = row["candidates"] if row["change"] == "add" else ()
-            label = row["proposed"] or (only[0] if only is not None and len(only) == 1 else "")
+            only = [*(row["candidates"] or ())] if row["change"] == "add" else []
+            label = row["proposed"] or (only[0] if len(only) == 1 else "")
             if row["change"] == "review" or (row["change"] != "remove" and not label):
                 raise self._refused(
                     "a proposed label is required where a row is accepted",

@@ -22,12 +22,12 @@ from audit.data.label_format import Layout
 from audit.data.label_formats.mimic import kind_of
 from audit.data.records import is_json
 from audit.data.sources import File, Source, source_of
-from audit.fixes.changes import Change, Ledger
-from audit.fixes.edits import Edit, edited, taken_back
-from audit.fixes.json_text import JsonText
-from audit.fixes.parquet_table import changed_parquet
-from audit.fixes.text_table import TextTable
 from audit.results.result import to_json_bytes
+from audit.runs.fixes.changes import Change, Ledger
+from audit.runs.fixes.edits import Edit, edited, taken_back
+from audit.runs.fixes.json_text import JsonText
+from audit.runs.fixes.parquet_table import changed_parquet
+from audit.runs.fixes.text_table import TextTable
 from audit.runs.inputs import read_data, stated_policy
 from audit.runs.sealed_run import SealedRun
 from audit.runs.settings import Settings
