@@ -159,10 +159,7 @@ class LabelDataset:
         return values.to_list(), np.where(found.is_null().to_numpy(), -1, place).astype(np.int64)
 
     def having(self, column: str, value: str) -> tuple[BoolArray, BoolArray]:
-        """Masks of the instances with a value of a column, and of those with another value.
-
-        Both of shape (n_instances,); a null belongs to neither.
-        """
+        """Masks of instances with a value of a column, and with another; a null is in neither."""
         inside = self.instances[column] == value
         return inside.fill_null(False).to_numpy(), (~inside).fill_null(False).to_numpy()
 

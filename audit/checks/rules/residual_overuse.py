@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome, first_unmet
-from audit.checks.shared.proposals import as_in_data, carried_as, proposals, weighed
+from audit.checks.shared.proposals import siblings_of_residual
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.engine.statistics.shrinkage import SharePrior
@@ -44,10 +44,7 @@ def differing(measured: Measurements) -> tuple[Finding, ...]:
 
 
 def instances_compared(measured: Measurements, finding: Finding) -> BoolArray:
-    """Whether each instance has the column value of a difference, shape (n_instances,).
-
-    For a difference from the reference, all True.
-    """
+    """Whether each instance has the value of a difference (of the reference all), (n_instances,)."""
     _, column, value = finding.key
     if column == REFERENCE:
         return np.ones(measured.n_instances, np.bool_)
@@ -287,10 +284,7 @@ def _without(measured: Measurements, judged: _Judged, parent: int, flagged: list
 def _without_counts(
     hierarchy: Hierarchy, table: pl.DataFrame, parent: int, flagged: list[int]
 ) -> Share:
-    """As if no instance labelled below one of the descendants had a label elsewhere below.
-
-    Of descendants below each other the topmost counts for all.
-    """
+    """As if no instance labelled below a (topmost) descendant had a label elsewhere below."""
     above, among = hierarchy.strict_closure, set(flagged)
     top = [i for i in flagged if among.isdisjoint(row(above, i).tolist())]
     k, n = (dict(table.select("parent", column).iter_rows()) for column in ("k", "n"))
@@ -374,19 +368,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
     """A look at each catch-all, with the specific siblings that such records carry elsewhere."""
     (parent,) = finding.nodes
-    below = np.array(
-        [measured.hierarchy.index(one) for one in measured.hierarchy.descendants(parent)]
-    )
-    residual = np.isin(below, [*measured.residual])
-    specific = below[~residual & (measured.direct_support[below] > 0)]
-    names = [measured.hierarchy.nodes[node] for node in specific]
-    found = carried_as(measured, cases(measured, finding), below[residual])
-    said = "it is a catch-all; these are specific labels beside it, the most fitting first"
-    if not names:
-        return proposals(found, "review", "review", said)
-    asked = found.with_columns(candidates=pl.lit(names, pl.List(pl.String)))
-    told = weighed(measured, asked, as_in_data(measured))
-    return proposals(told.drop("probability"), "review", "review", said)
+    return siblings_of_residual(measured, cases(measured, finding), parent)
 
 
 CHECK = Check(

@@ -226,3 +226,21 @@ def carried_as(
     chosen = pl.Series(instances.astype(np.uint32)).implode()
     found = of_lines(measured, labels.select("line", "label", "table", "node"))
     return found.filter(pl.col("instance").is_in(chosen)).drop("line")
+
+
+def siblings_of_residual(measured: Measurements, instances: IntArray, parent: str) -> pl.DataFrame:
+    """Rows of `PROPOSED` that ask to look at the residual labels of instances below a node.
+
+    Candidates are the specific labels in use below it, the most probable first.
+    """
+    hierarchy = measured.hierarchy
+    below = np.array([hierarchy.index(one) for one in hierarchy.descendants(parent)])
+    residual = np.isin(below, [*measured.residual])
+    specific = below[~residual & (measured.direct_support[below] > 0)]
+    names = [hierarchy.nodes[node] for node in specific]
+    found = carried_as(measured, instances, below[residual])
+    said = "it is a catch-all; these are specific labels beside it, the most fitting first"
+    if names:
+        asked = found.with_columns(candidates=pl.lit(names, pl.List(pl.String)))
+        found = weighed(measured, asked, as_in_data(measured)).drop("probability")
+    return proposals(found, "review", "review", said)

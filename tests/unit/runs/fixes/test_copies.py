@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -74,7 +74,7 @@ carried = st.dictionaries(
 
 
 @st.composite
-def changed(draw: st.DrawFn) -> tuple[Carried, list[Change], Carried]:
+def changed(draw: Any) -> tuple[Carried, list[Change], Carried]:
     """Labels, changes of some of them, and what they are then."""
     before = draw(carried)
     after, changes = {one: [*own] for one, own in before.items()}, list[Change]()
