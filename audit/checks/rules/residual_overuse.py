@@ -44,7 +44,7 @@ def differing(measured: Measurements) -> tuple[Finding, ...]:
 
 
 def instances_compared(measured: Measurements, finding: Finding) -> BoolArray:
-    """Whether each instance has the value of a difference (of the reference all), (n_instances,)."""
+    """Whether each instance has the value of a difference, of the reference all; (n_instances,)."""
     _, column, value = finding.key
     if column == REFERENCE:
         return np.ones(measured.n_instances, np.bool_)
