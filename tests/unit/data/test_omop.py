@@ -216,3 +216,25 @@ def test_what_is_no_table_is_refused(tmp_path: Path, table: str, change: Any, wo
         change(pl.read_csv(file, infer_schema=False)).write_csv(file)
     with pytest.raises(AuditError, match=words):
         both(folder, "SNOMED")
+
+
+def test_the_query_of_the_page_reads_a_database(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    folder, address = written(tmp_path), f"duckdb:///{tmp_path / 'cdm.duckdb'}"
+    page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text("utf-8")
+    query = page.split("### OMOP")[1].split('--sql "')[1].split('"')[0]
+    with duckdb.connect(str(tmp_path / "cdm.duckdb")) as base:
+        for name in ("condition_occurrence", "concept"):
+            base.execute(f"CREATE TABLE {name} AS FROM '{folder / name}.csv'")
+
+    told = {"vocabulary": "SNOMED", "query": query, "group": "person_id"}
+    dataset = audit.load_labels(address, folder, **told)  # type: ignore[arg-type]
+
+    where = ["resource=condition", "visit_occurrence_id!="]
+    of_folder = audit.load_labels(folder, folder, vocabulary="SNOMED", where=where)
+    mapped = [
+        one.assertions.select("node").to_series().value_counts(sort=True)
+        for one in (dataset, of_folder)
+    ]
+    assert mapped[0].sort("node").equals(mapped[1].sort("node"))
+    assert dataset.ledger.rows_mapped
