@@ -11,7 +11,7 @@ from audit.base.errors import InputError, SchemaError
 from audit.data.batches import batched
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, raw_labels, table_by
 from audit.data.mapping import REASONS
-from audit.data.records import pick
+from audit.data.records import column_for, pick
 from audit.data.sources import Source
 from audit.data.sources.events import Events
 
@@ -56,7 +56,10 @@ def _frames(
             start -= frame.height
             continue
         roles = {"instance": columns.id or "instance", "label": columns.label or "label"}
-        rows = pick(frame, source, **roles, table="table")
+        held = (column_for(*role, frame.columns, source) for role in roles.items())
+        rows = frame.select(
+            *(pl.col(n).alias(r) for n, r in zip(held, roles, strict=True)), "table"
+        )
         for mark in chosen.rules.marked(frame, source, chosen.rules.roles):
             own = pl.when(pl.lit(mark).is_in(REASONS)).then(pl.lit(mark))
             by_rules = own.otherwise(table_by(pl.lit(mark), pl.col("table")))
