@@ -128,7 +128,7 @@ def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
     chosen = format_of(source, format, columns)
     if not chosen.of_folders:
         source.require_parts()
-    _refuse_codes_of_columns(columns, chosen, source)
+    _refuse_stated(columns, chosen, source)
     with whole_characters(source):
         raw = chosen.read(source, columns)
     _refuse_last(raw, columns, source)
@@ -149,7 +149,13 @@ def _refuse_last(raw: RawLabels, columns: Columns, source: Source) -> None:
         refuse_totals(raw.id, last, labels, columns.rules, source)
 
 
-def _refuse_codes_of_columns(columns: Columns, chosen: LabelFormat, source: Source) -> None:
+def _refuse_stated(columns: Columns, chosen: LabelFormat, source: Source) -> None:
+    """Refuse what is stated of labels and says nothing of those of a format, or the hierarchy."""
+    nodes = columns.nodes
+    stated = (nodes.words.vocabulary if nodes else None) or ""
+    if stated and not source.vocabularies and nodes and nodes.name.lower() != stated.lower():
+        required = "a vocabulary is stated of FHIR and OMOP alone"
+        raise InputError(required, found=f"--vocabulary {stated} for {chosen.name}", where=source)
     if set(columns.codes) - {"*"} and chosen.name not in _OF_COLUMNS:
         raise InputError(
             f"a format of columns, {' or '.join(_OF_COLUMNS)}, is required where codes of some are "
@@ -174,7 +180,7 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
 
     def choose(every: Columns) -> Chosen:
         known = _giving(source, every.label, format)
-        _refuse_codes_of_columns(every, known, source)
+        _refuse_stated(every, known, source)
         chosen = (known.choose or long.choose)(source, every, source)
         chosen = with_rules(source, chosen, every)
         if chosen.id is not None:

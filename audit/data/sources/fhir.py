@@ -25,7 +25,7 @@ CODED, _ENCOUNTER = ("Condition", "Procedure"), "Encounter"
 """Resources whose codes are labels, and those that they belong to."""
 _FALSE = ("refuted", "entered-in-error", "not-done")
 """Statuses of what was not so."""
-_TYPE = re.compile(rb'"resourceType"\s*:\s*"(\w+)"')
+_TYPE = re.compile(r'"resourceType"\s*:\s*"(\w+)"')
 _DATES = ("recordedDate", "onsetDateTime", "performedDateTime")
 _COLUMNS = (
     "place", "instance", "label", "group", "table", "resource", "system", "display", "date",
@@ -50,10 +50,16 @@ def _kind_of(file: Path) -> str | None:
     """The type of the first resource in a file; None of a code system and of what is no FHIR."""
     if not re.fullmatch(r".*\.(json|ndjson|jsonl)(\.gz)?", file.name.lower()):
         return None
-    head = first_bytes(file)
-    found = _TYPE.search(head) if head.lstrip().startswith(b"{") else None
-    kind = found[1].decode() if found else None
+    head = first_bytes(file).decode("utf-8-sig", "replace").lstrip()
+    found = _TYPE.search(head) if head.startswith("{") else None
+    kind = found and found[1]
     return None if kind == "CodeSystem" else kind
+
+
+def _is_other(line: str) -> bool:
+    """Whether a line is whole, and a resource of no kind that is read; it need not be parsed."""
+    whole = '"resourceType"' in line and line.rstrip().endswith("}")
+    return whole and not any(f'"{kind}"' in line for kind in (*CODED, _ENCOUNTER, "Bundle"))
 
 
 class Fhir(Events):
@@ -72,7 +78,7 @@ class Fhir(Events):
             lines = File(file).streamed_lines()
             whole = _kind_of(file) == "Bundle" or ".json" in file.suffixes
             asked = iter([(str(file), File(file).text())]) if whole else lines
-            for where, one in objects_on(asked):
+            for where, one in objects_on(line for line in asked if not _is_other(line[1])):
                 if one.get("resourceType") != "Bundle":
                     yield where, "", one
                     continue
@@ -98,7 +104,7 @@ class Fhir(Events):
         if not found:
             raise InputError(
                 "resources of Condition or Procedure are required",
-                found=first_cases(f"{n:,} of {kind}" for kind, n in others.items()) or "none",
+                found=first_cases(others or {str(_kind_of(file)): 1 for file in self.files}),
                 where=self,
             )
         rows = pl.DataFrame(

@@ -119,8 +119,13 @@ class Omop(Events):
         side = self.side(columns.label)
         own = pl.col(f"{side}_vocabulary") == self.vocabulary
         unmapped = pl.col(f"{side}_id").fill_null("0") == "0"
+        lacking = pl.col(f"{side}_vocabulary").is_null()
         known = pl.when(own).then(pl.lit(code_set(self.vocabulary)))
-        table = known.when(unmapped).then(pl.lit("unknown_code")).otherwise(pl.lit("left_out"))
+        table = (
+            known.when(unmapped | lacking)
+            .then(pl.lit("unknown_code"))
+            .otherwise(pl.lit("left_out"))
+        )
         code = pl.when(own | ~unmapped).then(f"{side}_code").otherwise("source_value")
         first, last = (
             pl.col(f"{side}_valid_{end}_date").str.replace_all("-", "") for end in ("start", "end")

@@ -81,16 +81,7 @@ class Source:
     def know(
         self, nodes: KnownNodes | None, *, named_classes: bool = False, id: str | None = None
     ) -> None:
-        """Let formats recognise columns of this source, and of its parts, by nodes.
-
-        Raises:
-            InputError: If a vocabulary is stated that says nothing of this source or the hierarchy.
-        """
-        stated = nodes.words.vocabulary if nodes else None
-        other = nodes is not None and nodes.name.lower() != (stated or "").lower()
-        if stated and other and not self.vocabularies:
-            required = "a vocabulary is stated of FHIR and OMOP alone"
-            raise InputError(required, found=f"--vocabulary {stated} for {self.kind}", where=self)
+        """Let formats recognise columns of this source, and of its parts, by nodes."""
         for one in (self, *self.parts):
             one.nodes, one.named_classes, one.id = nodes, named_classes, id
 

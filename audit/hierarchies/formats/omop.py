@@ -63,6 +63,8 @@ class Tables:
             head = first_bytes(file).decode("utf-8-sig", "replace").split("\n")[0]
             sign = max("\t,;|", key=head.count)
             quote = None if sign == "\t" else '"'  # Athena writes quotes in names as they are
+            if not head.strip():
+                raise InputError("a table with a header is required", found="none", where=file)
             frame = pl.scan_csv(file, separator=sign, quote_char=quote, infer_schema=False)
         own = {one.strip('" \r').lower(): one for one in frame.collect_schema().names()}
         if lacking := [one for one in columns if one not in own]:

@@ -161,11 +161,13 @@ def test_procedures_are_of_the_procedures_of_their_classification(tmp_path: Path
     ("name", "content", "words"),
     [
         ("b.json", {"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Patient"}}]},
-         "Condition or Procedure are required.*1 of Patient"),
+         "Condition or Procedure are required.*'Patient'"),
         ("b.json", {"resourceType": "Bundle", "entry": 3}, "'entry' must be an object"),
         ("c.ndjson", {"resourceType": "Condition", "code": "4019"}, "'code' must be an object"),
         ("c.ndjson", {"resourceType": "Condition", "subject": {"reference": []}}, "must be text"),
         ("c.ndjson", '{"resourceType": "Condition", ', "JSON object"),
+        ("c.ndjson", '{"resourceType": "Patient"}\n{"resourceType": "Cond', "JSON object"),
+        ("c.ndjson", '\ufeff{"resourceType": "Patient"}', "Condition or Procedure are required"),
         ("c.ndjson", {"resourceType": "Condition", "code": {"coding": [{"system": "a"}]}},
          "a code system that codings have"),
     ],
@@ -177,6 +179,13 @@ def test_what_is_no_resource_is_refused(
     (tmp_path / name).write_text(text + "\n")
     with pytest.raises(AuditError, match=f"(?s){words}"):
         audit.load_labels(tmp_path / name, icd9cm(), vocabulary=NINE)
+
+
+def test_a_model_of_resources_is_joined_by_encounters(tmp_path: Path) -> None:
+    labels = audit.load_labels(as_lines(resources(1), tmp_path), icd9cm(), vocabulary=NINE)
+    scores = {"id": labels.instances["instance"].to_list()}
+    read = audit.load_predictions(scores | {"428.0": [0.5] * len(labels)}, labels)
+    assert read.ledger.instances_read == len(labels)
 
 
 def test_concepts_lie_within_each_other_and_are_named_by_properties(tmp_path: Path) -> None:

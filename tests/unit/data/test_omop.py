@@ -204,6 +204,7 @@ def both(folder: Path, vocabulary: str) -> audit.LabelDataset:
         ("concept", lambda t: t.drop("vocabulary_id"), "no 'vocabulary_id'"),
         ("condition_occurrence", lambda t: t.drop("person_id"), "no 'person_id'"),
         ("concept", None, "a built-in hierarchy or a hierarchy file"),
+        ("concept", lambda t: t.clear().select(), "a table with a header"),
         ("concept", lambda t: t.with_columns(vocabulary_id=pl.lit("LOINC")), "vocabulary|Is a"),
     ],
 )
