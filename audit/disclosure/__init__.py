@@ -1,9 +1,9 @@
 """Disclosure control: suppress small cells in each published number and in all of them together."""
 
 from audit.disclosure.breakdowns import (
+    Before,
     Told,
     Value,
-    shown_in_columns,
     shown_within,
     suppress_breakdown,
     values_shown,
@@ -63,6 +63,7 @@ __all__ = [
     "BESIDE",
     "DENOMINATOR",
     "WHOLE",
+    "Before",
     "Cell",
     "Known",
     "NumberId",
@@ -101,7 +102,6 @@ __all__ = [
     "shown",
     "shown_change",
     "shown_count",
-    "shown_in_columns",
     "shown_in_steps",
     "shown_parts",
     "shown_within",

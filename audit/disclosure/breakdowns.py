@@ -7,13 +7,14 @@ instance can be in several lines.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from audit.base.dag import BoolArray, IntArray
+from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.disclosure.quantity import Shown, is_small, shown_parts
 
 _Range = tuple[float, float]
@@ -119,36 +120,20 @@ def _range(shown: Shown) -> _Range:
     return (int(shown[1:]) + 1 if isinstance(shown, str) else 0), math.inf
 
 
-Cells: TypeAlias = Mapping[tuple[str | None, ...], int]
 Value: TypeAlias = tuple[int | str, str]
-"""A column, by its place, and one of its values; or a finding, by its id, and one of its counts."""
+"""A column, by its place or name, and one of its values; or a finding, by its id, and one of its
+counts."""
 Told: TypeAlias = Mapping[Value, Shown]
 Show: TypeAlias = Callable[[Collection[Value]], Told]
 """Gives counts as they are shown where some of them are withheld."""
 
 
-def shown_in_columns(cells: Cells, min_cell: int) -> list[dict[str, Shown]]:
-    """Instances of each value of several columns, whose values may lie within each other's.
+class Before(NamedTuple):
+    """Counts of an earlier release, as they are and as it shows them, and of all its instances."""
 
-    Wards of a site add up to it; `shown_within` protects them together. What is withheld is null.
-
-    Args:
-        cells: Instances by their values, one for each column; None where there is none.
-        min_cell: Smallest count that may be shown.
-
-    >>> wards = {("x", "x1"): 40, ("x", "x2"): 30, ("x", "x3"): 5, ("y", "y1"): 60, ("y", "y2"): 50}
-    >>> shown_in_columns(wards, 11)[1]
-    {'x1': 40, 'x2': None, 'x3': '<11', 'y1': 60, 'y2': 50}
-    """
-    sizes = np.array([*cells.values()])
-    columns = range(len(next(iter(cells), ())))
-    has: dict[Value, BoolArray] = {
-        (column, value): np.array([one[column] == value for one in cells])
-        for column in columns
-        for value in sorted({one[column] or "" for one in cells if one[column] is not None})
-    }
-    shown = shown_within(has, sizes, partial(values_shown, has, sizes, min_cell), min_cell)
-    return [{v: shown[c, v] for c, v in has if c == column} for column in columns]
+    counts: Mapping[Value, int]
+    shown: Told
+    total: int | None = None
 
 
 def values_shown(
@@ -170,13 +155,16 @@ def shown_within(
     show: Show,
     min_cell: int,
     totals: Sequence[BoolArray] = (),
+    earlier: Iterable[Before] = (),
 ) -> Told:
     """Counts of sets that may lie within each other, as they are shown together.
 
     Each small count, and of few instances of a set outside another one that has nearly all of
     them, can be anything from 1 to ``min_cell - 1`` by all that is shown, also for whoever knows
-    which sets meet; or as near to it as withholding can bring it. The smallest exact count that a
-    linear program leans on is withheld; in the end the largest are shown again that nothing needs.
+    which sets meet; or as near to it as withholding can bring it. A small difference from an
+    earlier release can be anything from 0, where that may be part of this one; else it is not told
+    exactly. The smallest exact count that a linear program leans on is withheld; in the end the
+    largest are shown again that nothing needs.
 
     Args:
         has: Which cells each set holds, shape (n_cells,).
@@ -184,27 +172,36 @@ def shown_within(
         show: Gives the counts as they are shown where some are withheld.
         min_cell: Smallest count that may be shown.
         totals: Sets whose counts are known, beside all.
+        earlier: The same sets in earlier releases.
     """
-    known, withheld = [np.ones(len(sizes), np.bool_), *totals], dict[Value, BoolArray]()
-    small = list(_small(has, sizes, min_cell)) if len({column for column, _ in has}) > 1 else []
-    reader = partial(_reach, has=has, sizes=sizes, known=known, min_cell=min_cell)
-    before, shown = -1, show(())
+    counts = {value: int(sizes @ own) for value, own in has.items()}
+    known = [(row, float(sizes @ row)) for row in (np.ones(len(sizes), np.bool_), *totals)]
+    alone = _Reader(has, counts, known)
+    ends = 1, min_cell - 1
+    small = _small(has, sizes, min_cell) if len({column for column, _ in has}) > 1 else ()
+    targets = [_Target(alone, row, ends) for row in small]
+    for one in earlier:
+        targets += _came(_Reader(has, counts, known, one), min_cell)
+    withheld, before, shown = dict[Value, _Target](), -1, show(())
     while before != len(withheld):
         before = len(withheld)
-        for target in small:
-            while told := {one for _, leaned in reader(target, shown) for one in leaned}:
-                withheld[min(told, key=lambda one: (sizes @ has[one], one))] = target
+        for target in targets:
+            while told := {one for _, leaned in target.reach(shown) for one in leaned}:
+                chosen = min(told, key=lambda one: (one != target.value, counts[one], one))
+                withheld[chosen] = target
                 shown = show(withheld)
-    gaps = [[gap for gap, _ in reader(target, shown)] for target in small]
-    for value in sorted(withheld, key=lambda one: (-(sizes @ has[one]), one)):
+    gaps = [[gap for gap, _ in target.reach(shown)] for target in targets]
+    for value in sorted(withheld, key=lambda one: (-counts[one], one)):
+        if withheld[value].value == value:
+            continue
         fewer = {one: why for one, why in withheld.items() if one != value}
         again = show(fewer)
-        first = next(i for i, target in enumerate(small) if target is withheld[value])
-        order = sorted(range(len(small)), key=lambda i: i != first)
+        first = next(i for i, target in enumerate(targets) if target is withheld[value])
+        order = sorted(range(len(targets)), key=lambda i: i != first)
         needed = any(
             gap > max(own, 0.0) + _NEAR
             for i in order
-            for (gap, _), own in zip(reader(small[i], again), gaps[i], strict=True)
+            for (gap, _), own in zip(targets[i].reach(again), gaps[i], strict=True)
         )
         withheld, shown = (withheld, shown) if needed else (fewer, again)
     return shown
@@ -222,30 +219,174 @@ def _small(has: Mapping[Value, BoolArray], sizes: IntArray, min_cell: int) -> It
                 yield outside
 
 
-def _reach(
-    target: BoolArray,
-    shown: Told,
-    *,
-    has: Mapping[Value, BoolArray],
-    sizes: IntArray,
-    known: Sequence[BoolArray],
-    min_cell: int,
-) -> Iterator[tuple[float, list[Value]]]:
-    """By how much each end of a small count falls short, and the exact values that make it."""
-    from scipy.optimize import linprog
+def _came(reader: _Reader, min_cell: int) -> Iterator[_Target]:
+    """Counts that differ by a small cell from an earlier release."""
+    for value, came in reader.came.items():
+        if is_small(abs(came), min_cell):
+            ends = (0, min_cell - 1) if came > 0 else (1 - min_cell, 0)
+            yield _Target(reader, reader.has[value], ends, value)
 
-    exact = {value: one for value, one in shown.items() if isinstance(one, int)}
-    ranges = [(has[value], *_range(one)) for value, one in shown.items() if isinstance(one, str)]
-    rows = [(row.astype(float), high) for row, _, high in ranges if high < math.inf]
-    rows += [(-row.astype(float), -low) for row, low, _ in ranges]
-    for sign, end in ((1.0, 1), (-1.0, 1 - min_cell)):
-        found = linprog(
-            sign * target,
-            np.vstack([row for row, _ in rows]) if rows else None,
-            [high for _, high in rows] or None,
-            np.vstack([*known, *(has[value] for value in exact)]),
-            [*(float(sizes @ total) for total in known), *exact.values()],
+
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """Whoever knows counts of sets, and perhaps of an earlier release.
+
+    Args:
+        has: Which cells each set holds.
+        counts: How many each set counts.
+        known: Sets whose counts are known anyway, and these.
+        then: The earlier release; then each cell has what it had there, and what came to it since.
+        told: What was told last.
+    """
+
+    has: Mapping[Value, BoolArray]
+    counts: Mapping[Value, int]
+    known: Sequence[tuple[BoolArray, float]]
+    then: Before | None = None
+    told: list[_Lines] = field(default_factory=list)
+
+    @property
+    def came(self) -> dict[Value, int]:
+        """By how many each count has grown."""
+        then = self.then.counts if self.then else {}
+        return {value: n - then[value] for value, n in self.counts.items() if value in then}
+
+    @cached_property
+    def _contained(self) -> bool:
+        """Whether the release may contain the earlier one."""
+        grown = min(self.came.values(), default=0) >= 0
+        return self.then is None or (grown and all(one in self.has for one in self.then.counts))
+
+    def row(self, cells: BoolArray) -> FloatArray:
+        """The instances of cells, those that came and those before."""
+        return np.hstack([cells.astype(float)] * (1 if self.then is None else 2))
+
+    def reach(
+        self, target: BoolArray, ends: tuple[int, int], shown: Told
+    ) -> list[tuple[float, list[Value]]]:
+        """By how much each end of a small number falls short, and the exact values that make it.
+
+        The number is of those that came, if there is an earlier release.
+        """
+        if not self.told or self.told[-1].shown is not shown:
+            points = [point for one in self.told for point in one.points]
+            self.told[:] = [_Lines(self, shown, points)]
+        lines = self.told[-1]
+        found = lines.least(target, ends) if self._contained else None
+        return lines.spanned(target, ends) if found is None else found
+
+    @cached_property
+    def before(self) -> list[tuple[FloatArray, float, float]]:
+        """What the earlier release tells of the cells."""
+        if self.then is None:
+            return []
+        sets = [(self.has[one], *_range(n)) for one, n in self.then.shown.items() if n is not None]
+        if self.then.total is not None:
+            all_ = np.ones(len(next(iter(self.has.values()))), np.bool_)
+            sets.append((all_, self.then.total, self.then.total))
+        return [(np.hstack([row, 0 * row]).astype(float), low, high) for row, low, high in sets]
+
+    @cached_property
+    def sets_before(self) -> frozenset[bytes]:
+        """The sets that the earlier release tells exactly."""
+        then = self.then.shown.items() if self.then else ()
+        return frozenset(
+            self.has[one].tobytes() for one, n in then if one in self.has and isinstance(n, int)
         )
-        gap = found.fun - end if found.status == 0 and found.fun is not None else 0.0
-        weights = found.eqlin.marginals[len(known) :] if gap > _NEAR else ()
-        yield gap, [value for value, weight in zip(exact, weights, strict=False) if weight]
+
+
+@dataclass(eq=False)
+class _Lines:
+    """All that a reader is told, as bounds on sums of numbers of cells.
+
+    Args:
+        reader: The reader.
+        shown: How counts are shown.
+        points: Numbers of cells that were possible when less was told.
+    """
+
+    reader: _Reader
+    shown: Told
+    points: list[FloatArray]
+
+    def __post_init__(self) -> None:
+        reader = self.reader
+        self.exact = [value for value in reader.has if isinstance(self.shown[value], int)]
+        lines = [(reader.row(row), n, n) for row, n in reader.known]
+        lines += [(reader.row(reader.has[v]), *_range(self.shown[v])) for v in self.exact]
+        bounds = ((reader.has[one], n) for one, n in self.shown.items() if isinstance(n, str))
+        lines += [(reader.row(row), *_range(n)) for row, n in bounds]
+        lines += reader.before
+        self.rows = np.array([row for row, _, _ in lines])
+        self.low, self.high = np.array([ends for _, *ends in lines], float).T
+        sums = np.array(self.points).reshape(-1, self.rows.shape[1]) @ self.rows.T
+        fits = ((sums > self.low - _NEAR) & (sums < self.high + _NEAR)).all(axis=1)
+        self.points = [point for point, is_ in zip(self.points, fits, strict=True) if is_]
+
+    def least(
+        self, target: BoolArray, ends: tuple[int, int]
+    ) -> list[tuple[float, list[Value]]] | None:
+        """`_Reader.reach` by linear programs; None where no releases have all these counts."""
+        from scipy.optimize import linprog
+
+        start = len(self.reader.known)
+        goal = self.reader.row(target)
+        goal[: -len(target)] = 0.0
+        equal = self.low == self.high
+        above = np.isfinite(self.high) & ~equal
+        gaps = list[tuple[float, list[Value]]]()
+        for sign, end in ((1.0, ends[0]), (-1.0, -ends[1])):
+            if any(sign * (goal @ point) <= end + _NEAR for point in self.points):
+                gaps.append((0.0, []))
+                continue
+            found = linprog(
+                sign * goal,
+                np.vstack([self.rows[above], -self.rows[~equal]]),
+                np.concatenate([self.high[above], -self.low[~equal]]),
+                self.rows[equal],
+                self.low[equal],
+            )
+            if found.status == _IMPOSSIBLE and self.reader.then:
+                return None
+            self.points += [] if found.x is None else [found.x]
+            gap = found.fun - end if found.status == 0 and found.fun is not None else 0.0
+            weights = found.eqlin.marginals[start:] if gap > _NEAR else ()
+            gaps.append((gap, [one for one, n in zip(self.exact, weights, strict=False) if n]))
+        return gaps
+
+    def spanned(self, target: BoolArray, ends: tuple[int, int]) -> list[tuple[float, list[Value]]]:
+        """Whether sets that both releases tell add up to another one, whatever they count."""
+        told, rows, basis = self._both
+        goal = target.astype(float)
+        if np.abs(goal - (goal @ basis.T) @ basis).max() > _NEAR:
+            return [(0.0, []), (0.0, [])]
+        weights = np.linalg.lstsq(rows.T, goal, rcond=None)[0][len(self.reader.known) :]
+        needed = [one for one, n in zip(told, weights.tolist(), strict=True) if abs(n) > _NEAR]
+        return [(float(ends[1] - ends[0]), needed), (0.0, [])]
+
+    @cached_property
+    def _both(self) -> tuple[list[Value], FloatArray, FloatArray]:
+        """Values that both releases tell, the sets that are known, and a basis of these."""
+        reader = self.reader
+        told = [one for one in self.exact if reader.has[one].tobytes() in reader.sets_before]
+        sets = [*(row for row, _ in reader.known), *(reader.has[one] for one in told)]
+        rows = np.array(sets, float)
+        _, sizes, basis = np.linalg.svd(rows, full_matrices=False)
+        return told, rows, basis[sizes > _NEAR]
+
+
+class _Target(NamedTuple):
+    """What a reader is not to learn exactly: a set of cells, the least and the most of it that must
+    stay possible, and the count that tells it by itself, if there is one."""
+
+    reader: _Reader
+    row: BoolArray
+    ends: tuple[int, int]
+    value: Value | None = None
+
+    def reach(self, shown: Told) -> list[tuple[float, list[Value]]]:
+        return self.reader.reach(self.row, self.ends, shown)
+
+
+_IMPOSSIBLE = 2
+"""Status of a linear program that nothing fulfils."""

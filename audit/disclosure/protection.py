@@ -282,11 +282,10 @@ class _Protection:
             yield (1, cell), (-1, within)
         children = [carried(child) for child in self.release.children.get(node, ())]
         unpublished = [child for child in children if child not in self._published]
-        if len(unpublished) > FEW and not seen_whole(self.release):
-            children = [child for child in children if child in self._published]
-        for child in children:
-            yield (1, cell), (-1, child)
-            yield ((1, child),)
+        if len(unpublished) <= FEW or seen_whole(self.release):
+            for child in unpublished:
+                yield (1, cell), (-1, child)
+                yield ((1, child),)
         for other in self._published_below.get(node, ()):
             yield (1, cell), (-1, other)
 

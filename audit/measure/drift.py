@@ -45,7 +45,7 @@ LEAST_GROUPS = 10
 groups.
 """
 
-DriftTables: TypeAlias = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
+DriftTables: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class _Side:
 
 
 def drift_tables(measured: Measurements) -> DriftTables:
-    """`DRIFT_VALUES` and `DRIFT_NODES` of the policy's drift columns, and instances by all values.
+    """`DRIFT_VALUES` and `DRIFT_NODES` of the policy's drift columns.
 
     Each value is compared with all others of its column; of two values, only the second is. The p
     value is that of Fisher's exact test, doubled, on `effective_counts`, as in a comparison of two
@@ -122,29 +122,23 @@ def drift_tables(measured: Measurements) -> DriftTables:
         rows.extend(_column(measured, column))
     tested = pl.concat([pl.DataFrame(schema=_TESTED), *rows])
     by_value = pl.concat([pl.DataFrame(schema=DRIFT_VALUES), *values])
-    return by_value, _judged(measured, tested), _cells(measured)
-
-
-def _cells(measured: Measurements) -> pl.DataFrame:
-    """Columns ``values, instances``: how many have these values, null where there is none."""
-    frame = measured.loaded.dataset.instances.select(pl.col(measured.policy.drift).cast(pl.String))
-    columns = [name for name in frame.columns if frame[name].null_count() < len(frame)]
-    values = pl.concat_list(columns) if columns else pl.lit([], pl.List(pl.String))
-    return frame.group_by(values=values).agg(instances=pl.len().cast(pl.Int64)).sort("values")
+    return by_value, _judged(measured, tested)
 
 
 def value_cells(measured: Measurements, checks: Iterable[CheckResult]) -> Iterator[ValueCells]:
-    """What findings of `SHIFTS` count, by the values of their columns and of those of drift."""
+    """What drift and findings of `SHIFTS` count, by the values of all of their columns."""
     shifts = [one for check in checks if check.name in SHIFTS for one in check.findings]
-    if not shifts:
-        return
     columns = [*dict.fromkeys((*measured.policy.drift, *(one.key[0] for one in shifts)))]
+    if not columns:
+        return
     parents = sorted({one.key[2] for one in shifts if one.check == SHIFTS[1]})
     loaded, hierarchy = measured.loaded, measured.hierarchy
+    labels = np.diff(loaded.dataset.direct.indptr).astype(np.int64)
     frame = loaded.dataset.instances.select(
         parent=pl.lit(None, pl.String),
         child=pl.lit(None, pl.String),
-        labelled=pl.Series(np.diff(loaded.dataset.direct.indptr) > 0),
+        labelled=pl.Series(labels > 0),
+        labels=pl.Series(labels),
         values=pl.concat_list(pl.col(columns).cast(pl.String)),
     )
     below = (
@@ -154,10 +148,9 @@ def value_cells(measured: Measurements, checks: Iterable[CheckResult]) -> Iterat
         for parent in parents
         for child in row(hierarchy.child_matrix, hierarchy.index(parent)).tolist()
     )
-    by = frame.columns
-    each = pl.concat(
-        one.group_by(by).agg(instances=pl.len().cast(pl.Int64)) for one in (frame, *below)
-    )
+    by = [name for name in frame.columns if name != "labels"]
+    sums = pl.len().cast(pl.Int64).alias("instances"), pl.col("labels").sum()
+    each = pl.concat(one.group_by(by).agg(*sums) for one in (frame, *below))
     yield ValueCells(each.sort(by).with_columns(columns=pl.lit(columns, pl.List(pl.String))))
 
 

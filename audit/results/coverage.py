@@ -6,8 +6,9 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.disclosure import Told, is_small, shown_in_columns, shown_parts
+from audit.disclosure import is_small, shown_parts
 from audit.results.parts import DriftPart
+from audit.results.shared_values import NOTHING, ByValues
 
 Coverage: TypeAlias = dict[str, Any]
 
@@ -24,7 +25,7 @@ def coverage(
     drift: DriftPart | None,
     *,
     min_cell: int,
-    told: Told | None = None,
+    told: ByValues = NOTHING,
 ) -> Coverage:
     """Nodes in use by branch, depth of labels, the tail and drift, suppressed for sharing.
 
@@ -32,7 +33,7 @@ def coverage(
         nodes: The run's node table.
         drift: Use by the values of drift columns; None without such columns.
         min_cell: Smallest count that may be shown.
-        told: Instances by column and value as they are shown beside findings; None without any.
+        told: What is shown of the values of drift columns.
 
     Returns:
         ``branches, depths, drift`` are lists of rows, ``tail`` is one row. A count is null if it
@@ -101,7 +102,7 @@ def _tail(nodes: pl.DataFrame, min_cell: int) -> dict[str, Any]:
 
 
 def _drift(
-    nodes: pl.DataFrame, drift: DriftPart, min_cell: int, told: Told | None
+    nodes: pl.DataFrame, drift: DriftPart, min_cell: int, told: ByValues
 ) -> list[dict[str, Any]]:
     judged = drift.nodes
     titles = dict(nodes.select("node", "title").iter_rows())
@@ -109,14 +110,9 @@ def _drift(
     size = pl.when(~withheld).then(pl.col("difference").abs()).otherwise(-1.0)
     differing = judged.filter("differs").sort([size, "node"], descending=[True, False])
     rows = list[dict[str, Any]]()
-    if told is None:
-        cells = {tuple(values): n for values, n in drift.cells.iter_rows()}
-        shown = shown_in_columns(cells, min_cell)
-        names = drift.values["column"].unique(maintain_order=True)
-        told = {(c, v): n for c, own in zip(names, shown, strict=True) for v, n in own.items()}
     for (column,), own in drift.values.group_by("column", maintain_order=True):
         for row in own.iter_rows(named=True):
-            instances = told[column, row["value"]]
+            instances, labels = (one[column, row["value"]] for one in (told.counts, told.labels))
             there = differing.filter(column=column, value=row["value"])
             there = there if isinstance(instances, int) else there.sort("node")
             compared = not judged.filter(column=column, value=row["value"]).is_empty()
@@ -126,10 +122,12 @@ def _drift(
                     "column": column,
                     "value": row["value"],
                     "instances": instances,
-                    "labels_per_instance": row["labels"] / instances if known else None,
+                    "labels_per_instance": labels / instances
+                    if isinstance(instances, int) and isinstance(labels, int)
+                    else None,
                     "differing": len(there) if compared else None,
                     "nodes": [
-                        _node(line, titles, known and not is_small(line["smallest"], min_cell))
+                        _node(line, titles, known and told.tells(line, min_cell))
                         for line in there.head(NODES_A_VALUE).iter_rows(named=True)
                     ],
                 }

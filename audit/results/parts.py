@@ -36,15 +36,13 @@ class DriftPart:
     Args:
         values: One row per value of a drift column.
         nodes: One row per value and node tested.
-        cells: Instances by their values, one for each column.
     """
 
     values: pl.DataFrame
     nodes: pl.DataFrame
-    cells: pl.DataFrame
 
     def tables(self) -> Tables:
-        """``drift_values``, ``drift_nodes`` and ``drift_cells``."""
+        """``drift_values`` and ``drift_nodes``."""
         return {f"drift_{one.name}": getattr(self, one.name) for one in fields(self)}
 
     @classmethod
@@ -60,11 +58,12 @@ VALUE_CELLS = "value_cells"
 
 @dataclass(frozen=True, eq=False)
 class ValueCells:
-    """What findings on values of columns count, by all that such findings count.
+    """What drift and findings on values of columns count, by all that these count.
 
     Args:
         cells: ``parent, child`` (null where instances are counted, else what lies below a parent,
-            once for each child), ``labelled``, ``columns``, their ``values``, ``instances``.
+            once for each child), ``labelled``, ``columns``, their ``values``, ``instances``,
+            ``labels``.
     """
 
     cells: pl.DataFrame

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from audit.disclosure import Quantity, Shown, is_small, least, most
+from audit.disclosure import Quantity, Shown, is_small, least, most, shown_parts
 
 Remembered: TypeAlias = Mapping[str, Any]
 """The part of a reference that a run keeps: ``instances, status, min_cell``, ``hierarchy`` (its
-digest), ``depths`` (as `kept_depths` makes them), and ``checks`` with
+digest), ``labels`` (of all instances), ``depths`` (as `kept_depths` makes them), ``drift`` (as
+`shared_values.kept_values` makes it), and ``checks`` with
 ``name, status, standing, folded`` (ids of findings) and ``findings``: those in its shared view,
-with ``id, severity, nodes, counts, beside`` (the totals printed beside counts), ``effect,
-value``."""
+with ``id, severity, nodes, counts, beside`` (the totals printed beside counts), ``parts`` (``nodes,
+counts``), ``effect, value``."""
 
 EFFECTS = ("share", "ratio")
 """Evidence that measures the effect of a finding; the first one present is used."""
@@ -184,6 +185,41 @@ def bounds_since(
         return {}
     changed = changed_little(before, now, min_cell)
     return {name: f">{min_cell - 1}" for name in changed if least(now[name]) >= min_cell}
+
+
+def parts_since(
+    before: Mapping[str, Any] | None,
+    now: Mapping[str, Shown],
+    parts: Sequence[tuple[tuple[str, ...], Mapping[str, Shown]]],
+    min_cell: int,
+) -> list[dict[str, Shown]]:
+    """Bounds as in `bounds_since` of each line of a finding, given by its nodes and numbers.
+
+    Where a line changed by a small cell, so many are withheld that their sum does not tell it.
+    """
+    found: list[dict[str, Shown]] = [{} for _ in parts]
+    if before is None or min_cell <= 1:
+        return found
+    lines = {tuple(one["nodes"]): one["counts"] for one in before["parts"]}
+    whole = {name: n for name, n in before["counts"].items() if isinstance(n, int)}
+    for name in sorted({name for counts in lines.values() for name in counts}):
+        came = {
+            place: value - then
+            for place, (nodes, numbers) in enumerate(parts)
+            if isinstance(then := lines.get(nodes, {}).get(name), int)
+            and isinstance(value := numbers.get(name), int)
+        }
+        sums = (least(now[one]) - n for one, n in whole.items() if one in (name, *SUMS))
+        rests = (n - sum(came.values()) for n in sums)
+        told = shown_parts([abs(n) for n in (*came.values(), *rests)], min_cell)
+        for place, shown in zip(came, told, strict=False):
+            if not isinstance(shown, int) and least(parts[place][1][name]) >= min_cell:
+                found[place][name] = f">{min_cell - 1}"
+    return found
+
+
+SUMS = ("rows", "extra", "labels")
+"""Names of a finding's counts that are the sum of its parts."""
 
 
 def _rests(came: Mapping[str, int], name: str) -> Iterator[int]:

@@ -32,6 +32,7 @@ from audit.results.published_cells import (
     evidence_cells,
     part_cells,
 )
+from audit.results.reference_changes import SUMS
 
 
 def withhold_ranks(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -239,10 +240,6 @@ model.
 """
 
 
-_SUMS = ("rows", "extra", "labels")
-"""Names of a finding's counts that are the sum of its parts."""
-
-
 _LINES = ("labels", "pairs", "codes")
 """Names of evidence for the total number of lines, of which the parts are the first."""
 
@@ -267,7 +264,7 @@ def _beside_each_other(
         shown(part.evidence, min_cell, line)["instances"]
         for part, line in zip(finding.parts, of_parts, strict=True)
     ]
-    sums = [name for name in _SUMS if name in evidence and _is_sum(finding, name)]
+    sums = [name for name in SUMS if name in evidence and _is_sum(finding, name)]
     lines = next((evidence[n] for n in _LINES if n in evidence and n not in sums), None)
     always = [name for name in sums if finding.evidence[name].kind == "exempt"]
     hidden = [name for name in sums if name not in always]

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray
-from audit.disclosure import Shown, Told, Value, shown_count, shown_within, values_shown
+from audit.disclosure import (
+    Before,
+    Shown,
+    Told,
+    Value,
+    is_small,
+    shown_count,
+    shown_within,
+    values_shown,
+)
 from audit.results.findings import Finding
 from audit.results.parts import DriftPart, ValueCells
+from audit.results.reference_changes import Remembered
 
 SHIFTS = ("depth_shift", "sibling_shift")
 """Checks whose findings count instances of a value, and what lies below a parent in it."""
@@ -28,24 +39,86 @@ _COUNTS: Mapping[str, Mapping[str, tuple[bool, int | None]]] = {
 """Of each count whether it is of the value or of all others, and of which of the nodes."""
 
 
+class ByValues(NamedTuple):
+    """What is shown of the values of columns.
+
+    Args:
+        counts: Instances by column and value, and counts of findings by id and name.
+        labels: Labels of these instances, by column and value.
+        changed: Columns and nodes whose counts differ by a small cell from an earlier release.
+    """
+
+    counts: Told
+    labels: Told
+    changed: Collection[tuple[str, str]]
+
+    def tells(self, tested: Mapping[str, Any], min_cell: int) -> bool:
+        """Whether the shares of a tested node of a known value may be shown."""
+        changed = (tested["column"], tested["node"]) in self.changed
+        return not changed and not is_small(tested["smallest"], min_cell)
+
+
+NOTHING = ByValues({}, {}, ())
+"""What is shown without any such column."""
+
+
+def kept_values(shown: Sequence[Mapping[str, Any]], drift: DriftPart | None) -> dict[str, Any]:
+    """What a release counts and tells of drift, as later ones remember it.
+
+    Args:
+        shown: Its rows of values of drift columns.
+        drift: Its tables.
+
+    Returns:
+        ``values``: ``column, value, instances, labels`` of each value, and ``instances_shown,
+        labels_shown``; ``nodes``: the rows of the table of nodes whose shares are told.
+    """
+    if drift is None:
+        return {"values": [], "nodes": []}
+    counts, told = drift.values.to_dicts(), list[dict[str, Any]]()
+    for own, row in zip(counts, shown, strict=True):
+        own["instances_shown"] = row["instances"]
+        own["labels_shown"] = None if row["labels_per_instance"] is None else own["labels"]
+        named = [one["node"] for one in row["nodes"] if one["share"] is not None]
+        tested = drift.nodes.filter(column=row["column"], value=row["value"])
+        told += tested.filter(pl.col("node").is_in(named)).select(_TESTED).to_dicts()
+    return {"values": counts, "nodes": told}
+
+
+_TESTED = ("column", "value", "node", "instances", "of", "elsewhere", "of_elsewhere")
+
+
 def shown_by_values(
-    findings: Sequence[Finding], part: ValueCells, drift: DriftPart | None, min_cell: int
-) -> dict[Value, Shown]:
-    """Counts of findings, by id and name, and of drift, by column and value, as shown together.
+    findings: Sequence[Finding],
+    part: ValueCells,
+    drift: DriftPart | None,
+    min_cell: int,
+    earlier: Sequence[Remembered] = (),
+) -> ByValues:
+    """Counts of findings and of drift, as they are shown together, and beside earlier releases.
 
     Those of instances are protected in one program, those below a parent in one of each.
     """
-    told = dict[Value, Shown]()
+    told: dict[Value, Shown] = {}
+    labels: Told = {}
     for (parent,), cells in part.cells.partition_by("parent", as_dict=True).items():
         own = [
             one for one in findings if (one.key[2] if one.check == SHIFTS[1] else None) == parent
         ]
-        told |= _together(own, cells, None if parent else drift, min_cell)
-    return told
+        values = {} if drift is None or parent else dict(_values(cells, drift))
+        told |= _together(own, cells, values, min_cell, earlier)
+        if values:
+            labels = _labels(cells, values, told, min_cell, earlier)
+    changed = frozenset[tuple[str, str]]() if drift is None else _changed(drift, earlier, min_cell)
+    return ByValues(told, labels, changed)
 
 
 def _together(
-    findings: Sequence[Finding], cells: pl.DataFrame, drift: DriftPart | None, min_cell: int
+    findings: Sequence[Finding],
+    cells: pl.DataFrame,
+    values: Mapping[Value, BoolArray],
+    min_cell: int,
+    earlier: Sequence[Remembered],
 ) -> Told:
     sizes = cells["instances"].to_numpy()
     counted: dict[Value, Finding] = {
@@ -54,7 +127,6 @@ def _together(
     has: dict[Value, BoolArray] = {
         place: _held(cells, one, place[1]) for place, one in counted.items()
     }
-    values = {} if drift is None else dict(_values(cells, drift))
     alone: dict[Value, Shown] = {
         place: shown_count(int(quantity.value or 0), quantity.totals, min_cell)
         for place, one in counted.items()
@@ -69,7 +141,87 @@ def _together(
     children = {node for one in findings if one.check == SHIFTS[1] for node in one.nodes}
     totals = [(cells["child"] == node).to_numpy() for node in sorted(children)]
     totals += [] if children else [cells["labelled"].to_numpy()]
-    return shown_within({**values, **has}, sizes, show, min_cell, totals)
+    before = (
+        _then(one, "instances", values, counted, one["instances"] if not children else None)
+        for one in earlier
+    )
+    return shown_within({**values, **has}, sizes, show, min_cell, totals, before)
+
+
+def _labels(
+    cells: pl.DataFrame,
+    values: Mapping[Value, BoolArray],
+    told: Told,
+    min_cell: int,
+    earlier: Sequence[Remembered],
+) -> Told:
+    """Labels of the instances of each value; withheld where these are."""
+    sizes = cells["labels"].to_numpy()
+    hidden = {value for value in values if not isinstance(told[value], int)}
+
+    def show(withheld: Collection[Value]) -> Told:
+        return values_shown(values, sizes, min_cell, {*hidden, *withheld})
+
+    before = (_then(one, "labels", values, (), one["labels"]) for one in earlier)
+    return shown_within(values, sizes, show, min_cell, earlier=before)
+
+
+def _then(
+    one: Remembered,
+    name: str,
+    values: Collection[Value],
+    counted: Iterable[Value],
+    total: int | None,
+) -> Before:
+    """What an earlier release counts, and tells, of values and by findings."""
+    rows = {(row["column"], row["value"]): row for row in one["drift"]["values"] if values}
+    columns = {column for column, _ in rows}
+    counts: dict[Value, int] = {v: 0 for v in values if v[0] in columns and v not in rows}
+    told: dict[Value, Shown] = dict(counts)
+    for value, row in rows.items():
+        counts[value], told[value] = row[name], row[f"{name}_shown"]
+    found = {
+        finding["id"]: finding["counts"] for check in one["checks"] for finding in check["findings"]
+    }
+    for place in counted:
+        if isinstance(n := found.get(str(place[0]), {}).get(place[1]), int):
+            counts[place] = told[place] = n
+    return Before(counts, told, total)
+
+
+def _changed(
+    drift: DriftPart, earlier: Sequence[Remembered], min_cell: int
+) -> frozenset[tuple[str, str]]:
+    """Columns and nodes of which a value, or all that no line tells, has changed little.
+
+    What a line tells are the instances with and without the node, of the value and of all others.
+    """
+    now = {tuple(row[:3]): row[3:] for row in drift.nodes.select(_TESTED).iter_rows()}
+    found = set[tuple[str, str]]()
+    for one in earlier:
+        lines: dict[tuple[str, str], list[tuple[Sequence[int], Sequence[int] | None]]] = {}
+        for row in one["drift"]["nodes"]:
+            names, then = [row[name] for name in _TESTED[:3]], [row[name] for name in _TESTED[3:]]
+            lines.setdefault((row["column"], row["node"]), []).append((then, now.get((*names,))))
+        found |= {place for place, own in lines.items() if _little(own, min_cell)}
+    return frozenset(found)
+
+
+def _little(lines: Sequence[tuple[Sequence[int], Sequence[int] | None]], min_cell: int) -> bool:
+    came = [
+        [new - old for old, new in zip(then, now, strict=True)]
+        for then, now in lines
+        if now is not None
+    ]
+    if len(came) < len(lines):
+        return True
+    k, of, elsewhere, of_elsewhere = came[0]
+    rest = [
+        k + elsewhere - sum(one[0] for one in came),
+        of + of_elsewhere - sum(one[1] for one in came),
+    ]
+    pairs = [*((one[0], one[1]) for one in came), *((one[2], one[3]) for one in came), rest]
+    return any(is_small(abs(n), min_cell) for own, all_ in pairs for n in (own, all_ - own))
 
 
 def _held(cells: pl.DataFrame, finding: Finding, name: str) -> BoolArray:

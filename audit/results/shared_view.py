@@ -16,7 +16,6 @@ from audit.disclosure import (
     NumberId,
     Quantity,
     Shown,
-    Value,
     carried,
     left_possible,
     only_uninformative,
@@ -47,7 +46,14 @@ from audit.results.published_cells import (
     whole_cells,
 )
 from audit.results.record import Record
-from audit.results.reference_changes import SHALLOWER, bounds_since, depth_loss, since_reference
+from audit.results.reference_changes import (
+    SHALLOWER,
+    Remembered,
+    bounds_since,
+    depth_loss,
+    parts_since,
+    since_reference,
+)
 from audit.results.shared_findings import (
     cells_of,
     counts_of,
@@ -59,7 +65,7 @@ from audit.results.shared_findings import (
 )
 from audit.results.shared_metrics import Scopes
 from audit.results.shared_nodes import lineage
-from audit.results.shared_values import SHIFTS, shown_by_values
+from audit.results.shared_values import NOTHING, SHIFTS, ByValues, shown_by_values
 from audit.results.two_models import TwoModels
 
 SCHEMA_VERSION = "4.0"
@@ -117,7 +123,9 @@ class SharedView:
 
     def tells(self) -> dict[Any, Shown]:
         """Each count that is protected beside others, as it is shown, by cell or place."""
-        return {**self._published, **{of: shown for of, (_, shown) in self._numbers.items()}}
+        numbers = {of: shown for of, (_, shown) in self._numbers.items()}
+        labels = {("labels", *value): n for value, n in self._by_values.labels.items()}
+        return {**self._published, **self._by_values.counts, **labels, **numbers}
 
     @cached_property
     def _numbers(self) -> dict[NumberId, tuple[int, Shown]]:
@@ -193,8 +201,8 @@ class SharedView:
     @cached_property
     def _overview(self) -> dict[str, Any]:
         explained = self._explained if self.run.min_cell > 1 else None
-        told, drift = self._by_values, self.run.part(DriftPart)
-        use = coverage(self.run.nodes, drift, min_cell=self.run.min_cell, told=told or None)
+        drift, min_cell = self.run.part(DriftPart), self.run.min_cell
+        use = coverage(self.run.nodes, drift, min_cell=min_cell, told=self._by_values)
         return {
             **overview(self._pictured, self.run, self._published, explained),
             **model_overview(self.run, self._confused, self._published, self._exchanged),
@@ -202,14 +210,15 @@ class SharedView:
         }
 
     @cached_property
-    def _by_values(self) -> Mapping[Value, Shown]:
+    def _by_values(self) -> ByValues:
         """Counts of findings on values of columns, and of drift beside them; empty without any."""
         part = self.run.part(ValueCells)
-        if part is None or self.run.min_cell <= 1:
-            return {}
+        if part is None:
+            return NOTHING
         shifts = (check for check in self.run.checks if check.name in SHIFTS)
         found = [finding for check in shifts for finding in self._kept(check)]
-        return shown_by_values(found, part, self.run.part(DriftPart), self.run.min_cell)
+        drift, min_cell = self.run.part(DriftPart), self.run.min_cell
+        return shown_by_values(found, part, drift, min_cell, self._remembered)
 
     @cached_property
     def _pictured(self) -> Pictured:
@@ -310,9 +319,13 @@ class SharedView:
                 line[AT_MOST] = self._most(whole_cells(finding.check, part.nodes))
         known[0] |= self._of_reference(finding)
         now = values_of(finding.evidence)
-        since = {name: one for (of, name), one in self._by_values.items() if of == finding.id}
-        for before in self._before:
-            since |= bounds_since(before.get(finding.id), now, self.run.min_cell)
+        by_values = self._by_values.counts
+        since = {name: one for (of, name), one in by_values.items() if of == finding.id}
+        parts = [(part.nodes, values_of(part.evidence)) for part in finding.parts]
+        for before in (one.get(finding.id) for one in self._before):
+            since |= bounds_since(before, now, self.run.min_cell)
+            of_parts = parts_since(before, now, parts, self.run.min_cell)
+            known[1:] = [{**one, **own} for one, own in zip(of_parts, known[1:], strict=True)]
         return [{**since, **known[0], **self._loss(finding)}, *known[1:]]
 
     def _most(self, cells: Sequence[Cell]) -> Shown:
@@ -349,11 +362,15 @@ class SharedView:
     @cached_property
     def _before(self) -> list[dict[str, Mapping[str, Any]]]:
         """What is kept of the findings of each earlier release, by their ids."""
-        kept = filter(None, (self.run.reference, *self.run.before))
         return [
             {finding["id"]: finding for check in one["checks"] for finding in check["findings"]}
-            for one in kept
+            for one in self._remembered
         ]
+
+    @property
+    def _remembered(self) -> list[Remembered]:
+        """What is kept of each earlier release."""
+        return [one for one in (self.run.reference, *self.run.before) if one is not None]
 
     def _shared_check(
         self, check: CheckResult, places: dict[str, Place], unseen: set[str]

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from audit.disclosure import Shown
+from audit.disclosure import Quantity, Shown
 from audit.results.findings import CheckResult, Finding
+from audit.results.parts import DriftPart
 from audit.results.reference_changes import Remembered, effect, kept_depths
 from audit.results.result import AuditResult
+from audit.results.shared_values import kept_values
 
 
 def remembered(reference: AuditResult, min_cell: int) -> Remembered:
@@ -30,6 +32,8 @@ def remembered(reference: AuditResult, min_cell: int) -> Remembered:
         "status": shared["status"],
         "min_cell": min_cell,
         "hierarchy": reference.identity["hierarchy"]["sha256"],
+        "labels": int(reference.nodes["direct"].sum()),
+        "drift": kept_values(own["overview"]["coverage"]["drift"], reference.part(DriftPart)),
         "depths": kept_depths(*(view["overview"]["coverage"]["depths"] for view in (own, shared))),
         "checks": [
             _kept_check(check, *(by_name[check.name] for by_name in views))
@@ -43,31 +47,34 @@ def _kept_check(
 ) -> dict[str, Any]:
     standing = {finding.id: finding for finding in check.standing}
     there = [finding.id for finding in check.findings if not finding.judgement.dropped]
-    firsts = {finding["id"]: finding["evidence"] for finding in own["findings"]}
+    firsts = {finding["id"]: finding for finding in own["findings"]}
     return {
         "name": check.name,
         "status": check.status,
         "standing": list(standing),
         "folded": [id_ for id_ in there if id_ not in standing],
         "findings": [
-            _finding(standing[one["id"]], one, _in_both(firsts.get(one["id"], {}), one))
+            _finding(standing[one["id"]], one, firsts.get(one["id"], _NOT_SHOWN))
             for one in shared["findings"]
         ],
     }
 
 
-def _in_both(own: Mapping[str, Shown], finding: Mapping[str, Any]) -> dict[str, Shown]:
+_NOT_SHOWN: Mapping[str, Any] = {"evidence": {}, "parts": ()}
+
+
+def _in_both(own: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, Shown]:
     """Evidence that both views give alike; null where one withholds it."""
     return {
-        name: value if own.get(name) == value else None
+        name: value if own["evidence"].get(name) == value else None
         for name, value in finding["evidence"].items()
     }
 
 
-def _finding(
-    found: Finding, shared: Mapping[str, Any], evidence: Mapping[str, Shown]
-) -> dict[str, Any]:
-    counts = {name for name, quantity in found.evidence.items() if quantity.kind == "count"}
+def _finding(found: Finding, shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    counts, evidence = _counts(found.evidence), _in_both(own, shared)
+    of_parts = {part.nodes: _counts(part.evidence) for part in found.parts}
+    told = ((tuple(node["id"] for node in one["nodes"]), one["evidence"]) for one in own["parts"])
     return {
         **{key: shared[key] for key in ("id", "severity", "nodes")},
         "counts": {name: value for name, value in evidence.items() if name in counts},
@@ -76,8 +83,16 @@ def _finding(
             for name, value in evidence.items()
             if name not in counts and isinstance(value, int)
         },
+        "parts": [
+            {"nodes": nodes, "counts": {name: numbers[name] for name in of_parts[nodes]}}
+            for nodes, numbers in told
+        ],
         **dict(zip(("effect", "value"), effect(evidence), strict=True)),
     }
+
+
+def _counts(evidence: Mapping[str, Quantity]) -> set[str]:
+    return {name for name, quantity in evidence.items() if quantity.kind == "count"}
 
 
 def beside_earlier(result: AuditResult, runs: Sequence[AuditResult]) -> AuditResult:

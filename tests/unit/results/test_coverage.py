@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from audit.disclosure import shown_parts
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.drift import drift_tables
+from audit.measure.drift import drift_tables, value_cells
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.coverage import coverage
 from audit.results.parts import DriftPart
+from audit.results.shared_values import shown_by_values
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled, tree
 from fixtures.strategies import hierarchies, label_sets
@@ -106,9 +107,11 @@ def drifting(counts: dict[str, dict[str, int]]) -> tuple[dict[str, list[str]], d
 def shown(counts: dict[str, dict[str, int]], min_cell: int) -> list[dict[str, object]]:
     labels, site = drifting(counts)
     measured = measure(labelled(BODY, labels, strata={"site": site}), Policy(drift=("site",)))
-    found: list[dict[str, object]] = coverage(
-        measured.nodes, DriftPart(*drift_tables(measured)), min_cell=min_cell
-    )["drift"]
+    part, (cells,) = DriftPart(*drift_tables(measured)), value_cells(measured, ())
+    told = shown_by_values((), cells, part, min_cell)
+    found: list[dict[str, object]] = coverage(measured.nodes, part, min_cell=min_cell, told=told)[
+        "drift"
+    ]
     return found
 
 

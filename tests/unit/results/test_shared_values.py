@@ -10,7 +10,7 @@ import pytest
 
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult, to_json_bytes
-from audit.results.shared_values import SHIFTS
+from audit.results.shared_values import SHIFTS, shown_by_values
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.read import read_run
@@ -39,7 +39,11 @@ def drawn(seed: int) -> list[Instance]:
     return found
 
 
-def audited(found: list[Instance], drift: tuple[str, ...] = ("site", "ward")) -> AuditResult:
+def audited(
+    found: list[Instance],
+    drift: tuple[str, ...] = ("site", "ward"),
+    reference: AuditResult | None = None,
+) -> AuditResult:
     names = [f"i{place:04}" for place in range(len(found))]
     columns = {
         column: {name: one[place] for name, one in zip(names, found, strict=True)}
@@ -47,7 +51,8 @@ def audited(found: list[Instance], drift: tuple[str, ...] = ("site", "ward")) ->
     }
     labels = {name: list(one[2]) for name, one in zip(names, found, strict=True)}
     policy = Policy(min_cell=M, drift=drift, coding_columns=("site", "ward"))
-    return run_audit(labelled(HIERARCHY, labels, strata=columns), policy, anyway=True)
+    dataset = labelled(HIERARCHY, labels, strata=columns)
+    return run_audit(dataset, policy, reference=reference, anyway=True)
 
 
 def narrowed(found: list[Instance], view: dict[str, Any]) -> tuple[int, list[str]]:
@@ -111,10 +116,44 @@ def test_findings_on_wards_and_sites_tell_no_small_ward(seed: int) -> None:
 
 
 def test_counts_protected_one_by_one_tell_small_wards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("audit.results.shared_view.SharedView._by_values", {})
+    monkeypatch.setattr(
+        "audit.results.shared_view.shown_by_values",
+        lambda findings, *others: shown_by_values((), *others),
+    )
     told = [narrowed(found, audited(found).shared()) for found in map(drawn, range(8))]
     assert any(narrow for _, narrow in told)
     assert all(exact for exact, _ in told)
+
+
+def counts_of(view: dict[str, Any]) -> dict[tuple[str, ...], int]:
+    """What drift tells exactly: instances of values, their labels, those with and without nodes."""
+    told = dict[tuple[str, ...], int]()
+    for row in view["overview"]["coverage"]["drift"]:
+        place, n = (row["column"], row["value"]), row["instances"]
+        if isinstance(n, int):
+            told[place] = n
+            if row["labels_per_instance"] is not None:
+                told[*place, "labels"] = round(row["labels_per_instance"] * n)
+            for node in (one for one in row["nodes"] if one["share"] is not None):
+                told[*place, node["node"], "with"] = round(node["share"] * n)
+                told[*place, node["node"], "without"] = n - round(node["share"] * n)
+    return told
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_drift_tells_no_small_difference_from_earlier_releases(seed: int, tmp_path: Path) -> None:
+    found, more = drawn(seed), drawn(seed + 100)
+    sizes = len(found), len(found) + 5 * seed + 1, len(found) + 60
+    views, reference = list[dict[tuple[str, ...], int]](), None
+    for place, size in enumerate(sizes):
+        result = audited((found + more[::3])[:size], reference=reference)
+        views.append(counts_of(result.shared()))
+        reference = read_run(write_run(result, tmp_path / f"run{place}"))
+    for one, other in ((0, 1), (1, 2), (0, 2)):
+        both = views[one].keys() & views[other].keys()
+        small = [p for p in both if 0 < abs(views[one][p] - views[other][p]) < M]
+        assert small == [], (one, other)
+    assert all(views)
 
 
 def test_a_run_read_back_gives_the_same_bytes(tmp_path: Path) -> None:

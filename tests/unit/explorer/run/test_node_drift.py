@@ -72,9 +72,9 @@ def test_a_node_that_is_never_compared_has_instances_of_values_alone(folder: Pat
 def test_intervals_are_absent_where_the_run_keeps_no_effective_numbers(folder: Path) -> None:
     tables = [
         pl.read_parquet(folder / "restricted" / f"{name}.parquet")
-        for name in ("drift_values", "drift_nodes", "drift_cells")
+        for name in ("drift_values", "drift_nodes")
     ]
-    earlier = NodeDrift(DriftPart(tables[0], tables[1].drop("worth"), tables[2]))
+    earlier = NodeDrift(DriftPart(tables[0], tables[1].drop("worth")))
 
     assert {row["low"] for view in earlier.of("a") for row in view.values} == {None}
     assert {row["share"] for view in earlier.of("a") for row in view.values} != {None}
