@@ -1,19 +1,25 @@
-"""The analyses that commands make, and every check that a policy can name."""
+"""The analyses that commands make, every check that a policy can name, and those of plugins, whose
+numbers are withheld where they do not name the cells that they count."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from audit.base.errors import InputError, PluginError, first_cases
 from audit.base.plugins import added
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.analysis import Analysis, FileAnalysis
-from audit.checks.check import Check, WaiverCheck
-from audit.checks.foreign import withholding
+from audit.checks.check import Check, Outcome, WaiverCheck
 from audit.concepts.analysis import Concepts
+from audit.disclosure import Quantity, carried, cell_named, labelled
 from audit.entailment.analysis import Entailment
 from audit.explanations.analysis import Explanations
+from audit.measure.measure import Measurements
+from audit.results.findings import Finding
 
 ANALYSES: tuple[type[FileAnalysis[Any]], ...] = (Explanations, Concepts, Entailment)
 """Each has an entry of its own in ``result.json``, and chapters in `reports.chapters.analyses`."""
@@ -56,3 +62,76 @@ def refuse_names(analyses: Sequence[Analysis[Any]]) -> None:
             raise InputError(
                 "each analysis needs a name of its own, of letters a to z alone", found=name
             )
+
+
+_UNITS = ("instances", "groups", "nodes", "pairs", "codes")
+"""What a foreign check may say it examined; numbers of instances and groups are protected."""
+_NUMBER = re.compile(r"(?<![\w.-])\d[\d.,]*(?![\w-])")
+
+
+def withholding(check: Check) -> Check:
+    """The check with its numbers withheld, but counts that name their cells, what is derived from
+    them, and numbers of all instances.
+
+    Counts that name a cell are protected beside all other numbers of the release.
+
+    Raises:
+        PluginError: When it runs, if a text states a number that is no placeholder, a count is not
+            that of its cell, or what it examined may be a small count that nobody protects.
+    """
+
+    def rule(measured: Measurements) -> Outcome:
+        found = check.rule(measured)
+        totals = (measured.n_instances, measured.labelled)
+        if found.denominator not in totals and not found.denominator_unit.startswith(_UNITS):
+            _refuse(check, f"say what it examined in {', '.join(_UNITS)}", found.denominator_unit)
+        made = (_withheld(check, finding, measured, totals) for finding in found.findings)
+        return replace(found, findings=tuple(made))
+
+    return replace(check, rule=rule)
+
+
+def _withheld(
+    check: Check, finding: Finding, measured: Measurements, totals: tuple[int, ...]
+) -> Finding:
+    if finding.check != check.name:
+        _refuse(check, "call its findings by its own name", finding.check)
+    for text in (finding.statement, finding.curator, finding.data_user):
+        for node in sorted(finding.nodes, key=len, reverse=True):
+            text = text.replace(node, "")
+        if number := _NUMBER.search(text):
+            _refuse(check, "state numbers as placeholders of its evidence", number[0])
+    shown = partial(_shown, check, measured, totals)
+    parts = tuple(replace(part, evidence=shown(part.evidence)) for part in finding.parts)
+    return replace(finding, evidence=shown(finding.evidence), parts=parts)
+
+
+def _shown(
+    check: Check,
+    measured: Measurements,
+    totals: tuple[int, ...],
+    evidence: Mapping[str, Quantity],
+) -> dict[str, Quantity]:
+    named = {name for name, one in evidence.items() if one.kind == "count" and one.sources}
+    counts = dict(zip(measured.nodes["node"], measured.nodes["support"], strict=True))
+    direct = dict(zip(measured.nodes["node"], measured.nodes["direct"], strict=True))
+    known = {carried(node): n for node, n in counts.items()}
+    known |= {labelled(node): n for node, n in direct.items()}
+    for name in named:
+        cell = cell_named(evidence[name].sources)
+        if cell is None or {node for _, node in cell.label_sets} - counts.keys():
+            _refuse(check, "name cells of nodes of the hierarchy", repr(evidence[name].sources))
+        elif cell in known and known[cell] != evidence[name].value:
+            _refuse(check, f"count its cell: {known[cell]:,} for {name}", evidence[name].value)
+    return {
+        name: one
+        if name in named
+        or (one.kind == "derived" and one.sources and named.issuperset(one.sources))
+        or (one.kind == "exempt" and one.value in totals)
+        else replace(one, kind="unnamed", totals=(), sources=())
+        for name, one in evidence.items()
+    }
+
+
+def _refuse(check: Check, required: str, found: object) -> None:
+    raise PluginError(f"the check {check.name} of a plugin must {required}", found=str(found))

@@ -28,6 +28,7 @@ from audit.entailment.settings import Entailing
 from audit.explanations.reading.reading import read_attributions
 from audit.hierarchies.applied_policy import policy_for, policy_readings
 from audit.policy.policy import Policy
+from fixtures.plugins import install, installed
 
 ROOT = Path(audit.__file__).parent
 TREE = {"dog": "animal", "cat": "animal", "oak": "plant", "rose": "plant"}
@@ -94,6 +95,15 @@ def of_parquet(folder: Path, **options: Any) -> Found:
     pq.write_table(rows, folder / "labels.parquet")
     read = of_scores({"id": ABCD, "pred": [0, 1, 2, 3]}, folder / "labels.parquet")
     return read(folder, **options)
+
+
+def of_plugin(folder: Path, plugins: Sequence[str] | None = None) -> Found:
+    name = install(folder)
+    with installed(folder):
+        found = audit.run_audit(
+            audit.load_labels(LABELLED, TREE), plugins=[name] if plugins is None else plugins
+        )
+    return len(found.checks), [Reading(**one) for one in found.readings]
 
 
 def of_numbered_tuples(folder: Path, **options: Any) -> Found:
@@ -424,6 +434,7 @@ TOLD = [
          "--policy icd9cm", of_policy, {"base": "icd9cm"}),
     Told("hierarchies.applied_policy.policy_readings", "not applied",
          "--policy FILE", of_based, {"base": None}),
+    Told("runs.audit._readings", "is used", "leave --plugin out", of_plugin, {"plugins": ()}),
 ]  # fmt: skip
 
 Asked = tuple[str, Read, list[tuple[str, dict[str, Any]]]]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,36 +19,18 @@ from audit.cli.app import app
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from fixtures.labelled import labelled, tree
+from fixtures.plugins import install, installed
 
-EXAMPLE = Path("docs/example_plugin/audit_example.py").read_text("utf-8")
 TREE = tree("cat dog < mammal", "mammal owl < animal")
 LABELS = {f"i{n}": ["cat" if n < 30 else "owl"] for n in range(40)}
 Make: TypeAlias = Callable[..., str]
-NUMBERS = itertools.count()
-ENTRIES = {
-    "formats": "SLASHES", "hierarchies": "ANIMALS", "checks": "COMMON_NODE", "analyses": "Lengths",
-}  # fmt: skip
 
 
 @pytest.fixture
-def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Installs a plugin of the example's code, with replacements, and gives its name."""
-    monkeypatch.syspath_prepend(tmp_path)
-
-    def made(*changes: tuple[str, str], entries: dict[str, str] = ENTRIES) -> str:
-        name, code = f"made_{next(NUMBERS)}", EXAMPLE
-        for old, new in changes:
-            assert old in code
-            code = code.replace(old, new)
-        (tmp_path / f"{name}.py").write_text(code)
-        info = tmp_path / f"{name}-2.5.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.5\n")
-        points = (f"[hierarchy_audit.{d}]\nit = {name}:{of}\n" for d, of in entries.items())
-        (info / "entry_points.txt").write_text("".join(points))
-        return name
-
-    return made
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Installs a plugin and gives its name."""
+    with installed(tmp_path):
+        yield partial(install, tmp_path)
 
 
 def audited(name: str, min_cell: int = 11) -> AuditResult:
