@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from audit.base.errors import without_secrets
 from audit.base.remote import stored_place
@@ -124,3 +125,50 @@ once for every path that leads up from its node. ``mimic``: the released code fo
 a node with a value of its own keeps it, and any other has the sum of its children's.
 
 On a tree whose inner nodes have no value of their own, all three are equal."""
+
+
+_Shape = partial(Option, panel=INPUT, after="hierarchy")
+_Column = partial(_Shape, metavar="COL")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HierarchyShape(Stored):
+    """What is said of a hierarchy file; each field is an option of commands that read one."""
+
+    hierarchy_format: Annotated[
+        str | None, _Shape("Format of the hierarchy; recognised if not given.")
+    ] = None
+    hierarchy_child: Annotated[
+        str | None,
+        _Column("Column or key of a node's id; its number where there is no header."),
+    ] = None
+    hierarchy_parent: Annotated[str | None, _Column("Column or key of its parent.")] = None
+    hierarchy_title: Annotated[str | None, _Column("Column or key of its title.")] = None
+    hierarchy_levels: Annotated[
+        tuple[str, ...],
+        _Column("Column of a level, from the top down; repeated for each."),
+    ] = ()
+    hierarchy_ids: Annotated[
+        Ids | None,
+        _Shape("What nodes without ids go by: their names, or all names on the way to them."),
+    ] = None
+    hierarchy_language: Annotated[
+        str | None,
+        _Shape("Language of titles, where a file of RDF has several.", flag="--language"),
+    ] = None
+    vocabulary: Annotated[
+        str | None,
+        _Shape("Vocabulary in OMOP, code system in FHIR.", flag="--vocabulary/--system"),
+    ] = None
+    plugins: Annotated[
+        tuple[str, ...],
+        _Shape("Installed package that adds formats or checks.", flag="--plugin", metavar="NAME"),
+    ] = ()
+    allow_network: Annotated[
+        bool, _Shape("Read files at addresses, https://, s3:// and gs://, over the network.")
+    ] = False
+
+    def shape(self) -> dict[str, Any]:
+        """The same as keyword arguments of `audit.hierarchies.reading.load_hierarchy`."""
+        own = {field.name: getattr(self, field.name) for field in fields(HierarchyShape)}
+        return {name.removeprefix("hierarchy_"): value for name, value in own.items()}

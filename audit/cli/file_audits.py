@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from audit.base.errors import InputError, OutputError
-from audit.base.settings import INPUT, Option
+from audit.base.settings import INPUT, HierarchyShape, Option
 from audit.cli.new_run import make_run
 from audit.cli.options import KeepInstances, NewRun
 from audit.cli.output import shown_progress
@@ -19,7 +19,6 @@ from audit.explanations.settings import Explaining
 from audit.runs.settings import (
     DanglingEdges,
     FormatName,
-    HierarchyShape,
     InstanceColumn,
     LabelColumn,
     Limits,

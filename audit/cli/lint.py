@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from audit.base.limits import USUAL, limits
-from audit.base.settings import Argument
+from audit.base.settings import Argument, HierarchyShape
 from audit.cli.options import FailOn, JUnitFile, PrintJson, Severity
 from audit.cli.output import print_json, print_shown, shown_progress
-from audit.runs.settings import DanglingEdges, HierarchyShape, Limits, Relations, TitleFiles
+from audit.runs.settings import DanglingEdges, Limits, Relations, TitleFiles
 
 _FAILING: Mapping[Severity, tuple[str, ...]] = {
     "never": (),

@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 
 from audit.base.errors import AuditError, InputError, SchemaError
+from audit.base.settings import HierarchyShape
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint.linting import lint
 from audit.hierarchies.reading import load_hierarchy
-from audit.runs.settings import HierarchyShape
 
 ANIMALS = [("cat", "animal"), ("dog", "animal"), ("poodle", "dog")]
 NUMBERED = [("2", "1"), ("3", "1"), ("4", "2")]
