@@ -11,15 +11,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
-from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution
-from importlib.metadata import entry_points as installed
 from importlib.util import find_spec
 from inspect import isgenerator
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from audit.base.errors import AuditError, PluginError
 from audit.base.remote import allowing
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, EntryPoint
 
 DOORS = ("formats", "hierarchies", "checks", "analyses")
 """What a plugin may add; `GROUP` stands before each in the names of its entry points."""
@@ -117,6 +118,8 @@ def record_of(name: str) -> dict[str, str]:
 
 def listed() -> Iterator[tuple[str, str, str]]:
     """Name and version of each installed plugin with what it adds, none of them loaded."""
+    from importlib.metadata import entry_points as installed
+
     for door in DOORS:
         for point in sorted(installed(group=GROUP + door), key=_named):
             found = point.dist
@@ -128,6 +131,8 @@ def _named(point: EntryPoint) -> str:
 
 
 def _found(name: str) -> Distribution:
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         found = distribution(name)
     except (PackageNotFoundError, ValueError):

@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote, urlsplit
 
@@ -70,6 +68,8 @@ def allowing(allowed: bool) -> Iterator[None]:
     if not allowed or _SESSION.get() is not None:
         yield
         return
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory(prefix="audit-remote-") as folder:
         before = _SESSION.set(_Session(Path(folder), {}))
         try:
@@ -192,7 +192,9 @@ def _blocks(answer: Any) -> Iterator[bytes]:
 
 def _whole(address: str, size: int, blocks: Iterator[bytes]) -> Iterator[bytes]:
     """The blocks of a file; InputError if they are cut, or there is no room for them."""
-    if size > (free := shutil.disk_usage(_folder()).free):
+    from shutil import disk_usage
+
+    if size > (free := disk_usage(_folder()).free):
         _refuse(address, f"room for a copy of {size:,} bytes is required", f"{free:,} bytes",
                 "TMPDIR names a folder on a larger disk")  # fmt: skip
     read = 0
