@@ -259,12 +259,12 @@ def test_where_no_column_holds_nodes_the_hint_says_so(tmp_path: Path) -> None:
 
 def test_a_column_that_says_whether_a_label_is_carried_is_asked_about(tmp_path: Path) -> None:
     images = [f"image{row // 3}" for row in range(ROWS)]
-    columns = {"ImageID": images, "LabelName": codes(1), "Confidence": of("1", "1", "0", "1")}
+    columns = {"ImageID": images, "LabelCode": codes(1), "Confidence": of("1", "1", "0", "1")}
     path = written(columns, tmp_path)
     with pytest.raises(InputError, match="what 'Confidence' says of labels must be known"):
         audit.load_labels(path, "icd9cm")
     read = audit.load_labels(path, "icd9cm", where=["Confidence=*"])
-    assert taken(read) == {"--id": "ImageID", "--label": "LabelName"}
+    assert taken(read) == {"--id": "ImageID", "--label": "LabelCode"}
 
 
 PR = {f"PR{number}": of("3961", "8856", "3893") for number in (1, 2)}
