@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import read_lines, read_text
+from audit.base.files import first_bytes, open_bytes, read_lines, read_text
 from audit.base.readings import Reading
 from audit.hierarchies.formats.format import (
     HierarchyFormat,
@@ -68,7 +68,7 @@ _Record = tuple[str, str, Sequence[str]]
 
 
 def _form(path: Path) -> str:
-    first = next((line for _, line in read_lines(path)), "").lstrip()
+    first = head_text(first_bytes(path))
     return "xml" if first.startswith("<") else "ascii" if first.startswith("*") else "tree"
 
 
@@ -93,16 +93,15 @@ def _of_ascii(path: Path) -> Iterator[_Record]:
 
 def _of_xml(path: Path) -> Iterator[_Record]:
     try:
-        root = ElementTree.fromstring(re.sub(r"<!DOCTYPE[^>\[]*>", "", read_text(path)))
+        with open_bytes(path) as stream:
+            for _, record in ElementTree.iterparse(stream):
+                if record.tag == "DescriptorRecord":
+                    name = record.findtext("DescriptorName/String", "").strip()
+                    numbers = [one.text or "" for one in record.iter("TreeNumber")]
+                    yield record.findtext("DescriptorUI", ""), name, numbers
+                    record.clear()
     except ElementTree.ParseError as error:
         raise SchemaError("whole XML is required", found=str(error)) from None
-    for record in root.iter("DescriptorRecord"):
-        numbers = [one.text or "" for one in record.iter("TreeNumber")]
-        yield (
-            record.findtext("DescriptorUI", ""),
-            record.findtext("DescriptorName/String", "").strip(),
-            numbers,
-        )
 
 
 _RECORDS: dict[str, Callable[[Path], Iterator[_Record]]] = {
