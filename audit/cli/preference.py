@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
+from audit.base.errors import InputError
 from audit.base.limits import USUAL, limits
 from audit.base.settings import Argument, Option
-from audit.cli.options import PrintJson
+from audit.cli.options import NewRun, PrintJson
 from audit.cli.output import print_json, print_shown, shown_progress
-from audit.runs.settings import DanglingEdges, Limits
+from audit.runs.settings import DanglingEdges, Limits, MinCell, Settings, Title
 
 
 def preference(
@@ -27,28 +29,58 @@ def preference(
     ] = None,
     released: Annotated[bool, Option("Follow the paper's released code; needs --senses.")] = False,
     k: Annotated[int, Option("Accuracy is measured among the k highest tokens.", least=1)] = 10,
+    out: Annotated[
+        Path | None,
+        Option("Folder of a run, as of any audit; without one, nothing is written.", writes=True),
+    ] = None,
+    overwrite: Annotated[bool, Option("Replace an earlier run.")] = False,
+    pdf: Annotated[bool, Option("Write report.pdf.")] = True,
+    title: Title = None,
+    min_cell: MinCell = None,
     as_json: PrintJson = False,
     limit: Limits = USUAL,
 ) -> None:
     """Measure which answers a language model prefers: specific or general, correct or related."""
+    how: dict[str, Any] = {
+        "relation": relation,
+        "dangling": dangling or "refuse",
+        "senses": senses,
+        "released": released,
+        "k": k,
+    }
+    if out is not None:
+        output = NewRun(out=out, overwrite=overwrite, pdf=pdf, as_json=as_json)
+        files = {"scores": predictions, "questions": questions, "words": Path(hierarchy)}
+        _make_run({**files, **how}, output, title=title, min_cell=min_cell, limits=limit)
+    if overwrite or not pdf or title is not None or min_cell is not None:
+        raise InputError(
+            "--overwrite, --no-pdf, --title and --min-cell go with --out", found="no run"
+        )
     with shown_progress() as progress:
         from audit.alignment.preference import run_preference
 
         progress("comparing")
         with limits(**limit):
-            result = run_preference(
-                predictions,
-                questions,
-                hierarchy,
-                relation=relation,
-                dangling=dangling or "refuse",
-                senses=senses,
-                released=released,
-                k=k,
-            )
+            result = run_preference(predictions, questions, hierarchy, **how)
     if as_json:
         print_json(result.to_dict())
     else:
         from audit.cli.terminal.listings import preference_summary
 
         print_shown(preference_summary(result))
+
+
+def _make_run(preferring: Mapping[str, Any], output: NewRun, **judged: Any) -> NoReturn:
+    """Audit the questions, write a run, and exit."""
+    from audit.cli.new_run import make_run
+    from audit.measure.labels_alone import FLAT
+    from audit.runs.preference import Preference, Preferring
+
+    settings = Settings(
+        dataset=str(preferring["questions"]),
+        hierarchy=FLAT,
+        format=Preference.format,
+        analyses={Preference.name: Preferring(**preferring)},
+        **judged,
+    )
+    make_run(settings, output, command="preference")

@@ -65,7 +65,7 @@ ASKED: Mapping[str, tuple[str, ...]] = {
     "/branches": ("id", "measure"),
     "/hierarchy": ("id", "open"),
     "/model": ("name", "scope"),
-    "/preference": _SUBGRAPHS[:2],
+    "/subgraphs": _SUBGRAPHS[:2],
     "/instances": (*_QUERY, *_SUBGRAPHS),
     "/instance": ("id", *_QUERY, *instances.CHOICES),
     "/media": ("id",),

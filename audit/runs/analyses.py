@@ -20,8 +20,14 @@ from audit.entailment.analysis import Entailment
 from audit.explanations.analysis import Explanations
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
+from audit.runs.preference import Preference
 
-ANALYSES: tuple[type[FileAnalysis[Any]], ...] = (Explanations, Concepts, Entailment)
+ANALYSES: tuple[type[FileAnalysis[Any]], ...] = (
+    Explanations,
+    Concepts,
+    Entailment,
+    Preference,
+)
 """Each has an entry of its own in ``result.json``, and chapters in `reports.chapters.analyses`."""
 MEASURED: tuple[Check, ...] = (*(check for kind in ANALYSES for check in kind.checks), *CHECKS)
 """Every check but those of waivers, in report order."""

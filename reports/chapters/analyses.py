@@ -14,11 +14,18 @@ from reports.chapters.explanations.explanations import explanations
 from reports.chapters.tables import dropped_facts
 from reports.words.entailment_words import EVIDENCE as OF_TUPLES
 from reports.words.methods import OF_CONCEPTS, OF_ENTAILMENT, OF_EXPLANATIONS, Fixed
-from reports.words.part_tables import CONCEPTS, ENTAILMENT, EXPLANATIONS, Groups, heading
+from reports.words.part_tables import (
+    CONCEPTS,
+    ENTAILMENT,
+    EXPLANATIONS,
+    PREFERENCE,
+    Groups,
+    heading,
+)
 from reports.words.parts import Cell, Codes, Facts, Figure, Table
 from reports.words.shown_numbers import UNDEFINED, Rows
 from reports.words.table_specs import Spec, table
-from reports.words.words import number, precise, typical
+from reports.words.words import number, percent, precise, typical
 
 LISTED = 200
 """Largest number of rows of a table."""
@@ -86,6 +93,21 @@ def _text(value: Any) -> str:
         case list():
             return ", ".join(map(_text, value))
     return str(value)
+
+
+def preference(shared: Mapping[str, Any]) -> PlainAnalysis | None:
+    """The chapter on preference; None without it."""
+    entry = shared.get("preference")
+    return None if entry is None else plain_analysis("preference", entry)
+
+
+def preferred_in_words(shared: Mapping[str, Any]) -> str:
+    """The shares of the metrics, in a sentence; those that are withheld are left out."""
+    rows = shared.get("preference", {"measured": ()})["measured"]
+    told = [f"{row['metric']} {percent(row['value'])}" for row in rows if row["value"] is not None]
+    return f"Of the questions that count, the first side is preferred: {', '.join(told)}." * bool(
+        told
+    )
 
 
 class Heading(NamedTuple):
@@ -244,6 +266,24 @@ CHAPTERS = (
         record="tuple",
         node="relation",
         evidence=OF_TUPLES,
+    ),
+    Chapters(
+        "preference",
+        "which answers the model prefers, question by question",
+        preference,
+        (Heading("preferred", "Which answers the model prefers"),),
+        "questions",
+        LabelsAlone(
+            "question",
+            "",
+            "Preference of a language model",
+            "A row is one question; its label is the specific answer.",
+            ("Policy", "Smallest count shown"),
+        ),
+        (),
+        PREFERENCE,
+        node="answer",
+        sentence=preferred_in_words,
     ),
 )
 """By the names of analyses; one that is not among them is shown with plain tables."""

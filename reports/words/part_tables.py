@@ -35,6 +35,7 @@ def _groups(of: str) -> Groups:
 EXPLANATIONS: Groups = _groups("explanations")
 CONCEPTS: Groups = _groups("concepts")
 ENTAILMENT: Groups = _groups("entailment")
+PREFERENCE: Groups = _groups("preference")
 
 HEADINGS: Mapping[str, str] = _STATED["headings"]
 """Headings of columns; those of others are their names."""

@@ -16,6 +16,7 @@ from audit.entailment import analysis as of_tuples
 from audit.explanations import analysis as of_explanations
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
+from audit.runs import preference as of_preference
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs
 from fixtures.examples import examples
@@ -33,6 +34,7 @@ TABLES = {
     "explanations": of_explanations.SHARED,
     "concepts": of_concepts.SHARED,
     "entailment": of_tuples.SHARED,
+    "preference": of_preference.SHARED,
 }
 NUMBERS = {"integer", "number"}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,9 @@ class PreferenceResult:
         chosen: Specific answers whose sense was chosen by a file.
         dropped: Numbers of dangling ``edges`` that the hierarchy was built without, and of the
             nodes, ``tops``, that lost all parents by that; empty if there were none.
+        by_question: ``question`` (row, from 0), ``subject, relation, specific, general, node``,
+            and what it says of each metric: ``accuracy, answers, subgraphs, task``, each ``won``,
+            ``lost``, ``tied`` or ``left out``.
     """
 
     predicate: str
@@ -80,6 +83,7 @@ class PreferenceResult:
     released: bool = False
     chosen: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
+    by_question: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False, compare=False)
 
     def to_frame(self) -> pl.DataFrame:
         """The columns ``metric, value, low, high, n, ties, left_out``, one row per metric."""
@@ -87,11 +91,17 @@ class PreferenceResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values that can be written as JSON."""
-        return asdict(self) | {
+        told = asdict(replace(self, by_question=pl.DataFrame()))
+        del told["by_question"]
+        return told | {
             "unmapped": dict(self.unmapped),
             "dropped": dict(self.dropped),
             "rows": list(map(asdict, self.rows)),
         }
+
+
+LEFT_OUT, LOST, WON, TIED = -1, 0, 1, 2
+"""What a question says: it is left out, or the first side is lower, higher, or equal."""
 
 
 def share(metric: str, wins: int, ties: int, n: int, questions: int) -> PreferenceRow:
@@ -175,19 +185,6 @@ def places_of(words: Collection[str], position: Mapping[str, int]) -> IntArray:
     return np.array(sorted(position[word] for word in words), np.int64)
 
 
-def higher(first: FloatArray, second: FloatArray) -> tuple[int, int]:
-    """Count how often the first maximum exceeds the second, and how often they are equal.
-
-    Args:
-        first: Highest value of the first side, shape (n,).
-        second: Highest value of the second side, shape (n,).
-
-    Returns:
-        Wins of the first side and ties; (0, 0) if n is 0.
-    """
-    return int((first > second).sum()), int((first == second).sum())
-
-
 def among_highest(row: TokenScores, own: BoolArray, k: int) -> tuple[bool, bool]:
     """Whether a word is among the k highest tokens, and whether only ties decide that.
 
@@ -227,7 +224,7 @@ class Measured:
         ]
         self._highest = np.full((len(questions), len(COMPARED), 2), -np.inf)
         self._listed = np.zeros(len(words.position), np.bool_)
-        self._hits = self._hits_by_order = 0
+        self._hits = np.full(len(questions), LEFT_OUT)
         self.scored = np.zeros(len(questions), np.bool_)
 
     @property
@@ -240,22 +237,28 @@ class Measured:
         places, values = self._vocabulary.places(row.tokens), self._vocabulary.values(row)
         sides = self._sides[row.question]
         hit, by_order = among_highest(row, np.isin(places, sides[0].first), self._k)
-        self._hits += hit
-        self._hits_by_order += by_order
+        self._hits[row.question] = TIED if by_order else WON if hit else LOST
         self._highest[row.question] = [_highest(values, compared) for compared in sides]
         self._listed[places[places >= 0]] = True
         self.scored[row.question] = True
 
     def rows(self) -> tuple[PreferenceRow, ...]:
         """The four metrics over all questions added."""
-        n, scored = len(self.scored), int(self.scored.sum())
-        accuracy = share(ACCURACY.format(k=self._k), self._hits, self._hits_by_order, scored, n)
-        return (accuracy, *(self._row(at, metric) for at, metric in enumerate(COMPARED)))
+        return tuple(self._row(metric, of) for metric, of in self.outcomes().items())
 
-    def _row(self, at: int, metric: str) -> PreferenceRow:
-        used = self._used(at)
-        wins, ties = higher(self._highest[used, at, 0], self._highest[used, at, 1])
-        return share(metric, wins, ties, int(used.sum()), len(used))
+    def _row(self, metric: str, of: IntArray) -> PreferenceRow:
+        won, tied, n = (int(one.sum()) for one in (of == WON, of == TIED, of >= 0))
+        return share(metric, won, tied, n, len(of))
+
+    def outcomes(self) -> Mapping[str, IntArray]:
+        """`WON`, `TIED`, `LOST` or `LEFT_OUT` of each question, (n_questions,), by metric."""
+        compared = ((metric, self._outcomes(at)) for at, metric in enumerate(COMPARED))
+        return {ACCURACY.format(k=self._k): self._hits, **dict(compared)}
+
+    def _outcomes(self, at: int) -> IntArray:
+        first, second = self._highest[:, at].T
+        told = np.where(first > second, WON, np.where(first == second, TIED, LOST))
+        return np.where(self._used(at), told, LEFT_OUT)
 
     def _used(self, at: int) -> BoolArray:
         """Questions with a word of the vocabulary on both sides, one of them scored."""

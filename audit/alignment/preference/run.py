@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from audit.alignment.preference.lexicon import (
     Lexicon,
@@ -33,8 +34,12 @@ from audit.alignment.preference.lexicon import (
 from audit.alignment.preference.measure import (
     ACCURACY,
     BELOW_OR_ABOVE,
+    LEFT_OUT,
+    LOST,
     RELATED_OR_TASK,
     SPECIFIC_OR_GENERAL,
+    TIED,
+    WON,
     Measured,
     PreferenceResult,
     PreferenceRow,
@@ -45,6 +50,7 @@ from audit.alignment.preference.measure import (
 )
 from audit.alignment.preference.questions import TASKS, Question, Task, read_questions
 from audit.alignment.preference.scores import TokenScores, Vocabulary, read_scores
+from audit.base.dag import IntArray
 from audit.base.errors import InputError
 from audit.base.settings import Dangling
 from audit.hierarchies.formats import wordnet
@@ -54,6 +60,17 @@ RELEASED_RELATIONS = {"hypernym": "kind_hypernym", "holonym": "part_holonym"}
 """The relation that the released code follows, for each that a task is about."""
 
 
+OF_QUESTION = {
+    "subject": "subject",
+    "relation": "predicate",
+    "specific": "specific",
+    "general": "general",
+}
+"""Columns of a question, with the fields that they are of."""
+METRICS = ("accuracy", "answers", "subgraphs", "task")
+"""Columns of the four metrics, in the order of their rows."""
+OUTCOMES = {LEFT_OUT: "left out", LOST: "lost", WON: "won", TIED: "tied"}
+"""What is told of a question in them."""
 TOPS = {"P106": "person.n.01"}
 """The synset beyond which the released code follows no edge, by predicate; others have none."""
 
@@ -141,7 +158,11 @@ class ReleasedMeasure:
         self._below = {answer: places_of(own, position) for answer, own in words.below.items()}
         self._above = {answer: places_of(own, position) for answer, own in words.above.items()}
         self._task = places_of(words.task, position)
-        self._counts = {name: [0, 0, 0] for name in ("k", "pr", "ps", "pt")}
+        titles = (ACCURACY.format(k=k), SPECIFIC_OR_GENERAL, BELOW_OR_ABOVE, RELATED_OR_TASK)
+        names = ("k", "pr", "ps", "pt")
+        self._titles = dict(zip(names, titles, strict=True))
+        self._counts = {name: [0, 0, 0] for name in names}
+        self._outcomes = {name: np.full(len(questions), LEFT_OUT) for name in names}
         self.scored = np.zeros(len(questions), np.bool_)
 
     @property
@@ -157,22 +178,26 @@ class ReleasedMeasure:
         if asked.specific in self._below:
             below, above = self._below[asked.specific], self._above[asked.specific]
             related = np.concatenate([below, above])
-            self._add_sides("ps", top(values, below), top(values, above))
-            self._add_sides("pt", top(values, related), top(values, self._task))
+            self._add_sides("ps", row.question, top(values, below), top(values, above))
+            self._add_sides("pt", row.question, top(values, related), top(values, self._task))
 
     def rows(self) -> tuple[PreferenceRow, ...]:
         """The four metrics over all questions added; ties are among the wins."""
-        titles = (ACCURACY.format(k=self._k), SPECIFIC_OR_GENERAL, BELOW_OR_ABOVE, RELATED_OR_TASK)
         return tuple(
-            share(title, wins, ties, n, self._n)
-            for title, (wins, ties, n) in zip(titles, self._counts.values(), strict=True)
+            share(self._titles[name], wins, ties, n, self._n)
+            for name, (wins, ties, n) in self._counts.items()
         )
+
+    def outcomes(self) -> Mapping[str, IntArray]:
+        """As `Measured.outcomes`; a tie is `WON`."""
+        return {self._titles[name]: of for name, of in self._outcomes.items()}
 
     def _add_words(self, row: TokenScores, asked: Question) -> None:
         specific, general = (self._rank(row, a) for a in (asked.specific, asked.general))
         equal = np.isfinite(specific[0]) and specific[0] == general[0]
-        self._count("k", self._among_highest(row, specific), False)
-        self._count("pr", bool(np.isfinite(specific[0])) and specific <= general, bool(equal))
+        above = bool(np.isfinite(specific[0])) and specific <= general
+        self._count("k", row.question, self._among_highest(row, specific), False)
+        self._count("pr", row.question, above, bool(equal))
 
     def _rank(self, row: TokenScores, word: str) -> tuple[float, int]:
         """Negative score and place of a word's first token; infinite where it has none."""
@@ -189,11 +214,12 @@ class ReleasedMeasure:
         before = int((row.scores > -score).sum() + (row.scores[:place] == -score).sum())
         return before < self._k
 
-    def _add_sides(self, name: str, first: float, second: float) -> None:
+    def _add_sides(self, name: str, question: int, first: float, second: float) -> None:
         if np.isfinite(first) and np.isfinite(second):
-            self._count(name, first >= second, first == second)
+            self._count(name, question, first >= second, first == second)
 
-    def _count(self, name: str, win: bool, tie: bool) -> None:
+    def _count(self, name: str, question: int, win: bool, tie: bool) -> None:
+        self._outcomes[name][question] = WON if win else LOST
         self._counts[name] = [
             total + one for total, one in zip(self._counts[name], (win, tie, True), strict=True)
         ]
@@ -286,6 +312,23 @@ def _result(
         released=released,
         chosen=prepared.chosen,
         dropped=prepared.dropped,
+        by_question=_by_question(asked, prepared),
+    )
+
+
+def _by_question(asked: Sequence[Question], prepared: _Prepared) -> pl.DataFrame:
+    outcomes = prepared.measure.outcomes().values()
+    return pl.DataFrame(
+        {
+            "question": [str(place) for place in range(len(asked))],
+            **{name: [getattr(one, of) for one in asked] for name, of in OF_QUESTION.items()},
+            "node": prepared.nodes,
+            **{
+                name: [OUTCOMES[told] for told in of.tolist()]
+                for name, of in zip(METRICS, outcomes, strict=True)
+            },
+        },
+        schema_overrides={"node": pl.String},
     )
 
 

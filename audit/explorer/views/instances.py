@@ -232,7 +232,7 @@ def show_preference(site: Site, request: Request) -> Response:
         ]
     return site.page(
         request,
-        "preference",
+        "subgraphs",
         "Which subgraph it prefers",
         crumbs=[("Model", "/model")],
         query=query,
@@ -385,7 +385,7 @@ def _shown(site: Site) -> InstanceList:
 
 
 PAGES = {
-    "/preference": show_preference,
+    "/subgraphs": show_preference,
     "/instances": show_list,
     "/instance": show_one,
     "/media": send_picture,

@@ -15,7 +15,7 @@ import pytest
 
 from audit.alignment.preference import PreferenceResult, run_preference
 from audit.alignment.preference.lexicon import Lexicon, of_wordnet, plain
-from audit.alignment.preference.measure import among_highest, higher
+from audit.alignment.preference.measure import among_highest
 from audit.alignment.preference.questions import TASKS
 from audit.alignment.preference.scores import TokenScores
 from audit.base.errors import AuditError
@@ -286,12 +286,7 @@ def test_words_are_compared_without_case_and_underscores(word: str) -> None:
     assert plain(word) == "new york"
 
 
-# --- the two counts ---------------------------------------------------------------------------
-
-
-def test_higher_counts_wins_and_ties_apart() -> None:
-    assert higher(np.array([3.0, 2.0, 1.0]), np.array([1.0, 2.0, 3.0])) == (1, 1)
-    assert higher(np.zeros(0), np.zeros(0)) == (0, 0)
+# --- the highest tokens -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ PAGES = (
     "/", "/findings", "/findings?state=all", "/hierarchy", "/branches", "/branches?id=left",
     "/model", "/model?scope=all", "/instances", "/node?id=root", "/node?id=left",
     "/pair?a=a1&b=b1", "/instance?id=two", "/search?q=w0", "/nowhere", "/node?id=x",
-    "/confusions?depth=1&relation=all", "/node?id=left&order=confusion", "/preference",
+    "/confusions?depth=1&relation=all", "/node?id=left&order=confusion", "/subgraphs",
     "/instances?behaviour=confident_in_one_leaf",
 )  # fmt: skip
 
@@ -377,9 +377,9 @@ def test_ancestors_are_ranked_on_request_and_a_pair_leads_to_the_instances_betwe
 
 
 def test_two_subgraphs_are_compared_and_each_count_leads_to_its_instances(visitor: Visitor) -> None:
-    text = visitor.get("/preference", first="d", second="a1").text
+    text = visitor.get("/subgraphs", first="d", second="a1").text
 
     assert "100.0% (20.7% to 100.0%, 95% interval)" in text
     links = [unescape(to) for to in re.findall(r'<dd><a href="([^"]+)">1 instance<', text)]
     assert [row[0] for row in rows_of(visitor.get(links[0]).text, "instances")] == ["two"]
-    assert visitor.get("/preference", first="d", second="no such").status == 404
+    assert visitor.get("/subgraphs", first="d", second="no such").status == 404

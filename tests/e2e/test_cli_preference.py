@@ -1,0 +1,92 @@
+"""``audit preference --out``: a run that is verified, compared and shown as any other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from audit.cli.app import app
+from fixtures.explored import entered
+
+EDGES = (
+    "child,parent\nartist,person\npainter,artist\nmuralist,painter\nworker,person\ncook,worker\n"
+)
+ASKED = [("painter", "artist"), ("cook", "worker"), ("painter", "person"), ("unicorn", "artist")]
+NONE = dict.fromkeys(["person", "artist", "painter", "muralist", "worker", "cook"], 0.0)
+SCORED = [
+    {"painter": 0.3, "artist": 0.2, "person": 0.1},
+    {"cook": 0.2, "worker": 0.2},
+    {"person": 0.4, "painter": 0.3},
+]
+SCHEMA = Draft202012Validator(json.loads(Path("docs/result.schema.json").read_text("utf-8")))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("preference")
+    (path / "edges.csv").write_text(EDGES)
+    asked = [
+        {"sub_label": f"S{row}", "obj_label": s, "obj2_label": g, "predicate_id": "P106"}
+        for row, (s, g) in enumerate(ASKED)
+    ]
+    scored = [{"question": row, "scores": NONE | own} for row, own in enumerate(SCORED)]
+    for name, rows in (("questions", asked), ("scores", scored)):
+        (path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert made(path, "--out", path / "run", "--no-pdf") == 0
+    return path
+
+
+def made(path: Path, *more: object) -> int:
+    files = path / "scores.jsonl", "--questions", path / "questions.jsonl"
+    arguments = ["preference", *files, "--hierarchy", path / "edges.csv", "--k", 1, *more]
+    return CliRunner().invoke(app, [*map(str, arguments)]).exit_code
+
+
+def test_a_run_has_the_metrics_and_what_each_question_says(folder: Path) -> None:
+    shared = json.loads((folder / "run" / "result.json").read_bytes())
+    assert list(SCHEMA.iter_errors(shared)) == []
+    told = {row["metric"]: row for row in shared["preference"]["measured"]}
+    assert {metric: (row["n"], row["won"], row["lost"], row["tied"], row["left_out"])
+            for metric, row in told.items()} == {
+        "Acc@1": (3, 1, 1, 1, 1), "P(s, g)": (3, 1, 1, 1, 1),
+        "P(s-down, s-up)": (3, 1, 1, 1, 1), "P(s-updown, t)": (3, 3, 0, 0, 1),
+    }  # fmt: skip
+    assert [row["value"] for row in shared["metrics"]] == [row["value"] for row in told.values()]
+    questions = pl.read_parquet(folder / "run" / "restricted" / "preference_questions.parquet")
+    assert questions["answers"].to_list() == ["won", "tied", "lost", "left out"]
+    assert questions["node"].to_list() == ["painter", "cook", "painter", None]
+    by_answer = {(row["answer"], row["metric"]): row for row in shared["preference"]["by_answer"]}
+    assert by_answer["painter", "P(s, g)"]["won"] == by_answer["painter", "P(s, g)"]["lost"] == 1
+
+
+@pytest.mark.slow
+def test_a_run_is_verified_compared_and_shown(folder: Path) -> None:
+    assert made(folder, "--out", folder / "again", "--title", "Again", "--min-cell", 11) == 0
+    for arguments in (
+        ["verify", "run", "--recompute"],
+        ["compare", "run", "again", "--out", "changes"],
+        ["history", "run", "again", "--out", "history"],
+    ):
+        done = CliRunner().invoke(
+            app, [str(folder / one) if one in ("run", "again", "changes", "history") and at else one
+                  for at, one in enumerate(arguments)],
+        )  # fmt: skip
+        assert done.exit_code == 0, done.output
+    small = json.loads((folder / "again" / "result.json").read_bytes())["preference"]
+    assert {row["value"] for row in small["measured"]} == {None}
+    with entered(folder / "run") as visitor:
+        assert "Which answers the model prefers" in visitor.get("/preference").text
+        tied = visitor.get("/preference/questions", answers="tied").text
+        assert "S1" in tied
+        assert tied.count("S1") > tied.count("S0")
+
+
+def test_what_goes_with_a_run_needs_one(folder: Path) -> None:
+    assert made(folder, "--title", "x") == made(folder, "--no-pdf") == 2
+    assert made(folder) == 0
+    assert made(folder, "--out", folder / "run") == 2
