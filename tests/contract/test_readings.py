@@ -228,6 +228,64 @@ def of_based(folder: Path, base: str | None = "icd9cm") -> Found:
     return of_policy(folder, base)
 
 
+def of_files(*files: tuple[str, str]) -> Read:
+    def read(folder: Path, **options: Any) -> Found:
+        (folder / "in").mkdir(exist_ok=True)
+        for file in files:
+            at(folder / "in", file)
+        return of_labels(folder / "in")(folder, **options)
+
+    return read
+
+
+def of_meds(folder: Path, **options: Any) -> Found:
+    for name in ("data", "metadata"):
+        (folder / "m" / name).mkdir(parents=True, exist_ok=True)
+    rows = {
+        "subject_id": [1, 2],
+        "time": [None, None],
+        "code": ["x/dog", "y/cat"],
+        "visit_id": [*"ab"],
+    }
+    shard = pl.DataFrame(rows, schema_overrides={"time": pl.Datetime})
+    shard.write_parquet(folder / "m" / "data" / "0.parquet")
+    shard.write_parquet(folder / "m" / "metadata" / "codes.parquet")
+    return of_labels(folder / "m", codes="x/*")(folder, **options)
+
+
+def of_vocabulary(folder: Path, **options: Any) -> Found:
+    entries = "".join(f"{n},N,{n},{'AB'[n > 3]},,\n" for n in range(1, 6))
+    named = "concept_id,concept_name,concept_code,vocabulary_id,concept_class_id,invalid_reason\n"
+    at(folder, ("concept.csv", named + entries))
+    ends = "concept_id_1,concept_id_2,relationship_id,invalid_reason\n"
+    links = "1,2,Is a,\n3,2,Is a,\n3,4,Is a,\n4,5,Is a,\n"
+    at(folder, ("concept_relationship.csv", ends + links))
+    found = audit.load_hierarchy(folder, **options)
+    return found.nodes, found.readings
+
+
+def of_first_vocabulary(folder: Path, vocabulary: str = "A") -> Found:
+    return of_vocabulary(folder, vocabulary=vocabulary)
+
+
+def coded(*codes: tuple[str, str, str, str]) -> str:
+    """Lines of FHIR: the type, the system, the code and the encounter of each resource."""
+    return "".join(
+        json.dumps({
+            "resourceType": kind, "code": {"coding": [{"system": system, "code": code}]},
+            "subject": {"reference": "Patient/1"}, "recordedDate": "2020-01-01",
+            **({"encounter": {"reference": f"Encounter/{visit}"}} if visit else {}),
+        }) + "\n"
+        for kind, system, code, visit in codes
+    )  # fmt: skip
+
+
+def system_of(content: str, *codes: str) -> Read:
+    held = {"resourceType": "CodeSystem", "content": content}
+    entries = [{"code": one} for one in codes]
+    return of_hierarchy("cs.json", json.dumps({**held, "concept": entries}))
+
+
 class Told(NamedTuple):
     """A reading by the place that states it, a word of it, how its option is typed, and meant."""
 
@@ -276,7 +334,31 @@ FOUND = {"key": ABCD, "thing": CLASSES, "other": [*"dcab"]}
 PERSONS = {"visit_id": [*"abcd"] * 9, "patient_id": [*"1122"] * 9, "ward": [*"xxyz"] * 9,
            "thing": CLASSES * 9}  # fmt: skip
 
+LOOSE = ("c.ndjson", coded(("Condition", "s", "dog", "1"), ("Condition", "s", "cat", "")))
+SYSTEMS = ("c.ndjson", coded(("Condition", "s", "dog", "1"), ("Condition", "t", "cat", "2")))
+KINDS = ("c.ndjson", coded(("Condition", "s", "dog", "1"), ("Procedure", "s", "cat", "2")))
+OCCURRENCES = (
+    "condition_occurrence.csv",
+    "person_id,condition_start_date,visit_occurrence_id,"
+    "condition_concept_id,condition_source_concept_id,condition_source_value,"
+    "condition_type_concept_id\n1,2020-01-01,7,1,0,x,0\n1,2020-01-01,,2,0,x,0\n",
+)
+ENTRIES = ("concept.csv", "concept_id,concept_code,vocabulary_id,valid_start_date,valid_end_date\n"
+           "1,dog,V,20000101,20991231\n2,cat,V,20000101,20991231\n")  # fmt: skip
+
 TOLD = [
+    Told("data.sources.events.Events", "Condition and Procedure", "--where 'resource!=Condition'",
+         of_files(KINDS), {"where": ["resource!=Condition"]}),
+    Told("data.sources.fhir.Fhir", "on one day", "--id encounter",
+         of_files(LOOSE), {"id": "encounter"}),
+    Told("data.sources.omop.Omop", "on one day", "--id visit_occurrence_id",
+         of_files(OCCURRENCES, ENTRIES), {"id": "visit_occurrence_id"}),
+    Told("data.sources.meds.Meds", "other codes", "--codes '*'", of_meds, {"codes": "*"}),
+    Told("hierarchies.formats.omop.read", "other vocabularies", "another --vocabulary",
+         of_first_vocabulary, {"vocabulary": "B"}),
+    Told("hierarchies.formats.code_system.read", "not complete", "the complete code system",
+         of_either(lambda codes: system_of(*codes), ("fragment", "a"), ("complete", "a", "b")),
+         {"otherwise": True}),
     Told("data.found_columns._told", "holds the labels", "--label COLUMN",
          of_labels({**FOUND, "title": [*"wxyz"]}), {"label": "title"}),
     Told("data.found_columns._told", "is the id", "--id COLUMN",
@@ -439,6 +521,10 @@ TOLD = [
 
 Asked = tuple[str, Read, list[tuple[str, dict[str, Any]]]]
 ASKED: list[Asked] = [
+    ("data.sources.events.which", of_files(SYSTEMS),
+     [(f"--system {one}", {"vocabulary": one}) for one in "st"]),
+    ("hierarchies.formats.omop._vocabulary", of_vocabulary,
+     [(f"--vocabulary {one}", {"vocabulary": one}) for one in "AB"]),
     ("data.joining._unclear", of_scores({**OPEN, "id": [*"1032"]}, CLASSES),
      [("--by-order", {"join": "by_order"}), ("--by-id", {"join": "by_id"})]),
     ("data.unnamed_columns._told",

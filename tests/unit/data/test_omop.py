@@ -29,6 +29,7 @@ CODES: list[tuple[int, str, str, str, str]] = [
     (7, "428.0", "ICD9CM", "5-dig billing code", ""),
     (8, "401.9", "ICD9CM", "4-dig billing code", ""),
     (9, "428", "ICD9CM", "3-dig nonbill code", ""),
+    (11, "428.0", "ICD9CM", "5-dig billing code", "D"),
     (10, "39.61", "ICD9Proc", "4-dig billing code", ""),
 ]
 IS_A = [(2, 1), (3, 2), (4, 1), (7, 9)]
@@ -124,7 +125,7 @@ def test_rows_are_those_of_plain_python(
     dataset = audit.load_labels(folder, hierarchy, vocabulary=vocabulary.lower())
 
     wanted, known = expected(vocabulary, side), {*dataset.mappings["label"]}
-    gone = {one[1]: "retired_code" for one in CODES if one[4] == "D"}
+    gone = {one[1]: "retired_code" for one in CODES if one[0] == 6}
     listed = {one[1] for one in CODES} - {*hierarchy.nodes}
     assert listed & known == ({"11111111"} if vocabulary == "SNOMED" else set())
     unlisted = {"401.9": "unknown_code"} if "401.9" not in hierarchy.nodes else {}
@@ -155,6 +156,7 @@ def test_a_vocabulary_is_a_hierarchy_of_valid_codes(tmp_path: Path) -> None:
     ninth = audit.load_hierarchy(folder, vocabulary="ICD9CM")
     assert dict(zip(ninth.nodes, ninth.assignable.tolist(), strict=True))["428"] is False
     assert any("other vocabularies" in one.decision for one in ninth.readings)
+    assert ninth.coding is None  # of two entries of 428.0 one is valid
 
 
 def test_a_table_of_labels_goes_with_a_vocabulary(tmp_path: Path) -> None:
