@@ -17,6 +17,7 @@ from audit.cli.verify import reading_runs
 if TYPE_CHECKING:
     from audit.hierarchies.hierarchy import Hierarchy
     from audit.runs.fixes.changes import Change
+    from audit.runs.fixes.sheet import Decided, Proposals
 
 
 def fixes(
@@ -33,13 +34,22 @@ def fixes(
             "Write it as a workbook, with a sheet for each finding.", metavar="FILE", writes=True
         ),
     ] = None,
+    agreement: Annotated[
+        tuple[Path, ...],
+        Option(
+            "Decided sheet; of two people's, how far they agree is told, and --csv and --xlsx "
+            "write what they decided otherwise.",
+            metavar="SHEET",
+        ),
+    ] = (),
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
     force: Force = False,
 ) -> None:
     """Propose what would mend the findings of a run: which label of which record becomes what."""
     from audit.base.disk import replacing
     from audit.base.spreadsheets import defused
-    from audit.cli.terminal.listings import proposal_summary
+    from audit.cli.terminal.listings import agreement_lines, proposal_summary
+    from audit.runs.fixes.agreement import Agreement
     from audit.runs.fixes.decision_book import write_decision_book
     from audit.runs.fixes.sheet import Proposals
     from audit.runs.read import read_run
@@ -48,10 +58,15 @@ def fixes(
         raise InputError("--overwrite goes with --csv or --xlsx", found="--overwrite alone")
     with reading_runs([run], None, force):
         proposals = Proposals(read_run(run, unsealed=True))
-        if csv is None and xlsx is None:
+        if agreement:
+            agreed = Agreement(*_two_decided(proposals, agreement))
+            print_shown(agreement_lines(agreed))
+            sheet = agreed.disagreements()
+        elif csv is None and xlsx is None:
             print_shown(proposal_summary(proposals.summary()))
             return
-        sheet = proposals.sheet(finding)
+        else:
+            sheet = proposals.sheet(finding)
         if csv is not None:
             with replacing(csv, overwrite=overwrite) as begun:
                 defused(sheet).write_csv(begun)
@@ -60,6 +75,14 @@ def fixes(
             with replacing(xlsx, overwrite=overwrite) as begun:
                 write_decision_book(sheet, begun)
             typer.echo(f"Workbook: {xlsx} ({counted(len(sheet), 'proposals')})")
+
+
+def _two_decided(proposals: Proposals, sheets: tuple[Path, ...]) -> list[Decided]:
+    from audit.runs.fixes.sheet import Decided, read_sheet
+
+    if len(sheets) != 2:
+        raise InputError("--agreement goes with two sheets", found=counted(len(sheets), "sheets"))
+    return [Decided(proposals, read_sheet(one), one) for one in sheets]
 
 
 def apply(
