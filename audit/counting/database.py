@@ -24,7 +24,7 @@ from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Chosen, Columns
 from audit.data.mapping import KEYS, summed_counts
 from audit.data.row_rules import EVERY, RowRules
-from audit.data.sources.databases import SQLITE, quoted
+from audit.data.sources.databases import POSTGRESQL, SQLITE, quoted
 from audit.data.sources.sql import Query
 from audit.engine.pairs.entailed import overlapping_above, pairs_above
 from audit.engine.pairs.record_counts import KINDS
@@ -72,6 +72,9 @@ def count_pairs(
         columns = Columns(instance, label, nodes=KnownNodes(hierarchy), rules=rules)
         chosen = chosen_of(source, replace(columns, codes=hierarchy.codes), format)
         rows, readings = _rows(source, chosen), chosen.readings
+    if source.base is POSTGRESQL:
+        each = (f"set_config('{name}', '{value}', true)" for name, value in _TUNED.items())
+        source.read(f"SELECT {', '.join(f'{one} AS of_{n}' for n, one in enumerate(each))}")
     progress("reading labels")
     of_labels = _LABELS.format(rows=rows) if rows else f"SELECT * FROM {source.functions}_labels()"
     labels = source.read(of_labels).with_columns(pl.col("rows").cast(pl.Int64))
@@ -84,7 +87,7 @@ def count_pairs(
     plan = replace(plan, labels=replace(plan.labels, readings=(*readings, *plan.labels.readings)))
     progress("counting pairs")
     texts = {**_texts(plan, labels["label"].unique(), source), "n": str(len(plan.labels.hierarchy))}
-    stated = f"SELECT * FROM {source.functions}({', '.join(texts.values())}) ORDER BY kind, key"
+    stated = f"SELECT * FROM {source.functions}({', '.join(texts.values())})"
     tallies = source.read(_statement(rows, texts) if rows else stated)
     count = tasks.counted(_packed(tallies, source), plan)
     return count if added_to is None else with_added(count, added_to)
@@ -103,7 +106,8 @@ def functions(query: str, id: str, label: str, name: str = "audit_counts") -> st
     """
     rows = _ROWS.format(id=_tidy(quoted(id)), label=quoted(label), query=query)
     places = {part: f"${n}" for n, part in enumerate((*_TEXTS, "n"), start=1)}
-    defined = "LANGUAGE sql STABLE SECURITY DEFINER AS $audit$\n{}\n$audit$"
+    tuned = "".join(f"SET {setting} = '{value}' " for setting, value in _TUNED.items())
+    defined = f"LANGUAGE sql STABLE SECURITY DEFINER {tuned}AS $audit$\n{{}}\n$audit$"
     labels = f"{name}_labels() RETURNS TABLE (label text, homeless boolean, rows bigint)"
     counts = f"{name}({'text, ' * len(_TEXTS)}bigint) RETURNS TABLE "
     counts += "(kind integer, key bigint, n bigint, bits double precision)"
@@ -206,10 +210,12 @@ def _statement(rows: str, texts: Mapping[str, str]) -> str:
     )
     return (
         f"WITH {tables},\naudit_count (kind, key, n, bits) AS ({counted})\n"
-        "SELECT kind, key, n, bits FROM audit_count WHERE n > 0 ORDER BY kind, key"
+        "SELECT kind, key, n, bits FROM audit_count WHERE n > 0"
     )
 
 
+_TUNED = {"enable_nestloop": "off", "jit": "off", "work_mem": "256MB"}
+"""Settings of PostgreSQL for the transaction: it knows no sizes of what the statement makes."""
 _PARTS = {
     "audit_row": "SELECT instance, number, node, reason FROM audit_read LEFT JOIN "
     f"audit_spelled ON coalesce(audit_read.label, '{_NONE}') = audit_spelled.label "
@@ -294,7 +300,7 @@ def _packed(counts: pl.DataFrame, source: Query) -> pl.DataFrame:
     """`audit.counting.spark.tasks.TALLIES` of what the statement gives."""
     packed = []
     for number, kind in enumerate(ALL):
-        some = counts.filter(pl.col("kind") == number)
+        some = counts.filter(pl.col("kind") == number).sort("key")
         keys, n, bits = (some[name].to_numpy() for name in ("key", "n", "bits"))
         if kind == "length" and len(keys):
             LABELS.refuse_beyond(int(keys[-1]), source)
