@@ -109,6 +109,8 @@ def test_batches_count_what_a_file_gives(base: str, tmp_path: Path) -> None:
     assert found.record_frame.equals(wanted.record_frame)
     assert found.frame(found.pairs).equals(wanted.frame(wanted.pairs))
     assert source.digest == audit.load_labels(base, TREE, table="tag", id="visit").digest
+    alone = source_of(base, table="tag").by_instance()
+    assert sum(frame.height for frame in alone.frames(["visit"], 50)) == ROWS.height
     assert "frame" not in vars(source), "they were loaded"
 
 

@@ -89,6 +89,7 @@ class Query(Frame):
     functions = ""
     """The functions that count rows which are not to be read, where a table is named ``NAME()``."""
     _ordered = False
+    _whole: Query | None = None
 
     def __init__(
         self, connection: Any, query: str, name: str, driver: str, kind: Kind | None
@@ -155,7 +156,7 @@ class Query(Frame):
     def by_instance(self) -> Query:
         self._require_rows()
         ordered = copy(self)
-        ordered._ordered = True
+        ordered._ordered, ordered._whole = True, self  # which is closed with its last use
         return ordered
 
     def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
