@@ -182,18 +182,17 @@ def shown_within(
     targets = [_Target(alone, row, ends) for row in small]
     for one in earlier:
         targets += _came(_Reader(has, counts, known, one), min_cell)
-    withheld, before, shown = dict[Value, _Target](), -1, show(())
+    told = [value for value, n in show(()).items() if isinstance(n, int)]
+    certain = {target.value: target for target in targets if target.value in told}
+    withheld, before, shown = dict(certain), -1, show(certain)
     while before != len(withheld):
         before = len(withheld)
         for target in targets:
-            while told := {one for _, leaned in target.reach(shown) for one in leaned}:
-                chosen = min(told, key=lambda one: (one != target.value, counts[one], one))
-                withheld[chosen] = target
+            while leaned := {one for _, its in target.reach(shown) for one in its}:
+                withheld[min(leaned, key=lambda one: (counts[one], one))] = target
                 shown = show(withheld)
     gaps = [[gap for gap, _ in target.reach(shown)] for target in targets]
-    for value in sorted(withheld, key=lambda one: (-counts[one], one)):
-        if withheld[value].value == value:
-            continue
+    for value in sorted(withheld.keys() - certain, key=lambda one: (-counts[one], one)):
         fewer = {one: why for one, why in withheld.items() if one != value}
         again = show(fewer)
         first = next(i for i, target in enumerate(targets) if target is withheld[value])
@@ -224,7 +223,8 @@ def _came(reader: _Reader, min_cell: int) -> Iterator[_Target]:
     for value, came in reader.came.items():
         if is_small(abs(came), min_cell):
             ends = (0, min_cell - 1) if came > 0 else (1 - min_cell, 0)
-            yield _Target(reader, reader.has[value], ends, value)
+            told = reader.then is not None and isinstance(reader.then.shown.get(value), int)
+            yield _Target(reader, reader.has[value], ends, value if told else None)
 
 
 @dataclass(frozen=True, eq=False)
