@@ -9,6 +9,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -287,10 +288,10 @@ def test_connections_and_relations_of_python_are_read(base: str, postgres: str) 
         connection.register("tag", ROWS.to_arrow())
     else:
         connection = dbapi.connect(base) if base == postgres else sqlite3.connect(path)
-    named = {"id": "visit", "label": "word"}
+    named: dict[str, Any] = {"id": "visit", "label": "word"}
     wanted = audit.load_labels(base, TREE, table="tag", **named)
     query = "SELECT * FROM tag"
-    asked = [(connection, {"query": query})]
+    asked: list[tuple[Any, dict[str, Any]]] = [(connection, {"query": query})]
     if scheme == "duckdb":
         asked += [(connection.sql(query), {}), (connection.sql(query), {"table": "audit_relation"})]
     for data, said in asked:
