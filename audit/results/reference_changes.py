@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -215,6 +215,20 @@ def parts_since(
         for place, shown in zip(came, told, strict=False):
             if not isinstance(shown, int) and least(parts[place][1][name]) >= min_cell:
                 found[place][name] = f">{min_cell - 1}"
+    return found
+
+
+def told_since(
+    before: Iterable[Mapping[str, Any]],
+    now: Mapping[str, Shown],
+    parts: Sequence[tuple[tuple[str, ...], Mapping[str, Shown]]],
+    min_cell: int,
+) -> list[dict[str, Shown]]:
+    """Bounds of a finding and of each of its lines, beside what earlier releases tell of it."""
+    found: list[dict[str, Shown]] = [{} for _ in (now, *parts)]
+    for one in before:
+        since = bounds_since(one, now, min_cell), *parts_since(one, now, parts, min_cell)
+        found = [{**own, **more} for own, more in zip(found, since, strict=True)]
     return found
 
 

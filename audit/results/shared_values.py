@@ -52,6 +52,12 @@ class ByValues(NamedTuple):
     labels: Told
     changed: Collection[tuple[str, str]]
 
+    @property
+    def told(self) -> dict[tuple[str | int, ...], Shown]:
+        """All of them."""
+        both = {"counts": self.counts, "labels": self.labels}
+        return {(of, *value): n for of, told in both.items() for value, n in told.items()}
+
     def tells(self, tested: Mapping[str, Any], min_cell: int) -> bool:
         """Whether the shares of a tested node of a known value may be shown."""
         changed = (tested["column"], tested["node"]) in self.changed

@@ -46,14 +46,7 @@ from audit.results.published_cells import (
     whole_cells,
 )
 from audit.results.record import Record
-from audit.results.reference_changes import (
-    SHALLOWER,
-    Remembered,
-    bounds_since,
-    depth_loss,
-    parts_since,
-    since_reference,
-)
+from audit.results.reference_changes import SHALLOWER, depth_loss, since_reference, told_since
 from audit.results.shared_findings import (
     cells_of,
     counts_of,
@@ -124,8 +117,7 @@ class SharedView:
     def tells(self) -> dict[Any, Shown]:
         """Each count that is protected beside others, as it is shown, by cell or place."""
         numbers = {of: shown for of, (_, shown) in self._numbers.items()}
-        labels = {("labels", *value): n for value, n in self._by_values.labels.items()}
-        return {**self._published, **self._by_values.counts, **labels, **numbers}
+        return {**self._published, **self._by_values.told, **numbers}
 
     @cached_property
     def _numbers(self) -> dict[NumberId, tuple[int, Shown]]:
@@ -215,10 +207,9 @@ class SharedView:
         part = self.run.part(ValueCells)
         if part is None:
             return NOTHING
-        shifts = (check for check in self.run.checks if check.name in SHIFTS)
-        found = [finding for check in shifts for finding in self._kept(check)]
-        drift, min_cell = self.run.part(DriftPart), self.run.min_cell
-        return shown_by_values(found, part, drift, min_cell, self._remembered)
+        found = [one for its in self.run.checks if its.name in SHIFTS for one in self._kept(its)]
+        earlier = [one for one in (self.run.reference, *self.run.before) if one is not None]
+        return shown_by_values(found, part, self.run.part(DriftPart), self.run.min_cell, earlier)
 
     @cached_property
     def _pictured(self) -> Pictured:
@@ -317,16 +308,13 @@ class SharedView:
             ]
             for part, line in zip(finding.parts, known[1:], strict=True):
                 line[AT_MOST] = self._most(whole_cells(finding.check, part.nodes))
-        known[0] |= self._of_reference(finding)
-        now = values_of(finding.evidence)
-        by_values = self._by_values.counts
-        since = {name: one for (of, name), one in by_values.items() if of == finding.id}
+        known[0] |= self._of_reference(finding) | self._loss(finding)
         parts = [(part.nodes, values_of(part.evidence)) for part in finding.parts]
-        for before in (one.get(finding.id) for one in self._before):
-            since |= bounds_since(before, now, self.run.min_cell)
-            of_parts = parts_since(before, now, parts, self.run.min_cell)
-            known[1:] = [{**one, **own} for one, own in zip(of_parts, known[1:], strict=True)]
-        return [{**since, **known[0], **self._loss(finding)}, *known[1:]]
+        before = [one[finding.id] for one in self._before if finding.id in one]
+        since = told_since(before, values_of(finding.evidence), parts, self.run.min_cell)
+        by_values = self._by_values.counts
+        since[0] = {n: one for (of, n), one in by_values.items() if of == finding.id} | since[0]
+        return [{**one, **own} for one, own in zip(since, known, strict=True)]
 
     def _most(self, cells: Sequence[Cell]) -> Shown:
         """The least of those counts that are shown as they are."""
@@ -364,13 +352,8 @@ class SharedView:
         """What is kept of the findings of each earlier release, by their ids."""
         return [
             {finding["id"]: finding for check in one["checks"] for finding in check["findings"]}
-            for one in self._remembered
+            for one in filter(None, (self.run.reference, *self.run.before))
         ]
-
-    @property
-    def _remembered(self) -> list[Remembered]:
-        """What is kept of each earlier release."""
-        return [one for one in (self.run.reference, *self.run.before) if one is not None]
 
     def _shared_check(
         self, check: CheckResult, places: dict[str, Place], unseen: set[str]
