@@ -121,7 +121,7 @@ class MadeUp:
     ] = None
     size: Annotated[
         Literal["small", "full"] | None,
-        Option("Images and networks: about an hour, or as many as the paper has (20 hours).", WORLD),
+        Option("Images and networks: an hour, or as many as the paper has (20 hours).", WORLD),
     ] = None
 
 
