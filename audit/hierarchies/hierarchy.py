@@ -215,11 +215,11 @@ class Hierarchy:
 
     def ancestors(self, node: str, *, with_self: bool = False) -> tuple[str, ...]:
         """Nodes above, in node order; strict unless ``with_self``."""
-        return self._without(node, dag.row(self.closure, self.index(node)), with_self)
+        return self._names(dag.row(self.closure, self.index(node)), None if with_self else node)
 
     def descendants(self, node: str, *, with_self: bool = False) -> tuple[str, ...]:
         """Nodes below, in node order; strict unless ``with_self``."""
-        return self._without(node, dag.row(self.below, self.index(node)), with_self)
+        return self._names(dag.row(self.below, self.index(node)), None if with_self else node)
 
     def place(self, label: str, table: str | None) -> Placement:
         """The placement of a label that may be added; without coding rules, labels are ids."""
@@ -390,11 +390,8 @@ class Hierarchy:
     def _index(self) -> dict[str, int]:
         return {node: i for i, node in enumerate(self.nodes)}
 
-    def _names(self, indices: IntArray) -> tuple[str, ...]:
-        return tuple(self.nodes[i] for i in indices)
-
-    def _without(self, node: str, indices: IntArray, with_self: bool) -> tuple[str, ...]:
-        return tuple(name for name in self._names(indices) if with_self or name != node)
+    def _names(self, indices: IntArray, without: str | None = None) -> tuple[str, ...]:
+        return tuple(name for i in indices if (name := self.nodes[i]) != without)
 
 
 def _cell(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -16,12 +15,10 @@ from numpy.typing import NDArray
 
 from audit.base.disk import judging_date
 from audit.base.errors import InputError, PluginError
-from audit.base.files import sha256_as_read
 from audit.base.machine import give_back_freed_memory
 from audit.base.plugins import opening, used
 from audit.base.progress import Progress, blocks, silent
 from audit.base.readings import Reading
-from audit.base.remote import digest_of_copy
 from audit.checks import CHECKS
 from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check
@@ -53,6 +50,7 @@ from audit.runs.analyses import (
     refuse_names,
 )
 from audit.runs.case_lists import BEHAVIOUR, CaseNumbers, case_table, proposal_table
+from audit.runs.manifest import digest_of_data, input_record
 from audit.runs.models import (
     model_part,
     models_of,
@@ -303,18 +301,6 @@ def _inputs(dataset: LabelDataset, models: Sequence[Predictions]) -> tuple[Mappi
     return (*([rows] if dataset.queried else []), *files)
 
 
-def input_record(role: str, path: Path) -> dict[str, str]:
-    """Manifest entry of an input file: its role, path and digest."""
-    place, digest = digest_of_copy(path) or (str(path.absolute()), "")
-    return {"role": role, "path": place, "sha256": digest or sha256_as_read(path)}
-
-
-def with_inputs(result: AuditResult, files: Iterable[tuple[str, Path | None]]) -> AuditResult:
-    """Add input files with their roles to a result; paths that are not files are skipped."""
-    read = [input_record(role, path) for role, path in files if path and path.is_file()]
-    return replace(result, inputs=(*result.inputs, *read))
-
-
 def _applied_to(
     measured: Measurements, checks: Sequence[Check], progress: Progress
 ) -> tuple[tuple[CheckResult, ...], _Behind]:
@@ -368,19 +354,6 @@ def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str
         "policy": {"name": policy.name, "sha256": policy.sha256},
         "tool": {"name": DISTRIBUTION, "version": version(DISTRIBUTION)},
     }
-
-
-def digest_of_data(
-    inputs: Iterable[Mapping[str, str]], tables: Iterable[pl.DataFrame] = (), before: str = ""
-) -> str:
-    """Digest of what is known by a digest, the data's files in order, and tables."""
-    digest = hashlib.sha256(bytes.fromhex(before))
-    for file in inputs:
-        if file["role"] == "data":
-            digest.update(bytes.fromhex(file["sha256"]))
-    for table in tables:
-        digest.update(table.write_csv().encode())
-    return digest.hexdigest()
 
 
 def _ledger(measured: Measurements, origin: _Origin) -> dict[str, Any]:

@@ -19,9 +19,8 @@ from audit.disclosure import Cell, carried, labelled, labelled_below, only_resid
 from audit.hierarchies.building import graph_digest
 from audit.results.published_cells import evidence_cells, pair_cells
 from audit.results.result import AuditResult
-from audit.runs.audit import digest_of_data
 from audit.runs.folder import POLICY, restricted_names
-from audit.runs.manifest import RESTRICTED
+from audit.runs.manifest import RESTRICTED, digest_of_data
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage

@@ -24,8 +24,7 @@ from audit.policy.reading import judged_by, load_policy
 from audit.policy.rules import BehaviourQuery, Subgraph, query_of, subgraph_of
 from audit.results.result import AuditResult
 from audit.runs.analyses import MEASURED
-from audit.runs.audit import with_inputs
-from audit.runs.manifest import RESULT
+from audit.runs.manifest import RESULT, with_inputs
 from audit.runs.read import read_run
 from audit.runs.refusals import refuse_models, refuse_wrong_classes
 from audit.runs.settings import Judging, Settings

@@ -37,7 +37,7 @@ from audit.measure.labels_alone import FLAT
 from audit.policy.policy import KEYS_OF_COLUMNS, Policy
 from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES, added_checks
-from audit.runs.audit import input_record, run_audit, with_inputs
+from audit.runs.audit import run_audit
 from audit.runs.inputs import (
     deciding_files,
     read_data,
@@ -45,7 +45,7 @@ from audit.runs.inputs import (
     read_runs,
 )
 from audit.runs.instances import write_instances
-from audit.runs.manifest import RESTRICTED, RESULT
+from audit.runs.manifest import RESTRICTED, RESULT, input_record, with_inputs
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
 from audit.runs.settings import Settings

@@ -13,9 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from audit.base.errors import InputError
-from audit.base.files import sha256_of
+from audit.base.files import sha256_as_read, sha256_of
 from audit.base.machine import fonts_digest
+from audit.base.remote import digest_of_copy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 
@@ -198,3 +201,28 @@ def versions() -> dict[str, str]:
         "fonts": fonts_digest(),
         **{package: version(package) for package in packages},
     }
+
+
+def input_record(role: str, path: Path) -> dict[str, str]:
+    """Manifest entry of an input file: its role, path and digest."""
+    place, digest = digest_of_copy(path) or (str(path.absolute()), "")
+    return {"role": role, "path": place, "sha256": digest or sha256_as_read(path)}
+
+
+def with_inputs(result: AuditResult, files: Iterable[tuple[str, Path | None]]) -> AuditResult:
+    """Add input files with their roles to a result; paths that are not files are skipped."""
+    read = [input_record(role, path) for role, path in files if path and path.is_file()]
+    return replace(result, inputs=(*result.inputs, *read))
+
+
+def digest_of_data(
+    inputs: Iterable[Mapping[str, str]], tables: Iterable[pl.DataFrame] = (), before: str = ""
+) -> str:
+    """Digest of what is known by a digest, the data's files in order, and tables."""
+    digest = hashlib.sha256(bytes.fromhex(before))
+    for file in inputs:
+        if file["role"] == "data":
+            digest.update(bytes.fromhex(file["sha256"]))
+    for table in tables:
+        digest.update(table.write_csv().encode())
+    return digest.hexdigest()

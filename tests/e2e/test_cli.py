@@ -95,7 +95,7 @@ def out(tmp_path: Path) -> Path:
 
 TABLES = {
     *("nodes", "edges", "pairs", "pairs_by_b", "pair_ends", "residuals"),
-    *("strata", "branch_pairs", "findings", "cases"),
+    *("strata", "branch_pairs", "findings", "cases", "proposals"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Faults of edges and of titles: cycles, dangling edges, lone children, titles that clash."""
+"""Faults of edges: cycles, dangling and redundant ones, lone children."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse, edge_mat
 from audit.base.paths import (
     CycleSearch,
     edge_ends,
-    leads_to,
     on_cycle,
     shortcuts,
     strong_components,
 )
 from audit.base.plurals import counted
 from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows, dropped_sentence
-from audit.hierarchies.catch_alls import CatchAlls
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint.finding import LintFinding
 
@@ -41,21 +39,6 @@ def dangling_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
         )
 
 
-def two_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
-    """Codes for which one dictionary has several titles."""
-    if hierarchy.two_titles:
-        yield LintFinding(
-            "two_titles",
-            "warning",
-            f"A dictionary has several titles for {counted(len(hierarchy.two_titles), 'codes')}.",
-            "Give each code one title; where codes lost their zeros, export them as text.",
-            tuple((code, *titles) for code, titles in hierarchy.two_titles.items()),
-            "code, its titles",
-            len(hierarchy),
-            "nodes",
-        )
-
-
 def members_named_alike(hierarchy: Hierarchy) -> Iterator[LintFinding]:
     """Groups that the file names like a member of theirs: both are one node."""
     members = hierarchy.dropped.members
@@ -69,7 +52,7 @@ def members_named_alike(hierarchy: Hierarchy) -> Iterator[LintFinding]:
             "Give the group another name; or keep both apart by --hierarchy-ids paths.",
             tuple((member,) for member in members),
             "group and member",
-            int((~hierarchy.leaf & _stated(hierarchy)).sum()),
+            int((~hierarchy.leaf & stated(hierarchy)).sum()),
             "nodes with children",
         )
 
@@ -114,7 +97,7 @@ def tops_below_others(hierarchy: Hierarchy) -> Iterator[LintFinding]:
 def orphans(hierarchy: Hierarchy) -> Iterator[LintFinding]:
     """Nodes with nothing above and nothing below them, where others have."""
     child, parent = edge_ends(hierarchy.edges)
-    placed, own = np.zeros(len(hierarchy), np.bool_), _stated(hierarchy)
+    placed, own = np.zeros(len(hierarchy), np.bool_), stated(hierarchy)
     within = own[parent]
     placed[child[within]] = placed[parent[within]] = True
     alone = np.flatnonzero(own & ~placed)
@@ -129,41 +112,6 @@ def orphans(hierarchy: Hierarchy) -> Iterator[LintFinding]:
             "node",
             int(own.sum()),
             "nodes",
-        )
-
-
-def poor_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
-    """Nodes without a title, where most have one, and titles with blanks that nobody sees."""
-    titles = pl.Series(hierarchy.titles, dtype=pl.String)
-    own = pl.Series(_stated(hierarchy))
-    missing = (titles.str.strip_chars() == "") & own
-    marred = (
-        titles.str.contains(r"^\s|\s$|\s\s|[\p{Cc}\p{Zl}\p{Zp}\u{200B}\u{FEFF}]") & ~missing & own
-    )
-    if missing.any() and 2 * missing.sum() < own.sum():
-        n = int(missing.sum())
-        yield LintFinding(
-            "missing_title",
-            "note",
-            f"{counted(n, 'nodes')} {'has' if n == 1 else 'have'} no title; most have one.",
-            "Give each node a title; --titles reads further ones.",
-            named(hierarchy, missing.arg_true().to_numpy()),
-            "node",
-            int(own.sum()),
-            "nodes",
-        )
-    if marred.any():
-        n = int(marred.sum())
-        yield LintFinding(
-            "title_blanks",
-            "note",
-            f"{counted(n, 'titles')} {'begins or ends' if n == 1 else 'begin or end'} with a "
-            "blank, or have two side by side, a line end, or a character that cannot be seen.",
-            "Write each title with single blanks between its words.",
-            named(hierarchy, marred.arg_true().to_numpy()),
-            "node",
-            int((own & ~missing).sum()),
-            "titles",
         )
 
 
@@ -206,12 +154,12 @@ def lone_children(hierarchy: Hierarchy) -> Iterator[LintFinding]:
             "Leave out one of the two, or add the siblings that are missing.",
             named(hierarchy, lone, child),
             "heading, child",
-            int((~hierarchy.leaf & _stated(hierarchy)).sum()),
+            int((~hierarchy.leaf & stated(hierarchy)).sum()),
             "nodes with children",
         )
 
 
-def _stated(hierarchy: Hierarchy) -> BoolArray:
+def stated(hierarchy: Hierarchy) -> BoolArray:
     """All nodes but the root above several tops, which no file states, shape (n,)."""
     return np.array([node != SYNTHETIC_ROOT for node in hierarchy.nodes], np.bool_)
 
@@ -303,106 +251,3 @@ def _condensed(error: CyclicError, component: IntArray) -> Hierarchy:
         name=error.name,
     )
     return replace(built, dropped=error.dropped)
-
-
-def same_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
-    """Nodes whose titles differ in case, spaces and punctuation at most; signs as in C++ are none.
-
-    Where all but the uppermost are below that one, the title is repeated below; else it clashes. A
-    heading and its single child are left to `lone_children`.
-    """
-    groups = _groups(hierarchy)
-    on_line = pl.col("below").all().over("title")
-    lone = pl.col("lone").any().over("title")
-    clashing = _cases(hierarchy, groups.filter(~on_line).sort("node"))
-    repeated = _cases(hierarchy, groups.filter(on_line & ~lone))
-    titled = int((np.array(hierarchy.titles) != "")[_stated(hierarchy)].sum())
-    if clashing:
-        yield LintFinding(
-            "title_clash",
-            "warning",
-            f"{counted(len(clashing), 'titles')} {'stands' if len(clashing) == 1 else 'stand'} "
-            "for several nodes that are not all below one of them: their titles do not "
-            "distinguish them.",
-            "Say in each title what distinguishes the node, or merge the nodes.",
-            clashing,
-            "nodes of one title",
-            titled,
-            "titles",
-        )
-    if repeated:
-        yield LintFinding(
-            "title_repeated",
-            "note",
-            f"{counted(len(repeated), 'titles')} of a node "
-            f"{'is' if len(repeated) == 1 else 'are'} repeated below it: the title does not say "
-            "whether the wider or the narrower node is meant.",
-            "Say in the title of the lower node what it leaves out.",
-            repeated,
-            "node, nodes below it",
-            titled,
-            "titles",
-        )
-
-
-def only_catch_alls(hierarchy: Hierarchy) -> Iterator[LintFinding]:
-    """Titled headings whose children all are catch-alls and name nothing beyond the heading."""
-    catch_alls = CatchAlls(hierarchy)
-    headings = np.flatnonzero(~hierarchy.leaf & _stated(hierarchy)).tolist()
-    alone = [heading for heading in headings if catch_alls.alone_below(heading)]
-    cases = tuple(
-        (hierarchy.nodes[heading], *hierarchy.children(hierarchy.nodes[heading]))
-        for heading in alone
-    )
-    if cases:
-        yield LintFinding(
-            "only_catch_alls",
-            "note",
-            f"{counted(len(cases), 'headings')} {'has' if len(cases) == 1 else 'have'} nothing but "
-            "catch-alls below: “other” and “unspecified” with nothing specific beside them say no "
-            "more than the heading.",
-            "Add the specific nodes from which the catch-alls differ, or use the heading itself "
-            "as the label.",
-            cases,
-            "heading, its children",
-            len(headings),
-            "nodes with children",
-        )
-
-
-def _groups(hierarchy: Hierarchy) -> pl.DataFrame:
-    """``node, title, below, lone`` of nodes that share a title, the uppermost of each first.
-
-    ``below``: it is the uppermost node of its title or is below that. ``lone``: it is the single
-    child of it.
-    """
-    titles = pl.Series("title", hierarchy.titles, pl.String)
-    key = (
-        titles.str.normalize("NFKC")
-        .str.to_lowercase()
-        .str.replace_all(r"(\w)[-–](\s|[,;:)\]]|$)", "${1}−$2")  # Rh- is not Rh
-        .str.replace_all(r"(^|[\s(<>=])[-–](\d)", "${1}−$2")  # nor is -5 the same as 5
-        .str.replace_all(r"[^\p{L}\p{M}\p{N}\p{Sm}\p{Sc}#%°‰]+", " ")
-        .str.strip_chars()
-    )
-    groups = (
-        pl.DataFrame({"title": key, "depth": hierarchy.depth})
-        .with_row_index("node")
-        .filter(pl.Series(_stated(hierarchy)))
-        .filter((pl.col("title") != "") & pl.col("title").is_duplicated())
-        .sort("depth", "node")
-        .with_columns(top=pl.col("node").first().over("title"))
-    )
-    low, top = (groups[name].cast(pl.Int64).to_numpy() for name in ("node", "top"))
-    heading, child = lone_pairs(hierarchy)
-    lone = np.full(len(hierarchy), -1, np.int64)
-    lone[heading] = child
-    return groups.with_columns(
-        below=pl.Series(leads_to(hierarchy.edges, low, top)), lone=pl.Series(lone[top] == low)
-    )
-
-
-def _cases(hierarchy: Hierarchy, groups: pl.DataFrame) -> tuple[tuple[str, ...], ...]:
-    """The nodes of each title, by the order of the first ones."""
-    nodes = groups.group_by("title", maintain_order=True).agg("node")["node"].to_list()
-    return tuple(tuple(hierarchy.nodes[i] for i in group) for group in sorted(nodes))

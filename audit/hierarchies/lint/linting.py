@@ -13,17 +13,14 @@ from audit.hierarchies.lint.faults import (
     dangling_edges,
     lone_children,
     members_named_alike,
-    only_catch_alls,
     orphans,
-    poor_titles,
     redundant_edges,
     said_from_one_end,
-    same_titles,
     tops_below_others,
-    two_titles,
     without_cycles,
 )
 from audit.hierarchies.lint.finding import LintFinding
+from audit.hierarchies.lint.titles import only_catch_alls, poor_titles, same_titles, two_titles
 from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 
