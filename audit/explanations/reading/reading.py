@@ -14,7 +14,6 @@ from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
 from audit.base.readings import Reading
 from audit.data.attribution_columns import REQUIRED
-from audit.data.sources import source_of
 from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
 from audit.explanations.lists import Lists, laid_out, lists_in
 from audit.explanations.reading.human_evidence import (
@@ -29,7 +28,7 @@ from audit.explanations.reading.human_evidence import (
 from audit.explanations.reading.row_files import read_rows, wrapped
 from audit.explanations.reading.sound_rows import NO_TOKENS, rows_in_order, sound_rows
 from audit.explanations.reading.spans import tokens_without_text
-from audit.explanations.reading.text_rows import LINE
+from audit.explanations.reading.text_rows import LINE, source_in
 from audit.explanations.reading.texts import Merging, Texts, merging_named, texts_of
 from audit.explanations.reading.words import ALL_SPECIAL, special_tokens, words_of
 from audit.explanations.reading.words import stop_words as stop_words_named
@@ -69,13 +68,13 @@ def read_attributions(
     if evidence is None:
         rows = read_rows(path, REQUIRED).drop(LINE, strict=False)
         read = attributions_of(rows, choices, sources=(path,))
-        return replace(read, readings=(*source_of(path).readings, *read.readings))
+        return replace(read, readings=(*source_in(path).readings, *read.readings))
     evidence = Path(evidence)
     held, rows = read_rows(evidence, ("id",)), read_rows(path, REQUIRED)
     told = (
         *_of_lines(rows, held, (path, evidence)),
         *_of_texts(held, evidence),
-        *(one for file in (path, evidence) for one in source_of(file).readings),
+        *(one for file in (path, evidence) for one in source_in(file).readings),
     )
     records = _own_records(held, choices, evidence)
     read = attributions_of(rows.drop(LINE, strict=False), choices, records, (path, evidence))

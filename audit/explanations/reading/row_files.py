@@ -16,7 +16,7 @@ from audit.data.json_lines import Line, frames, keys_of
 from audit.data.records import present, tidy
 from audit.data.sources import source_of
 from audit.explanations.lists import list_column, starts_of
-from audit.explanations.reading.text_rows import LINE, objects_in
+from audit.explanations.reading.text_rows import LINE, objects_in, source_in
 
 FLAG, NUMBER, LABEL = "flag", "number", "label"
 """What a value of ``gold`` or ``predicted`` was in the file: true or false, a number, or text."""
@@ -76,7 +76,7 @@ def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
     """
     if not path.is_dir():
         refuse_pickle(path, first_bytes(path), "attributions and evidence")
-    read = _text_rows if source_of(path).is_text else _parquet_rows
+    read = _text_rows if source_in(path).is_text else _parquet_rows
     rows = read(path, required)
     if rows.is_empty():
         raise InputError("a file with rows is required", found="none", where=path)
@@ -103,7 +103,7 @@ def _text_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
         named = {name: keys[name] for name in COLUMNS if name in keys}
         return _frame([line for _, line in lines], named, _WRITTEN)
 
-    parts = list(frames(objects_in(source_of(path), _DECODER), frame_of, path))
+    parts = list(frames(objects_in(source_in(path), _DECODER), frame_of, path))
     _refuse_missing([name for name in met if name != LINE], required, path)
     return pl.concat(parts, how="diagonal")
 

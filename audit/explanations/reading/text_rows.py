@@ -10,11 +10,12 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from audit.base.errors import InputError, SchemaError
 from audit.data.json_lines import Line, excerpt, objects_on
-from audit.data.sources import File, Source
+from audit.data.sources import File, Source, source_of
 
 Decoder: TypeAlias = json.JSONDecoder
 LINE = "id:line"
@@ -27,6 +28,13 @@ _TOKENS_AND_SCORES = re.compile(r"\[[^\t]*\]\t\[[^\t]*\]")
 _LIST = re.compile(r"[\[(]\s*[\[(\])'\"\d.+-]")
 _SPANS = re.compile(r"\d+ \d+(?:;\d+ \d+)*")
 _TRACK_X = re.compile(rf"[^\t]+\t(?:DIAGNOSTICO|PROCEDIMIENTO)\t[^\t]+\t[^\t]*\t{_SPANS.pattern}")
+
+
+def source_in(path: Path) -> Source:
+    """What a path holds; lines of scores of one length are no table of columns of a fixed width."""
+    plain = File(path)
+    graded = path.is_file() and plain.head_lines and _NUMBERS.fullmatch(plain.head_lines[0].strip())
+    return plain if graded else source_of(path)
 
 
 def objects_in(source: Source, decoder: Decoder) -> Iterator[Line]:

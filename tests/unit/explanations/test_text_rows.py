@@ -62,6 +62,16 @@ def test_lines_of_tokens_and_of_graded_marks_belong_together(
     assert [told.rows for told in read.readings] == [3, 3]
 
 
+def test_lines_of_equal_length_are_no_columns_of_a_fixed_width(tmp_path: Path) -> None:
+    rows = in_lines(tmp_path, [["a", "b"], ["c", "d"]], [[0.5, 1], [1, 0.5]])
+    (tmp_path / "marks.txt").write_text("0.1 0.9\n0.5 0.2\n", "utf-8")
+
+    read = read_attributions(rows, tmp_path / "marks.txt")
+
+    assert read.evidence is not None
+    assert read.evidence.marks.values.tolist() == [0.1, 0.9, 0.5, 0.2]
+
+
 @pytest.mark.parametrize("name", ["x.tsv", "notes.json", "notes.jsonl", "folder", "spans.csv"])
 def test_places_of_one_label_are_the_evidence_of_one_annotator(tmp_path: Path, name: str) -> None:
     path, of_folder = tmp_path / name, tmp_path / "folder"
