@@ -23,7 +23,6 @@ from audit.checks.rules import (
     record_cap,
     redundant_nodes,
     residual_overuse,
-    residual_pairs,
     retired_code,
     sex_age_conflict,
     sibling_exclusive,
@@ -35,7 +34,13 @@ from audit.checks.rules import (
     waiver_unused,
     wrong_table,
 )
-from audit.checks.rules.habits import chronic_gap, copied_records, depth_shift, sibling_shift
+from audit.checks.rules.habits import (
+    chronic_gap,
+    copied_records,
+    depth_shift,
+    residual_pairs,
+    sibling_shift,
+)
 
 CHECKS: tuple[Check, ...] = (
     unknown_code.CHECK,

@@ -65,6 +65,7 @@ def explore(run: RunFolder, shown: Shown, force: Force = False) -> None:
     from audit.explorer.run.other_runs import open_beside
     from audit.explorer.run.policy_editor import EditedPolicy
     from audit.explorer.site import Site
+    from audit.runs.analyses import CHECK_NAMES
 
     _refuse_unshown(shown.media, shown.show_instances and shown.static is None)
     if shown.same_hierarchy and not shown.beside:
@@ -99,7 +100,8 @@ def explore(run: RunFolder, shown: Shown, force: Force = False) -> None:
         if shown.beside
         else None
     )
-    edited = None if shown.policy is None else EditedPolicy(shown.policy)
+    checks = CHECK_NAMES | {check["name"] for check in opened.shared["checks"]}
+    edited = None if shown.policy is None else EditedPolicy(shown.policy, checks=checks)
     if edited is not None:
         edited.decided()  # refused now rather than at the first decision
     serve(Site(opened, edited, others), shown.port, _print_address)

@@ -140,7 +140,7 @@ def share_left(
         possible(one if isinstance(one, int | str) else None, labelled, min_cell)
         for one in (shown, *wholes)
     )
-    most = min([high, *(end for _, end in parts)])
+    most = min([high, labelled, *(end for _, end in parts)])
     return {"share": None, "share_least": low / n, "share_most": most / n}
 
 

@@ -57,10 +57,12 @@ class EditedPolicy:
     Args:
         path: The file; where it is not there, the first decision makes it.
         today: The day of a decision; None for `judging_date`.
+        checks: Names of the checks whose findings may be decided on.
     """
 
     path: Path
     today: date | None = None
+    checks: frozenset[str] = CHECK_NAMES
 
     def propose(self, decision: Decision) -> tuple[str, str]:
         """The changed file as a unified diff, and the digest of the file that was read.
@@ -145,8 +147,8 @@ class EditedPolicy:
             return mark + text_without(said, decision.finding)
         waiver = self._waiver(decision)
         edited = text_with(said if said.strip() else said + _FIRST_LINE, waiver)
-        of_run = {decision.finding.split(":")[0], *(one.check for one in policy.waivers)}
-        refuse_unknown_checks(policy_of(edited, self.path), CHECK_NAMES | of_run)
+        waived = {one.check for one in policy.waivers}
+        refuse_unknown_checks(policy_of(edited, self.path), self.checks | waived)
         return mark + edited
 
     def _waiver(self, decision: Decision) -> Waiver:

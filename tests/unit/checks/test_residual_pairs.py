@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.residual_pairs import CHECK
+from audit.checks.rules.habits.residual_pairs import CHECK
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult, values_of
