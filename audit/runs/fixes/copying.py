@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
+from pydantic import BaseModel, ValidationError
 
 from audit.base.disk import on_disk, replacing, working_beside
 from audit.base.errors import InputError, OutputError, first_cases
@@ -32,8 +33,8 @@ from audit.runs.inputs import read_data, stated_policy
 from audit.runs.sealed_run import SealedRun
 from audit.runs.settings import Settings
 
-LOG_VERSION = "1.0"
-"""Version of the schema of a log."""
+LOG_END = ".changes.json"
+"""What the name of a log has behind that of the copy."""
 _OF_FOLDERS = ("mimic3", "mimic4")
 """Formats whose tables each hold one code set, which the name of the file says."""
 
@@ -57,7 +58,7 @@ class Applied:
 
 def log_of(out: Path) -> Path:
     """Where the log of a copy is."""
-    return out.with_name(f"{out.name}.changes.json")
+    return out.with_name(f"{out.name}{LOG_END}")
 
 
 def settings_of(run: Path) -> Settings:
@@ -277,7 +278,7 @@ def _log(
 ) -> dict[str, Any]:
     by_finding = Counter(one.finding for one in changes)
     return {
-        "schema_version": LOG_VERSION,
+        "schema_version": "1.0",
         "run": sha256_of(run / "result.json"),
         "data": dataset.name,
         "folder": dataset.is_dir(),
@@ -285,6 +286,30 @@ def _log(
         "changes": [asdict(one) for one in changes],
         "files": dict(undo),
     }
+
+
+class _File(BaseModel):
+    """How a changed file is made as it was: by the whole of it, or by edits of the copy."""
+
+    before: str
+    after: str
+    whole: str | None = None
+    edits: tuple[tuple[int, int, str], ...] = ()
+
+    def content(self, copy: bytes) -> bytes:
+        """The bytes before, of the bytes of the copy."""
+        if self.whole is not None:
+            return b64decode(self.whole)
+        edits = [Edit(start, end, b64decode(new)) for start, end, new in self.edits]
+        return edited(copy, edits)
+
+
+class _Log(BaseModel):
+    """What of a log takes a copy back."""
+
+    schema_version: Literal["1.0"]
+    folder: bool
+    files: dict[str, _File]
 
 
 def undone(log: Path, out: Path) -> Path:
@@ -298,44 +323,43 @@ def undone(log: Path, out: Path) -> Path:
         InputError: If the log cannot be read, or the copy is not as it was written.
         OutputError: If something is at ``out``.
     """
-    told, copy = _read_log(log), log.with_name(log.name.removesuffix(".changes.json"))
+    told, copy = _read_log(log), log.with_name(log.name.removesuffix(LOG_END))
     _refuse_occupied(out)
+    if not copy.exists():
+        raise InputError("the corrected copy beside its log is required", found="none", where=copy)
     with working_beside(out) as folder, on_disk(out):
         begun = folder / "data"
-        if not copy.exists():
-            raise InputError(
-                "the corrected copy beside its log is required", found="none", where=copy
-            )
         _copied(copy, begun)
-        for name, file in told["files"].items():
-            place, into = (one / name if told["folder"] else one for one in (copy, begun))
-            if not place.is_file() or sha256_of(place) != file["after"]:
-                raise InputError(
-                    "the corrected copy as it was written is required",
-                    found="another content" if place.is_file() else "no such file",
-                    where=place,
-                )
-            into.write_bytes(_before(file, place))
-            if sha256_of(into) != file["before"]:
-                raise InputError(
-                    "a log as it was written is required", found="a changed one", where=log
-                )
+        for name, file in told.files.items():
+            place, into = (one / name if told.folder else one for one in (copy, begun))
+            _refuse_changed(file, place, copy)
+            try:
+                into.write_bytes(file.content(place.read_bytes()))
+            except ValueError:
+                raise _other_log(log) from None
+            if sha256_of(into) != file.before:
+                raise _other_log(log)
         begun.rename(out)
     return out
 
 
-def _read_log(log: Path) -> dict[str, Any]:
-    told = read_json(log)
-    wanted = {"schema_version", "run", "data", "folder", "findings", "changes", "files"}
-    if not isinstance(told, dict) or told.keys() != wanted or told["schema_version"] != LOG_VERSION:
+def _refuse_changed(file: _File, place: Path, copy: Path) -> None:
+    inside = place.resolve().is_relative_to(copy.resolve())
+    if not inside or not place.is_file() or sha256_of(place) != file.after:
         raise InputError(
-            "a log that `audit apply` wrote is required", found="another file", where=log
+            "the corrected copy as it was written is required",
+            found="another content" if inside and place.is_file() else "no such file in it",
+            where=place,
         )
-    return told
 
 
-def _before(file: Mapping[str, Any], copy: Path) -> bytes:
-    if "whole" in file:
-        return b64decode(file["whole"])
-    edits = [Edit(start, end, b64decode(new)) for start, end, new in file["edits"]]
-    return edited(copy.read_bytes(), edits)
+def _read_log(log: Path) -> _Log:
+    try:
+        return _Log.model_validate(read_json(log))
+    except ValidationError:
+        raise _other_log(log) from None
+
+
+def _other_log(log: Path) -> InputError:
+    required = "a log as `audit apply` wrote it is required"
+    return InputError(required, found="another file, or a changed one", where=log)

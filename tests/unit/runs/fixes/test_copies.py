@@ -199,3 +199,27 @@ def test_a_changed_copy_is_not_taken_back(tmp_path: Path) -> None:
         undone(log_of(copy), tmp_path / "again")
 
     assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"schema_version": "2.0"},
+        {"files": {"../tree.csv": {"before": "0", "after": "0"}}},
+        {"files": []},
+        {"files": {"few.csv": {"before": "0", "after": 1}}},
+        {"folder": True},
+    ],
+)
+def test_a_log_that_was_changed_is_refused(damage: dict[str, Any], tmp_path: Path) -> None:
+    known = settings(tmp_path, "few.csv", long({"1": ["a1"], "2": ["a2", "b1"]}))
+    copy = copied(tmp_path, known, [Change("1", "replace", "a1", "a2")])
+    log = log_of(copy)
+    log.write_text(json.dumps(json.loads(log.read_text("utf-8")) | damage), "utf-8")
+    before = (tmp_path / "tree.csv").read_bytes()
+
+    with pytest.raises(InputError):
+        undone(log, tmp_path / "again")
+
+    assert not (tmp_path / "again").exists()
+    assert (tmp_path / "tree.csv").read_bytes() == before
