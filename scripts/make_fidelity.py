@@ -128,7 +128,8 @@ ROOM = (
     ),
     (
         "section 4.3: frequent co-labelling of two catch-alls, without a number",
-        "`residual_pairs`: how many instances have two, beside what length lets expect",
+        "not met by a check: one that compared them with what length lets expect told false "
+        "findings in worlds without faults",
     ),
     ("labels that the tree lacks are dropped in silence", "refused, counted and told"),
     (

@@ -21,7 +21,7 @@ TOP = 15
 """Number of lines in a ranked figure."""
 DEPTHS = 8
 """Largest number of depths of which the most frequent pairs are told."""
-EACH = 5
+EACH = 3
 """Number of the most frequent pairs that are told of each depth."""
 CANDIDATES = 40
 """Number of the most frequent nodes of a depth whose pairs are looked at first."""

@@ -152,7 +152,7 @@ def frequent_figure(rows: Rows) -> Figure | None:
         "A pair without a ring was too rare to be judged, or its expectation is withheld." + said,
         key=(
             Key("observed", "share of the instances with both nodes", "dot"),
-            Key("observed", "95% interval of the excess, or what is left of the share", "bar"),
+            Key("observed", "what is left of a share that is withheld", "bar"),
             Key("expected", "expected from the length of the records", "ring"),
         ),
         table=table(
@@ -184,15 +184,13 @@ def _firsts(by_depth: list[list[Mapping[str, Any]]]) -> Iterator[str]:
 def _frequent_drawn(row: Mapping[str, Any]) -> dict[str, Any]:
     """A line of the picture: shares, or the ends of what is left of one."""
     one, expected = row["share"], None
-    low, high = row["share_least"], row["share_most"]
     if row["expected_length"] is not None:
         expected = row["expected_length"] * one / row["instances"]
-        low, high = row["ratio_low"] * expected, row["ratio_high"] * expected
     return {
         "label": f"{row['depth']} · {pair_label(row)}",
         "observed": one,
         "expected": expected,
-        "low": low,
-        "high": None if high is None else min(high, 1.0),
+        "low": row["share_least"],
+        "high": row["share_most"],
         "times": f"{share_or_left(row)} {_ratio(row).replace(' to ', '–')}".strip(),
     }

@@ -203,6 +203,8 @@ def printed(report: Report, budget: Budget) -> Printed:
 
 SAID = ("hierarchy", "pairs")
 """Figures that are not printed: the first page has the one, findings list what the other draws."""
+BESIDE_NO_MODEL = ("frequent-pairs",)
+"""Figures that give way to the pages of a model."""
 
 
 def _said_once(report: Report) -> Report:
@@ -211,11 +213,12 @@ def _said_once(report: Report) -> Report:
     model = report.model
     if model and model.exchanges:
         model = replace(model, exchanges=replace(model.exchanges, pairs=None, answers=None))
+    unprinted = (*SAID, *BESIDE_NO_MODEL) if model else SAID
     return replace(
         report,
         blocks=(),
         checks=replace(report.checks, caption="Checks that show no findings", rows=quiet),
-        figures=tuple(one for one in report.figures if one.id not in SAID),
+        figures=tuple(one for one in report.figures if one.id not in unprinted),
         model=model,
     )
 

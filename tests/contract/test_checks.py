@@ -53,7 +53,7 @@ NAMES = (
     "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code", "mixed_versions",
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
     "copied_records", "principal_position", "record_cap", "depth_shift", "split_leak",
-    "group_confined", "sibling_shift", "residual_overuse", "residual_pairs", "cross_branch",
+    "group_confined", "sibling_shift", "residual_overuse", "cross_branch",
     "unspecific_beside_specific", "sibling_exclusive", "excludes1", "missing_companion",
     "sex_age_conflict", "chronic_gap", "unexpected_pair", "missing_stratum", "redundant_nodes",
     "model_confuses", "model_habit", "waiver_expired", "waiver_unused",
@@ -705,7 +705,6 @@ BY_A_BOUND = {
 WITHOUT_LIMIT = {
     "empty_instance", "excludes1", "sibling_exclusive", "malformed_code", "duplicate_label",
     "parent_and_child", "cross_branch", "unknown_code", "retired_code", "missing_companion",
-    "residual_pairs",
 }  # fmt: skip
 
 

@@ -83,8 +83,8 @@ class Told:
         digits, _, power = plain.partition("e")
         places = len(digits.partition(".")[2])
         most = 0.500001 * 10.0 ** (int(power or 0) - places)
-        if sign == "%":
-            return near(self.percents, float(plain), most)
+        if sign == "%":  # what is left of a withheld share is rounded outwards
+            return near(self.percents, float(plain), 2 * most)
         if places or power:
             return near(self.rounded, float(plain), most)
         return near(self.values, float(plain), 1e-9)

@@ -144,7 +144,7 @@ def test_a_run_with_predictions_leaves_their_tables(release: Release) -> None:
     assert {path.name for path in (release.folder / "run" / "restricted").iterdir()} == {
         "nodes.parquet", "edges.parquet", "pairs.parquet", "residuals.parquet",
         "findings.parquet", "model_pairs.parquet", "metrics.parquet", "behaviours.parquet",
-        "branch_pairs.parquet", "cases.parquet", "exchanges.parquet",
+        "branch_pairs.parquet", "cases.parquet", "exchanges.parquet", "proposals.parquet",
         "exchanged_pairs.parquet", "answers.parquet",
         "policy.json", "strata.parquet", "denominators.json", "manifest.json",
         "pairs_by_b.parquet", "pair_ends.parquet",

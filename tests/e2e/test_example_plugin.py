@@ -22,7 +22,8 @@ def test_it_is_installed_and_used(tmp_path: Path) -> None:
     install = ("-m", "pip", "install", "--no-build-isolation", "--no-deps", "--quiet", "--no-index")
     site = tmp_path / "site"
     beside = [*map(str, (ROOT, site)), os.environ.get("PYTHONPATH", "")]
-    own = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, beside))}
+    paths = {"PYTHONPATH": os.pathsep.join(filter(None, beside)), "PIP_CONSTRAINT": ""}
+    own = os.environ | paths
 
     def python(*arguments: str) -> str:
         command = [sys.executable, *arguments]

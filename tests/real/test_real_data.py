@@ -100,6 +100,7 @@ def test_the_run_is_complete_and_reads_back(name: str, tmp_path: Path) -> None:
         "nodes.parquet", "edges.parquet", "pairs.parquet", "residuals.parquet", "findings.parquet",
         "policy.json", "strata.parquet", "branch_pairs.parquet", "cases.parquet",
         "denominators.json", "manifest.json", "pairs_by_b.parquet", "pair_ends.parquet",
+        "proposals.parquet",
     }  # fmt: skip
 
 

@@ -148,5 +148,5 @@ def test_a_pickle_is_refused_and_never_read(tmp_path: Path, name: str, format: s
     ],
 )
 def test_real_files_that_hold_no_labels(name: str) -> None:
-    with pytest.raises(InputError, match="none that matches|an archive of zip"):
+    with pytest.raises(InputError, match=r"none that matches|an archive of zip"):
         read_labels(Path(os.environ["AUDIT_DATA"]) / name, Columns())
