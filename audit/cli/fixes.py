@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,7 +48,6 @@ def fixes(
     force: Force = False,
 ) -> None:
     """Propose what would mend the findings of a run: which label of which record becomes what."""
-    from audit.base.disk import replacing
     from audit.base.spreadsheets import defused
     from audit.cli.terminal.listings import agreement_lines, proposal_summary
     from audit.runs.fixes.agreement import Agreement
@@ -67,14 +68,20 @@ def fixes(
             return
         else:
             sheet = proposals.sheet(finding)
+        said = counted(len(sheet), "proposals")
         if csv is not None:
-            with replacing(csv, overwrite=overwrite) as begun:
-                defused(sheet).write_csv(begun)
-            typer.echo(f"Sheet: {csv} ({counted(len(sheet), 'proposals')})")
+            _write(csv, defused(sheet).write_csv, f"Sheet: {csv} ({said})", overwrite)
         if xlsx is not None:
-            with replacing(xlsx, overwrite=overwrite) as begun:
-                write_decision_book(sheet, begun)
-            typer.echo(f"Workbook: {xlsx} ({counted(len(sheet), 'proposals')})")
+            book = partial(write_decision_book, sheet)
+            _write(xlsx, book, f"Workbook: {xlsx} ({said})", overwrite)
+
+
+def _write(file: Path, write: Callable[[Path], object], said: str, overwrite: bool) -> None:
+    from audit.base.disk import replacing
+
+    with replacing(file, overwrite=overwrite) as begun:
+        write(begun)
+    typer.echo(said)
 
 
 def _two_decided(proposals: Proposals, sheets: tuple[Path, ...]) -> list[Decided]:
@@ -169,7 +176,6 @@ def sample(
     force: Force = False,
 ) -> None:
     """Draw records of findings among as many others, for coders who do not know which is which."""
-    from audit.base.disk import replacing
     from audit.base.spreadsheets import defused
     from audit.runs.fixes.decision_book import write_blind_book
     from audit.runs.fixes.sample import Sample
@@ -179,14 +185,12 @@ def sample(
         raise InputError("--csv FILE or --xlsx FILE is required", found="neither")
     with reading_runs([run], None, force):
         drawn = Sample(read_run(run, unsealed=True), per_finding, seed).sheet()
+        said = counted(len(drawn), "records")
         if csv is not None:
-            with replacing(csv, overwrite=overwrite) as begun:
-                defused(drawn).write_csv(begun)
-            typer.echo(f"Sheet: {csv} ({counted(len(drawn), 'records')})")
+            _write(csv, defused(drawn).write_csv, f"Sheet: {csv} ({said})", overwrite)
         if xlsx is not None:
-            with replacing(xlsx, overwrite=overwrite) as begun:
-                write_blind_book(drawn, begun)
-            typer.echo(f"Workbook: {xlsx} ({counted(len(drawn), 'records')})")
+            book = partial(write_blind_book, drawn)
+            _write(xlsx, book, f"Workbook: {xlsx} ({said})", overwrite)
 
 
 def judge_sample(

@@ -9,6 +9,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import unescape
+from math import ceil, floor
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -72,7 +73,10 @@ class Told:
         whole = self.values[self.values <= shared["ledger"]["instances"]]
         beside += [*(whole / shared["ledger"]["instances"])]
         shares = self.values[self.values <= 1]
-        self.percents = np.unique(100 * np.array([*shares, *beside]))
+        left = [one for one in _records(shared) if one.get("share_least") is not None]
+        outwards = [floor(1e3 * one["share_least"]) / 1e3 for one in left]
+        outwards += [ceil(1e3 * one["share_most"]) / 1e3 for one in left]
+        self.percents = np.unique(100 * np.array([*shares, *beside, *outwards]))
         self.rounded = np.unique([*self.values, *100 * shares, *self.values / 1e6])
 
     def finds(self, written: str, sign: str) -> bool:
@@ -83,8 +87,8 @@ class Told:
         digits, _, power = plain.partition("e")
         places = len(digits.partition(".")[2])
         most = 0.500001 * 10.0 ** (int(power or 0) - places)
-        if sign == "%":  # what is left of a withheld share is rounded outwards
-            return near(self.percents, float(plain), 2 * most)
+        if sign == "%":
+            return near(self.percents, float(plain), most)
         if places or power:
             return near(self.rounded, float(plain), most)
         return near(self.values, float(plain), 1e-9)

@@ -54,9 +54,10 @@ class Agreement:
     def by_level(self) -> list[tuple[int, int, int]]:
         """Level, counted from below the root, rows whose labels have a common node there, and rows
         whose labels both lie that deep; of the rows that both leave with a label."""
-        hierarchy = hierarchy_of(self.first.proposals.run)
+        proposals = self.first.proposals
+        hierarchy, titles = hierarchy_of(proposals.run), proposals.titles
         named = [
-            tuple(_levels(hierarchy, label) for label in pair)
+            tuple(_levels(hierarchy, titles.node(label)) for label in pair)
             for pair in self.rows.select("becomes_a", "becomes_b").iter_rows()
             if all(pair)
         ]
@@ -71,8 +72,8 @@ class Agreement:
         """The sheet of the rows that they decided otherwise, with both decisions as its notes."""
         other = self.rows.filter(pl.col("becomes_a") != pl.col("becomes_b"))
         notes = other.select("number", note=pl.format("one: {}; the other: {}", "a", "b"))
-        sheet = self.first.proposals.sheet().drop("note").join(notes, on="number")
-        return sheet.select(self.first.proposals.sheet().columns)
+        sheet = self.first.proposals.sheet()
+        return sheet.drop("note").join(notes, on="number").select(sheet.columns)
 
 
 def _becomes(row: dict[str, object], decision: str) -> str:
@@ -89,11 +90,9 @@ def _becomes(row: dict[str, object], decision: str) -> str:
     return str(row["proposed"] or only)
 
 
-def _levels(hierarchy: Hierarchy, label: str) -> list[set[str]]:
-    """The nodes above a label, itself included, by their depth below the root."""
-    bare = {node.replace(".", ""): node for node in hierarchy.nodes}
-    node = label if label in hierarchy else bare.get(label)
-    if node is None:
+def _levels(hierarchy: Hierarchy, node: str | None) -> list[set[str]]:
+    """The nodes above one, itself included, by their depth below the root."""
+    if node is None or node not in hierarchy:
         return []
     found: dict[int, set[str]] = {}
     for one in hierarchy.ancestors(node, with_self=True):

@@ -20,7 +20,7 @@ from audit.base.files import is_gzip, open_bytes, read_json, sha256_of
 from audit.base.plurals import counted
 from audit.data.dataset import LabelDataset
 from audit.data.label_format import Layout
-from audit.data.label_formats.mimic import kind_of
+from audit.data.label_formats.mimic import kind_of, tables_of
 from audit.data.records import is_json
 from audit.data.sources import File, Source, source_of
 from audit.results.result import to_json_bytes
@@ -113,11 +113,7 @@ def _files(dataset: str, labels: LabelDataset) -> list[Path]:
 
 
 def _parts(source: Source, format: str) -> Sequence[Source]:
-    if format not in _OF_FOLDERS:
-        return source.parts
-    from audit.data.label_formats.mimic import tables_of
-
-    return tables_of(source, "hosp")
+    return tables_of(source, "hosp") if format in _OF_FOLDERS else source.parts
 
 
 def write_copy(
@@ -197,7 +193,7 @@ def _change_file(
         if sum(ledger.made.values()) == made:
             shutil.copyfile(path, into)
             return None
-        back: dict[str, Any] = {"whole": b64encode(path.read_bytes()).decode()}
+        back: dict[str, Any] = {"whole": _as_text(path.read_bytes())}
     else:
         with open_bytes(path) as stream:
             data = stream.read()
@@ -207,7 +203,7 @@ def _change_file(
         new = edited(data, edits)
         if is_gzip(path):
             into.write_bytes(gzip.compress(new, mtime=0))
-            back = {"whole": b64encode(path.read_bytes()).decode()}
+            back = {"whole": _as_text(path.read_bytes())}
         else:
             into.write_bytes(new)
             back = {"edits": [[e.start, e.end, _as_text(e.new)] for e in taken_back(data, edits)]}

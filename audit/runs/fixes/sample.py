@@ -18,6 +18,7 @@ from audit.engine.statistics.resampling import unit_keys
 from audit.results.order import ordered
 from audit.results.result import AuditResult
 from audit.runs.case_lists import BEHAVIOUR, cases_of, drawn
+from audit.runs.fixes.sheet import digest_of
 from audit.runs.instances import hierarchy_of, kept_labels, records
 
 COLUMNS = ("row", "instance", "labels", "others", "verdict", "note", "drawn", "run")
@@ -127,12 +128,8 @@ class Sample:
             verdict=pl.lit(""),
             note=pl.lit(""),
             drawn=pl.lit(f"{self.size} a finding, seed {self.seed}"),
-            run=pl.lit(_digest(self.run)),
+            run=pl.lit(digest_of(self.run)),
         )
-
-
-def _digest(run: AuditResult) -> str:
-    return str(run.sha256)[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +189,9 @@ def _refused(required: str, found: str, path: Path) -> InputError:
 
 def _drawn_as(sheet: pl.DataFrame, run: AuditResult, path: Path) -> tuple[int, int]:
     runs, said = sheet["run"].unique().to_list(), sheet["drawn"].unique().to_list()
-    if runs != [_digest(run)]:
+    if runs != [digest_of(run)]:
         found = first_cases(runs) if runs else "none"
-        raise _refused(f"a sheet of this run, {_digest(run)}, is required", found, path)
+        raise _refused(f"a sheet of this run, {digest_of(run)}, is required", found, path)
     words = said[0].replace(",", "").split() if len(said) == 1 else []
     if len(words) != 5 or not (words[0].isdecimal() and words[-1].isdecimal()):
         raise _refused("a sheet that says how it was drawn is required", first_cases(said), path)

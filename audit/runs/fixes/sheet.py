@@ -36,6 +36,11 @@ _RUN = 16
 """Number of hexadecimal digits of the run's digest that a sheet carries."""
 
 
+def digest_of(run: AuditResult) -> str:
+    """The beginning of the digest of a run's ``result.json``, which its sheets carry."""
+    return str(run.sha256)[:_RUN]
+
+
 @dataclass(frozen=True, eq=False)
 class Proposals:
     """The proposals of a run, numbered from 1 in the order of its findings.
@@ -63,10 +68,15 @@ class Proposals:
         assert self.run.proposals is not None, "refused above"
         return self.run.proposals.collect().with_row_index("number", offset=1)
 
-    @cached_property
+    @property
     def digest(self) -> str:
-        """The beginning of the digest of the run's ``result.json``."""
-        return str(self.run.sha256)[:_RUN]
+        """As `digest_of` the run."""
+        return digest_of(self.run)
+
+    @cached_property
+    def titles(self) -> Titles:
+        """Titles of labels as they are written."""
+        return Titles.of(self.run)
 
     def summary(self) -> pl.DataFrame:
         """``finding, change, certainty, proposals, instances``, in the order of the findings."""
@@ -89,7 +99,7 @@ class Proposals:
                 found=repr(finding),
                 hint=f"there are: {', '.join(self.table['finding'].unique(maintain_order=True))}",
             )
-        titles = _Titles.of(self.run)
+        titles = self.titles
         rows = table.with_columns(
             title=titles.series(table["label"]),
             proposed_title=titles.series(table["proposed"]),
@@ -105,7 +115,7 @@ class Proposals:
     def _others(self, instances: pl.Series, labels: pl.Series) -> pl.Series:
         if self.run.instances is None or instances.is_empty():
             return pl.Series(["" for _ in instances], dtype=pl.String)
-        titles, hierarchy = _Titles.of(self.run), hierarchy_of(self.run)
+        titles, hierarchy = self.titles, hierarchy_of(self.run)
         carried = kept_labels(self.run, instances).filter(pl.col("label") > 0)
         called = {
             node: hierarchy.describe(hierarchy.index(node)) if node in hierarchy else node
@@ -130,14 +140,14 @@ class Proposals:
 
 
 @dataclass(frozen=True)
-class _Titles:
+class Titles:
     """Titles of labels as they are written, with and without the dots of codes."""
 
     titles: Mapping[str, str | None]
     nodes: Mapping[str, str]
 
     @classmethod
-    def of(cls, run: AuditResult) -> _Titles:
+    def of(cls, run: AuditResult) -> Titles:
         """Those of a run."""
         bare = {node.replace(".", ""): node for node in run.titles}
         return cls(run.titles, bare | {node: node for node in run.titles})
