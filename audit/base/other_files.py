@@ -66,8 +66,9 @@ _MATLAB = _python(
 )
 _LINE = "write a line child,parent for each"
 _ROBOT = "ROBOT makes OBO of it: robot convert --input FILE --output h.obo"
-_SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-_ARCHIVED = (*_SHEETS, ".npz", ".pt", ".pth", ".bin", ".pkl", ".pickle", ".joblib", ".ckpt")
+SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+"""Endings of the names of workbooks."""
+_ARCHIVED = (*SHEETS, ".npz", ".pt", ".pth", ".bin", ".pkl", ".pickle", ".joblib", ".ckpt")
 _ZIP = rb"PK(\x03\x04|\x05\x06)"
 _OFFICE = _ZIP + rb".{0,4000}(?:\]\.xml|rels|docProps).{0,60000}?"
 _HTML = rb"(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html\b)"
@@ -131,8 +132,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("a workbook under another name", _OFFICE + rb"xl/", "mv FILE FILE.xlsx", but=_ARCHIVED),
     Kind("an archive of zip", _ZIP, "unzip FILE unpacks it", but=_ARCHIVED),
     Kind("a document of Word, Excel or PowerPoint of before 2007", rb"\xd0\xcf\x11\xe0",
-         "save it as a workbook of .xlsx, or as CSV", but=_SHEETS),
-    Kind("a workbook", rb"(?!)", "save the sheet as CSV", _SHEETS, always=False),
+         "save it as a workbook of .xlsx, or as CSV", but=SHEETS),
+    Kind("a workbook", rb"(?!)", "save the sheet as CSV", SHEETS, always=False),
     Kind("an OWL ontology in functional syntax", rb"Prefix\([^)]*=\s*<|Ontology\(", _ROBOT,
          (".ofn",)),
     Kind("an OWL ontology in Manchester syntax", rb"Prefix:\s*\S*\s*<|Ontology:\s*<", _ROBOT,

@@ -17,6 +17,7 @@ import polars as pl
 from audit.base.errors import AuditError, InputError, first_cases
 from audit.base.files import first_bytes, read_text
 from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.other_files import SHEETS
 from audit.base.readings import Reading
 from audit.base.spreadsheets import stream_of
 from audit.base.text_tables import told_of_titles
@@ -110,9 +111,6 @@ def _turned(table: pl.DataFrame) -> pl.DataFrame:
     listed = table.schema["label"].is_nested()
     pairs = table.explode("label") if listed else table
     return pairs.select(id="label", label="id")
-
-
-SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 
 def table_file(path: Path) -> TableFile | None:

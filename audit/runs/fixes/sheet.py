@@ -13,6 +13,7 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.files import read_table
+from audit.base.other_files import SHEETS
 from audit.base.plurals import counted
 from audit.base.spreadsheets import as_before
 from audit.data.sources.sheets import read_sheets
@@ -205,7 +206,7 @@ def read_cells(path: Path) -> pl.DataFrame:
     Raises:
         InputError: If it cannot be read.
     """
-    books = path.suffix.lower() in (".xlsx", ".xlsm", ".ods", ".xls", ".xlsb")
+    books = path.suffix.lower() in SHEETS
     frames = [one for one, _ in read_sheets(path).values()] if books else [read_table(path)]
     rows = pl.concat([one.cast(pl.String) for one in frames], how="diagonal")
     return rows.select(
