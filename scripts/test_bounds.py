@@ -105,7 +105,7 @@ def _installed(place: Path, choice: str, project: Mapping[str, Any]) -> dict[str
 def _imported() -> set[str]:
     """Every module that a file of this project imports."""
     names = set[str]()
-    for folder in ("audit", "reports", "fixtures", "benchmarks", "tests"):
+    for folder in ("audit", "reports", "fixtures", "benchmarks", "validation", "tests"):
         for path in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_bytes())):
                 if isinstance(node, ast.Import):

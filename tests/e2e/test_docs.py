@@ -107,7 +107,7 @@ def test_relative_links_lead_somewhere() -> None:
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/security.md"])
 def test_paths_that_pages_name_are_there(page: str) -> None:
     named = re.findall(
-        r"`((?:audit|reports|tests|fixtures|scripts|docs|benchmarks)/[\w./]+)`",
+        r"`((?:audit|reports|tests|fixtures|scripts|docs|benchmarks|validation)/[\w./]+)`",
         (ROOT / page).read_text("utf-8"),
     )
     assert named

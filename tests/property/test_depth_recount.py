@@ -9,8 +9,8 @@ import pytest
 import audit
 from audit import Policy
 from audit.policy.statements import Threshold
-from benchmarks.depth_recount import loss_of_depth
-from benchmarks.plain_releases import Release
+from validation.depth_recount import loss_of_depth
+from validation.plain_releases import Release
 
 PARENTS = {
     **{f"{side}{n}": {side} for side in "abc" for n in range(4)},

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from audit.measure import pair_excess
-from benchmarks.pair_scores import outcome
-from benchmarks.pair_worlds import World, quick_worlds, release
+from validation.pair_scores import outcome
+from validation.pair_worlds import World, quick_worlds, release
 
 
 def test_the_same_number_gives_the_same_release() -> None:

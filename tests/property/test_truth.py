@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.answer_truth import ANSWER_GUARDS
-from benchmarks.answer_worlds import WORLDS as ANSWER_WORLDS
-from benchmarks.answer_worlds import told
-from benchmarks.pair_guards import GUARDS, Guard
-from benchmarks.pair_scores import outcome
-from benchmarks.pair_truth import under_its_own_name
-from benchmarks.scene_guards import SCENE_GUARDS, SceneGuard, without
-from benchmarks.scenes import SCENES, seen
-from benchmarks.shares import Share
-from benchmarks.truth_measure import RECALL, measure
-from benchmarks.truth_planted import KINDS, KINDS_OF_ICD10
+from validation.answer_truth import ANSWER_GUARDS
+from validation.answer_worlds import WORLDS as ANSWER_WORLDS
+from validation.answer_worlds import told
+from validation.pair_guards import GUARDS, Guard
+from validation.pair_scores import outcome
+from validation.pair_truth import under_its_own_name
+from validation.scene_guards import SCENE_GUARDS, SceneGuard, without
+from validation.scenes import SCENES, seen
+from validation.shares import Share
+from validation.truth_measure import RECALL, measure
+from validation.truth_planted import KINDS, KINDS_OF_ICD10
 
 RELEASES = 6
 """Of each sort; docs/truth.md has more."""

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import audit
-from benchmarks.finding_recount import Recount, recounted
-from benchmarks.finding_sheet import top
-from benchmarks.plain_releases import read
+from validation.finding_recount import Recount, recounted
+from validation.finding_sheet import top
+from validation.plain_releases import read
 
 DATA = Path(os.environ.get("AUDIT_DATA", ""))
 pytestmark = [

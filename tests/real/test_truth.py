@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.truth_judgements import judgement
-from benchmarks.truth_real import SOURCES, Source, examined
+from validation.truth_judgements import judgement
+from validation.truth_real import SOURCES, Source, examined
 
 DATA = os.environ.get("AUDIT_DATA", "")
 pytestmark = pytest.mark.skipif(not DATA, reason="AUDIT_DATA names no folder with the releases")

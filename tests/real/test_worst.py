@@ -19,8 +19,8 @@ from audit.policy.rules import Exclusive
 from audit.results.findings import Finding
 from audit.results.order import OF_ONE, TEN
 from audit.results.result import AuditResult
-from benchmarks.scenes import SCENES, SEED
 from fixtures.sample_runs import RELEASE_1, RELEASE_2, SAMPLE_DATA
+from validation.scenes import SCENES, SEED
 
 DATA = Path(os.environ.get("AUDIT_DATA", ""))
 pytestmark = [

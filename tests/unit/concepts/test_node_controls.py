@@ -11,8 +11,8 @@ from audit.concepts.node_controls import Control, cut_down, dealt_anew, made_up,
 from audit.concepts.nodes import node_frame
 from audit.concepts.nodes_below import instances_below
 from audit.concepts.placements import Area
-from benchmarks.concept_worlds import SEEDS, WORLDS, World, judged, released
 from fixtures.labelled import tree
+from validation.concept_worlds import SEEDS, WORLDS, World, judged, released
 
 N, FEATURES = 300, 40
 

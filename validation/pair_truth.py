@@ -1,6 +1,6 @@
 """Whether `unexpected_pair` finds the pairs that are associated, and tells no others.
 
-``python benchmarks/pair_truth.py [--releases N] [--worlds NAME...] [--jobs N] [--json FILE]``
+``python validation/pair_truth.py [--releases N] [--worlds NAME...] [--jobs N] [--json FILE]``
 audits releases of the worlds of ``pair_worlds.py`` and prints what came of them as Markdown.
 """
 
@@ -18,10 +18,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.pair_records import Planted
-from benchmarks.pair_scores import CHECK, Outcome, Told, outcome
-from benchmarks.pair_worlds import WORLDS, world
-from benchmarks.shares import NONE, Row, Share, tables
+from validation.pair_records import Planted
+from validation.pair_scores import CHECK, Outcome, Told, outcome
+from validation.pair_worlds import WORLDS, world
+from validation.shares import NONE, Row, Share, tables
 
 RELEASES = 100
 RECALL, FALSE = 0.95, 0.05

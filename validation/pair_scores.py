@@ -10,9 +10,9 @@ from functools import cached_property
 import polars as pl
 
 import audit
-from benchmarks.pair_codes import descendants
-from benchmarks.pair_records import Planted
-from benchmarks.pair_worlds import Release, release, world
+from validation.pair_codes import descendants
+from validation.pair_records import Planted
+from validation.pair_worlds import Release, release, world
 
 CHECK = "unexpected_pair"
 ALMOST_ALL = 0.9

@@ -1,6 +1,6 @@
 """A sheet to judge findings on pairs blind: the top ones shuffled with pairs that are not reported.
 
-``AUDIT_DATA=FOLDER python benchmarks/pair_sheet.py OUT`` writes ``sheet.md``, which tells nodes,
+``AUDIT_DATA=FOLDER python validation/pair_sheet.py OUT`` writes ``sheet.md``, which tells nodes,
 supports and some records with both, and ``answers.json``, which tells what was reported.
 """
 

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from benchmarks.pair_codes import ROOT, Codes
-from benchmarks.pair_records import (
+from validation.pair_codes import ROOT, Codes
+from validation.pair_records import (
     MECHANISMS,
     Draft,
     Planted,

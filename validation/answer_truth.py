@@ -1,6 +1,6 @@
 """What the product tells of the answers that a model leans to, held against `answer_worlds`.
 
-``python -m benchmarks.answer_truth [--releases N]`` prints the tables of docs/truth.md alone.
+``python -m validation.answer_truth [--releases N]`` prints the tables of docs/truth.md alone.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from audit.base.dag import FloatArray, Sparse
 from audit.engine.pairs.rows import chosen, row_numbers
 from audit.engine.scores.exchanges import Given, count_given
 from audit.engine.statistics.fdr import benjamini_hochberg
-from benchmarks.answer_worlds import WORLDS, Told, World, told
-from benchmarks.pair_guards import Guard
-from benchmarks.shares import Off, Row, Share, compared, table, tables
+from validation.answer_worlds import WORLDS, Told, World, told
+from validation.pair_guards import Guard
+from validation.shares import Off, Row, Share, compared, table, tables
 
 CHECK = "model_confuses"
 RELEASES = 30

@@ -13,7 +13,7 @@ import audit
 from audit.checks.check import TOP_PARTS
 from audit.results.findings import SEVERITIES, Finding
 from audit.results.result import AuditResult
-from benchmarks.plain_releases import Labels, clips, genes, mimic_labels
+from validation.plain_releases import Labels, clips, genes, mimic_labels
 
 TOP = 20
 """Findings of a release that are examined."""

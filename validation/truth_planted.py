@@ -22,15 +22,6 @@ from audit.policy.policy import Policy
 from audit.policy.statements import Waiver
 from audit.results.findings import Finding
 from audit.results.result import AuditResult
-from benchmarks.truth_releases import (
-    DISEASES,
-    Sites,
-    as_read,
-    icd9cm,
-    icd9cm_with_sites,
-    icd10cm,
-    icd10cm_without_conflicts,
-)
 from fixtures.synthetic import (
     BothLabels,
     ConfinedNode,
@@ -60,6 +51,15 @@ from fixtures.synthetic import (
     plant,
 )
 from fixtures.synthetic.columns import SPLITS
+from validation.truth_releases import (
+    DISEASES,
+    Sites,
+    as_read,
+    icd9cm,
+    icd9cm_with_sites,
+    icd10cm,
+    icd10cm_without_conflicts,
+)
 
 SEED = 20_240
 LEAST, MOST = 3_000, 6_000

@@ -1,7 +1,7 @@
 """What the checks of concepts and of evidence find in worlds where the truth is known.
 
-``python -m benchmarks.probe_truth [--releases N] [--first SEED] [--processes N]`` prints the tables
-that ``benchmarks/truth.py`` writes into its page. Exit status 1 where a goal is missed by more than
+``python -m validation.probe_truth [--releases N] [--first SEED] [--processes N]`` prints the tables
+that ``validation/truth.py`` writes into its page. Exit status 1 where a goal is missed by more than
 its sampling error.
 """
 
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from unittest.mock import patch
 
 from audit.explanations import evidence_by_node
-from benchmarks import concept_worlds, evidence_worlds
-from benchmarks.concept_worlds import Judged
-from benchmarks.evidence_worlds import Seen
-from benchmarks.shares import NONE, Off, Row, Share, compared, tables
+from validation import concept_worlds, evidence_worlds
+from validation.concept_worlds import Judged
+from validation.evidence_worlds import Seen
+from validation.shares import NONE, Off, Row, Share, compared, tables
 
 RELEASES = 20
 GUARDED = 5
@@ -145,7 +145,7 @@ def _told(seen: Sequence[Seen]) -> int:
 
 def main() -> None:
     """Measure, and print the tables and what is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--releases", type=int, default=RELEASES, help="of each world")
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--processes", type=int, default=2)

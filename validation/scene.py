@@ -17,7 +17,7 @@ import audit
 from audit import Finding, Hierarchy, LabelDataset, Policy, Predictions
 from audit.data.dataset import map_labels
 from audit.data.label_format import INSTANCES, ROWS, RawLabels
-from benchmarks.truth_planted import as_predictions
+from validation.truth_planted import as_predictions
 
 Records = Sequence[Sequence[str]]
 

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from audit import Hierarchy, Policy
 from audit.policy.statements import Threshold
-from benchmarks.scene import Drawn, Fact, Records, dataset
+from validation.scene import Drawn, Fact, Records, dataset
 
 DEEP, FLAT = "abcd", "e"
 """Branches of four parents with four leaves each, and one whose 16 leaves lie directly below it."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from numpy.random import Generator, default_rng
 
-from benchmarks.truth_planted import LEAST, MOST, Draft, Outcome, outcome
-from benchmarks.truth_releases import Sites, icd9cm, icd9cm_with_sites
 from fixtures.synthetic import Release, make_release
+from validation.truth_planted import LEAST, MOST, Draft, Outcome, outcome
+from validation.truth_releases import Sites, icd9cm, icd9cm_with_sites
 
 SEED = 77
 

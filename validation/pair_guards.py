@@ -24,7 +24,7 @@ from audit.engine.pairs.sums import UNIT
 from audit.engine.statistics import fdr
 from audit.engine.statistics.expectation import PRIOR, Expectation, LabelPairs, expectation
 from audit.engine.statistics.grouped import Alike, Scales
-from benchmarks.pair_scores import Outcome, outcome
+from validation.pair_scores import Outcome, outcome
 
 Switch = Callable[[], AbstractContextManager[object]]
 Reached = tuple[IntArray, IntArray]

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import gamma
 
-from benchmarks.depth_recount import loss_of_depth
-from benchmarks.plain_releases import Release
 from fixtures import brute_force_scan as pair_scan
+from validation.depth_recount import loss_of_depth
+from validation.plain_releases import Release
 
 LONGEST_FIT = 10_000
 
@@ -263,7 +263,7 @@ def _number(x: float) -> str:
 
 
 def _times(k: float, expected: float) -> Iterator[str]:
-    low, high = gamma.ppf([0.025, 0.975], k + 0.5) / (expected + 0.5)
+    low, high = (float(gamma.ppf(at, k + 0.5)) / (expected + 0.5) for at in (0.025, 0.975))
     yield f"about {_number((k + 0.5) / (expected + 0.5))} times as many as the length of records"
     yield f"({_number(low)} to {_number(high)}, 95% interval)"
 

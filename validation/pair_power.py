@@ -8,8 +8,11 @@ from typing import Any
 
 import altair as alt
 
-from benchmarks.pair_scores import Outcome
-from benchmarks.pair_truth import (
+from reports.charts.palette import LIGHT
+from reports.charts.parts import values
+from reports.charts.svg import draw
+from validation.pair_scores import Outcome
+from validation.pair_truth import (
     BY_EXPECTED,
     BY_RATIO,
     BY_SHARE,
@@ -18,11 +21,8 @@ from benchmarks.pair_truth import (
     ratio_of,
     share_of,
 )
-from benchmarks.pair_worlds import world
-from benchmarks.shares import Share
-from reports.charts.palette import LIGHT
-from reports.charts.parts import values
-from reports.charts.svg import draw
+from validation.pair_worlds import world
+from validation.shares import Share
 
 ENOUGH = 5
 """Planted pairs from which a point is drawn."""
@@ -79,7 +79,7 @@ def _classes(one: Outcome, k: int) -> tuple[str, str, str]:
     )
 
 
-def _panel(rows: Sequence[dict[str, Any]], share: str) -> alt.LayerChart:
+def _panel(rows: Sequence[dict[str, Any]], share: str) -> alt.LayerChart | alt.FacetChart:
     first = share == BY_SHARE[0][1]
     order = [called for _, called in BY_EXPECTED]
     ratios = [called for _, called in BY_RATIO[1:]]

@@ -70,7 +70,7 @@ class Codes:
         """So many labels below random parents, together so many a record, lognormal with a tail."""
         weight = np.exp(self.rng.normal(0, tail, count))
         shares = np.minimum(weight / weight.sum() * length, 0.4)
-        return [self.label(parents[self.rng.integers(len(parents))], float(s)) for s in shares]
+        return [self.label(parents[int(self.rng.integers(len(parents)))], float(s)) for s in shares]
 
     def second_parents(self, labels: Iterable[int], parents: Sequence[str]) -> None:
         """Each of these labels hangs below one more of the parents."""

@@ -23,8 +23,8 @@ from audit.checks.rules.model_confuses import CHECK, LEANING
 from audit.checks.shared.exchanged_pairs import answers_by_excess
 from audit.engine.scores.cuts import decide
 from audit.measure.measure import Measurements, measure
-from benchmarks.scene import tree
-from benchmarks.truth_planted import as_predictions
+from validation.scene import tree
+from validation.truth_planted import as_predictions
 
 SEED = 31
 LEANINGS = 5
@@ -66,7 +66,7 @@ class Mistakes:
     def others(self, n: int, *than: int) -> list[int]:
         """So many different labels other than these."""
         left = np.setdiff1d(np.arange(len(self.weights)), than)
-        return self.rng.choice(left, n, replace=False).tolist()
+        return [int(label) for label in self.rng.choice(left, n, replace=False)]
 
     def exchange(self, a: int, b: int, n: int, forth: float = 0.5) -> None:
         """Exchange two labels; the second is the answer with this chance."""
@@ -226,7 +226,8 @@ def _by_chance(made: Mistakes, n: int = 2500) -> None:
 def _alike(made: Mistakes) -> None:
     _by_chance(made)
     for _ in range(12):
-        made.exchange(*made.others(2), int(made.rng.integers(15, 60)))
+        a, b = made.others(2)
+        made.exchange(a, b, int(made.rng.integers(15, 60)))
 
 
 def _stars(

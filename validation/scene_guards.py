@@ -26,8 +26,8 @@ from audit.base.dag import FloatArray, IntArray
 from audit.engine.statistics.two_rates import MeanLoss, mean_loss
 from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
-from benchmarks.scene import Seen
-from benchmarks.scenes import seen
+from validation.scene import Seen
+from validation.scenes import seen
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.pair_codes import Codes
+from validation.pair_codes import Codes
 
 MECHANISMS = ("scaled", "copula", "long", "added", "replaced", "syndrome")
 """``scaled``: given the first label the second is so many times as likely. ``copula``: one odds
@@ -82,7 +82,8 @@ class Draft:
 
     def of_any(self, columns: Sequence[int]) -> Floats:
         """Chance of each record to have any of these labels, were they independent."""
-        return 1 - np.prod(1 - self.chance[:, columns], axis=1, dtype=np.float64)
+        none: Floats = np.prod(1 - self.chance[:, columns], axis=1, dtype=np.float64)
+        return 1 - none
 
     def apart(self, p: Floats, q: Floats) -> float:
         """Joint records to expect of two independent events with these chances.
@@ -98,16 +99,15 @@ class Draft:
         self, a: int | str, b: int | str, joint: float, expected: float, mechanism: str
     ) -> None:
         """Write down what was planted between two ends; supports are counted."""
-        names, supports, shares = [], [], []
-        for end in (a, b):
-            name = self.codes.labels[end] if isinstance(end, int) else end
-            parent = self.codes.below(self.codes.parent(name))
-            support = int(self.has[:, self.columns_of(end)].any(axis=1).sum())
-            names.append(name)
-            supports.append(support)
-            shares.append(support / max(int(self.has[:, parent].any(axis=1).sum()), 1))
-        ratio = joint / expected
-        self.planted.append(Planted(*names, ratio, expected, *supports, *shares, mechanism))
+        (name_a, support_a, share_a), (name_b, support_b, share_b) = self._end(a), self._end(b)
+        ratio, supports, shares = joint / expected, (support_a, support_b), (share_a, share_b)
+        self.planted.append(Planted(name_a, name_b, ratio, expected, *supports, *shares, mechanism))
+
+    def _end(self, end: int | str) -> tuple[str, int, float]:
+        name = self.codes.labels[end] if isinstance(end, int) else end
+        parent = self.codes.below(self.codes.parent(name))
+        support = int(self.has[:, self.columns_of(end)].any(axis=1).sum())
+        return name, support, support / max(int(self.has[:, parent].any(axis=1).sum()), 1)
 
 
 def activity(rng: np.random.Generator, n: int, shape: float | None) -> Floats:
@@ -156,7 +156,8 @@ def drawn(rng: np.random.Generator, weights: Floats, lengths: NDArray[np.int64])
     """So many different labels on each record, each drawn by weight from those left."""
     keys = rng.exponential(size=(len(lengths), len(weights))) / weights
     last = np.sort(keys, axis=1)[np.arange(len(lengths)), np.maximum(lengths, 1) - 1]
-    return (keys <= last[:, None]) & (lengths > 0)[:, None]
+    kept: Bools = (keys <= last[:, None]) & (lengths > 0)[:, None]
+    return kept
 
 
 def both_drawn(
@@ -293,7 +294,7 @@ def _fill(draft: Draft, columns: Sequence[int], there: Bools) -> None:
     """Draw these labels again: at least one on the records where any is to be there."""
     draft.has[:, columns] = False
     rows = np.flatnonzero(there)
-    chance = draft.chance[np.ix_(rows, columns)]
+    chance = draft.chance[np.ix_(rows, np.asarray(columns))]
     none = np.cumprod(1 - chance[:, ::-1], axis=1)[:, ::-1]
     any_yet = np.zeros(len(rows), bool)
     for place, column in enumerate(columns):

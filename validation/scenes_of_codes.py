@@ -14,7 +14,7 @@ from numpy.random import Generator
 import audit
 from audit import Hierarchy
 from audit.base.settings import Unlisted
-from benchmarks.scene import Drawn, Fact, as_written, dataset, zipf
+from validation.scene import Drawn, Fact, as_written, dataset, zipf
 
 DIAGNOSES, PROCEDURES = "diagnoses", "procedures"
 BOTH = (DIAGNOSES, PROCEDURES)

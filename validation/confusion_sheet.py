@@ -1,6 +1,6 @@
 """A sheet to judge findings on a model's confusions blind, as `pair_sheet` is one on pairs.
 
-``AUDIT_DATA=FOLDER python -m benchmarks.confusion_sheet OUT`` writes ``sheet.md``, which tells the
+``AUDIT_DATA=FOLDER python -m validation.confusion_sheet OUT`` writes ``sheet.md``, which tells the
 labels and how often each is mistaken, and ``answers.json``, which tells what was reported.
 """
 

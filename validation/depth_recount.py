@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
-from benchmarks.plain_releases import Release
+from validation.plain_releases import Release
 
 STEPS = 2_000
 """Intervals of Simpson's rule."""

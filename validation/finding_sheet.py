@@ -1,9 +1,9 @@
 """A sheet to judge the findings of all checks blind: the top ones, shuffled with decoys.
 
-``AUDIT_DATA=FOLDER python -m benchmarks.finding_sheet OUT`` audits five public data sets and writes
+``AUDIT_DATA=FOLDER python -m validation.finding_sheet OUT`` audits five public data sets and writes
 ``sheet.md``, which tells sentences, titles and some records, and ``answers.json``, which tells what
 was reported and whether its numbers come out again.
-``python -m benchmarks.finding_sheet OUT JUDGEMENTS`` prints the tables of
+``python -m validation.finding_sheet OUT JUDGEMENTS`` prints the tables of
 docs/finding_judgements.md; JUDGEMENTS has a number, ``yes``, ``partly`` or ``no`` and a reason a
 line, separated by tabs.
 """
@@ -27,10 +27,10 @@ from audit.engine.statistics.intervals import wilson
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.case_lists import cases_of
-from benchmarks.confusion_sheet import SOURCES, Source
-from benchmarks.finding_decoys import Entry, decoys
-from benchmarks.finding_recount import Recount, recounted
-from benchmarks.plain_releases import Release, read
+from validation.confusion_sheet import SOURCES, Source
+from validation.finding_decoys import Entry, decoys
+from validation.finding_recount import Recount, recounted
+from validation.plain_releases import Release, read
 
 TOP, PER_CHECK, RECORDS, LABELS, TITLE = 20, 8, 10, 10, 60
 _SEVERITIES = ("error", "warning", "note")

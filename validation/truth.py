@@ -1,6 +1,6 @@
 """Whether findings are true: planted pairs and faults, releases without any, and public data.
 
-``AUDIT_DATA=FOLDER python -m benchmarks.truth [--releases N] [--pairs N] [--guards N] [--scenes N]
+``AUDIT_DATA=FOLDER python -m validation.truth [--releases N] [--pairs N] [--guards N] [--scenes N]
 [--answers N] [--probes N] [--processes N] [--out FOLDER]`` writes docs/truth.md, the chart beside
 it and the data files of validation/. Exit status 1 where a goal is missed by more than its sampling
 error.
@@ -18,20 +18,20 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks import answer_truth, pair_truth, probe_truth
-from benchmarks.answer_worlds import WORLDS as ANSWER_WORLDS
-from benchmarks.evidence_worlds import WORLDS as EVIDENCE_WORLDS
-from benchmarks.pair_guards import GUARDS
-from benchmarks.pair_power import power_chart
-from benchmarks.pair_scores import Outcome
-from benchmarks.pair_worlds import WORLDS as PAIR_WORLDS
-from benchmarks.probe_truth import Probed
-from benchmarks.scenes import SCENES
-from benchmarks.shares import Row, Share, table, tables
-from benchmarks.truth_judgements import judgement
-from benchmarks.truth_measure import RATE, RECALL, Measured, measure
-from benchmarks.truth_planted import LEAST, MOST
-from benchmarks.truth_real import SOURCES, TOP, Examined, examined
+from validation import answer_truth, pair_truth, probe_truth
+from validation.answer_worlds import WORLDS as ANSWER_WORLDS
+from validation.evidence_worlds import WORLDS as EVIDENCE_WORLDS
+from validation.pair_guards import GUARDS
+from validation.pair_power import power_chart
+from validation.pair_scores import Outcome
+from validation.pair_worlds import WORLDS as PAIR_WORLDS
+from validation.probe_truth import Probed
+from validation.scenes import SCENES
+from validation.shares import Row, Share, table, tables
+from validation.truth_judgements import judgement
+from validation.truth_measure import RATE, RECALL, Measured, measure
+from validation.truth_planted import LEAST, MOST
+from validation.truth_real import SOURCES, TOP, Examined, examined
 
 ROOT = Path(__file__).parents[1]
 CHART = "truth_pairs.svg"
@@ -199,7 +199,7 @@ def _command(measured: Measured, pairs: Sequence[Outcome], probed: Probed | None
         "probes": len(probed.evidence) // len(EVIDENCE_WORLDS) if probed else 0,
     }
     options = " ".join(f"--{name} {number}" for name, number in asked.items())
-    return f"AUDIT_DATA=FOLDER python -m benchmarks.truth {options}"
+    return f"AUDIT_DATA=FOLDER python -m validation.truth {options}"
 
 
 LIMITS = (

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.plurals import percentage
-from benchmarks.finding_recount import Recount
+from validation.finding_recount import Recount
 
 DECOYS: Mapping[str, Mapping[str, int]] = {
     "MIMIC-III demo": {"residual_overuse": 2, "redundant_nodes": 2},

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.scene import Scene, Seen
-from benchmarks.scenes_of_codes import (
+from validation.scene import Scene, Seen
+from validation.scenes_of_codes import (
     BOTH,
     FOURTH,
     NAMED,
@@ -25,9 +25,9 @@ from benchmarks.scenes_of_codes import (
     plain,
     whole_numbers,
 )
-from benchmarks.scenes_of_depths import cut, habits, mixed, sites
-from benchmarks.scenes_of_stays import copied, habits_of_sites, vanishing
-from benchmarks.scenes_of_trees import (
+from validation.scenes_of_depths import cut, habits, mixed, sites
+from validation.scenes_of_stays import copied, habits_of_sites, vanishing
+from validation.scenes_of_trees import (
     all_at,
     asked_for,
     branches,

@@ -1,4 +1,4 @@
-"""Count the numbers that what may be shared still tells: ``python -m benchmarks.told_numbers``.
+"""Count the numbers that what may be shared still tells: ``python -m validation.told_numbers``.
 
 Audited are the sample's second release with its model and reference, its explanations, concepts and
 entailment, and releases of 5,000 and 50,000 rows with columns of site, ward and year, of which
@@ -52,7 +52,7 @@ def write_rows(folder: Path, rows: int) -> None:
     shares = 1 / np.arange(1, WARDS + 1)
     ward = draw.choice(WARDS, n, p=shares / shares.sum())
     stray = draw.random(n) < 0.002
-    beside = {
+    beside: dict[str, Any] = {
         "site": [f"s{one}" for one in ((ward + stray) % 12).tolist()],
         "ward": [f"w{one}" for one in ward.tolist()],
         "year": draw.integers(2018, 2024, n),

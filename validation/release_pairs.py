@@ -25,7 +25,7 @@ from audit.engine.statistics.intervals import wilson
 from audit.engine.statistics.two_rates import GroupSums
 from audit.runs.compare.counts import Counts
 from audit.runs.compare.node_folding import Changed, Folded
-from benchmarks.scene import dataset, tree
+from validation.scene import dataset, tree
 
 TREE = tree(8, 5, 6)
 LEAVES = [node for node in TREE.nodes if node.count(".") == 2]

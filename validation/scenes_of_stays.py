@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from audit import Policy
 from audit.policy.statements import Lifelong
-from benchmarks.scene import Drawn, Fact, dataset, tree, zipf
+from validation.scene import Drawn, Fact, dataset, tree, zipf
 
 CHRONIC = "b0.p0"
 """The lifelong condition; its labels are the leaves below it."""

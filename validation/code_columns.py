@@ -1,6 +1,6 @@
 """How columns of codes are read: drawn from each code set, in each way of writing.
 
-    python -m benchmarks.code_columns [SEEDS]
+    python -m validation.code_columns [SEEDS]
 
 Prints, by code set and way of writing, in how many columns a row is read as a wrong code in
 silence, how many are asked about, which share of rows is left undecided, and how long it takes.

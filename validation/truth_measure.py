@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TypeVar
 
-from benchmarks import answer_truth, pair_scores, pair_truth
-from benchmarks.answer_truth import ANSWER_GUARDS, GuardedAnswers, guarded_answers, told_in_turn
-from benchmarks.answer_worlds import WORLDS as ANSWER_WORLDS
-from benchmarks.answer_worlds import Told
-from benchmarks.pair_guards import GUARDS, Guarded, guarded
-from benchmarks.pair_scores import CHECK
-from benchmarks.scene import Scene, Seen
-from benchmarks.scene_guards import SCENE_GUARDS, GuardedScene, guarded_scene
-from benchmarks.scenes import SCENES, seen_in_turn
-from benchmarks.shares import NONE, Off, Row, Share, compared
-from benchmarks.truth_null import WORLDS, null_release
-from benchmarks.truth_planted import (
+from validation import answer_truth, pair_scores, pair_truth
+from validation.answer_truth import ANSWER_GUARDS, GuardedAnswers, guarded_answers, told_in_turn
+from validation.answer_worlds import WORLDS as ANSWER_WORLDS
+from validation.answer_worlds import Told
+from validation.pair_guards import GUARDS, Guarded, guarded
+from validation.pair_scores import CHECK
+from validation.scene import Scene, Seen
+from validation.scene_guards import SCENE_GUARDS, GuardedScene, guarded_scene
+from validation.scenes import SCENES, seen_in_turn
+from validation.shares import NONE, Off, Row, Share, compared
+from validation.truth_null import WORLDS, null_release
+from validation.truth_planted import (
     KINDS,
     KINDS_OF_ICD10,
     STATISTICAL,

@@ -12,8 +12,8 @@ from numpy.random import Generator
 
 from audit import Hierarchy, LabelDataset, Policy
 from audit.base.dag import FloatArray
-from audit.policy.policy import Companion, Exclusive
-from benchmarks.scene import Drawn, Fact, dataset, in_order, predicted, tree, zipf
+from audit.policy.rules import Companion, Exclusive
+from validation.scene import Drawn, Fact, dataset, in_order, predicted, tree, zipf
 
 
 def residual(rng: Generator, share: Shares, stays: int = 1) -> Drawn:
@@ -24,7 +24,8 @@ def residual(rng: Generator, share: Shares, stays: int = 1) -> Drawn:
     """
     hierarchy = tree(1, 120, 4)
     shares = share(rng, 120)
-    records, groups = [], []
+    records: list[list[str]] = []
+    groups: list[str] = []
     for parent, p in enumerate(shares.tolist()):
         for _ in range(rng.poisson(150 / stays)):
             leaf = rng.integers(2) + (0 if rng.random() < p else 2)
