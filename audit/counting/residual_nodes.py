@@ -6,14 +6,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from audit.base.dag import IntArray
 from audit.hierarchies.catch_alls import KINDS, WORDS, CatchAlls, Kind
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.reviewed_residuals import Review, reviewed
 from audit.policy.policy import Policy
+
+COMPILED = Path(__file__).parents[1] / "hierarchies" / "icd" / "data" / "catch_alls.parquet"
+"""``sha256, index, kind, rule`` of the nodes of built-in hierarchies that are catch-alls by their
+titles, by the digest of the hierarchy, compiled by ``scripts/compile_catch_alls.py``."""
 
 _DIAGNOSIS = re.compile(r"(?:E\d{3}|V\d\d|\d{3})\.(\d)(\d?)")
 _PROCEDURE = re.compile(r"\d\d\.\d(\d)")
@@ -46,9 +52,8 @@ def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
     `residual_words`, make catch-alls that nobody has reviewed. The policy's own lists of nodes take
     precedence over all of these.
     """
-    by_digits = hierarchy.coding is not None and hierarchy.coding.name.startswith("icd9")
-    words = () if by_digits else (*policy.residual_words, *WORDS)
-    by_title, decided = _by_title(hierarchy, words), reviewed(hierarchy)
+    words, decided = further_words(hierarchy, policy), reviewed(hierarchy)
+    titled = _by_title(hierarchy, words)
     below_code = hierarchy.edges @ hierarchy.assignable.astype(np.int64)
     stated, overruled = set(policy.residual_nodes), set(policy.specific_nodes)
     found = {}
@@ -61,8 +66,8 @@ def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
         elif index in decided:
             residual = _by_review(decided[index])
         elif hierarchy.titles[index]:
-            residual = by_title.get(index)
-        elif by_digits and not below_code[index]:
+            residual = titled.get(index)
+        elif _is_icd9(hierarchy) and not below_code[index]:
             residual = _by_digits(node)
         if residual:
             found[index] = residual
@@ -75,11 +80,29 @@ def _by_review(review: Review) -> Residual | None:
     return Residual(review.decision, f"reviewed: {review.reason}")
 
 
+def further_words(hierarchy: Hierarchy, policy: Policy) -> tuple[str, ...]:
+    """Words that make catch-alls of titles that nobody has reviewed; none for ICD-9-CM."""
+    return () if _is_icd9(hierarchy) else (*policy.residual_words, *WORDS)
+
+
+def _is_icd9(hierarchy: Hierarchy) -> bool:
+    return hierarchy.coding is not None and hierarchy.coding.name.startswith("icd9")
+
+
 @lru_cache(maxsize=1)
 def _by_title(hierarchy: Hierarchy, words: tuple[str, ...]) -> dict[int, Residual]:
-    """The nodes that are residual by their titles; kept, as many titles take long."""
+    """`by_title`, kept; of a built-in classification to which nothing was added it is read."""
+    of_it = pl.col("sha256") == hierarchy.sha256
+    known = pl.read_parquet(COMPILED).filter(of_it).drop("sha256")
+    if known.is_empty() or words != further_words(hierarchy, Policy()):
+        return by_title(hierarchy, words)
+    return {index: Residual(kind, rule) for index, kind, rule in known.iter_rows()}
+
+
+def by_title(hierarchy: Hierarchy, words: tuple[str, ...]) -> dict[int, Residual]:
+    """The nodes that are residual by their titles, or by further words of catch-alls."""
     catch_alls, found = CatchAlls(hierarchy), dict[int, Residual]()
-    for index in np.flatnonzero(hierarchy.assignable).tolist():
+    for index in catch_alls.candidates(words):
         if kind := catch_alls.kind(index):
             found[index] = Residual(kind, f"title: {catch_alls.mark(index, kind)}")
         elif word := catch_alls.word(index, words):

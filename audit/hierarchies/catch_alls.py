@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal, TypeAlias, get_args
 
+import numpy as np
+
 from audit.base.dag import row
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -124,12 +126,19 @@ class CatchAlls:
             lists = zip(hierarchy.nodes, given, hierarchy.assignable.tolist(), strict=True)
             given = ["" if "." in node and not may else title for node, title, may in lists]
         self._given = given
-        self._titles = [read_title(title) for title in self._given]
         self._implied = dict[int, Title]()
+
+    def candidates(self, words: Sequence[str]) -> list[int]:
+        """The assignable nodes whose titles hold a catch-all word, or one of some words."""
+        further = (rf"|\b{re.escape(word.lower())}\b" for word in words)
+        any_of = re.compile(_MARK.pattern + "".join(further))
+        titles = self.hierarchy.titles
+        assignable = np.flatnonzero(self.hierarchy.assignable).tolist()
+        return [index for index in assignable if any_of.search(titles[index].lower())]
 
     def kind(self, node: int) -> Kind | None:
         """The kind of catch-all that a node is among its siblings below any parent, or None."""
-        title, level, met = self._titles[node], [node], {node}
+        title, level, met = self._title(node), [node], {node}
         while title.marks and level:
             judged = level.pop()
             for parent in row(self.hierarchy.edges, judged).tolist():
@@ -163,7 +172,7 @@ class CatchAlls:
         Such a child has more catch-all words than the heading and names nothing beyond it.
         """
         children = row(self.hierarchy.child_matrix, heading).tolist()
-        own = self._titles[heading]
+        own = self._title(heading)
         return bool(self.hierarchy.titles[heading] and children) and all(
             len(child.marks) > len(own.marks) and child.words <= own.words
             for child in map(self._says, children)
@@ -171,9 +180,12 @@ class CatchAlls:
 
     def mark(self, node: int, kind: Kind) -> str:
         """The words of a node's title that make it a catch-all of that kind."""
-        marks = self._titles[node].marks
+        marks = self._title(node).marks
         of_kind = (mark for mark in marks if (_OTHER.match(mark) is not None) == (kind == "other"))
         return next(of_kind, marks[0])
+
+    def _title(self, node: int) -> Title:
+        return read_title(self._given[node])
 
     def _is_apart(self, title: Title, parent: int, siblings: list[Title]) -> bool:
         """Whether a sibling has fewer marks, or names something where the title names nothing."""
@@ -199,10 +211,10 @@ class CatchAlls:
     def _says(self, node: int) -> Title:
         """Its title; of a node without one all words of its children's, and their fewest marks."""
         if self._given[node]:
-            return self._titles[node]
+            return self._title(node)
         if node not in self._implied:
             children = row(self.hierarchy.child_matrix, node).tolist()
-            titles = [self._titles[child] for child in children]
+            titles = [self._title(child) for child in children]
             words = frozenset[str]().union(*(title.words for title in titles))
             fewest = min((title.marks for title in titles), key=len, default=())
             self._implied[node] = Title(words, fewest)
@@ -215,4 +227,4 @@ class CatchAlls:
             if not len(above):
                 break
             node = int(above[0])
-        return self._titles[node].words
+        return self._title(node).words

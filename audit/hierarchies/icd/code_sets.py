@@ -8,12 +8,12 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.hierarchies.icd import icd9cm
+from audit.hierarchies.icd import icd9cm, icd10cm
 from audit.hierarchies.icd.icd10 import DIAGNOSES, WHO
 from audit.hierarchies.icd.once_valid import once_valid
 
-LISTS = Path(__file__).parent / "data" / "code_lists.txt.xz"
-"""A code set and a code a line, compiled by ``scripts/compile_code_lists.py``."""
+WHO_CODES = Path(__file__).parent / "data" / "who_icd10.txt.xz"
+"""A code of ICD-10 of the WHO a line, compiled by ``scripts/compile_who_codes.py``."""
 
 SAID = {
     "diagnoses": "diagnoses of ICD-9-CM",
@@ -47,14 +47,20 @@ def code_sets() -> pl.DataFrame:
         .otherwise(pl.lit("diagnoses")),
         code="node",
     )
-    listed = pl.DataFrame({"line": lzma.decompress(LISTS.read_bytes()).decode().splitlines()})
-    tenth = listed.select(
-        table=pl.col("line").str.split(" ").list.first(),
-        code=pl.col("line").str.split(" ").list.last(),
-    )
+    tenth = pl.read_parquet(icd10cm.NODES).filter("assignable")
+    who = pl.Series("code", lzma.decompress(WHO_CODES.read_bytes()).decode().split())
     once = [(table, code) for table in SAID for code in once_valid(table)]
     earlier = pl.DataFrame(once, codes.schema, orient="row")
-    every = _parted(pl.concat([codes, tenth, earlier]).unique(maintain_order=True))
+    every = _parted(
+        pl.concat(
+            [
+                codes,
+                tenth.select(table=pl.lit(DIAGNOSES), code="node"),
+                who.to_frame().select(table=pl.lit(WHO), code="code"),
+                earlier,
+            ]
+        ).unique(maintain_order=True)
+    )
     headings = pl.concat([_shorter(every, kept) for kept in range(4)]).unique(maintain_order=True)
     missing = headings.join(every, on=["table", "code"], how="anti")
     both = [every.with_columns(heading=pl.lit(False)), missing.with_columns(heading=pl.lit(True))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from audit.hierarchies.icd.icd10cm_notes import Tabular, companions
+from scripts.compile_icd10cm import Tabular, companions
 
 TABULAR = Tabular(
     {

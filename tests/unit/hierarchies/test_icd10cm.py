@@ -1,24 +1,26 @@
-"""The ICD-10-CM that comes with the extra icd10."""
+"""The ICD-10-CM that comes with the package."""
 
 from __future__ import annotations
 
-import sys
+import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
-from audit.base.errors import InputError
+from audit.counting.residual_nodes import COMPILED, residual_nodes
 from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import prefixes
 from audit.hierarchies.icd.icd10 import is_code
-from audit.hierarchies.icd.icd10cm import BUILT_IN
-from audit.hierarchies.icd.icd10cm_notes import is_range
+from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from fixtures.coded import icd10cm
+from scripts.compile_icd10cm import compiled, is_range
 
-pytestmark = pytest.mark.slow
+SCRIPTS = Path(__file__).parents[3] / "scripts"
 
 
 @pytest.fixture(scope="module")
@@ -172,10 +174,26 @@ def test_labelled_ancestors_are_a_fault_and_chapters_may_meet(hierarchy: Hierarc
     assert {policy.rule_for(a, b).rule for a in chapters for b in chapters} == {"expected"}
 
 
-def test_without_the_library_one_message_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "simple_icd_10_cm", None)
+@pytest.mark.slow
+def test_the_tables_that_come_along_are_what_is_compiled(hierarchy: Hierarchy) -> None:
+    fresh = compiled()
 
-    with pytest.raises(InputError, match=r"pip install 'hierarchy-audit\[icd10\]'"):
-        BUILT_IN.load()
+    assert fresh.sha256 == hierarchy.sha256
+    assert (fresh.exclusions, fresh.companions) == (hierarchy.exclusions, hierarchy.companions)
+
+
+def test_the_catch_alls_that_come_along_are_what_is_compiled() -> None:
+    fresh = runpy.run_path(str(SCRIPTS / "compile_catch_alls.py"))["compiled"]()
+
+    assert fresh.equals(pl.read_parquet(COMPILED))
+
+
+def test_catch_alls_are_computed_anew_when_a_title_is_another(hierarchy: Hierarchy) -> None:
+    titles = list(hierarchy.titles)
+    other = hierarchy.index("I10")
+    titles[other] = "Other hypertension"
+    changed = replace(hierarchy, titles=tuple(titles))
+
+    before, after = (residual_nodes(one, Policy()) for one in (hierarchy, changed))
+    assert other not in before
+    assert after.keys() - before.keys() == {other}

