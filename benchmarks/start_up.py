@@ -10,7 +10,7 @@ from typing import Any
 from measure import keep, run, stay_on_cores, surroundings
 
 AUDIT = str(Path(sys.executable).with_name("audit"))
-HEAVY = ("polars", "scipy", "networkx", "pyarrow", "altair", "weasyprint", "torch")
+HEAVY = ("polars", "scipy", "networkx", "pyarrow", "weasyprint", "torch")
 LIMIT = 0.4
 """Seconds that ``audit --help`` may take."""
 WARM_UPS, ROUNDS = 2, 10

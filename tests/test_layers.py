@@ -36,7 +36,6 @@ HEAVY = (
     "scipy",
     "networkx",
     "pyarrow",
-    "altair",
     "weasyprint",
     "torch",
     "vl_convert",

@@ -10,7 +10,7 @@ import pytest
 import audit
 import reports
 
-HEAVY = ("polars", "numpy", "scipy", "networkx", "pyarrow", "altair", "weasyprint", "torch")
+HEAVY = ("polars", "numpy", "scipy", "networkx", "pyarrow", "weasyprint", "torch")
 
 
 def loaded_by(code: str) -> set[str]:

@@ -6,10 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
-
+from reports.charts.layers import Json, Layer, bare_axis, channel
 from reports.charts.palette import LIGHT
-from reports.charts.parts import values
 from reports.charts.svg import draw
 from validation.pair_scores import Outcome
 from validation.pair_truth import (
@@ -36,15 +34,15 @@ def power_chart(outcomes: Sequence[Outcome]) -> str:
     rows = points(outcomes)
     shares = [called for _, called in BY_SHARE]
     panels = [_panel([row for row in rows if row["share"] == name], name) for name in shares]
-    chart = alt.hconcat(*panels, spacing=14).properties(
-        background="transparent",
-        padding=8,
-        title=alt.Title(
-            "Planted pairs that are found, by the part of its parent that the larger label is",
-            anchor="start", fontSize=13, color=LIGHT["ink"], offset=12,
-        ),
-    )  # fmt: skip
-    drawing = draw(chart.configure(**_CONFIG).to_dict(validate=False))
+    title = {
+        "text": "Planted pairs that are found, by the part of its parent that the larger label is",
+        "anchor": "start",
+        "fontSize": 13,
+        "color": LIGHT["ink"],
+        "offset": 12,
+    }
+    about = {"background": "transparent", "padding": 8, "title": title, "config": _CONFIG}
+    drawing = draw({**about, "hconcat": panels, "spacing": 14})
     size = f'width="{drawing.width}" height="{drawing.height}"'
     box = f'viewBox="0 0 {drawing.width} {drawing.height}"'
     return (
@@ -79,42 +77,42 @@ def _classes(one: Outcome, k: int) -> tuple[str, str, str]:
     )
 
 
-def _panel(rows: Sequence[dict[str, Any]], share: str) -> alt.LayerChart | alt.FacetChart:
+def _panel(rows: Sequence[dict[str, Any]], share: str) -> Json:
     first = share == BY_SHARE[0][1]
     order = [called for _, called in BY_EXPECTED]
     ratios = [called for _, called in BY_RATIO[1:]]
-    legend = alt.Legend(title="true ratio", orient="right", symbolOpacity=1, symbolSize=70)
-    x = alt.X(
-        "expected:N",
-        scale=alt.Scale(domain=order),
-        sort=order,
-        axis=alt.Axis(
-            title="records expected" if share == BY_SHARE[2][1] else None,
-            labelAngle=0,
-            labelExpr="replace(datum.label, ' and more', '+')",
-            ticks=False,
-            grid=False,
-            labelOverlap=False,
-            labelPadding=6,
-        ),
+    legend = {
+        "title": "true ratio",
+        "orient": "right",
+        "symbolOpacity": 1,
+        "symbolSize": 70,
+    }
+    across = {
+        "title": "records expected" if share == BY_SHARE[2][1] else None,
+        "labelExpr": "replace(datum.label, ' and more', '+')",
+        "labelAngle": 0,
+        "labelOverlap": False,
+        "labelPadding": 6,
+        "ticks": False,
+        "grid": False,
+    }
+    marks = bare_axis("found" if first else None, labels=first, format=".0%", tickCount=5)
+    x = channel("expected:N", scale={"domain": order}, sort=order, axis=across)
+    y = channel("recall:Q", scale={"domain": [0, 1]}, axis=marks)
+    colour, shape = (
+        channel(
+            "ratio:N", scale={"domain": ratios, "range": list(looks)}, sort=ratios, legend=legend
+        )
+        for looks in (_COLOURS, _SHAPES)
     )
-    marks = alt.Axis(
-        title="found" if first else None, labels=first, format=".0%", tickCount=5, ticks=False,
-        domain=False,
-    )  # fmt: skip
-    y = alt.Y("recall:Q", scale=alt.Scale(domain=[0, 1]), axis=marks)
-    colour = alt.Color(
-        "ratio:N", scale=alt.Scale(domain=ratios, range=list(_COLOURS)), sort=ratios, legend=legend
+    base = Layer(rows).encode(x=x, color=colour)
+    layers = (
+        base.mark("line", strokeWidth=2).encode(y=y, detail="ratio:N"),
+        base.mark("rule", strokeWidth=1.2, opacity=0.45).encode(y="low:Q", y2="high:Q"),
+        base.mark("point", filled=True, size=46, opacity=1).encode(y=y, shape=shape),
     )
-    shape = alt.Shape(
-        "ratio:N", scale=alt.Scale(domain=ratios, range=list(_SHAPES)), sort=ratios, legend=legend
-    )
-    base = alt.Chart(values(rows), title=share).encode(x=x, color=colour)
-    return alt.layer(
-        base.mark_line(strokeWidth=2).encode(y=y, detail="ratio:N"),
-        base.mark_rule(strokeWidth=1.2, opacity=0.45).encode(y=alt.Y("low:Q"), y2="high:Q"),
-        base.mark_point(filled=True, size=46, opacity=1).encode(y=y, shape=shape),
-    ).properties(width=SIDE, height=HEIGHT)
+    drawn = [layer.specification() for layer in layers]
+    return {"layer": drawn, "title": share, "width": SIDE, "height": HEIGHT}
 
 
 _CONFIG: dict[str, Any] = {

@@ -192,7 +192,7 @@ def versions() -> dict[str, str]:
     from importlib.metadata import version
 
     packages = (
-        *("hierarchy-audit", "polars", "numpy", "scipy", "jinja2", "altair"),
+        *("hierarchy-audit", "polars", "numpy", "scipy", "jinja2"),
         *("vl-convert-python", "weasyprint", "pydyf", "fonttools"),
     )
     return {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import altair as alt
-
+from reports.charts.layers import Json, Layer, bare_axis, channel
 from reports.charts.palette import LIGHT, SCALE
 from reports.charts.parts import (
     WIDTH,
@@ -22,7 +21,6 @@ from reports.charts.parts import (
     right_texts,
     ring,
     specification,
-    values,
 )
 from reports.words.shown_numbers import Rows
 
@@ -44,19 +42,19 @@ def pairs_spec(
         right: Room for the texts at the right.
     """
     drawn = numbered(rows)
-    base = alt.Chart(values(drawn)).encode(y=lines())
+    base = Layer(drawn).encode(y=lines())
     compared = having(drawn, "expected").encode(y=lines())
     reach = [row[name] or 0 for row in rows for name in ("observed", "expected", "high")]
     top = max(reach, default=0) or 1
     there = having(drawn, "observed").encode(y=lines())
-    observed = alt.X(
+    observed = channel(
         "observed:Q",
-        scale=alt.Scale(domain=[0, top], nice=True),
+        scale={"domain": [0, top], "nice": True},
         axis=axis(measured, form),
     )
     layers = [
         left_labels(base),
-        compared.mark_rule(color=LIGHT["expected"], strokeWidth=1).encode(
+        compared.mark("rule", color=LIGHT["expected"], strokeWidth=1).encode(
             x="expected:Q", x2="observed"
         ),
         interval(having(drawn, "low").encode(y=lines())),
@@ -77,16 +75,16 @@ def means_spec(rows: Rows, title: str, *, left: int = 250) -> dict[str, Any]:
         left: Room for the labels.
     """
     drawn = numbered(rows)
-    base = alt.Chart(values(drawn)).encode(y=lines())
+    base = Layer(drawn).encode(y=lines())
     reach = [row[name] for row in rows for name in ("value", "low", "high", "beside")]
     known = [float(value) for value in reach if value is not None]
     ends = [min(0.0, *known), max(0.0, *known)]
-    scale = alt.Scale(domain=ends if ends[0] < ends[1] else [0, 1], nice=True)
+    scale = {"domain": ends if ends[0] < ends[1] else [0, 1], "nice": True}
     layers = [
         at_zero(scale=scale),
         interval(having(drawn, "low").encode(y=lines())),
         ring(having(drawn, "beside").encode(y=lines()), "beside:Q"),
-        dot(base, alt.X("value:Q", scale=scale, axis=axis(title, "~g"))),
+        dot(base, channel("value:Q", scale=scale, axis=axis(title, "~g"))),
         left_labels(base),
         right_texts(base, "counts"),
     ]
@@ -99,10 +97,10 @@ def changes_spec(rows: Rows) -> dict[str, Any]:
     Args:
         rows: ``label, difference, low, high, rates``, in drawing order.
     """
-    base = alt.Chart(values(numbered(rows))).encode(y=lines())
-    difference = alt.X(
+    base = Layer(numbered(rows)).encode(y=lines())
+    difference = channel(
         "difference:Q",
-        scale=alt.Scale(nice=True, zero=True),
+        scale={"nice": True, "zero": True},
         axis=axis("change of the rate, percentage points", "+.3~g"),
     )
     layers = [
@@ -122,21 +120,21 @@ def alignment_spec(rows: Rows) -> dict[str, Any]:
         rows: ``label, net, low, high, recovered, lost, counts``, in drawing order; ``lost`` is
             negative, so that it is drawn to the left of zero.
     """
-    base = alt.Chart(values(numbered(rows))).encode(y=lines())
+    base = Layer(numbered(rows)).encode(y=lines())
     reach = [row[name] for row in rows for name in ("net", "low", "high", "recovered", "lost")]
-    domain = alt.Scale(domain=[min(0.0, *reach), max(0.1, *reach)], nice=True)
-    net = alt.X("net:Q", scale=domain, axis=axis("share of the errors below", ".0%"))
+    domain = {"domain": [min(0.0, *reach), max(0.1, *reach)], "nice": True}
+    net = channel("net:Q", scale=domain, axis=axis("share of the errors below", ".0%"))
     layers = [
-        base.mark_bar(color=LIGHT["scale-2"], height=13).encode(
-            x=alt.X("recovered:Q"), x2=alt.datum(0)
+        base.mark("bar", color=LIGHT["scale-2"], height=13).encode(
+            x=channel("recovered:Q"), x2={"datum": 0}
         ),
-        base.mark_bar(color=LIGHT["expected"], height=13).encode(
-            x=alt.X("lost:Q"), x2=alt.datum(0)
+        base.mark("bar", color=LIGHT["expected"], height=13).encode(
+            x=channel("lost:Q"), x2={"datum": 0}
         ),
         at_zero(),
         interval(base),
-        base.mark_point(
-            color=LIGHT["gap"], fill=LIGHT["observed"], strokeWidth=1, size=75, opacity=1
+        base.mark(
+            "point", color=LIGHT["gap"], fill=LIGHT["observed"], strokeWidth=1, size=75, opacity=1
         ).encode(x=net),
         left_labels(base),
         right_texts(base, "counts"),
@@ -152,15 +150,15 @@ def beside_spec(rows: Rows) -> dict[str, Any]:
             withheld, in drawing order; ``low`` and ``high`` are the bounds of the confusion.
     """
     drawn = numbered(rows)
-    every = alt.Chart(values(drawn)).encode(y=lines())
+    every = Layer(drawn).encode(y=lines())
     top = max((row[name] or 0.0 for row in rows for name in (*_MARKS, "high")), default=0.0)
     form = ".0%" if top >= 0.05 else ".1%" if top >= 0.005 else ".2%"
     x_axis = axis("share of all instances; confusion", form)
-    scale = alt.Scale(domain=[0, top or 1.0], nice=True)
+    scale = {"domain": [0, top or 1.0], "nice": True}
     marks = [
         having(drawn, name)
-        .mark_point(strokeWidth=1.8, opacity=1, **style)
-        .encode(y=lines(), x=alt.X(f"{name}:Q", scale=scale, axis=x_axis))
+        .mark("point", strokeWidth=1.8, opacity=1, **style)
+        .encode(y=lines(), x=channel(f"{name}:Q", scale=scale, axis=x_axis))
         for name, style in _MARKS.items()
     ]
     bounds = interval(having(drawn, "low").encode(y=lines()), LIGHT["model"])
@@ -187,17 +185,17 @@ def matrix_spec(rows: Rows, labels: Sequence[str], largest: int = 44) -> dict[st
     side = min(largest, 440 // max(len(labels), 1))
     order = [str(place + 1) for place in range(len(labels))]
     named = [{"row": place, "label": label} for place, label in zip(order, labels, strict=True)]
-    band = alt.Scale(domain=order, paddingInner=0.06, paddingOuter=0)
-    cells = alt.Chart(values(rows)).encode(
-        x=alt.X("column:N", scale=band, sort=None, axis=_top_axis()),
-        y=alt.Y("row:N", scale=band, sort=None, axis=None),
+    band = {"domain": order, "paddingInner": 0.06, "paddingOuter": 0}
+    cells = Layer(rows).encode(
+        x=channel("column:N", scale=band, sort=None, axis=_top_axis()),
+        y=channel("row:N", scale=band, sort=None, axis=None),
     )
-    names = alt.Chart(values(named)).encode(y=alt.Y("row:N", scale=band, sort=None, axis=None))
+    names = Layer(named).encode(y=channel("row:N", scale=band, sort=None, axis=None))
     layers = [
-        cells.mark_rect().encode(color=alt.Color("role:N", scale=_roles(), legend=None)),
+        cells.mark("rect").encode(color=channel("role:N", scale=_roles(), legend=None)),
         *_shaded_text(cells, size=10, align="center"),
-        names.mark_text(align="right", dx=-10, color=LIGHT["ink"]).encode(
-            x=alt.value(0), text="label:N"
+        names.mark("text", align="right", dx=-10, color=LIGHT["ink"]).encode(
+            x={"value": 0}, text="label:N"
         ),
     ]
     size = side * len(labels)
@@ -205,24 +203,22 @@ def matrix_spec(rows: Rows, labels: Sequence[str], largest: int = 44) -> dict[st
     return specification(layers, size, size, padding)
 
 
-def _shaded_text(
-    base: alt.Chart, *, size: int, align: Literal["left", "center"]
-) -> list[alt.Chart | alt.LayerChart]:
+def _shaded_text(base: Layer, *, size: int, align: Literal["left", "center"]) -> list[Layer]:
     """Labels in the colour that reads on the shade below them."""
     dark = "datum.role == 'scale-3' || datum.role == 'scale-4'"
     field = "label:N" if align == "left" else "text:N"
     return [
-        base.transform_filter(test)
-        .mark_text(fontSize=size, align=align, baseline="middle", color=LIGHT[role])
+        base.where(test)
+        .mark("text", fontSize=size, align=align, baseline="middle", color=LIGHT[role])
         .encode(text=field)
         for role, test in (("on-low", f"!({dark})"), ("on-high", dark))
     ]
 
 
-def _roles() -> alt.Scale:
+def _roles() -> Json:
     roles = ("scale-none", *SCALE)
-    return alt.Scale(domain=list(roles), range=[LIGHT[role] for role in roles])
+    return {"domain": list(roles), "range": [LIGHT[role] for role in roles]}
 
 
-def _top_axis() -> alt.Axis:
-    return alt.Axis(title=None, orient="top", domain=False, ticks=False, labelAngle=0, grid=False)
+def _top_axis() -> Json:
+    return bare_axis(None, orient="top", labelAngle=0, grid=False)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
-
+from reports.charts.layers import Json, Layer, bare_axis, channel
 from reports.charts.palette import LIGHT
 from reports.charts.parts import (
     TEXT,
@@ -19,7 +18,6 @@ from reports.charts.parts import (
     ranked,
     right_texts,
     specification,
-    values,
 )
 from reports.words.shown_numbers import Rows
 from reports.words.words import shortened
@@ -73,23 +71,23 @@ def accuracies_spec(
     )
     fields = ("low", "high", "chance", "zone_from", "zone_to", *places)
     drawn = [{**row, **{name: _on_panel(row, name) for name in fields}} for row in rows]
-    scale = alt.Scale(domain=[0, 1 + STEP * (len(panels) - 1)])
+    scale = {"domain": [0, 1 + STEP * (len(panels) - 1)]}
     labels = {row["line"]: row["label"] for row in rows}
-    base = alt.Chart(values([{"line": n, "label": labels[n]} for n in sorted(labels)]))
-    layers: list[Any] = [
+    base = Layer([{"line": n, "label": labels[n]} for n in sorted(labels)])
+    layers: list[Layer] = [
         having(drawn, "zone_from")
-        .mark_bar(color=LIGHT["pass-tint"], height=17)
-        .encode(y=lines(), x=alt.X("zone_from:Q", scale=scale), x2="zone_to:Q"),
+        .mark("bar", color=LIGHT["pass-tint"], height=17)
+        .encode(y=lines(), x=channel("zone_from:Q", scale=scale), x2="zone_to:Q"),
         *_rules([] if limit is None else [limit + STEP * n for n in range(len(panels))], scale),
         having(drawn, "chance")
-        .mark_tick(color=LIGHT["expected"], thickness=2.5, size=16, orient="vertical", opacity=1)
-        .encode(y=lines(), x=alt.X("chance:Q", scale=scale)),
+        .mark("tick", color=LIGHT["expected"], thickness=2.5, size=16, orient="vertical", opacity=1)
+        .encode(y=lines(), x=channel("chance:Q", scale=scale)),
         having(drawn, "low")
-        .mark_rule(color=LIGHT[marks[-1].role], strokeWidth=2, opacity=0.55)
-        .encode(y=lines(), x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        .mark("rule", color=LIGHT[marks[-1].role], strokeWidth=2, opacity=0.55)
+        .encode(y=lines(), x=channel("low:Q", scale=scale), x2="high:Q"),
         *(_points(drawn, mark, scale, axis) for mark in marks),
         left_labels(base.encode(y=lines(sorted(labels)))),
-        right_texts(alt.Chart(values(drawn)).encode(y=lines()), "counts"),
+        right_texts(Layer(drawn).encode(y=lines()), "counts"),
         *_titles(panels, scale),
     ]
     specified = ranked(layers, len(labels), left=left, right=right)
@@ -102,41 +100,34 @@ def _on_panel(row: Any, name: str) -> float | None:
     return None if value is None else value + STEP * row["panel"]
 
 
-def _rules(places: Sequence[float], scale: alt.Scale) -> list[Any]:
-    rule = alt.Chart(values([{"at": place} for place in places]))
+def _rules(places: Sequence[float], scale: Json) -> list[Layer]:
+    rule = Layer([{"at": place} for place in places])
     return [
-        rule.mark_rule(color=LIGHT["limit"], strokeWidth=1.2, strokeDash=[5, 3]).encode(
-            x=alt.X("at:Q", scale=scale)
+        rule.mark("rule", color=LIGHT["limit"], strokeWidth=1.2, strokeDash=[5, 3]).encode(
+            x=channel("at:Q", scale=scale)
         )
     ]
 
 
-def _accuracy_axis(at: Sequence[float], title: str) -> alt.Axis:
-    return alt.Axis(
-        title=title, values=list(at), domain=False, ticks=False, labelFlush=False, grid=True,
-        labelExpr=f"format(datum.value - {STEP} * floor(datum.value / {STEP} + 1e-6), '~g')",
-    )  # fmt: skip
+def _accuracy_axis(at: Sequence[float], title: str) -> Json:
+    label = f"format(datum.value - {STEP} * floor(datum.value / {STEP} + 1e-6), '~g')"
+    return bare_axis(title, values=list(at), labelFlush=False, grid=True, labelExpr=label)
 
 
-def _points(rows: Rows, mark: Mark, scale: alt.Scale, axis: alt.Axis) -> alt.Chart:
+def _points(rows: Rows, mark: Mark, scale: Json, axis: Json) -> Layer:
     found, colour = having(rows, mark.field), LIGHT[mark.role]
-    points = (
-        found.mark_point(shape=mark.shape, color=colour, filled=True, size=70, opacity=1)
-        if mark.own
-        else found.mark_point(
-            shape=mark.shape, color=colour, fill=LIGHT["gap"], strokeWidth=1.8, size=60, opacity=1
-        )
-    )
-    drawn: alt.Chart = points.encode(y=lines(), x=alt.X(f"{mark.field}:Q", scale=scale, axis=axis))
-    return drawn
+    empty: Json = {"fill": LIGHT["gap"], "strokeWidth": 1.8, "size": 60}
+    look: Json = {"filled": True, "size": 70} if mark.own else empty
+    points = found.mark("point", shape=mark.shape, color=colour, opacity=1, **look)
+    return points.encode(y=lines(), x=channel(f"{mark.field}:Q", scale=scale, axis=axis))
 
 
-def _titles(panels: Sequence[str], scale: alt.Scale) -> list[Any]:
+def _titles(panels: Sequence[str], scale: Json) -> list[Layer]:
     named = [{"at": STEP * place, "text": text} for place, text in enumerate(panels) if text]
-    titles = alt.Chart(values(named)).mark_text(
-        align="left", baseline="bottom", dy=-8, color=LIGHT["muted"], fontWeight="bold"
+    titles = Layer(named).mark(
+        "text", align="left", baseline="bottom", dy=-8, color=LIGHT["muted"], fontWeight="bold"
     )
-    return [titles.encode(x=alt.X("at:Q", scale=scale), y=alt.value(0), text="text:N")]
+    return [titles.encode(x=channel("at:Q", scale=scale), y={"value": 0}, text="text:N")]
 
 
 CURVES = (
@@ -158,7 +149,7 @@ SERIES = (
 """Colour role, mark and shape in the key of each curve of a figure, in order."""
 SIDE = 280
 """Height in pixels of curves over scores; the width is one and a half of it."""
-_UNIT = alt.Scale(domain=[0, 1])
+_UNIT = {"domain": [0, 1]}
 
 
 def steps_spec(
@@ -181,15 +172,15 @@ def steps_spec(
     """
     left, right, height = 56, 200, 250
     width = WIDTH - left - right
-    x = alt.X(
+    x = channel(
         "place:Q",
-        scale=alt.Scale(domain=[-0.25, len(places) - 0.75]),
-        axis=alt.Axis(title=title, labels=False, domain=False, ticks=False, grid=False, titleY=30),
+        scale={"domain": [-0.25, len(places) - 0.75]},
+        axis=bare_axis(title, labels=False, grid=False, titleY=30),
     )
-    y = alt.Y("value:Q", scale=_UNIT, axis=_axis("share", titleX=-40))
-    layers: list[Any] = [
-        alt.Chart(values([{"value": at}]))
-        .mark_rule(color=LIGHT[role], strokeWidth=1.2, strokeDash=[5, 3])
+    y = channel("value:Q", scale=_UNIT, axis=_axis("share", titleX=-40))
+    layers: list[Layer] = [
+        Layer([{"value": at}])
+        .mark("rule", color=LIGHT[role], strokeWidth=1.2, strokeDash=[5, 3])
         .encode(y=y)
         for at, role in ((limit, "limit"), (level, "expected"))
         if at is not None
@@ -201,16 +192,15 @@ def steps_spec(
     return specification(layers, width, height, padding)
 
 
-def _below(places: Sequence[str], x: alt.X, height: int) -> alt.Chart:
+def _below(places: Sequence[str], x: Json, height: int) -> Layer:
     """The names of places below the axis, cut to their room; drawn as text, as any name may be."""
     room = max(4, 76 // max(len(places), 1))
     named = [{"place": n, "text": shortened(name, room)} for n, name in enumerate(places)]
-    text = alt.Chart(values(named)).mark_text(baseline="top", color=LIGHT["ink"])
-    below: alt.Chart = text.encode(x=x, y=alt.value(height + 8), text="text:N")
-    return below
+    text = Layer(named).mark("text", baseline="top", color=LIGHT["ink"])
+    return text.encode(x=x, y={"value": height + 8}, text="text:N")
 
 
-def _ends(curves: Sequence[tuple[str, Rows]], width: int, height: int) -> list[alt.Chart]:
+def _ends(curves: Sequence[tuple[str, Rows]], width: int, height: int) -> list[Layer]:
     """Mark and name of each curve, right of its last value, apart where they would overlap."""
     ends = sorted(
         ([-row["value"] for row in rows if row["value"] is not None][-1], place, name)
@@ -218,17 +208,17 @@ def _ends(curves: Sequence[tuple[str, Rows]], width: int, height: int) -> list[a
     )
     least = TEXT + 4.0
     lowest = [height - least * place for place in reversed(range(len(ends)))]
-    drawn: list[alt.Chart] = []
+    drawn: list[Layer] = []
     above = -least
     for (value, place, name), most in zip(ends, lowest, strict=True):
         above = min(max((1 + value) * height, above + least), most)
-        end = alt.Chart(values([{"value": 1 - above / height, "text": shortened(name, 28)}]))
+        end = Layer([{"value": 1 - above / height, "text": shortened(name, 28)}])
         role, shape = CURVES[place]
-        y = alt.Y("value:Q", scale=_UNIT)
+        y = channel("value:Q", scale=_UNIT)
         drawn += [
-            _marks(end, role, shape).encode(x=alt.value(width + 12), y=y),
-            end.mark_text(align="left", color=LIGHT["ink"]).encode(
-                x=alt.value(width + 22), y=y, text="text:N"
+            _marks(end, role, shape).encode(x={"value": width + 12}, y=y),
+            end.mark("text", align="left", color=LIGHT["ink"]).encode(
+                x={"value": width + 22}, y=y, text="text:N"
             ),
         ]
     return drawn
@@ -241,11 +231,13 @@ def reliability_spec(curves: Sequence[Rows]) -> dict[str, Any]:
         curves: Per curve its rows ``mean_score, valid_share, low, high``, by score; at most as
             many as `CURVES`. Bounds may be None.
     """
-    x = alt.X("mean_score:Q", scale=_UNIT, axis=_axis("mean score", titleY=30))
-    y = alt.Y("valid_share:Q", scale=_UNIT, axis=_axis("share of valid tuples", titleX=-40))
-    ends = alt.Chart(values([{"mean_score": at, "valid_share": at} for at in (0, 1)]))
-    layers: list[Any] = [
-        ends.mark_line(color=LIGHT["expected"], strokeWidth=1.2, strokeDash=[5, 3]).encode(x=x, y=y)
+    x = channel("mean_score:Q", scale=_UNIT, axis=_axis("mean score", titleY=30))
+    y = channel("valid_share:Q", scale=_UNIT, axis=_axis("share of valid tuples", titleX=-40))
+    ends = Layer([{"mean_score": at, "valid_share": at} for at in (0, 1)])
+    layers: list[Layer] = [
+        ends.mark("line", color=LIGHT["expected"], strokeWidth=1.2, strokeDash=[5, 3]).encode(
+            x=x, y=y
+        )
     ]
     for place, rows in enumerate(curves):
         layers += _curve(rows, place, x, y, 1.6)
@@ -261,64 +253,51 @@ def agreement_spec(curves: Sequence[Rows], places: Sequence[str]) -> dict[str, A
             stands apart, as a mark with an interval. At most as many curves as `SERIES`.
         places: All places on the axis, in order.
     """
-    x = alt.X("k:O", sort=None, scale=alt.Scale(domain=list(places)), axis=_chosen())
-    ticks = axis("agreement", "~g")
-    ticks.titleX = -44
-    y, beside = (alt.Y(f"{name}:Q", scale=_UNIT, axis=ticks) for name in ("value", "chance"))
+    x = channel("k:O", sort=None, scale={"domain": list(places)}, axis=_chosen())
+    ticks = {**axis("agreement", "~g"), "titleX": -44}
+    y, beside = (channel(f"{name}:Q", scale=_UNIT, axis=ticks) for name in ("value", "chance"))
+    ring: Json = {"fill": LIGHT["gap"], "size": 60, "strokeWidth": 1.6}
     layers = []
     for rows, (role, shape, _) in zip(curves, SERIES, strict=False):
         colour = LIGHT[role]
-        fixed = alt.Chart(values([row for row in rows if row["k"] != PEAKS])).encode(x=x)
-        peaks = alt.Chart(values([row for row in rows if row["k"] == PEAKS])).encode(x=x)
+        fixed = Layer([row for row in rows if row["k"] != PEAKS]).encode(x=x)
+        peaks = Layer([row for row in rows if row["k"] == PEAKS]).encode(x=x)
         ends = [row for row in rows if row["k"] == PEAKS and row["low"] is not None]
         layers += [
-            fixed.mark_line(color=colour, strokeWidth=1.4, strokeDash=[4, 3]).encode(y=beside),
-            fixed.mark_line(color=colour, strokeWidth=1.8).encode(y=y),
+            fixed.mark("line", color=colour, strokeWidth=1.4, strokeDash=[4, 3]).encode(y=beside),
+            fixed.mark("line", color=colour, strokeWidth=1.8).encode(y=y),
             _marks(fixed, role, shape, 34).encode(y=y),
-            alt.Chart(values(ends))
-            .mark_rule(color=colour, strokeWidth=2, opacity=0.55)
-            .encode(x=x, y=alt.Y("low:Q", scale=_UNIT), y2="high:Q"),
-            peaks.mark_point(
-                color=colour, fill=LIGHT["gap"], shape=shape, size=60, strokeWidth=1.6, opacity=1
-            ).encode(y=beside),
+            Layer(ends)
+            .mark("rule", color=colour, strokeWidth=2, opacity=0.55)
+            .encode(x=x, y=channel("low:Q", scale=_UNIT), y2="high:Q"),
+            peaks.mark("point", color=colour, shape=shape, opacity=1, **ring).encode(y=beside),
             _marks(peaks, role, shape, 95).encode(y=y),
         ]
     padding = {"left": 64, "right": 20, "top": 8, "bottom": 44}
     return specification(layers, WIDTH - 84, 250, padding)
 
 
-def _chosen() -> alt.Axis:
-    return alt.Axis(
-        title="tokens that each method chooses", labelAngle=0, domain=False, ticks=False, grid=False
-    )
+def _chosen() -> Json:
+    return bare_axis("tokens that each method chooses", labelAngle=0, grid=False)
 
 
-def _curve(rows: Rows, place: int, x: alt.X, y: alt.Y, width: float) -> list[alt.Chart]:
+def _curve(rows: Rows, place: int, x: Json, y: Json, width: float) -> list[Layer]:
     """A line through points with their intervals, in the colour and with the mark of its place."""
     role, shape = CURVES[place]
-    curve = alt.Chart(values(rows)).encode(x=x)
+    curve = Layer(rows).encode(x=x)
     return [
         having(rows, "low")
-        .mark_rule(color=LIGHT[role], strokeWidth=2, opacity=0.45)
-        .encode(x=x, y=alt.Y("low:Q", scale=_UNIT), y2="high:Q"),
-        curve.mark_line(color=LIGHT[role], strokeWidth=width).encode(y=y),
+        .mark("rule", color=LIGHT[role], strokeWidth=2, opacity=0.45)
+        .encode(x=x, y=channel("low:Q", scale=_UNIT), y2="high:Q"),
+        curve.mark("line", color=LIGHT[role], strokeWidth=width).encode(y=y),
         _marks(curve, role, shape).encode(y=y),
     ]
 
 
-def _marks(base: alt.Chart, role: str, shape: str, size: int = 52) -> alt.Chart:
-    marks: alt.Chart = base.mark_point(
-        color=LIGHT[role], filled=True, shape=shape, size=size, opacity=1
-    )
-    return marks
+def _marks(base: Layer, role: str, shape: str, size: int = 52) -> Layer:
+    return base.mark("point", color=LIGHT[role], filled=True, shape=shape, size=size, opacity=1)
 
 
-def _axis(title: str, **place: Any) -> alt.Axis:
-    return alt.Axis(
-        title=title,
-        values=list(TICKS),
-        labelExpr="format(datum.value, '~g')",
-        domain=False,
-        ticks=False,
-        **place,
-    )
+def _axis(title: str, **place: Any) -> Json:
+    label = "format(datum.value, '~g')"
+    return bare_axis(title, values=list(TICKS), labelExpr=label, **place)

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal
 
-import altair as alt
-
+from reports.charts.layers import Json, Layer, bare_axis, channel
 from reports.charts.palette import LIGHT
 from reports.words.parts import Tick
 from reports.words.shown_numbers import Rows
@@ -27,42 +26,34 @@ _LINE = 24
 """Height of one line of a ranked figure in pixels."""
 
 
-def lines(order: Sequence[int] | None = None) -> alt.Y:
+def lines(order: Sequence[int] | None = None) -> Json:
     """Axis of the numbered lines of a ranked figure, with a rule for each.
 
     Args:
         order: The lines from top to bottom; None for the order in which they are drawn.
     """
-    axis = alt.Axis(title=None, domain=False, ticks=False, labels=False, grid=True)
-    scale = alt.Undefined if order is None else alt.Scale(domain=list(order))
-    return alt.Y("line:O", sort=None, axis=axis, scale=scale)
+    scale = {} if order is None else {"scale": {"domain": list(order)}}
+    return channel("line:O", sort=None, axis=bare_axis(None, labels=False, grid=True), **scale)
 
 
-def left_labels(base: alt.Chart) -> alt.Chart:
+def left_labels(base: Layer) -> Layer:
     """The label of each line, drawn as text, since two lines may have the same label."""
-    labels = base.mark_text(align="right", dx=-12, color=LIGHT["ink"])
-    return _encoded(labels, x=alt.value(0), text="label:N")
+    labels = base.mark("text", align="right", dx=-12, color=LIGHT["ink"])
+    return labels.encode(x={"value": 0}, text="label:N")
 
 
-def right_texts(base: alt.Chart, field: str) -> alt.Chart:
+def right_texts(base: Layer, field: str) -> Layer:
     """Text of a field at the right end of each line."""
-    figures = base.mark_text(align="left", dx=12, color=LIGHT["muted"])
-    return _encoded(figures, x=alt.value("width"), text=f"{field}:N")
+    figures = base.mark("text", align="left", dx=12, color=LIGHT["muted"])
+    return figures.encode(x={"value": "width"}, text=f"{field}:N")
 
 
-def _encoded(chart: alt.Chart, **channels: Any) -> alt.Chart:
-    encoded: alt.Chart = chart.encode(**channels)
-    return encoded
-
-
-def axis(title: str, form: str) -> alt.Axis:
+def axis(title: str, form: str) -> Json:
     """A numeric axis below the figure, in a d3 format."""
-    return alt.Axis(
-        title=title, format=form, tickCount=5, domain=False, ticks=False, labelFlush=False
-    )
+    return bare_axis(title, format=form, tickCount=5, labelFlush=False)
 
 
-def ranked(layers: Sequence[Any], lines: int, *, left: int, right: int) -> dict[str, Any]:
+def ranked(layers: Sequence[Layer], lines: int, *, left: int, right: int) -> dict[str, Any]:
     """Layers over numbered lines, with room for labels at the left and texts at the right."""
     padding = {"left": left, "right": right, "top": 6, "bottom": 40}
     specified = specification(layers, WIDTH - left - right, _LINE * lines, padding)
@@ -81,8 +72,8 @@ def dots_spec(
         left: Room for the labels.
         right: Room for the counts.
     """
-    base = alt.Chart(values(numbered(rows))).encode(y=lines())
-    share = alt.X("share:Q", scale=alt.Scale(domain=[0, 1]), axis=axis(title, ".0%"))
+    base = Layer(numbered(rows)).encode(y=lines())
+    share = channel("share:Q", scale={"domain": [0, 1]}, axis=axis(title, ".0%"))
     layers = [
         interval(base),
         dot(base, share, 70),
@@ -90,31 +81,31 @@ def dots_spec(
         right_texts(base, "counts"),
     ]
     if limit is not None:
-        line = alt.Chart(values([{"limit": limit}])).mark_rule(
-            color=LIGHT["limit"], strokeWidth=1.5, strokeDash=[5, 3]
+        line = Layer([{"limit": limit}]).mark(
+            "rule", color=LIGHT["limit"], strokeWidth=1.5, strokeDash=[5, 3]
         )
         layers.insert(0, line.encode(x="limit:Q"))
     return ranked(layers, len(rows), left=left, right=right)
 
 
-def dot(base: alt.Chart, x: alt.X, size: int = 75) -> alt.Chart:
+def dot(base: Layer, x: Json, size: int = 75) -> Layer:
     """The number observed in each line, as a filled dot."""
-    mark = base.mark_point(color=LIGHT["observed"], filled=True, size=size, opacity=1)
-    return _encoded(mark, x=x)
+    mark = base.mark("point", color=LIGHT["observed"], filled=True, size=size, opacity=1)
+    return mark.encode(x=x)
 
 
-def ring(base: alt.Chart, x: str) -> alt.Chart:
+def ring(base: Layer, x: str) -> Layer:
     """What the number of each line is compared with, as a ring."""
-    mark = base.mark_point(
-        color=LIGHT["expected"], fill=LIGHT["gap"], strokeWidth=1.8, size=60, opacity=1
+    mark = base.mark(
+        "point", color=LIGHT["expected"], fill=LIGHT["gap"], strokeWidth=1.8, size=60, opacity=1
     )
-    return _encoded(mark, x=x)
+    return mark.encode(x=x)
 
 
-def at_zero(role: str = "ink", width: float = 1, scale: Any = alt.Undefined) -> alt.Chart:
+def at_zero(role: str = "ink", width: float = 1, scale: Json | None = None) -> Layer:
     """A rule across all lines at zero."""
-    rule = alt.Chart(values([{"zero": 0}])).mark_rule(color=LIGHT[role], strokeWidth=width)
-    return _encoded(rule, x=alt.X("zero:Q", scale=scale))
+    rule = Layer([{"zero": 0}]).mark("rule", color=LIGHT[role], strokeWidth=width)
+    return rule.encode(x=channel("zero:Q", **({} if scale is None else {"scale": scale})))
 
 
 def ends(row: Mapping[str, Any], value: str) -> dict[str, float]:
@@ -123,24 +114,28 @@ def ends(row: Mapping[str, Any], value: str) -> dict[str, float]:
     return {end: row[end] if known else row[value] for end in ("low", "high")}
 
 
-def interval(base: alt.Chart, color: str = LIGHT["observed"]) -> alt.Chart:
+def interval(base: Layer, color: str = LIGHT["observed"]) -> Layer:
     """An interval from ``low`` to ``high``, drawn behind its mark."""
-    rule = base.mark_rule(color=color, strokeWidth=2, opacity=0.55)
-    return _encoded(rule, x=alt.X("low:Q"), x2="high:Q")
+    rule = base.mark("rule", color=color, strokeWidth=2, opacity=0.55)
+    return rule.encode(x=channel("low:Q"), x2="high:Q")
 
 
 def specification(
-    layers: Sequence[Any], width: int, height: int, padding: Mapping[str, int]
+    layers: Sequence[Layer], width: int, height: int, padding: Mapping[str, int]
 ) -> dict[str, Any]:
     """Combine layers to a full specification, in the report's font and without background.
 
     It is not validated by Vega-Lite's schema, since that takes longer than drawing.
     """
-    chart = alt.layer(*layers).properties(
-        width=width, height=height, padding=dict(padding), autosize="none", background="transparent"
-    )
-    specification: dict[str, Any] = chart.configure(**_CONFIG).to_dict(validate=False)
-    return specification
+    return {
+        "width": width,
+        "height": height,
+        "padding": dict(padding),
+        "autosize": "none",
+        "background": "transparent",
+        "config": _CONFIG,
+        "layer": [layer.specification() for layer in layers],
+    }
 
 
 def numbered(rows: Rows) -> Rows:
@@ -148,14 +143,9 @@ def numbered(rows: Rows) -> Rows:
     return [{"line": place, **row} for place, row in enumerate(rows)]
 
 
-def having(rows: Rows, field: str) -> alt.Chart:
+def having(rows: Rows, field: str) -> Layer:
     """A chart of the rows that have a number in a field."""
-    return alt.Chart(values([row for row in rows if row[field] is not None]))
-
-
-def values(rows: Rows) -> alt.InlineData:
-    """Rows as inline data of a specification."""
-    return alt.InlineData(values=[dict(row) for row in rows])
+    return Layer([row for row in rows if row[field] is not None])
 
 
 def rect(x: float, y: float, width: float, height: float, role: str) -> str:

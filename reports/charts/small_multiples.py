@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-import altair as alt
-
+from reports.charts.layers import Json, Layer, channel
 from reports.charts.palette import LIGHT
-from reports.charts.parts import WIDTH, specification, values
+from reports.charts.parts import WIDTH, specification
 from reports.words.words import shortened
 
 COLUMNS = 3
@@ -62,8 +61,8 @@ def bars_spec(panels: Sequence[Panel]) -> dict[str, Any]:
     bars = [row for place, panel in enumerate(panels) for row in _bars(place, panel)]
     roles = list(dict.fromkeys(row["role"] for row in bars))
     layers = [
-        alt.Chart(values([row for row in bars if row["role"] == role]))
-        .mark_rect(color=LIGHT[role])
+        Layer([row for row in bars if row["role"] == role])
+        .mark("rect", color=LIGHT[role])
         .encode(**_spans())
         for role in roles
     ]
@@ -96,16 +95,16 @@ def lines_spec(panels: Sequence[Panel], low: float, high: float) -> dict[str, An
         if row["low"] is not None
     ]
     colour = LIGHT["observed"]
-    marks = alt.Chart(values(points)).mark_circle(color=colour, size=34, opacity=1)
+    marks = Layer(points).mark("circle", color=colour, size=34, opacity=1)
     layers = [
-        alt.Chart(values(bounded)).mark_rule(color=colour, strokeWidth=2, opacity=0.55),
-        alt.Chart(values(joined)).mark_rule(color=colour, strokeWidth=1),
+        Layer(bounded).mark("rule", color=colour, strokeWidth=2, opacity=0.55),
+        Layer(joined).mark("rule", color=colour, strokeWidth=1),
     ]
     drawn = [layer.encode(**_spans()) for layer in layers]
     return _specification(panels, [*drawn, marks.encode(x=_pixel("left"), y=_pixel("top"))])
 
 
-def _specification(panels: Sequence[Panel], layers: Sequence[Any]) -> dict[str, Any]:
+def _specification(panels: Sequence[Panel], layers: Sequence[Layer]) -> dict[str, Any]:
     texts = [row for place, panel in enumerate(panels) for row in _texts(place, panel)]
     axes = [row for place in range(len(panels)) for row in _axes(place)]
     rows = -(-len(panels) // COLUMNS)
@@ -115,19 +114,18 @@ def _specification(panels: Sequence[Panel], layers: Sequence[Any]) -> dict[str, 
         ("center", "muted"),
     )
     words = [
-        alt.Chart(values([row for row in texts if row["align"] == align and row["role"] == role]))
-        .mark_text(align=align, baseline="middle", color=LIGHT[role])
+        Layer([row for row in texts if row["align"] == align and row["role"] == role])
+        .mark("text", align=align, baseline="middle", color=LIGHT[role])
         .encode(x=_pixel("left"), y=_pixel("top"), text="text:N")
         for align, role in aligned
     ]
-    grid = alt.Chart(values(axes)).mark_rule(color=LIGHT["line"], strokeWidth=1)
+    grid = Layer(axes).mark("rule", color=LIGHT["line"], strokeWidth=1)
     height = max(rows, 1) * (_TALL + _GAP) - _GAP
     padding = {"left": 0, "right": 0, "top": 4, "bottom": 4}
     return specification([grid.encode(**_spans()), *layers, *words], WIDTH, height, padding)
 
 
-def _pixel(field: str) -> alt.X | alt.Y:
-    channel = alt.X if field in ("left", "right") else alt.Y
+def _pixel(field: str) -> Json:
     return channel(f"{field}:Q", axis=None, scale=None)
 
 

@@ -76,21 +76,18 @@ def test_cover(report: Report, golden: Golden) -> None:
 def test_chart_specification(golden: Golden) -> None:
     rows = [{"label": "401.9 Hyper…", "share": 0.7, "low": 0.6, "high": 0.8, "counts": "70 of 100"}]
     specification = dots_spec(rows, "share", limit=0.5)
-    specification.pop("$schema")
     golden("residual_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 
 
 def test_alignment_specification(golden: Golden) -> None:
     row = {"label": "401-405 Hyper…", "net": 0.5, "low": 0.4, "high": 0.6, "counts": "50% of 90"}
     specification = charts.alignment_spec([{**row, "recovered": 0.56, "lost": -0.06}])
-    specification.pop("$schema")
     golden("alignment_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 
 
 def test_beside_specification(golden: Golden) -> None:
     marks = {"data": 0.02, "predicted": None, "confusion": 0.04, "low": 0.03, "high": 0.05}
     specification = charts.beside_spec([{"label": "a × b", "relation": "siblings", **marks}])
-    specification.pop("$schema")
     golden("beside_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -158,7 +155,6 @@ def test_accuracies_specification(golden: Golden) -> None:
         "chance": 0.4, "zone_from": 0.75, "zone_to": 1.0, "counts": "",
     }  # fmt: skip
     specification = curves.accuracies_spec([row], ["rest", "one"], 0.75)
-    specification.pop("$schema")
     golden("accuracies_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -169,7 +165,6 @@ def test_curves_specification(golden: Golden) -> None:
         {"k": "peaks", "value": 0.6, "chance": 0.5, **ends},
     ]
     specification = curves.agreement_spec([curve], ["1", "peaks"])
-    specification.pop("$schema")
     golden("curves_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 
 

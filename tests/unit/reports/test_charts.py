@@ -1,11 +1,10 @@
-"""Every specification is one of Vega-Lite, though rendering does not ask again."""
+"""What specifications of charts may not ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-import altair as alt
 import pytest
 
 from fixtures import results
@@ -33,15 +32,10 @@ def specifications() -> list[dict[str, Any]]:
     return drawn
 
 
-def test_specifications_keep_to_the_schema(specifications: list[dict[str, Any]]) -> None:
-    assert len(specifications) >= 7
-    for specification in specifications:
-        alt.LayerChart.from_dict(specification, validate=True)
-
-
 def test_no_specification_asks_for_data_from_elsewhere(
     specifications: list[dict[str, Any]],
 ) -> None:
+    assert len(specifications) >= 7
     assert not any("url" in source for spec in specifications for source in _sources(spec))
 
 
