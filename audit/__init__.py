@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from audit.alignment import functions
+    from audit import metrics as metrics
     from audit.base.errors import AuditError
     from audit.base.limits import limits
     from audit.data.dataset import LabelDataset, load_labels
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from audit.runs.read import read_run
     from audit.runs.verify import verify_run
 
-    metrics = functions
-
+    __version__: str
 __all__ = [
     "AuditError",
     "AuditResult",
@@ -73,15 +72,19 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use, so that ``import audit`` stays light."""
-    if name == "metrics":
-        return import_module("audit.alignment.functions")
-    if name not in _HOME:
-        raise AttributeError(f"module 'audit' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take any name for one of these
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name on first use, so that ``import audit`` stays light."""
+        if name == "metrics":
+            return import_module("audit.metrics")
+        if name == "__version__":
+            return import_module("importlib.metadata").version("hierarchy-audit")
+        if name not in _HOME:
+            raise AttributeError(f"module 'audit' has no attribute {name!r}")
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

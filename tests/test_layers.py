@@ -28,6 +28,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 """The rooms of ``audit``, the ground floor first; a room imports from the floors below its own."""
 
 OWN = ("audit", "reports")
+DOORS = {"__init__", "__main__", "metrics"}
+"""Files beside the rooms: what `import audit`, `python -m audit` and `audit.metrics` give."""
 REPORTS_MAY_IMPORT = {"results", "base"}
 MAY_IMPORT_REPORTS = {"explorer", "cli"}
 HEAVY = (
@@ -99,21 +101,21 @@ def below(here: str) -> set[str]:
 
 
 def test_every_room_has_its_floor() -> None:
-    rooms = {path.relative_to(ROOT / "audit").parts[0] for path in modules("audit")}
+    rooms = {room_of(path) for path in modules("audit")}
 
-    assert sorted(rooms - {"__init__.py"}) == sorted(room for floor in FLOORS for room in floor)
+    assert sorted(rooms - DOORS) == sorted(room for floor in FLOORS for room in floor)
 
 
 def test_nothing_lies_outside_the_rooms() -> None:
     files = {path.name for path in (ROOT / "audit").iterdir() if path.is_file()}
 
-    assert files == {"__init__.py", "py.typed"}
+    assert files == {"py.typed", *(f"{door}.py" for door in DOORS)}
 
 
 def test_a_room_imports_only_what_lies_below_it() -> None:
     for path in modules("audit"):
         here = room_of(path)
-        if here != "__init__":
+        if here not in DOORS:
             known = {here, "reports"} if here in MAY_IMPORT_REPORTS else {here}
             assert {*map(room, own_imports(path))} <= below(here) | known, path
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import audit
 import reports
 
+ROOT = Path(__file__).parents[1]
 HEAVY = ("polars", "numpy", "scipy", "networkx", "pyarrow", "weasyprint", "torch")
 
 
@@ -57,6 +60,39 @@ def test_names_type_checkers_see_are_those_that_resolve() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         audit.no_such_name  # noqa: B018
+
+
+MISTAKEN = """\
+import audit
+from audit.metrics import hierarchical_f1
+
+audit.__version__.upper()
+hierarchical_f1(["cat"], ["dog"], hierarchy={"cat": "animal", "dog": "animal"}).hex()
+audit.load_labls("labels.csv", "icd9cm")
+audit.metrics.hierarchical_f2
+"""
+
+
+@pytest.mark.slow
+def test_a_type_checker_knows_which_names_there_are(tmp_path: Path) -> None:
+    (tmp_path / "mistaken.py").write_text(MISTAKEN, "utf-8")
+    options = ("--strict", "--cache-dir", tmp_path / "cache", "--follow-imports=silent")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *map(str, options), tmp_path / "mistaken.py"],
+        cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    told = [line.split(": ", 2)[0].rpartition(":")[2] for line in done.stdout.splitlines()[:-1]]
+
+    assert told == ["6", "7"], done.stdout
+    assert "load_labls" in done.stdout
+
+
+def test_metrics_are_a_module_that_is_imported_by_name() -> None:
+    from audit.metrics import hierarchical_f1
+
+    assert audit.metrics.hierarchical_f1 is hierarchical_f1
+    assert "numpy" not in loaded_by("import audit; audit.__version__")
 
 
 def test_importing_it_loads_nothing_heavy() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -22,6 +23,12 @@ class Progress(Protocol):
 
 def silent(step: str, done: int = 0, total: int | None = None, unit: str = "") -> None:
     """A progress callback that does nothing."""
+
+
+def logged(step: str, done: int = 0, total: int | None = None, unit: str = "") -> None:
+    """A progress callback that logs each step as it begins: ``audit``, of level INFO."""
+    if not done:
+        logging.getLogger("audit").info("%s", step)
 
 
 def blocks(progress: Progress, step: str, starts: range, unit: str) -> Iterator[int]:

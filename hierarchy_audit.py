@@ -1,0 +1,30 @@
+"""The command line of ``audit``, under a name that nothing else has.
+
+A script called ``audit.py`` may stand before the package in the search path. This module says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def main() -> None:
+    """Run the command line; exit with 2 where another module took the name ``audit``."""
+    ours, found = Path(__file__).with_name("audit"), _origin("audit")
+    if found is None or not found.samefile(ours / "__init__.py"):
+        sys.stderr.write(
+            f"Error: {found} took the name of the package audit, which lies in {ours.parent}\n"
+            "Hint: rename that file, or take its folder out of PYTHONPATH\n"
+        )
+        sys.exit(2)
+    from audit.cli.app import app
+
+    app()
+
+
+def _origin(name: str) -> Path | None:
+    """The file that a name is imported from; None where there is none."""
+    spec = find_spec(name)
+    return Path(spec.origin) if spec and spec.origin else None
