@@ -16,7 +16,8 @@ from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.settings import Aggregation
 from audit.counting.pair_table import pair_table
-from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, merged
+from audit.engine.pairs.confusion import binary_entropy
+from audit.engine.pairs.pair_counts import PairCounts, merged
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.resampling import REPLICATES

@@ -11,7 +11,8 @@ from scipy.sparse import csc_array, csr_array
 from scipy.special import bdtrc, xlogy
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.engine.pairs.pair_counts import joint_counts, support
+from audit.engine.pairs.joint import joint_counts
+from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import counts_at
 

@@ -1,6 +1,6 @@
 """Loops over sparse rows, compiled by numba; each has an equivalent in scipy.
 
-Only `audit.engine.pairs.pair_counts` and `tally` import this module, where numba is installed and
+Only `joint`, `confusion` and `tally` beside it import this module, where numba is installed and
 the work is worth the wait for it.
 """
 
@@ -147,7 +147,7 @@ def list_outside(
 def joint_of(
     first: int,
     stop: int,
-    columns: NDArray[np.int32],
+    columns: NDArray[np.integer[Any]],
     ends: NDArray[np.int32],
     starts: NDArray[np.int32],
     places: NDArray[np.int32],
@@ -173,7 +173,7 @@ def joint_of(
     seconds = np.empty(4 * n_nodes, np.int32)
     counts = np.empty(4 * n_nodes, np.int32)
     counter = np.zeros(n_nodes, np.int32)
-    found = 0
+    found = np.uint32(0)
     for a in range(first, stop):
         for stored in range(starts[a], starts[a + 1]):
             for place in range(np.uint32(places[stored] + 1), np.uint32(ends[stored])):
@@ -182,18 +182,73 @@ def joint_of(
             seconds = _twice(seconds)
             counts = _twice(counts)
         before = found
-        for b in range(a + 1, n_nodes):
-            if counter[b]:
-                seconds[found] = b
-                counts[found] = counter[b]
-                counter[b] = 0
-                found += 1
+        for b in range(np.uint32(a + 1), np.uint32(n_nodes)):
+            seconds[found] = b
+            counts[found] = counter[b]
+            found += np.uint32(counter[b] != 0)
+            counter[b] = 0
         widths[a - first] = found - before
-    return widths, seconds[:found].copy(), counts[:found].copy()
+    return widths, seconds[:found], counts[:found]
 
 
 @njit(cache=True, nogil=True)
-def _twice(values: NDArray[np.int32]) -> NDArray[np.int32]:
+def deficits_of(
+    first: int,
+    stop: int,
+    nodes: NDArray[np.integer[Any]],
+    values: NDArray[np.int32],
+    own: NDArray[np.int32],
+    begins: NDArray[np.int32],
+    ends: NDArray[np.int32],
+    starts: NDArray[np.integer[Any]],
+    deficit: NDArray[np.float64],
+    n_nodes: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Summed deficits of the nodes from ``first`` to before ``stop`` beside smaller values.
+
+    Args:
+        first: First node.
+        stop: The node after the last.
+        nodes: Nodes of the instances, by ascending value within each, shape (n_stored,).
+        values: Their values, shape (n_stored,).
+        own: Values that have a smaller one in their instance, ordered by node, shape (n_larger,).
+        begins: Start of the instance of each of those, a place in ``nodes``.
+        ends: The first place there whose value is not smaller.
+        starts: Start of each node in ``own``, shape (n_nodes + 1,).
+        deficit: Table of what two values lack, indexed by both; above 0 where they differ.
+        n_nodes: Number of nodes.
+
+    Returns:
+        As `joint_of`, but second nodes are in the order in which they are met, and may be before
+        the first one.
+    """
+    widths = np.zeros(stop - first, np.int64)
+    seconds = np.empty(4 * n_nodes, np.int32)
+    sums = np.empty(4 * n_nodes, np.float64)
+    total = np.zeros(n_nodes, np.float64)
+    found = 0
+    for a in range(first, stop):
+        if found + n_nodes > len(seconds):
+            seconds = _twice(seconds)
+            sums = _twice(sums)
+        before = found
+        for larger in range(starts[a], starts[a + 1]):
+            lacks = deficit[own[larger]]
+            for place in range(np.uint32(begins[larger]), np.uint32(ends[larger])):
+                node = np.uint32(nodes[place])
+                if total[node] == 0:
+                    seconds[found] = node
+                    found += 1
+                total[node] += lacks[np.uint32(values[place])]
+        for place in range(before, found):
+            sums[place] = total[seconds[place]]
+            total[seconds[place]] = 0
+        widths[a - first] = found - before
+    return widths, seconds[:found], sums[:found]
+
+
+@njit(cache=True, nogil=True)
+def _twice(values: NDArray[Any]) -> NDArray[Any]:
     grown = np.empty(2 * len(values), values.dtype)
     grown[: len(values)] = values
     return grown

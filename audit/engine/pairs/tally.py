@@ -15,16 +15,11 @@ from scipy.sparse import csr_array, vstack
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.machine import can_compile, cores
+from audit.engine.pairs.confusion import confusion_added, entropies_of, pairs_outside
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
+from audit.engine.pairs.joint import joint_counts
 from audit.engine.pairs.margins import length_histogram, merged_histogram
-from audit.engine.pairs.pair_counts import (
-    PairCounts,
-    binary_entropy,
-    confusion_added,
-    joint_counts,
-    pairs_outside,
-    support,
-)
+from audit.engine.pairs.pair_counts import PairCounts, support
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, Tail, counts_only, listed, summed
@@ -35,8 +30,6 @@ NODES_PER_BLOCK = 512
 """Number of first nodes whose pairs are returned at a time."""
 SLOTS_PER_THREAD = 64
 """Number of nodes whose pairs a thread of the compiled loops counts at a time."""
-MOST_VALUES = 2_000
-"""Largest value up to which entropies are looked up in a table; less than compiled loops pack."""
 PAIRS_AT_ONCE = 1_000_000
 """Number of pairs of nodes without a slot that are added to the tail at a time."""
 
@@ -275,8 +268,7 @@ class PairTally:
 
     def _entropies(self, aggregated: Sparse) -> FloatArray | None:
         """Table of the entropies that the compiled loops look up; None: they do not count."""
-        most = int(aggregated.data.max(initial=0))
-        return _entropies_up_to(most) if self.compiled and most < MOST_VALUES else None
+        return entropies_of(aggregated) if self.compiled else None
 
     def _add_inside(self, aggregated: Sparse) -> None:
         """Add pairs whose nodes all have slots."""
@@ -316,14 +308,6 @@ class PairTally:
             keys = nodes[place] * self.n_nodes + second[met]
             parts.append(Sums(keys, joint[met], self._confusion[places[met]]))
         return summed(parts)
-
-
-def _entropies_up_to(most: int) -> FloatArray:
-    """Table of the entropy of two values in bits, indexed by both; 0 where one is 0."""
-    values = np.arange(1, most + 1, dtype=np.float64)
-    entropy = np.zeros((most + 1, most + 1))
-    entropy[1:, 1:] = binary_entropy(values[:, None], values[None])
-    return entropy
 
 
 def _n_outside(aggregated: Sparse, outside: BoolArray) -> IntArray:

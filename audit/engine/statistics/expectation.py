@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.machine import can_compile, cores
+from audit.engine.pairs.joint import WORTH_COMPILING
 from audit.engine.pairs.margins import Strata
-from audit.engine.pairs.pair_counts import WORTH_COMPILING
 
 MOST_BRANCHES = 200
 """Largest number of facets, each pair of which has a factor of its own."""

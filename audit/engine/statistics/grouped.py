@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.engine.pairs.joint import NODES_PER_BLOCK
 from audit.engine.pairs.margins import Strata
-from audit.engine.pairs.pair_counts import NODES_PER_BLOCK, PairCounts, support
+from audit.engine.pairs.pair_counts import PairCounts, support
 from audit.engine.pairs.sums import UNIT
 from audit.engine.statistics.expectation import Expectation
 

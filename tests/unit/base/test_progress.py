@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from audit.base.progress import blocks, silent
-from audit.engine.pairs import pair_counts
+from audit.engine.pairs import joint
 from audit.engine.pairs import pair_counts as pairs
 from audit.engine.scores import score_pairs
 
@@ -55,7 +55,7 @@ def scores(n: int = 60, nodes: int = 40) -> Any:
 
 
 def test_counting_pairs_tells_each_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pair_counts, "NODES_PER_BLOCK", 16)
+    monkeypatch.setattr(joint, "NODES_PER_BLOCK", 16)
     heard = Heard()
     counted = pairs.count_pairs(scores(), heard)
 

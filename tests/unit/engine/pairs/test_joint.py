@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.engine.pairs import pair_counts
-from audit.engine.pairs.pair_counts import increments, joint_counts
+from audit.engine.pairs import joint
+from audit.engine.pairs.joint import increments, joint_counts
 
 WAYS = [
     False,
@@ -54,7 +54,7 @@ def test_each_pair_of_an_instance_is_counted_once(compiled: bool, records: list[
 def test_the_width_of_a_block_does_not_matter(compiled: bool, width: int) -> None:
     records = [set(range(start, 40, step)) for start in range(5) for step in (1, 3, 7)]
     whole = joint_counts(carried(records, 40), compiled=compiled)
-    with patch.multiple(pair_counts, NODES_PER_BLOCK=width, NODES_PER_THREAD=width):
+    with patch.multiple(joint, NODES_PER_BLOCK=width, NODES_PER_THREAD=width):
         parted = joint_counts(carried(records, 40), compiled=compiled)
 
     assert as_counter(parted) == as_counter(whole)
@@ -84,20 +84,20 @@ def test_nothing_carried_is_no_pair(compiled: bool, shape: tuple[int, int]) -> N
 def test_compiled_loops_count_where_numba_is_there_and_the_work_is_large() -> None:
     small = carried([{0, 1, 2}])
     with (
-        patch.object(pair_counts, "can_compile", return_value=True),
-        patch.object(pair_counts, "_by_loops", side_effect=pair_counts._by_products) as loops,
+        patch.object(joint, "can_compile", return_value=True),
+        patch.object(joint, "_by_loops", side_effect=joint._by_products) as loops,
     ):
         joint_counts(small)
         assert not loops.called
-        with patch.object(pair_counts, "WORTH_COMPILING", 3):
+        with patch.object(joint, "WORTH_COMPILING", 3):
             joint_counts(small)
         assert loops.called
 
 
 def test_without_numba_products_count() -> None:
     with (
-        patch.object(pair_counts, "can_compile", return_value=False),
-        patch.object(pair_counts, "WORTH_COMPILING", 0),
-        patch.object(pair_counts, "_by_loops", side_effect=AssertionError),
+        patch.object(joint, "can_compile", return_value=False),
+        patch.object(joint, "WORTH_COMPILING", 0),
+        patch.object(joint, "_by_loops", side_effect=AssertionError),
     ):
         assert as_counter(joint_counts(carried([{0, 1}]))) == Counter({(0, 1): 1})

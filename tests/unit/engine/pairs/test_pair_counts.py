@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, count_pairs, support
+from audit.engine.pairs.confusion import binary_entropy
+from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
 
 
 def counted(*rows: list[int]) -> PairCounts:
