@@ -11,7 +11,7 @@ import typer
 
 from audit.base.errors import InputError
 from audit.base.plurals import counted
-from audit.base.settings import Argument, Option
+from audit.base.settings import Argument, Option, located
 from audit.cli.options import Force, PrintJson, RunFolder
 from audit.cli.output import print_shown
 from audit.cli.verify import reading_runs
@@ -108,7 +108,16 @@ def apply(
         Path | None, Option("Log of an earlier call, to write what was before.", metavar="LOG")
     ] = None,
     out: Annotated[
-        Path | None, Option("The copy to write, as the data are.", metavar="PATH", writes=True)
+        Path | None,
+        Option(
+            "The copy to write, as the data are; of a table of a database, a file of statements.",
+            metavar="PATH",
+            writes=True,
+        ),
+    ] = None,
+    data: Annotated[
+        str | None,
+        Option("Where the dataset is now, if it moved.", metavar="PATH", parse=located),
     ] = None,
     force: Force = False,
 ) -> None:
@@ -116,7 +125,7 @@ def apply(
     if out is None:
         raise InputError("--out PATH is required", found="none")
     if undo is not None:
-        if run is not None or decisions is not None or certain:
+        if run is not None or decisions is not None or certain or data is not None:
             raise InputError("--undo goes with --out alone", found="a run, or what to apply")
         from audit.runs.fixes.copying import undone
 
@@ -128,15 +137,20 @@ def apply(
             found="no run" if run is None else "neither",
             hint="`audit fixes RUN --csv FILE` writes the sheet",
         )
-    from audit.runs.fixes.copying import read_again, settings_of, write_copy
+    from audit.runs.fixes.copying import write_copy, write_statements
+    from audit.runs.fixes.written_back import is_database, read_again, settings_of
 
     with reading_runs([run], None, force):
-        settings = settings_of(run)
+        settings = settings_of(run, data)
         labels = read_again(settings)
         changes = _changes(run, decisions, certain, by, labels.hierarchy)
-        done = write_copy(run, settings, labels, changes, out)
+        of_table = is_database(settings)
+        write = write_statements if of_table else write_copy
+        done = write(run, settings, labels, changes, out)
     typer.echo(f"{counted(len(done.changes), 'changes')} in {', '.join(done.files)}")
-    typer.echo(f"Copy: {done.copy}\nLog: {done.log}")
+    typer.echo(f"{'Statements' if of_table else 'Copy'}: {done.copy}\nLog: {done.log}")
+    if of_table:
+        typer.echo(f"To take back what they change: audit apply --undo {done.log} --out FILE")
     typer.echo(f"Audit it as before with --reference {run}, then: audit compare {run} NEW_RUN")
 
 
@@ -156,8 +170,13 @@ def _changes(
         sure = proposals.certain
         found += [one for one in sure if (one.instance, one.label) not in taken]
     if not found:
+        nothing = ["none that is accepted or made otherwise"] * (decisions is not None)
+        nothing += ["nothing that is certain"] * certain
         raise InputError(
-            "a change to make is required", found="none that is accepted", where=decisions or run
+            "a change to make is required",
+            found=", and ".join(nothing),
+            where=decisions or run,
+            hint="`audit fixes RUN` says what is proposed, and `--csv FILE` writes a sheet of it",
         )
     return found
 

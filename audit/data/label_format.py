@@ -99,6 +99,7 @@ class Layout:
             instance and one label.
         sign: What joins labels in a cell, as a regular expression; None: nothing does.
         header: Names of the columns of a text that has none.
+        flags: The label of each of ``labels``, where these are columns of 0 and 1.
     """
 
     id: str | None
@@ -106,6 +107,7 @@ class Layout:
     of_instances: bool = False
     sign: str | None = None
     header: tuple[str, ...] | None = None
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -286,7 +288,7 @@ def with_class_names(raw: RawLabels, classes: Classes, source: Source) -> RawLab
     places = raw.places.with_columns(listed.cast(pl.List(pl.String)))
     files = (*raw.sources, *file_of(classes))
     rows = raw.rows.with_columns(named)
-    return replace(raw, rows=rows, places=places, sources=files, named=True)
+    return replace(raw, rows=rows, places=places, sources=files, named=True, layout=None)
 
 
 def refuse_named(columns: Columns, source: Source, *options: str) -> None:

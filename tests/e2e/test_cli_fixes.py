@@ -155,8 +155,8 @@ def test_a_sheet_that_cannot_be_carried_out_is_refused(
 @pytest.mark.parametrize("seed", range(5))
 def test_random_sheets_are_refused_or_applied_whole(seed: int, made: Path, tmp_path: Path) -> None:
     from audit.base.errors import AuditError
-    from audit.runs.fixes.copying import read_again, settings_of
     from audit.runs.fixes.sheet import Decided, Proposals, read_sheet
+    from audit.runs.fixes.written_back import read_again, settings_of
     from audit.runs.read import read_run
 
     draws, rows = random.Random(seed), rows_of(made / "sheet.csv")

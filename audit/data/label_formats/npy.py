@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,14 @@ from numpy.typing import NDArray
 from audit.base.errors import SchemaError, first_cases
 from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC, AnyArray, first_of, read_npy, read_npz
 from audit.data.class_names import Classes, beyond_names, classes_for, file_of, read_classes
-from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels, refuse_named
+from audit.data.label_format import (
+    Columns,
+    LabelFormat,
+    Layout,
+    RawLabels,
+    raw_labels,
+    refuse_named,
+)
 from audit.data.sources import Source
 
 
@@ -36,7 +44,9 @@ def read(source: Source, columns: Columns) -> RawLabels:
     instances = pl.DataFrame({"instance": np.arange(len(array))})
     files = (*source.files, *file_of(columns.classes))
     text = _as_text(rows), _as_text(instances)
-    return raw_labels(*text, source, columns.rules, sources=files, numbered=True)
+    layout = Layout(None, names, flags=names if array.ndim == 2 else ())
+    raw = raw_labels(*text, source, columns.rules, sources=files, numbered=True)
+    return replace(raw, layout=layout)
 
 
 def matches(source: Source) -> bool:

@@ -17,6 +17,7 @@ from audit.data.known_nodes import LEAST_SHARE, KnownNodes
 from audit.data.label_format import (
     Columns,
     LabelFormat,
+    Layout,
     RawLabels,
     exploded,
     raw_labels,
@@ -75,8 +76,23 @@ def read(source: Source, columns: Columns) -> RawLabels:
     listed = mentions.with_columns(labels=_labels(flags, source))
     readings += tuple(_told_of_names(inside, len(frame)))
     numbered = instance == tables.ROW
+    written = {node: name for name, node in inside.items()}
+    place = None if numbered else written.get(instance, instance)
+    flagged = tuple(written.get(node, node) for node in nodes)
+    layout = Layout(place, flagged, flags=tuple(node.strip() for node in nodes))
     told = {"readings": readings, "numbered": numbered, "id": None if numbered else instance}
+    told |= {"layout": layout}
     return raw_labels(exploded(listed), listed, source, columns.rules, **told)
+
+
+def state_of(value: object) -> bool:
+    """Whether a cell says that the instance carries the node of its column.
+
+    >>> [state_of(one) for one in ("1", 1.0, True, " X ", "0", "no", "", None)]
+    [True, True, True, True, False, False, False, False]
+    """
+    text = str(value).strip().lower()
+    return _WORDS.get(text, text) in _YES
 
 
 def nodes_inside(names: Sequence[str], nodes: KnownNodes | None) -> dict[str, str]:

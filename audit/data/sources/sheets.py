@@ -84,7 +84,10 @@ def write_sheets(path: Path, folder: Path) -> None:
 
 
 def _sheets(book: Any) -> list[tuple[str, pl.DataFrame, int]]:
-    """The sheets with rows; every cell is text, so that no zero is lost, but a number's are."""
+    """The sheets with rows; every cell is text, so that no zero is lost, but a number's are.
+
+    A row whose cells are all empty is none, as a blank line of text.
+    """
 
     def table(name: str, header: int | None = None) -> pl.DataFrame:
         sheet = pl.DataFrame(book.load_sheet(name, header_row=header, dtypes="string"))
@@ -99,7 +102,7 @@ def _sheets(book: Any) -> list[tuple[str, pl.DataFrame, int]]:
         if rows := titles_above(every.head(HEAD).rows()):
             names = [cell.strip() for cell in every.row(rows)]
             sheet = every[rows + 1 :].rename(dict(zip(every.columns, names, strict=True)))
-        found.append((name, sheet, rows))
+        found.append((name, sheet.filter(~pl.all_horizontal(pl.all().is_null())), rows))
     return found
 
 

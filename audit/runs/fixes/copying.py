@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import shutil
 from base64 import b64decode, b64encode
 from collections import Counter
@@ -19,24 +20,23 @@ from audit.base.errors import InputError, OutputError, first_cases
 from audit.base.files import is_gzip, open_bytes, read_json, sha256_of
 from audit.base.plurals import counted
 from audit.data.dataset import LabelDataset
-from audit.data.label_format import Layout
-from audit.data.label_formats.mimic import kind_of, tables_of
+from audit.data.label_formats.mimic import kind_of
 from audit.data.records import is_json
-from audit.data.sources import File, Source, source_of
+from audit.data.sources import File
 from audit.results.result import to_json_bytes
 from audit.runs.fixes.changes import Change, Ledger
 from audit.runs.fixes.edits import Edit, edited, taken_back
 from audit.runs.fixes.json_text import JsonText
+from audit.runs.fixes.numpy_array import array_edits
 from audit.runs.fixes.parquet_table import changed_parquet
+from audit.runs.fixes.statements import statements
 from audit.runs.fixes.text_table import TextTable
-from audit.runs.inputs import read_data, stated_policy
-from audit.runs.sealed_run import SealedRun
+from audit.runs.fixes.workbook import ENDINGS, changed_workbook
+from audit.runs.fixes.written_back import OF_FOLDERS, files_of, read_again, table_of
 from audit.runs.settings import Settings
 
 LOG_END = ".changes.json"
 """What the name of a log has behind that of the copy."""
-_OF_FOLDERS = ("mimic3", "mimic4")
-"""Formats whose tables each hold one code set, which the name of the file says."""
 
 
 @dataclass(frozen=True)
@@ -59,61 +59,6 @@ class Applied:
 def log_of(out: Path) -> Path:
     """Where the log of a copy is."""
     return out.with_name(f"{out.name}{LOG_END}")
-
-
-def settings_of(run: Path) -> Settings:
-    """The settings of a run whose inputs are as they were.
-
-    Raises:
-        InputError: If the run records no settings, or a file is gone or changed since.
-    """
-    sealed = SealedRun(run)
-    settings = None if sealed.manifest is None else sealed.manifest.settings
-    if settings is None:
-        raise InputError(
-            "a run that records how it was made is required",
-            found="a changed manifest" if sealed.manifest is None else "one made from Python",
-            where=run,
-        )
-    place = Path(settings.dataset)
-    if faults := list(sealed.changed_inputs(place, place)):
-        raise InputError(
-            "the data as they were when the run was made are required",
-            found=first_cases(faults),
-            where=run,
-            hint="audit the data as they are now, and decide on that run",
-        )
-    return settings
-
-
-def read_again(settings: Settings) -> LabelDataset:
-    """The data of a run.
-
-    Raises:
-        InputError: If labels of their format cannot be changed one by one.
-    """
-    labels, _ = read_data(replace(settings, predictions=()), stated_policy(settings))
-    if labels.layout is None or not _files(settings.dataset, labels):
-        raise InputError(
-            "data that can be written back are required: tables of text or Parquet with columns of "
-            "labels, JSON lines, the tables of MIMIC, grouped or psv",
-            found=labels.format,
-            where=settings.dataset,
-            hint="the sheet of `audit fixes` says what to change by hand",
-        )
-    return labels
-
-
-def _files(dataset: str, labels: LabelDataset) -> list[Path]:
-    """The files that hold the labels, each of a kind that can be written back; else none."""
-    source = source_of(dataset)
-    found = [part for part in _parts(source, labels.format) if type(part) is File]
-    plain = bool(found) and not any(part.preamble.blanks for part in found)
-    return [part.path for part in found] if plain else []
-
-
-def _parts(source: Source, format: str) -> Sequence[Source]:
-    return tables_of(source, "hosp") if format in _OF_FOLDERS else source.parts
 
 
 def write_copy(
@@ -142,7 +87,7 @@ def write_copy(
         _copied(dataset, copy)
         undo = {
             _name(path, dataset): _change_file(path, copy, dataset, labels, ledger)
-            for path in _files(settings.dataset, labels)
+            for path in files_of(labels, settings.dataset)
         }
         _refuse_unmade(ledger)
         _refuse_other_labels(labels, changes, replace(settings, dataset=str(copy)))
@@ -156,6 +101,34 @@ def write_copy(
             log.unlink()
             raise
     return Applied(out, log, tuple(changes), tuple(made))
+
+
+def write_statements(
+    run: Path, settings: Settings, labels: LabelDataset, changes: Sequence[Change], out: Path
+) -> Applied:
+    """Write statements of SQL that change the table of a run, and a log that holds those that take
+    them back; nothing is executed. Parameters as of `write_copy`.
+
+    Raises:
+        InputError: As `write_copy` and `statements` do.
+        OutputError: If something is at ``out``, or it cannot be written.
+    """
+    ledger, log = Ledger(changes), log_of(out)
+    assert labels.layout is not None, "without a layout nothing is written"
+    _refuse_occupied(out, log)
+    source = table_of(settings)
+    forward, back = (one.encode() for one in statements(source, labels.layout, ledger))
+    _refuse_unmade(ledger)
+    undo = {"before": _sha256(back), "after": _sha256(forward), "whole": _as_text(back)}
+    told = _log(run, Path(source.name), out, changes, {out.name: undo})
+    with replacing(log, overwrite=False) as begun, replacing(out, overwrite=False) as script:
+        begun.write_bytes(to_json_bytes(told))
+        script.write_bytes(forward)
+    return Applied(out, log, tuple(changes), (out.name,))
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _refuse_occupied(*places: Path) -> None:
@@ -186,18 +159,15 @@ def _change_file(
     into = copy / path.relative_to(dataset) if dataset.is_dir() else copy
     before, layout = sha256_of(path), labels.layout
     assert layout is not None, "without a layout nothing is written"
-    kind = kind_of(File(path)) if labels.format in _OF_FOLDERS else None
-    if path.suffix.lower() == ".parquet":
-        made = sum(ledger.made.values())
-        changed_parquet(path, into, layout, ledger, kind or "")
-        if sum(ledger.made.values()) == made:
-            shutil.copyfile(path, into)
+    kind = kind_of(File(path)) if labels.format in OF_FOLDERS else None
+    if writes := _WHOLE.get(path.suffix.lower()):
+        if not writes(path, into, layout, ledger, kind or ""):
             return None
         back: dict[str, Any] = {"whole": _as_text(path.read_bytes())}
     else:
         with open_bytes(path) as stream:
             data = stream.read()
-        edits = _edits(path, data, layout, ledger, kind or "")
+        edits = _edits(path, data, labels, ledger, kind or "")
         if not edits:
             return None
         new = edited(data, edits)
@@ -210,12 +180,19 @@ def _change_file(
     return {"before": before, "after": sha256_of(into), **back}
 
 
+_WHOLE = {".parquet": changed_parquet, **dict.fromkeys(ENDINGS, changed_workbook)}
+"""What writes files that are no texts anew, by their endings."""
+
+
 def _as_text(data: bytes) -> str:
     return b64encode(data).decode()
 
 
-def _edits(path: Path, data: bytes, layout: Layout, ledger: Ledger, table: str) -> list[Edit]:
-    source = File(path)
+def _edits(path: Path, data: bytes, labels: LabelDataset, ledger: Ledger, table: str) -> list[Edit]:
+    source, layout = File(path), labels.layout
+    assert layout is not None, "without a layout nothing is written"
+    if labels.format == "npy":
+        return array_edits(data, layout, ledger)
     if is_json(source):
         return JsonText(data, layout).edits(ledger)
     separator, notes, header = source.separator, source.preamble.lines, layout.header
@@ -233,7 +210,7 @@ def _refuse_unmade(ledger: Ledger) -> None:
             "a place in the data is required for each change",
             found=f"none for {counted(len(unmade), 'changes')}: "
             + first_cases(f"{one.label or 'add ' + one.new} of {one.instance}" for one in unmade),
-            hint="a label is added only where a cell of it is blank or holds several",
+            hint="a label is added only where a cell of the record is blank, or holds several",
         )
 
 

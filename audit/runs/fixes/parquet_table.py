@@ -1,19 +1,20 @@
-"""Changes in Parquet: only the column of the labels is written anew, in the same row groups."""
+"""Changes in Parquet: only the columns of the labels are written anew, in the same row groups."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from bisect import bisect_left
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 from audit.data.label_format import Layout
-from audit.runs.fixes.changes import Ledger, Record, changed_cell, with_added
+from audit.runs.fixes.changes import Ledger
+from audit.runs.fixes.plan import Planner
 
 
 def changed_parquet(
     path: Path, into: Path, layout: Layout, ledger: Ledger, table: str = ""
-) -> None:
+) -> bool:
     """Write a Parquet file with changed labels; types, other columns and metadata stay.
 
     Args:
@@ -22,6 +23,9 @@ def changed_parquet(
         layout: Where ids and labels stand.
         ledger: The changes; those that are made are counted there.
         table: The code set of all its labels; empty where that is not known.
+
+    Returns:
+        Whether anything changes; else nothing is written.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -30,18 +34,30 @@ def changed_parquet(
         whole, meta = file.read(), file.metadata
         sizes = [meta.row_group(n).num_rows for n in range(meta.num_row_groups)]
         packed = _compression(meta)
-    rows = _Rows(whole, layout, ledger, table)
-    for name, values in rows.changed().items():
-        place = whole.schema.get_field_index(name)
-        field = whole.schema.field(place)
-        whole = whole.set_column(place, field, pa.array(values, type=field.type))
-    gone = rows.gone
+    columns = _Columns(whole)
+    planner = Planner(columns, layout, ledger, table)
+    plan = planner.plan()
+    if not plan:
+        return False
+    kept = [(row, 0, "") for row in range(whole.num_rows) if row not in plan.gone]
+    order = sorted([*kept, *((row, n, label) for n, (row, label) in enumerate(plan.further, 1))])
+    made = whole.take([row for row, *_ in order])
+    changed = {place for _, place in plan.cells} | {*planner.places}
+    for place in changed | (planner.varying if plan.further else set()):
+        values, field = columns.values(place), whole.schema.field(place)
+        became = [
+            (label if place in planner.places else None)
+            if new
+            else plan.cells.get((row, place), values[row])
+            for row, new, label in order
+        ]
+        typed = pa.array([_typed(one, field.type) for one in became], type=field.type)
+        made = made.set_column(place, field, typed)
+    ends = [bisect_left(order, (end, 0, "")) for end in accumulate(sizes, initial=0)]
     with pq.ParquetWriter(into, whole.schema, compression=packed) as writer:
-        at = 0
-        for size in sizes:
-            keep = [n for n in range(at, at + size) if n not in gone]
-            writer.write_table(whole.take(keep) if len(keep) < size else whole.slice(at, size))
-            at += size
+        for start, end in pairwise(ends):
+            writer.write_table(made.slice(start, end - start))
+    return True
 
 
 def _compression(meta: Any) -> dict[str, str] | str:
@@ -55,72 +71,31 @@ def _compression(meta: Any) -> dict[str, str] | str:
     }
 
 
-class _Rows:
-    """The rows of instances that change.
+def _typed(value: Any, kind: Any) -> Any:
+    """A value as a column of a type takes it; a blank text is null."""
+    import pyarrow.types as types
 
-    Args:
-        whole: The Arrow table.
-        layout, ledger, table: As of `changed_parquet`.
-    """
-
-    def __init__(self, whole: Any, layout: Layout, ledger: Ledger, table: str) -> None:
-        self._layout, self.gone = layout, set[int]()
-        self._names = {name.lower(): name for name in whole.column_names}
-        self._columns = {one: whole[self._name(one)].to_pylist() for one in layout.labels}
-        self._records = {one: Record(ledger, one, table) for one in ledger.of}
-        self._of = defaultdict[str, list[int]](list)
-        for number, instance in enumerate(self._ids(whole)):
-            if instance in ledger.of:
-                self._of[instance].append(number)
-
-    def _name(self, wanted: str) -> str:
-        return str(self._names[wanted.lower()])
-
-    def _ids(self, whole: Any) -> Iterator[str]:
-        if self._layout.id is None:
-            return map(str, range(whole.num_rows))
-        return map(_text, whole[self._name(self._layout.id)].to_pylist())
-
-    def changed(self) -> dict[str, list[Any]]:
-        """The columns of labels after all changes, by name."""
-        for instance, rows in self._of.items():
-            record, left = self._records[instance], len(rows)
-            for row in rows:
-                cells = {one: values[row] for one, values in self._columns.items()}
-                became = {one: self._cell(cell, record) for one, cell in cells.items()}
-                if not self._layout.of_instances and None in became.values() and left > 1:
-                    left -= 1
-                    self.gone.add(row)
-                if row == rows[-1]:
-                    self._add(record, became)
-                for one, cell in became.items():
-                    self._columns[one][row] = cell
-        return {self._name(one): values for one, values in self._columns.items()}
-
-    def _cell(self, cell: Any, record: Record) -> Any:
-        if cell is None:
-            return None
-        if isinstance(cell, list):
-            became = [one if one is None else record.becomes(_text(one)) for one in cell]
-            return [
-                new for new, old in zip(became, cell, strict=True) if new is not None or old is None
-            ]
-        if not self._layout.of_instances:
-            return record.becomes(_text(cell))
-        return changed_cell(str(cell), record, self._layout.sign) or None
-
-    def _add(self, record: Record, cells: dict[str, Any]) -> None:
-        for one, cell in cells.items():
-            if isinstance(cell, list):
-                cell.extend(record.added())
-            elif self._layout.sign is not None:
-                added = [*record.added()]
-                cells[one] = with_added(cell or "", self._layout.sign, added) or None
-            elif cell is None and self._layout.of_instances:
-                cells[one] = next(record.added(), None)
+    if not isinstance(value, str):
+        return value
+    if types.is_boolean(kind):
+        return value == "1"
+    if types.is_integer(kind) or types.is_floating(kind):
+        return int(value or "0")
+    return value or None
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else str(value).strip()
+class _Columns:
+    """The cells of an Arrow table, whose columns are made Python's when they are asked for."""
+
+    def __init__(self, whole: Any) -> None:
+        self._whole, self._made = whole, dict[int, list[Any]]()
+        self.names: list[str] = whole.column_names
+        self.height: int = whole.num_rows
+
+    def values(self, place: int) -> list[Any]:
+        if place not in self._made:
+            self._made[place] = self._whole[place].to_pylist()
+        return self._made[place]
+
+    def cell(self, row: int, place: int) -> Any:
+        return self.values(place)[row]

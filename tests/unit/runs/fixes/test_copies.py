@@ -7,9 +7,12 @@ import gzip
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,7 +21,8 @@ from hypothesis import strategies as st
 
 from audit.base.errors import InputError
 from audit.runs.fixes.changes import Change
-from audit.runs.fixes.copying import log_of, read_again, undone, write_copy
+from audit.runs.fixes.copying import log_of, undone, write_copy
+from audit.runs.fixes.written_back import read_again
 from audit.runs.settings import Settings
 
 LABELS = ("a1", "a2", "b1", "b2", "c1", "d1")
@@ -57,12 +61,29 @@ def packed(carried: Carried) -> bytes:
     return gzip.compress(long(carried), mtime=0)
 
 
+def wide(yes: str, no: str) -> Callable[[Carried], bytes]:
+    """A writer of a column of flags for each label."""
+
+    def write(carried: Carried) -> bytes:
+        rows = [
+            (one, *(yes if label in own else no for label in LABELS), "7.5")
+            for one, own in carried.items()
+        ]
+        return table([("id", *LABELS, "weight"), *rows])
+
+    return write
+
+
 WRITERS: dict[str, Callable[[Carried], bytes]] = {
     "long.csv": long,
     "joined.tsv": joined,
     "lines.jsonl": lines,
     "packed.csv.gz": packed,
     "piped.psv": piped,
+    "zeros.csv": wide("1", "0"),
+    "truths.csv": wide("True", "False"),
+    "words.csv": wide("Yes", "No"),
+    "crosses.csv": wide("x", ""),
 }
 
 carried = st.dictionaries(
@@ -142,6 +163,135 @@ def test_the_first_blank_of_several_columns_takes_a_label_that_is_added(tmp_path
     copy = copied(tmp_path, known, [Change("1", "add", new="d1"), Change("2", "remove", "b2")])
 
     assert copy.read_bytes() == b"id,DX1,DX2,DX3\n1,a1,d1,\n2,b1,,c1\n3,a1,a2,\n"
+
+
+@given(
+    rows=st.lists(st.lists(st.sampled_from(["", *LABELS]), min_size=4, max_size=4), min_size=2),
+    data=st.data(),
+)
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_cells_of_several_columns_change_where_they_stand(
+    end: str, rows: list[list[str]], data: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rows = [[*dict.fromkeys(filter(None, row))] for row in [*rows, ["a1", "b1", "", "c1"]]]
+    rows = [row + [""] * (4 - len(row)) for row in rows]
+    after, changes = [[*row] for row in rows], list[Change]()
+    for number, row in enumerate(after):
+        free = [one for one in LABELS if one not in row]
+        for place, label in enumerate(rows[number]):
+            kind = data.draw(st.sampled_from(["", "replace", "remove"])) if label else ""
+            if kind == "replace" and free:
+                row[place] = free.pop()
+                changes.append(Change(f"s{number}", "replace", label, row[place]))
+            elif kind == "remove":
+                row[place] = ""
+                changes.append(Change(f"s{number}", "remove", label))
+        if free and "" in row and data.draw(st.booleans()):
+            changes.append(Change(f"s{number}", "add", new=free[0]))
+            row[row.index("")] = free[0]
+    folder = tmp_path_factory.mktemp("columns")
+    known = settings(folder, f"s.{end}", b"")
+
+    def frame(cells: list[list[str]]) -> pl.DataFrame:
+        ids = [f"s{number}" for number in range(len(cells))]
+        own = {f"DX{n + 1}": [row[n] or None for row in cells] for n in range(4)}
+        return pl.DataFrame({"id": ids, **own}, schema_overrides=dict.fromkeys(own, pl.String))
+
+    write = {"csv": pl.DataFrame.write_csv, "parquet": pl.DataFrame.write_parquet}
+    write[end](frame(rows), folder / f"s.{end}")  # type: ignore[operator]
+
+    copy = copied(folder, known, changes)
+
+    found = pl.read_csv(copy, infer_schema=False) if end == "csv" else pl.read_parquet(copy)
+    assert found.equals(frame(after))
+
+
+def test_a_label_without_a_free_cell_is_refused(tmp_path: Path) -> None:
+    known = settings(tmp_path, "s.csv", b"id,DX1,DX2\n1,a1,b1\n2,b2,\n")
+
+    with pytest.raises(InputError, match="none for 1 change: 'add c1 of 1'"):
+        copied(tmp_path, known, [Change("1", "add", new="c1")])
+
+
+def test_a_table_of_flags_gets_no_further_column(tmp_path: Path) -> None:
+    known = settings(tmp_path, "w.csv", b"id,a1,a2,b1\n1,1,0,1\n2,0,0,1\n")
+
+    with pytest.raises(InputError, match="a column for each label that is written"):
+        copied(tmp_path, known, [Change("1", "replace", "a1", "c1")])
+
+
+@pytest.mark.parametrize("kind", [pa.bool_(), pa.int8(), pa.float32(), pa.string()])
+def test_flags_of_parquet_keep_their_type(kind: pa.DataType, tmp_path: Path) -> None:
+    flags = {"a1": [1, 0, 1], "a2": [0, 0, 0], "b1": [1, 1, 1]}
+    typed = {
+        name: pa.array(own).cast(pa.bool_() if kind == pa.bool_() else kind)
+        for name, own in flags.items()
+    }
+    whole = pa.table({"id": pa.array(["x", "y", "z"]), **typed}, metadata={"by": "a test"})
+    pq.write_table(whole, tmp_path / "w.parquet")
+    known = settings(tmp_path, "w.parquet", (tmp_path / "w.parquet").read_bytes())
+
+    changes = [Change("x", "replace", "a1", "a2"), Change("y", "remove", "b1")]
+    copy = copied(tmp_path, known, [*changes, Change("y", "add", new="a1")])
+
+    found = pq.read_table(copy)
+    assert found.schema.equals(whole.schema, check_metadata=True)
+    assert [found[name].cast(pa.float64()).to_pylist() for name in flags] == [
+        [0, 1, 1],
+        [1, 0, 0],
+        [1, 0, 1],
+    ]
+
+
+def test_a_row_for_a_further_label_of_parquet_has_what_others_have_alike(tmp_path: Path) -> None:
+    rows = {"id": [7, 7, 8], "site": ["n", "n", "s"], "seq": [1, 2, 1], "label": ["a1", "a2", "b1"]}
+    pq.write_table(pa.table(rows), tmp_path / "l.parquet", row_group_size=2)
+    known = settings(tmp_path, "l.parquet", (tmp_path / "l.parquet").read_bytes())
+
+    changes = [Change("7", "add", new="c1"), Change("7", "remove", "a2")]
+    copy = copied(tmp_path, known, [*changes, Change("8", "remove", "b1")])
+
+    assert pq.read_table(copy).to_pydict() == {
+        "id": [7, 7, 8],
+        "site": ["n", "n", "s"],
+        "seq": [1, None, 1],
+        "label": ["a1", "c1", None],
+    }
+    assert pq.ParquetFile(copy).metadata.row_group(0).num_rows == 2
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", ["?", "<i4", ">u2", "<f4"])
+def test_only_entries_of_an_array_differ(kind: str, order: Any, tmp_path: Path) -> None:
+    before = np.array([[1, 0, 1], [0, 0, 1]]).astype(kind, order=order)
+    np.save(tmp_path / "w.npy", before)
+    known = settings(tmp_path, "w.npy", (tmp_path / "w.npy").read_bytes())
+    (tmp_path / "names.txt").write_text("a1\na2\nb1\n")
+    known = replace(known, classes=tmp_path / "names.txt")
+
+    copy = copied(
+        tmp_path, known, [Change("0", "replace", "a1", "a2"), Change("1", "add", new="a1")]
+    )
+
+    after = np.array([[0, 1, 1], [1, 0, 1]]).astype(kind, order=order)
+    np.save(tmp_path / "after.npy", after)
+    assert copy.read_bytes() == (tmp_path / "after.npy").read_bytes()
+    assert (
+        undone(log_of(copy), tmp_path / "again").read_bytes() == (tmp_path / "w.npy").read_bytes()
+    )
+
+
+def test_an_array_of_class_numbers_has_one_for_each_row(tmp_path: Path) -> None:
+    np.save(tmp_path / "c.npy", np.array([0, 2, 1]))
+    known = settings(tmp_path, "c.npy", (tmp_path / "c.npy").read_bytes())
+    (tmp_path / "names.txt").write_text("a1\na2\nb1\n")
+    known = replace(known, classes=tmp_path / "names.txt")
+
+    copy = copied(tmp_path, known, [Change("1", "replace", "b1", "a1")])
+
+    assert np.load(copy).tolist() == [0, 0, 1]
+    with pytest.raises(InputError, match="one class for each instance"):
+        copied(tmp_path, known, [Change("1", "remove", "b1")], "other")
 
 
 def test_only_the_labels_of_parquet_differ(tmp_path: Path) -> None:

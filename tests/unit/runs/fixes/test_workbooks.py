@@ -1,0 +1,177 @@
+"""Corrected workbooks: every other cell and part is as it was, whatever writes labels."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+from xml.etree import ElementTree
+
+import pytest
+from xlsxwriter import Workbook
+
+from audit.base.errors import InputError
+from audit.runs.fixes.changes import Change
+from audit.runs.fixes.copying import log_of, undone, write_copy
+from audit.runs.fixes.written_back import read_again
+from audit.runs.settings import Settings
+
+TREE = "child,parent\n" + "".join(
+    f"{x}{n},{x}\n{x},root\n" for x in ("a", "b", "2") for n in ("1", "2", ".5")
+)
+MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+Cell: TypeAlias = tuple[str, Mapping[str, str], str]
+"""Value of a cell, its attributes but for its type, and its formula."""
+LONG = [
+    ("id", "label", "site", "seq"),
+    ("r1", "a1", "n", 1),
+    ("r1", "b1", "n", 2),
+    (None, None, None, None),
+    (2, "a2", "s", 1),
+    ("r3", 2.5, "s", 1),
+    ("r3", "b2", "s", 2),
+]
+SEVERAL = [("id", "DX1", "DX2", "DX3"), ("1", "a1", "b1", None), ("2", "b2", None, None)]
+FLAGS = [("id", "a1", "a2", "b1"), ("1", 1, 0, 1), ("2", 0, 0, 0), ("3", True, False, True)]
+
+
+def written(path: Path, rows: Sequence[Sequence[Any]], top: int = 0, left: int = 0) -> Path:
+    """A workbook with styles, a formula, a note and a chart beside the rows."""
+    with Workbook(path) as book:
+        bold = book.add_format({"bold": True, "bg_color": "#ffeeaa"})
+        book.add_worksheet("Read <me> & more").write(0, 0, "see the other sheet")
+        sheet = book.add_worksheet("Labels & ids")
+        if top:
+            sheet.write(0, left, "Labels of the year")
+        for n, row in enumerate(rows):
+            for m, value in enumerate(row):
+                if value is not None:
+                    sheet.write(n + top, m + left, value, bold if (n + m) % 2 else None)
+        sheet.write_comment(top, left, "who wrote it")
+        sheet.conditional_format(0, 0, 9, 9, {"type": "no_blanks", "format": bold})
+        other = book.add_worksheet("Sums")
+        other.write_formula(0, 0, "=COUNTA('Labels & ids'!A:A)")
+        chart = book.add_chart({"type": "column"})
+        chart.add_series({"values": "=Sums!$A$1:$A$1"})
+        other.insert_chart("C3", chart)
+    return path
+
+
+def cells(path: Path) -> dict[str, Cell]:
+    """Every filled or styled cell of the second sheet by its name, by the standard parser."""
+    with zipfile.ZipFile(path) as book:
+        shared = ElementTree.fromstring(book.read("xl/sharedStrings.xml"))
+        texts = ["".join(one.itertext()) for one in shared]
+        root = ElementTree.fromstring(book.read("xl/worksheets/sheet2.xml"))
+    found = {}
+    for cell in root.iter(f"{MAIN}c"):
+        kind, value = cell.get("t", ""), "".join(cell.itertext())
+        attributes = {name: own for name, own in cell.attrib.items() if name != "t"}
+        said = texts[int(value)] if kind == "s" else value
+        found[attributes.pop("r")] = (said, attributes, cell.findtext(f"{MAIN}f", ""))
+    return found
+
+
+def others(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as book:
+        return {n: book.read(n) for n in book.namelist() if n != "xl/worksheets/sheet2.xml"}
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Callable[[Sequence[Change]], Path]:
+    (tmp_path / "tree.csv").write_text(TREE)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "result.json").write_text("{}")
+
+    def copy(changes: Sequence[Change]) -> Path:
+        known = Settings(dataset=str(tmp_path / "b.xlsx"), hierarchy=str(tmp_path / "tree.csv"))
+        labels = read_again(known)
+        return write_copy(tmp_path / "run", known, labels, changes, tmp_path / "copy.xlsx").copy
+
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("rows", "changes", "expected"),
+    [
+        (LONG, [Change("r1", "replace", "a1", "a2")], {(1, 1): "a2"}),
+        (LONG, [Change("r3", "replace", "2.5", "21")], {(5, 1): "21"}),
+        (LONG, [Change("2", "replace", "a2", "b.5")], {(4, 1): "b.5"}),
+        (LONG, [Change("r1", "remove", "b1")], dict.fromkeys([(2, n) for n in range(4)], "")),
+        (LONG, [Change("2", "remove", "a2")], {(4, 1): ""}),
+        (
+            LONG,
+            [Change("r1", "add", new="a2")],
+            {(7, 0): "r1", (7, 1): "a2", (7, 2): "n", (7, 3): ""},
+        ),
+        (SEVERAL, [Change("1", "add", new="b2")], {(1, 3): "b2"}),
+        (SEVERAL, [Change("1", "remove", "a1"), Change("2", "add", new="a1")],
+         {(1, 1): "", (2, 2): "a1"}),
+        (FLAGS, [Change("1", "replace", "a1", "a2"), Change("2", "add", new="b1")],
+         {(1, 1): "0", (1, 2): "1", (2, 3): "1"}),
+        (FLAGS, [Change("3", "remove", "b1")], {(3, 3): "0"}),
+    ],
+)  # fmt: skip
+def test_only_the_cells_of_changed_labels_differ(
+    rows: Sequence[Sequence[Any]],
+    changes: list[Change],
+    expected: Mapping[tuple[int, int], str],
+    copied: Callable[[Sequence[Change]], Path],
+    tmp_path: Path,
+) -> None:
+    top, left = (2, 1) if len(expected) == 1 else (0, 0)
+    book = written(tmp_path / "b.xlsx", rows, top, left)
+
+    copy = copied(changes)
+
+    named = {f"{'ABCDEF'[m + left]}{n + top + 1}": text for (n, m), text in expected.items()}
+    before, after = cells(book), cells(copy)
+    plain: Cell = ("", {}, "")
+    for name in {*before, *after}:
+        said, attributes, formula = before.get(name, plain)
+        own = {} if name not in before else attributes
+        found = after[name]
+        assert found[0] == named.get(name, said), name
+        assert name not in before or found[1] == own, name
+        assert found[2] == formula
+    assert {*named} <= {*after}
+    assert others(copy) == others(book)
+    assert undone(log_of(copy), tmp_path / "again.xlsx").read_bytes() == book.read_bytes()
+
+
+def test_a_formula_is_not_written_over(
+    copied: Callable[[Sequence[Change]], Path], tmp_path: Path
+) -> None:
+    with Workbook(tmp_path / "b.xlsx") as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ("id", "label"))
+        sheet.write_row(1, 0, ("r1", "a1"))
+        sheet.write(2, 0, "r2")
+        sheet.write_formula(2, 1, "=B2", None, "a1")
+
+    with pytest.raises(InputError, match="a formula in B3"):
+        copied([Change("r2", "replace", "a1", "a2")])
+
+    assert not (tmp_path / "copy.xlsx").exists()
+
+
+def test_elements_with_a_prefix_and_without_names_of_cells_are_read(
+    copied: Callable[[Sequence[Change]], Path], tmp_path: Path
+) -> None:
+    plain = written(tmp_path / "plain.xlsx", LONG)
+    with zipfile.ZipFile(plain) as book, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as made:
+        for one in book.infolist():
+            data = book.read(one)
+            if one.filename == "xl/worksheets/sheet2.xml":
+                data = re.sub(rb"<(/?)(?=[a-zA-Z])", rb"<\1x:", data).replace(
+                    b"xmlns=", b"xmlns:x="
+                )
+            made.writestr(one, data)
+
+    copy = copied([Change("r1", "replace", "a1", "a2"), Change("r3", "add", new="a1")])
+
+    found = cells(copy)
+    assert found["B2"][0] == "a2"
+    assert [found[f"{x}8"][0] for x in "ABCD"] == ["r3", "a1", "s", ""]
