@@ -75,6 +75,9 @@ def _kind(schema: dict[str, Any]) -> str:
         return "tables, see below"
     if any("$ref" in option for option in schema.get("anyOf", ())):
         return "a table, see below"
+    if "anyOf" in schema:
+        said = (option.get("const") or _kind(option) for option in schema["anyOf"])
+        return ", or ".join(said)
     kinds = {
         "string": "text",
         "array": "list of names",

@@ -137,9 +137,12 @@ def apply(
             found="no run" if run is None else "neither",
             hint="`audit fixes RUN --csv FILE` writes the sheet",
         )
+    from audit.runs.fixes.changes import CERTAIN
     from audit.runs.fixes.copying import write_copy, write_statements
     from audit.runs.fixes.written_back import is_database, read_again, settings_of
 
+    if by == CERTAIN:
+        raise InputError("a name or pseudonym of who decided is required", found=f"--by {by}")
     with reading_runs([run], None, force):
         settings = settings_of(run, data)
         labels = read_again(settings)
@@ -151,7 +154,8 @@ def apply(
     typer.echo(f"{'Statements' if of_table else 'Copy'}: {done.copy}\nLog: {done.log}")
     if of_table:
         typer.echo(f"To take back what they change: audit apply --undo {done.log} --out FILE")
-    typer.echo(f"Audit it as before with --reference {run}, then: audit compare {run} NEW_RUN")
+    log = "" if of_table else f" --changes {done.log}"
+    typer.echo(f"Audit it as before with --reference {run}{log}, then: audit compare {run} NEW_RUN")
 
 
 def _changes(

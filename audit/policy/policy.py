@@ -103,7 +103,7 @@ class Policy(Frozen):
         severities: Severity of all findings of a check, in place of the check's own.
         waivers: Findings that somebody answers for: waived, accepted or to be fixed.
         ratchet: Whether a finding counts as a note where the reference run has it too and it is no
-            worse.
+            worse; `mended`: and as an error where it was mended, and is there again.
         exclusive: Nodes of which an instance should carry at most one.
         expected: Pairs of nodes that are known to go together, and the source that says so.
         companions: Nodes that need another one on the same instance; such pairs are known too.
@@ -189,7 +189,7 @@ class Policy(Frozen):
     )
     severities: dict[str, Severity] = Field(default_factory=dict)
     waivers: tuple[Waiver, ...] = Field(default=(), strict=False)
-    ratchet: bool = False
+    ratchet: bool | Literal["mended"] = False
     exclusive: tuple[Exclusive, ...] = Field(default=(), strict=False)
     expected: tuple[Expected, ...] = Field(default=(), strict=False)
     companions: tuple[Companion, ...] = Field(default=(), strict=False)

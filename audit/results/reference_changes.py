@@ -12,7 +12,8 @@ from audit.disclosure import Quantity, Shown, is_small, least, most, shown_parts
 Remembered: TypeAlias = Mapping[str, Any]
 """The part of a reference that a run keeps: ``instances, status, min_cell``, ``hierarchy`` (its
 digest), ``labels`` (of all instances), ``depths`` (as `kept_depths` makes them), ``drift`` (as
-`shared_values.kept_values` makes it), and ``checks`` with
+`shared_values.kept_values` makes it), ``mended`` (ids of findings that were mended as a whole in
+its data or in earlier ones), and ``checks`` with
 ``name, status, standing, folded`` (ids of findings) and ``findings``: those in its shared view,
 with ``id, severity, nodes, counts, beside`` (the totals printed beside counts), ``parts`` (``nodes,
 counts``), ``effect, value``."""

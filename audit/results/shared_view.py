@@ -24,6 +24,7 @@ from audit.disclosure import (
 )
 from audit.results.coverage import coverage
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Part, Place, values_of
+from audit.results.mended import mended
 from audit.results.model_overview import confused, confused_counts, model_overview
 from audit.results.order import (
     between_as_shown,
@@ -169,6 +170,7 @@ class SharedView:
         )
         if (two := self.run.part(TwoModels)) is not None:
             entries["models"] = two.shared(self.run)
+        entries |= mended(self.run)
         others: dict[str, Any] = {}
         for part in self.run.analyses:
             own = part.shared(min_cell)
@@ -222,8 +224,7 @@ class SharedView:
     @property
     def _exchanged(self) -> dict[tuple[str, str], int]:
         """Exchanges of each two labels that a shown finding tells."""
-        checks = (check for check in self.run.checks if check.name == EXCHANGES)
-        kept = (finding for check in checks for finding in self._kept(check))
+        kept = (f for one in self.run.checks if one.name == EXCHANGES for f in self._kept(one))
         told: list[Finding | Part] = []
         for finding in kept:
             told += finding.parts or [finding]
@@ -396,5 +397,4 @@ class SharedView:
     @property
     def _totals(self) -> tuple[int, int]:
         """Numbers of all instances, and of those with labels, which the ledger tells."""
-        without = int(self.run.ledger.get("instances_without_labels", 0))
-        return self.run.size, self.run.size - without
+        return self.run.size, self.run.release.labelled

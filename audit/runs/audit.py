@@ -39,6 +39,7 @@ from audit.measure.measure import Measurements, Reference, measure
 from audit.measure.rule_book import refuse_contradictions
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
+from audit.results.mended import Mended
 from audit.results.parts import DriftPart, ResultPart
 from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
 from audit.results.result import AuditResult
@@ -86,6 +87,7 @@ def run_audit(
     reference: AuditResult | None = None,
     earlier: Sequence[AuditResult] = (),
     same_hierarchy: bool = False,
+    mended: Mended | None = None,
     protected_with: Sequence[AuditResult] = (),
     today: date | None = None,
     device: str | None = None,
@@ -100,14 +102,12 @@ def run_audit(
         policy: The policy; the hierarchy's built-in policy supplies what it does not state.
         predictions: A model's predictions, or those of two: the audit is then of the first.
         analyses, plugins: What else is measured, with its checks; installed packages with such.
-        seed: Seed of the intervals of a model's metrics.
-        sources, queried: The files, or the query of a database with the digest of its rows, that
-            were counted; without these the data are identified by the counts.
-        added_to: Digest of the data that the counts were added to; empty if there are none.
+        seed, today: Seed of a model's intervals; day that waivers expire by, else `judging_date`.
+        sources, queried, added_to: The files, or the query with the digest of its rows, that were
+            counted (else the counts identify the data); digest of data that they were added to.
         reference, earlier: Earlier runs, read back: findings of the first are marked as known.
-        same_hierarchy: Whether the reference's hierarchy is the same, though few nodes are shared.
+        same_hierarchy, mended: Whether two that share few nodes are one; changes of its data.
         protected_with: Earlier audits of the same data: no withheld count follows from both.
-        today: The day that decides whether waivers have expired; None for `judging_date`.
         device, progress: PyTorch device that counts pairs of scores, None for NumPy; callback.
         anyway: Whether to continue where no row, or the lesser part of them, is mapped.
 
@@ -130,6 +130,7 @@ def run_audit(
     measured = replace(measured, analyses=tuple(found))
     checks, behind = _applied_to(measured, _checks_for(analyses, origin.format), progress)
     result = with_second(_result(measured, origin, checks, analyses), measured, models, **how)
+    result = replace(result, parts=(*result.parts, *filter(None, [mended])))
     result = protected_beside(result, protected_with)
     result = judged(result, policy, today=today, reference=reference, earlier=earlier)
     return _with_instances(result, data, behind)

@@ -167,6 +167,7 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[
     yield "policy", settings.policy
     yield "code_dates", settings.policy.parent / dates.file if settings.policy and dates else None
     yield "classes", settings.classes
+    yield "changes", settings.changes
     yield from (("reference", run / RESULT) for run in settings.reference)
     yield "added_to", settings.add_to and settings.add_to / RESULT
 

@@ -38,12 +38,8 @@ from audit.policy.policy import KEYS_OF_COLUMNS, Policy
 from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES, added_checks
 from audit.runs.audit import run_audit
-from audit.runs.inputs import (
-    deciding_files,
-    read_data,
-    read_hierarchy,
-    read_runs,
-)
+from audit.runs.fixes.proof import mended_by
+from audit.runs.inputs import deciding_files, read_data, read_hierarchy, read_runs
 from audit.runs.instances import write_instances
 from audit.runs.manifest import RESTRICTED, RESULT, input_record, with_inputs
 from audit.runs.read import read_run
@@ -158,6 +154,7 @@ def _audit_instances(
 ) -> Audited:
     analyses = _analyses(settings, progress)
     labels, models = _labels(settings, policy, analyses, progress)
+    log = settings.changes
     result = run_audit(
         labels,
         policy=policy,
@@ -166,6 +163,7 @@ def _audit_instances(
         seed=settings.seed,
         same_hierarchy=settings.same_hierarchy,
         **beside.given,
+        mended=None if log is None else mended_by(log, beside.releases, labels.sources),
         today=settings.today,
         device=settings.device,
         anyway=settings.anyway,
@@ -364,6 +362,7 @@ def _refuse_what_counts_lack(
         "--split": settings.split,
         "--predictions": settings.predictions,
         "--classes": settings.classes,
+        "--changes": settings.changes,
         "--codes of some columns": settings.counting == "spark"
         and any("=" in one for one in settings.codes),
         "--keep-instances": keep_instances,

@@ -68,7 +68,7 @@ def with_keyed_data(result: AuditResult, key: SealKey | None) -> AuditResult:
 RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
 
 
-OF_DATA = ("data", "predictions")
+OF_DATA = ("data", "predictions", "changes")
 """Roles of inputs that hold records; their digests are written to ``restricted/`` only."""
 
 

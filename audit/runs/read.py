@@ -16,6 +16,7 @@ from audit.base.files import read_json, read_table, sha256_of
 from audit.disclosure import Known, earlier_of
 from audit.results.findings import CheckResult, Column
 from audit.results.frames import finding_of
+from audit.results.mended import MENDED, Mended
 from audit.results.order import in_order
 from audit.results.parts import (
     VALUE_CELLS,
@@ -165,6 +166,8 @@ def _read_parts(
     ]
     if (cells := _kept(folder, f"{VALUE_CELLS}.parquet")) is not None:
         of_data.append(ValueCells(cells.collect()))
+    if (changes := _kept(folder, f"{MENDED}.parquet")) is not None:
+        of_data.append(Mended(changes.collect()))
     return (*(part for part in of_data if part is not None), *read_analyses(table, layouts))
 
 

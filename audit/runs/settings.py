@@ -269,6 +269,15 @@ class Settings(HierarchyShape):
     ] = ()
     policy: PolicyFile = None
     reference: ReferenceRuns = ()
+    changes: Annotated[
+        Path | None,
+        Option(
+            "Log of `audit apply`, where the data are the copy that it wrote of the reference's: "
+            "what was mended is told, and what became of it.",
+            POLICY,
+            metavar="LOG",
+        ),
+    ] = None
     same_hierarchy: SameHierarchy = False
     protected_with: Annotated[
         tuple[Path, ...],

@@ -18,6 +18,7 @@ from reports.chapters import tables
 from reports.chapters.analyses import OF_NAME, Analysed, LabelsAlone, analysed, labels_alone, shown
 from reports.chapters.blocks import blocks, rest_of
 from reports.chapters.coverage import Coverage, coverage
+from reports.chapters.mended import WhatWasMended, what_was_mended
 from reports.chapters.model import Model, model
 from reports.chapters.since_reference import SinceReference, since_reference
 from reports.chapters.verdict import verdict
@@ -51,7 +52,7 @@ class Policy:
     min_cell: int
     max_findings: str
     ancestors_are_fault: bool
-    ratchet: bool
+    ratchet: bool | str
     code_dates: str
     thresholds: Table
     rules: Table | None
@@ -84,6 +85,7 @@ class Report:
     labels_alone: LabelsAlone | None
     """Not None where labels that came with something else are all the data: then there is no
     release beside them."""
+    mended: WhatWasMended | None
     since_reference: SinceReference | None
     readings: Table | None
     ledger: Table
@@ -98,9 +100,11 @@ class Report:
 
     @property
     def all_figures(self) -> tuple[Figure, ...]:
-        """Those of analyses, then of the hierarchy and of the model."""
+        """Those of analyses, then of the hierarchy, of the model, and of what was mended."""
         of_analyses = chain.from_iterable(one.chapters.figures for one in self.analyses)
-        return (*of_analyses, *self.figures, *(self.model.figures if self.model else ()))
+        of_model = self.model.figures if self.model else ()
+        mended = filter(None, [self.mended and self.mended.figure])
+        return (*of_analyses, *self.figures, *of_model, *mended)
 
     def of(self, name: str) -> Any:
         """The chapters on an analysis; None where the report has none."""
@@ -156,6 +160,7 @@ def _built(view: _View, imprint: Imprint) -> Report:
         model=model(shared),
         analyses=analyses,
         labels_alone=alone,
+        mended=what_was_mended(shared.get("mended"), shared["since_reference"]),
         since_reference=since_reference(shared),
         readings=tables.readings_table(shared["readings"]),
         ledger=tables.ledger_table(shared["ledger"]),
@@ -323,6 +328,7 @@ SECTIONS = (
     Section("behaviour", "How the model behaves", _of_model(lambda one: one.behaviours)),
     Section("exchanges", "Confusions", _of_model(lambda one: one.exchanges)),
     Section("beside", "Model and data compared", _of_model(lambda one: one.beside)),
+    Section("mended", "What was mended", lambda report: report.mended is not None),
     Section(
         "since", "Changes since the reference", lambda report: report.since_reference is not None
     ),

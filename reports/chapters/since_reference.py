@@ -140,19 +140,15 @@ def _findings_table(effect: str | None, findings: Rows) -> Table:
         texts("Change", "change", CHANGE),
         codes("Check", "check"),
         badges("Severity", "severity", SEVERITY),
-        *(
-            (_effects("Reference", "before", "new"), _effects("Now", "now", "gone"))
-            if effect
-            else ()
-        ),
+        *((effects("Reference", "before", "new"), effects("Now", "now", "gone")) if effect else ()),
     )
 
 
-def _effects(heading: str, field: str, absent_of: str) -> Spec:
+def effects(heading: str, field: str, absent_of: str) -> Spec:
     """The effects in one of the runs; a dash where a finding is not in it."""
 
     def cell(finding: Mapping[str, Any]) -> str:
-        if finding["change"] == absent_of:
+        if finding["effect"] is None or finding["change"] == absent_of:
             return UNDEFINED
         write = percent if finding["effect"] == "share" else _times
         return write(finding[field])

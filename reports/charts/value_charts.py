@@ -49,6 +49,27 @@ def count_bars(counts: Sequence[tuple[str, int]], own: int) -> Drawing:
     return Drawing(WIDTH, ROW * len(counts), "".join(shapes))
 
 
+def stacked_bars(bars: Sequence[tuple[str, Sequence[tuple[str, int, str]]]]) -> Drawing:
+    """Draw counts that follow each other in one bar, in the order given; one bar at least.
+
+    Args:
+        bars: The name of each, and its counts, each with its colour role and its words.
+    """
+    largest = max(1, *(sum(n for _, n, _ in counts) for _, counts in bars))
+    room, shapes = WIDTH - 2 * NAMES, list[str]()
+    for at, (name, counts) in enumerate(bars):
+        top, x = at * ROW, NAMES + 10.0
+        shapes.append(text(0, top + 15, shortened(name, int(NAMES / ADVANCE))))
+        for role, n, _ in counts:
+            if n:
+                wide = room * n / largest
+                shapes.append(rect(x, top + 6, max(wide - 1, 1), 12, role))
+                x += wide
+        told = ", ".join(f"{number(n)} {words}" for _, n, words in counts if n)
+        shapes.append(text(x + 8, top + 15, told, role="muted"))
+    return Drawing(WIDTH, ROW * len(bars), "".join(shapes))
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """A value's share from 0 to 1, None where there is none, and whether it stands out."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from reports.chapters.mended import WhatWasMended, what_was_mended
 from reports.chapters.report import printable_view
 from reports.charts.charts import changes_spec
 from reports.charts.svg import draw
@@ -23,6 +24,7 @@ Imprints: TypeAlias = tuple[Imprint, Imprint]
 
 SECTIONS = (
     Section("comparison", "why", "What differs, and why"),
+    Section("comparison", "mended", "What was mended"),
     Section("comparison", "model", "The models"),
     Section("comparison", "nodes", "Use of nodes"),
     Section("comparison", "pairs", "Pairs"),
@@ -45,6 +47,7 @@ class ComparisonReport:
     min_cell: int
     causes: Table
     identity: Table
+    mended: WhatWasMended | None
     model: Models | None
     node_totals: Mapping[str, str]
     exchanges: Table | None
@@ -72,7 +75,8 @@ def comparison_html(shared: Mapping[str, Any], imprints: Imprints | None = None)
     with rendering("comparison.html"):
         report = build(printable_view(shared), imprints or (UNNAMED, UNNAMED))
         template = environment().get_template("comparison.html.jinja")
-        shown = [one for one in SECTIONS if one.id != "model" or report.model is not None]
+        absent = {name for name in ("mended", "model") if getattr(report, name) is None}
+        shown = [one for one in SECTIONS if one.id not in absent]
         return template.render(report=report, sections=shown, css=style("screen"), paper=False)
 
 
@@ -80,7 +84,7 @@ def build(shared: Mapping[str, Any], imprints: Imprints) -> ComparisonReport:
     """Make the content of the report from the shared view and what both runs say of themselves."""
     tool = shared["identity"]["new"]["tool"]
     old, new = (one.printable() for one in imprints)
-    edits, restated = shared["edits"], shared["restated"]
+    edits, restated, changes = shared["edits"], shared["restated"], shared.get("mended")
     return ComparisonReport(
         title=_title(shared["identity"], old, new),
         stated=_stated(shared, old, new),
@@ -90,6 +94,7 @@ def build(shared: Mapping[str, Any], imprints: Imprints) -> ComparisonReport:
         min_cell=shared["min_cell"],
         causes=tables.causes_table(shared["causes"]),
         identity=tables.identity_table(shared),
+        mended=what_was_mended(changes, changes and changes["since_reference"]),
         model=models(shared["model"]),
         node_totals=_numbers(shared["nodes"]),
         exchanges=tables.exchanges_table(shared["exchanges"]["rows"]),

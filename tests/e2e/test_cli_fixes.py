@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,9 @@ def audit(*arguments: object, exits: int = 0) -> str:
     return done.output
 
 
-def run(data: Path, out: Path) -> Path:
-    audit("run", data, "--hierarchy", "icd9cm", "--out", out, "--no-pdf", "--keep-instances")
+def run(data: Path, out: Path, *options: object) -> Path:
+    kept = ("--out", out, "--no-pdf", "--keep-instances", *options)
+    audit("run", data, "--hierarchy", "icd9cm", *kept)
     return out
 
 
@@ -100,6 +102,89 @@ def test_a_sheet_is_decided_on_and_applied(end: str, made: Path, tmp_path: Path)
     assert "r1,250\n" in text
     log = json.loads((tmp_path / "c.csv.changes.json").read_text("utf-8"))
     assert {one["by"] for one in log["changes"]} == {"N"}
+
+
+def mended(made: Path, folder: Path, *options: object) -> Path:
+    """A run on a copy in which what is certain is mended."""
+    audit("apply", made / "run", "--certain", "--out", folder / "copy.csv")
+    changes = ("--changes", folder / "copy.csv.changes.json")
+    return run(folder / "copy.csv", folder / "new", "--reference", made / "run", *changes, *options)
+
+
+@pytest.mark.parametrize("min_cell", [1, 11])
+def test_a_run_on_the_copy_tells_what_was_mended(min_cell: int, made: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    least = ("--min-cell", min_cell)
+    run(made / "labels.csv", old / "run", *least)
+    new = mended(old, tmp_path, *least)
+    audit("compare", old / "run", new, "--out", tmp_path / "compared")
+
+    log = json.loads((tmp_path / "copy.csv.changes.json").read_text("utf-8"))["changes"]
+    exact = Counter(one["finding"] for one in log)
+    told = json.loads((new / "result.json").read_text("utf-8"))["mended"]
+    assert {one["id"]: one["became"] for one in told["findings"]} == dict.fromkeys(exact, "gone")
+    records = {one["id"]: one["records"] for one in told["findings"]}
+    assert records == (exact if min_cell == 1 else dict.fromkeys(exact))
+    total = len(log) if min_cell == 1 else None
+    assert told["decisions"] == [{"decision": "certain", "by": "", "records": total}]
+    shared = json.loads((tmp_path / "compared" / "comparison.json").read_text("utf-8"))
+    assert shared["mended"]["findings"] == told["findings"]
+    for page in (new / "report.html", tmp_path / "compared" / "comparison.html"):
+        assert "What was mended" in page.read_text("utf-8")
+    audit("verify", new, "--recompute")
+
+
+def _of_another_run(folder: Path, log: dict[str, Any]) -> None:
+    log["run"] = "0" * 64
+
+
+def _another_finding(folder: Path, log: dict[str, Any]) -> None:
+    log["changes"][0]["finding"] = "none:of:it"
+
+
+def _changed_copy(folder: Path, log: dict[str, Any]) -> None:
+    with (folder / "copy.csv").open("a", encoding="utf-8") as stream:
+        stream.write("r9,401.9\n")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (_of_another_run, "a log of changes to the data of the reference"),
+        (_another_finding, "changes that the reference proposes"),
+        (_changed_copy, "the copy as `audit apply` wrote it"),
+        (lambda _, log: log.clear(), "a log as `audit apply` wrote it"),
+    ],
+)
+def test_a_log_that_does_not_fit_is_refused(
+    damage: Callable[[Path, dict[str, Any]], None], said: str, made: Path, tmp_path: Path
+) -> None:
+    audit("apply", made / "run", "--certain", "--out", tmp_path / "copy.csv")
+    log = tmp_path / "copy.csv.changes.json"
+    content = json.loads(log.read_text("utf-8"))
+    damage(tmp_path, content)
+    log.write_text(json.dumps(content), "utf-8")
+    command = ("run", tmp_path / "copy.csv", "--hierarchy", "icd9cm", "--out", tmp_path / "new")
+
+    told = audit(*command, "--reference", made / "run", "--changes", log, exits=2)
+
+    assert said in told
+    assert "--reference RUN" in audit(*command, "--changes", log, exits=2)
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_was_mended_and_comes_back_is_an_error(made: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('ratchet = "mended"\n', "utf-8")
+    new = mended(made, tmp_path, "--policy", policy, "--fail-on", "error")
+    command = ("run", made / "labels.csv", "--hierarchy", "icd9cm", "--no-pdf", "--policy", policy)
+
+    audit(*command, "--reference", new, "--fail-on", "error", "--out", tmp_path / "again", exits=1)
+
+    assert {status(tmp_path / "again", name) for name in ("lost_zero", "parent_and_child")} == {
+        "fail"
+    }
+    assert status(tmp_path / "again", "malformed_code") == "note"
 
 
 def _other_run(rows: list[dict[str, str]]) -> None:

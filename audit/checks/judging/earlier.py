@@ -8,6 +8,7 @@ from typing import Any
 
 from audit.disclosure import Quantity, Shown
 from audit.results.findings import CheckResult, Finding
+from audit.results.mended import Mended
 from audit.results.parts import DriftPart
 from audit.results.reference_changes import Remembered, effect, kept_depths
 from audit.results.result import AuditResult
@@ -35,11 +36,24 @@ def remembered(reference: AuditResult, min_cell: int) -> Remembered:
         "labels": int(reference.nodes["direct"].sum()),
         "drift": kept_values(own["overview"]["coverage"]["drift"], reference.part(DriftPart)),
         "depths": kept_depths(*(view["overview"]["coverage"]["depths"] for view in (own, shared))),
+        "mended": sorted(mended_in(reference, reference.reference)),
         "checks": [
             _kept_check(check, *(by_name[check.name] for by_name in views))
             for check in reference.checks
         ],
     }
+
+
+def mended_in(run: AuditResult, before: Remembered | None) -> frozenset[str]:
+    """Findings that were mended as a whole, in the data of a run or in those of earlier ones.
+
+    Args:
+        run: The run.
+        before: What it keeps, or shall keep, of its reference.
+    """
+    own = run.part(Mended)
+    earlier = frozenset[str]() if before is None else frozenset(before["mended"])
+    return earlier if own is None else earlier | own.wholly
 
 
 def _kept_check(

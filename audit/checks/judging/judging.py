@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -15,7 +15,7 @@ import polars as pl
 from audit.base.errors import PolicyError, first_cases
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
-from audit.checks.judging.earlier import beside_earlier, remembered
+from audit.checks.judging.earlier import beside_earlier, mended_in, remembered
 from audit.checks.judging.limits import (
     Bound,
     beyond_limits,
@@ -183,7 +183,9 @@ def _judged(
     known = findings_by_id(reference)
     bounds = bounds_of(counted, policy, limited)
     min_cell = policy.min_cell or counted.min_cell or result.policy["min_cell"]
-    asked = partial(_check, policy=policy, min_cell=min_cell, known=known)
+    before = None if reference is None else remembered(reference, min_cell)
+    back = mended_in(result, before) if policy.ratchet == "mended" else frozenset()
+    asked = partial(_check, policy=policy, min_cell=min_cell, known=known, back=back)
     checks = [
         asked(check, bounds=bounds.get(check.name, ()), waivers=waivers) for check in measured
     ]
@@ -194,7 +196,7 @@ def _judged(
         result,
         known=replace(result.known, earlier=()),
         before=(),
-        reference=None if reference is None else remembered(reference, min_cell),
+        reference=before,
         identity=_identity(result, policy, reference),
         policy=policy_as_applied(
             policy,
@@ -244,10 +246,14 @@ def _check(
     policy: Policy,
     min_cell: int,
     known: Mapping[str, Finding],
+    back: Collection[str],
     bounds: Sequence[Bound],
     waivers: Waivers | None,
 ) -> CheckResult:
-    """A check's result, each finding judged again and given the limits of this policy."""
+    """A check's result, each finding judged again and given the limits of this policy.
+
+    Findings in ``back`` were mended, and are errors.
+    """
     return replace(
         check,
         findings=tuple(
@@ -255,10 +261,7 @@ def _check(
                 finding,
                 evidence=with_limits(finding.evidence, bounds),
                 beyond=beyond_limits(finding, bounds),
-                judgement=replace(
-                    _judgement(finding, policy, bounds, known, waivers),
-                    severity=severity_of(finding, policy, min_cell),
-                ),
+                judgement=_judgement(finding, policy, min_cell, bounds, known, back, waivers),
             )
             for finding in check.findings
         ),
@@ -268,17 +271,20 @@ def _check(
 def _judgement(
     finding: Finding,
     policy: Policy,
+    min_cell: int,
     bounds: Iterable[Bound],
     known: Mapping[str, Finding],
+    back: Collection[str],
     waivers: Waivers | None,
 ) -> Judgement:
     """What the policy makes of a finding; None for waivers: it cannot be waived."""
-    before = known.get(finding.id)
+    before, mended = known.get(finding.id), finding.id in back
     stays = before is not None and no_worse(finding, before)
     return Judgement(
+        severity="error" if mended else severity_of(finding, policy, min_cell),
         waiver=None if waivers is None else waivers.of(finding),
         known=stays,
-        excused=stays and policy.ratchet,
+        excused=stays and bool(policy.ratchet) and not mended,
         dropped=any(within(finding, bound) for bound in bounds),
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from audit.results.mended import mended
 from audit.results.result import AuditResult
 from audit.results.two_models import ModelChanges, SharedModel
 from audit.runs.compare.causes import Cause
@@ -111,7 +112,19 @@ class Comparison:
             "checks": [view.check(check) for check in self.checks],
             "model": self._shared_model(),
             "grouped": {side: self._grouped(run) for side, run in self._sides},
+            **self._mended,
         }
+
+    @property
+    def _mended(self) -> Mapping[str, Any]:
+        """``mended`` and ``since_reference`` of the new run, where its data were made of the old
+        one's; else nothing.
+        """
+        given = self.new.identity.get("reference")
+        if given is None or given["sha256"] != self.old.sha256:
+            return {}
+        since = {"since_reference": self.new.shared()["since_reference"]}
+        return {name: {**entry, **since} for name, entry in mended(self.new).items()}
 
     @property
     def _sides(self) -> tuple[tuple[str, AuditResult], ...]:

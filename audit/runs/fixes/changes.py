@@ -11,6 +11,8 @@ from typing import Literal, TypeAlias
 from audit.base.errors import InputError, first_cases
 
 Kind: TypeAlias = Literal["replace", "remove", "add"]
+CERTAIN = "certain"
+"""Who decided what is certain, and was applied without being asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Change:
         table: The code set of the label; empty where none is known.
         keep: How many equal labels stay where one is removed.
         finding: Id of the finding that it mends.
-        by: Who decided; empty if nobody said so.
+        by: Who decided, or `CERTAIN`; empty if nobody said so.
     """
 
     instance: str

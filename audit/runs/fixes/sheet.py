@@ -19,7 +19,7 @@ from audit.base.spreadsheets import as_before
 from audit.data.sources.sheets import read_sheets
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
-from audit.runs.fixes.changes import Change
+from audit.runs.fixes.changes import CERTAIN, Change
 from audit.runs.instances import hierarchy_of, kept_labels
 
 Decision: TypeAlias = Literal["", "accept", "reject", "remove", "other"]
@@ -136,8 +136,8 @@ class Proposals:
     @cached_property
     def certain(self) -> list[Change]:
         """What is certain, as changes."""
-        sure = self.table.filter(pl.col("certainty") == "certain").iter_rows(named=True)
-        return [_change(row, row["change"], row["proposed"] or "", "certain") for row in sure]
+        sure = self.table.filter(pl.col("certainty") == CERTAIN).iter_rows(named=True)
+        return [_change(row, row["change"], row["proposed"] or "", CERTAIN) for row in sure]
 
 
 @dataclass(frozen=True)
