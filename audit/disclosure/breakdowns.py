@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -332,20 +332,12 @@ class _Lines:
         start = len(self.reader.known)
         goal = self.reader.row(target)
         goal[: -len(target)] = 0.0
-        equal = self.low == self.high
-        above = np.isfinite(self.high) & ~equal
         gaps = list[tuple[float, list[Value]]]()
         for sign, end in ((1.0, ends[0]), (-1.0, -ends[1])):
             if any(sign * (goal @ point) <= end + _NEAR for point in self.points):
                 gaps.append((0.0, []))
                 continue
-            found = linprog(
-                sign * goal,
-                np.vstack([self.rows[above], -self.rows[~equal]]),
-                np.concatenate([self.high[above], -self.low[~equal]]),
-                self.rows[equal],
-                self.low[equal],
-            )
+            found = linprog(sign * goal, *self._bounds)
             if found.status == _IMPOSSIBLE and self.reader.then:
                 return None
             self.points += [] if found.x is None else [found.x]
@@ -353,6 +345,17 @@ class _Lines:
             weights = found.eqlin.marginals[start:] if gap > _NEAR else ()
             gaps.append((gap, [one for one, n in zip(self.exact, weights, strict=False) if n]))
         return gaps
+
+    @cached_property
+    def _bounds(self) -> tuple[Any, FloatArray, Any, FloatArray]:
+        """Bounds and equations as `scipy.optimize.linprog` takes them."""
+        from scipy.sparse import csc_array
+
+        equal = self.low == self.high
+        above = np.isfinite(self.high) & ~equal
+        bounds = np.vstack([self.rows[above], -self.rows[~equal]])
+        ends = np.concatenate([self.high[above], -self.low[~equal]])
+        return csc_array(bounds), ends, csc_array(self.rows[equal]), self.low[equal]
 
     def spanned(self, target: BoolArray, ends: tuple[int, int]) -> list[tuple[float, list[Value]]]:
         """Whether sets that both releases tell add up to another one, whatever they count."""
