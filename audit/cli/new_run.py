@@ -90,9 +90,10 @@ def _written(
     **how: bool,
 ) -> tuple[AuditResult, list[RenderError]]:
     """Write a sealed run; returns its result, and rendering errors."""
+    from audit.runs.engines import keeping_count
     from audit.runs.folder import write_tables, writing_pairs, writing_run
     from audit.runs.inputs import stated_policy
-    from audit.runs.make import audited, keeping_count
+    from audit.runs.make import audited
     from audit.runs.manifest import seal, with_keyed_data
 
     key, stored, started = key_of(output.seal_key), settings.stored(), datetime.now(UTC)

@@ -65,7 +65,11 @@ def _refuse_options_of_predictions(settings: Settings) -> None:
 
 
 def _with_engine(settings: Settings, resume: bool) -> Settings:
-    """The settings with the engine that counts; InputError if an option is of another one."""
+    """The settings with the engine that counts, unless their size decides it.
+
+    Raises:
+        InputError: If an option is of another one.
+    """
     chosen = settings.engine or ("stream" if resume else settings.counting)
     goes_with = {
         "--memory": (settings.memory is not None, "stream"),
@@ -77,7 +81,7 @@ def _with_engine(settings: Settings, resume: bool) -> Settings:
             raise InputError(f"{option} goes with --engine {needed}", found=chosen)
     if settings.add_to and chosen == "memory":
         raise InputError("--add-to goes with --engine stream, spark or sql", found=chosen)
-    return replace(settings, engine=chosen)
+    return settings if settings.large else replace(settings, engine=chosen)
 
 
 def _use_threads(jobs: int | None) -> None:

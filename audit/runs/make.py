@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from audit.base.disk import alone_in
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
 from audit.base.limits import limits
@@ -17,13 +16,11 @@ from audit.base.plugins import using
 from audit.base.progress import Progress, silent
 from audit.base.reading import refuse_changed
 from audit.base.remote import allowing
-from audit.base.settings import Engine
 from audit.checks.analysis import FileAnalysis
 from audit.checks.judging import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
 from audit.counting.kept import FOLDER, counted_sources, read_counts, write_counts
 from audit.counting.plan import MEMORY
-from audit.counting.storage.checkpoint import files_beside
 from audit.data.dataset import LabelDataset
 from audit.data.formats import UnclearFormatError, format_of, label_formats
 from audit.data.known_nodes import KnownNodes
@@ -34,10 +31,11 @@ from audit.hierarchies.applied_policy import policy_for
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.measure.labels_alone import FLAT
-from audit.policy.policy import KEYS_OF_COLUMNS, Policy
+from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES, added_checks
 from audit.runs.audit import run_audit
+from audit.runs.engines import as_counted, not_counted, refuse_not_counted
 from audit.runs.fixes.proof import mended_by
 from audit.runs.inputs import deciding_files, read_data, read_hierarchy, read_runs
 from audit.runs.instances import write_instances
@@ -45,39 +43,6 @@ from audit.runs.manifest import RESTRICTED, RESULT, input_record, with_inputs
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
 from audit.runs.settings import Settings
-
-
-@contextmanager
-def keeping_count(out: Path, engine: Engine) -> Iterator[Path | None]:
-    """Yield the checkpoint path of a count in batches, beside the run; None if none is kept.
-
-    The checkpoint is removed once the block has made the run, or if counting cannot resume from it.
-
-    Raises:
-        OutputError: If another count for the same run is in progress.
-    """
-    if engine != "stream":
-        yield None
-        return
-    out = out.absolute()
-    checkpoint = out.with_name(f".{out.name}.count")
-    made = [folder for folder in out.parents if not folder.exists()]
-    with alone_in(files_beside(checkpoint)):
-        try:
-            yield checkpoint
-        except BaseException:
-            if not checkpoint.exists():
-                _remove(checkpoint)
-                with suppress(OSError):  # what others put there stays
-                    for folder in made:
-                        folder.rmdir()
-            raise
-        _remove(checkpoint)
-
-
-def _remove(checkpoint: Path) -> None:
-    checkpoint.unlink(missing_ok=True)
-    shutil.rmtree(files_beside(checkpoint), ignore_errors=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,17 +82,39 @@ def audited(
     """
     beside = _Beside(read_runs(settings.reference), read_runs(settings.protected_with))
     with limits(**settings.limits), using(settings.plugins), allowing(settings.allow_network):
-        if settings.counting == "memory":
-            made = _audit_instances(settings, policy, beside, keep_instances, progress)
+        lacking = not_counted(settings, policy, keep_instances)
+        in_memory = partial(_audit_instances, settings, policy, beside, keep_instances, progress)
+        counted = partial(_audit_counts, settings, policy, beside, checkpoint, resume, progress)
+        if settings.large:
+            made = _audit_large(settings, lacking, counted, in_memory)
+        elif settings.counting == "memory":
+            made = in_memory()
         else:
-            _refuse_what_counts_lack(settings, policy, keep_instances)
-            made = _audit_counts(settings, policy, beside, checkpoint, resume, progress)
+            refuse_not_counted(lacking)
+            made = counted()
         result = with_inputs(made.result, deciding_files(settings, policy))
     others = (input_record("protected_with", run / RESULT) for run in settings.protected_with)
     result = replace(result, inputs=(*result.inputs, *others))
     runs = (*settings.reference, settings.add_to, *settings.protected_with)
     refuse_changed(*(Path(one["path"]) for one in result.inputs), *(run for run in runs if run))
     return Audited(result, made.keep)
+
+
+def _audit_large(
+    settings: Settings,
+    lacking: Sequence[str],
+    counted: Callable[[], Audited],
+    in_memory: Callable[[], Audited],
+) -> Audited:
+    """The audit by counts in batches; in memory where they cannot be made. Either is told."""
+    made = None
+    if not lacking:
+        with suppress(InputError):  # where the data are to blame, memory refuses them too
+            made = counted()
+    read = as_counted(settings, lacking, in_batches=made is not None)
+    made = made or in_memory()
+    told = read.shown(made.result.min_cell)
+    return replace(made, result=replace(made.result, readings=(*made.result.readings, told)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,32 +338,6 @@ def _countable(settings: Settings, hierarchy: Hierarchy) -> Source:
             hint="--format long reads it as a plain table of instances and labels",
         )
     return source
-
-
-def _refuse_what_counts_lack(
-    settings: Settings, policy: Policy | None, keep_instances: bool
-) -> None:
-    options: dict[str, object] = {
-        "--sql or --table": settings.counting == "spark" and (settings.sql or settings.table),
-        "--group": settings.group,
-        "--split": settings.split,
-        "--predictions": settings.predictions,
-        "--classes": settings.classes,
-        "--changes": settings.changes,
-        "--codes of some columns": settings.counting == "spark"
-        and any("=" in one for one in settings.codes),
-        "--keep-instances": keep_instances,
-        "--aggregation, or aggregation of the policy": policy
-        and policy.aggregation != "descendants",
-        f"--strata, or {KEYS_OF_COLUMNS} of the policy": policy and policy.columns,
-    }
-    given = [option for option, value in options.items() if value]
-    if given:
-        raise InputError(
-            "data that are only counted are audited without their groups, splits and instances",
-            found=", ".join(given),
-            hint="leave these out, or audit in memory: without --memory, --engine and --add-to",
-        )
 
 
 def _refuse_twice(sources: tuple[Path, ...], before: _Before) -> None:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from audit.data.row_rules import RowRules
     from audit.data.sources import Source
 
+MANY_ROWS = 5_000_000
+"""Number of rows, about, from which an audit counts in batches: loaded, they take some 3 GB."""
 
 FormatName: TypeAlias = Annotated[
     str | None, Option("Format of the dataset; recognised if not given.", INPUT)
@@ -293,7 +295,11 @@ class Settings(HierarchyShape):
     title: Title = None
     engine: Annotated[
         Engine | None,
-        Option("How to count: in memory, in batches, on Spark, or in the database.", LARGE_DATA),
+        Option(
+            "How to count: in memory, in batches, on Spark, or in the database; by default in memory, "
+            "and from 5,000,000 rows in batches.",
+            LARGE_DATA,
+        ),
     ] = None
     memory: Annotated[
         int | None,
@@ -338,9 +344,23 @@ class Settings(HierarchyShape):
 
     @property
     def counting(self) -> Engine:
-        """The engine: the one that is named, else in batches where an option of batches is."""
-        in_batches = self.memory is not None or self.add_to is not None
-        return self.engine or ("stream" if in_batches else "memory")
+        """The engine: the one that is named, else in batches where an option or the size asks."""
+        asked = self.memory is not None or self.add_to is not None
+        return self.engine or ("stream" if asked or self.large else "memory")
+
+    @property
+    def large(self) -> bool:
+        """Whether no option says how to count, and there are `MANY_ROWS` rows or more, about."""
+        if self.engine or self.memory is not None or self.add_to is not None or self.analyses:
+            return False
+        return self.rows >= MANY_ROWS
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of the dataset, about; 0 where it cannot be said before it is read."""
+        from audit.data.sources.extent import estimated_rows
+
+        return estimated_rows(self.dataset)
 
     @property
     def rules(self) -> RowRules:
@@ -354,7 +374,7 @@ class Settings(HierarchyShape):
         """What the dataset names; raises InputError if Spark shall read it and nothing is there."""
         from audit.data.sources import source_of, spark
 
-        if self.counting == "spark":
+        if self.engine == "spark":
             return spark.spark_source(self.dataset)
         return source_of(self.dataset, self.sql, self.table)
 

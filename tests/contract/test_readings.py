@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import networkx as nx
 import numpy as np
@@ -28,6 +29,8 @@ from audit.entailment.settings import Entailing
 from audit.explanations.reading.reading import read_attributions
 from audit.hierarchies.applied_policy import policy_for, policy_readings
 from audit.policy.policy import Policy
+from audit.runs.make import audited
+from audit.runs.settings import Settings
 from fixtures.plugins import install, installed
 
 ROOT = Path(audit.__file__).parent
@@ -206,6 +209,23 @@ def of_flags(folder: Path, **options: Any) -> Found:
     return dataset.instances.rows(), dataset.readings
 
 
+IN_A_ROW = "id,label,who\na,dog,x\na,cat,x\nb,cat,y\n"
+COMES_BACK = "id,label,who\na,dog,x\nb,cat,y\na,cat,x\n"
+
+
+def of_many_rows(data: str, **always: Any) -> Read:
+    """An audit of a file whose rows are many: what each check came to."""
+
+    def read(folder: Path, data: str = data, **options: Any) -> Found:
+        tree = at(folder, ("tree.csv", "child,parent\ndog,animal\ncat,animal\n"))
+        named = {"dataset": at(folder, ("rows.csv", data)), "hierarchy": tree}
+        with patch("audit.runs.settings.MANY_ROWS", 3):
+            found = audited(Settings(**{**named, **always, **options}), None).result
+        return [one.status for one in found.checks], [Reading(**one) for one in found.readings]
+
+    return read
+
+
 VERSIONS = pl.DataFrame({"id": [*"aab"], "label": ["I10", "V700", "4019"]})
 
 
@@ -358,6 +378,12 @@ ENTRIES = ("concept.csv", "concept_id,concept_code,vocabulary_id,valid_start_dat
            "1,dog,V,20000101,20991231\n2,cat,V,20000101,20991231\n")  # fmt: skip
 
 TOLD = [
+    Told("runs.engines.as_counted", "in batches", "--engine memory",
+         of_many_rows(IN_A_ROW), {"engine": "memory"}),
+    Told("runs.engines.as_counted", "in memory", "leave these out",
+         of_many_rows(IN_A_ROW, group="who"), {"group": None}),
+    Told("runs.engines.as_counted", "in memory", "--engine stream says what batches require",
+         of_many_rows(COMES_BACK), {"data": IN_A_ROW}),
     Told("data.sources.events.Events", "Condition and Procedure", "--where 'resource!=Condition'",
          of_files(KINDS), {"where": ["resource!=Condition"]}),
     Told("data.sources.fhir.Fhir", "on one day", "--id encounter",

@@ -228,6 +228,23 @@ def test_a_folder_of_parts_gives_the_same(
     assert verified["recomputation"].outcome == "holds", verified["recomputation"].detail
 
 
+def test_many_rows_are_counted_in_batches_and_it_is_told(
+    place: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("audit.runs.settings.MANY_ROWS", 1_000)
+    done = audit(*arguments(place / "rows.parquet", out))
+    assert "rows are counted in batches" in done.stdout
+    (told,) = result_of(out)["readings"]
+    assert told["rows"] == len(pl.read_parquet(place / "rows.parquet"))
+
+    assert_same_tables(out, place / "counted", TABLES)
+    assert result_of(out)["checks"] == result_of(place / "counted")["checks"]
+    verified = {verdict.name: verdict for verdict in verify_run(out, recompute=True)}
+    assert verified["recomputation"].outcome == "holds", verified["recomputation"].detail
+    run(place / "rows.parquet", out, "--engine", "memory", "--overwrite")
+    assert result_of(out) == result_of(place / "loaded")
+
+
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
 def test_each_format_gives_the_same(place: Path, out: Path, name: str) -> None:
     run(place / name, out, "--engine", "stream")
