@@ -295,11 +295,7 @@ class Settings(HierarchyShape):
     title: Title = None
     engine: Annotated[
         Engine | None,
-        Option(
-            "How to count: in memory, in batches, on Spark, or in the database; by default in memory, "
-            "and from 5,000,000 rows in batches.",
-            LARGE_DATA,
-        ),
+        Option("How to count; by default in memory, from 5,000,000 rows in batches.", LARGE_DATA),
     ] = None
     memory: Annotated[
         int | None,
@@ -345,19 +341,21 @@ class Settings(HierarchyShape):
     @property
     def counting(self) -> Engine:
         """The engine: the one that is named, else in batches where an option or the size asks."""
-        asked = self.memory is not None or self.add_to is not None
-        return self.engine or ("stream" if asked or self.large else "memory")
+        return self.engine or ("stream" if self._in_batches or self.large else "memory")
+
+    @property
+    def _in_batches(self) -> bool:
+        return self.memory is not None or self.add_to is not None
 
     @property
     def large(self) -> bool:
         """Whether no option says how to count, and there are `MANY_ROWS` rows or more, about."""
-        if self.engine or self.memory is not None or self.add_to is not None or self.analyses:
-            return False
-        return self.rows >= MANY_ROWS
+        said = self.engine or self._in_batches or self.analyses
+        return not said and self.rows >= MANY_ROWS
 
     @property
     def rows(self) -> int:
-        """Number of rows of the dataset, about; 0 where it cannot be said before it is read."""
+        """As `audit.data.sources.extent.estimated_rows` says of the dataset."""
         from audit.data.sources.extent import estimated_rows
 
         return estimated_rows(self.dataset)
