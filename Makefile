@@ -1,6 +1,6 @@
 # Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-bounds explore mutate nightly check bench gallery clean
+.PHONY: help demo docs test test-all test-bounds explore mutate nightly check bench gallery clean
 ROOMS := disclosure seal readers scan
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -61,11 +61,15 @@ bench: $(VENV)/.test  ## Measure beside peers in one run
 	$(VENV)/bin/python benchmarks/pairs.py
 	$(VENV)/bin/python benchmarks/run_audit.py
 
+docs: $(VENV)/.demo  ## Make the site of docs/ in site/, every warning an error
+	$(PIP) --editable '.[docs]'
+	$(VENV)/bin/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs site
+
 gallery: $(VENV)/.test  ## Take the pictures of the README again
 	$(VENV)/bin/python scripts/make_gallery.py
 
 clean:  ## Remove the environment and what the demo left
-	rm -rf $(VENV) audit-run
+	rm -rf $(VENV) audit-run site
 
 $(VENV)/bin/python:
 	@sh scripts/make_venv.sh $(PYTHON) $(VENV)

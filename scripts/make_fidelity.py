@@ -434,7 +434,7 @@ def _agreement() -> Iterator[str]:
         "*Dynamic Top-k Estimation Consolidates Disagreement between Feature Attribution Methods*: "
         "its attributions need e-SNLI and ten trained models, which are not here; the digits of "
         "its table 1 are not legible in the text. What follows needs no data. Formulas: "
-        "[methods.md](methods.md#agreement-of-attribution-methods)."
+        "[methods.md](methods/agreement.md#agreement-of-attribution-methods)."
     )
     sizes = [(k, 2) for k in (1, 2, 4, 8, 16)] + [(4, 3), (4, 6)]
     yield "Agreement of random sets of k of 21 tokens, the mean length in the paper:\n"

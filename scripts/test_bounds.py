@@ -37,8 +37,8 @@ CHOICES = {
     "newest": ("--prerelease", "allow"),
 }
 """Options of uv by what they choose."""
-LEFT_OUT = ("model", "explain", "spark")
-"""Extras that are not tried: torch and Spark are gigabytes, and often another build's."""
+LEFT_OUT = ("model", "explain", "spark", "docs")
+"""Extras that are not tried: torch and Spark are gigabytes and often another build, docs makes pages."""
 RUNS = ("first", "second", "comparison")
 IMPORTING = ROOT / "scripts" / "import_modules.py"
 

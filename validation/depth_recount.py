@@ -1,6 +1,6 @@
 """The loss of depth since a reference, computed again in plain Python.
 
-Nothing here imports ``audit`` or a library of statistics; the formulas are in docs/methods.md.
+Nothing here imports ``audit`` or a library of statistics; the formulas are in docs/methods/.
 """
 
 from __future__ import annotations

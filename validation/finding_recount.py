@@ -1,6 +1,6 @@
 """The numbers of findings, counted again from the rows in plain Python and numpy.
 
-Nothing here imports ``audit``; the formulas are those of docs/methods.md.
+Nothing here imports ``audit``; the formulas are those of docs/methods/.
 """
 
 from __future__ import annotations

@@ -137,8 +137,8 @@ def synthetic(
         "and with patients as groups. Intervals are 95 % Wilson intervals; a "
         "goal is missed by more than its sampling error where an exact binomial test says so at "
         "2.5 %. What each line is, every class of pairs and each judgement stand in the tables of "
-        "[validation](../validation): `truth.csv`, `truth_pairs.csv`, `truth_guards.csv` and "
-        "`truth_public.csv`."
+        "[validation](../validation/truth.csv): `truth.csv`, `truth_pairs.csv`, "
+        "`truth_guards.csv` and `truth_public.csv`."
     )
     yield from _limits()
     yield "## Goals\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import runpy
 import shlex
@@ -15,6 +17,7 @@ import typer
 from audit.cli.app import app
 
 ROOT = Path(__file__).parents[2]
+GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -47,6 +50,34 @@ def test_commands_run_in_order(page: str, clone: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, (command, done.stderr)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["start", *(f"guides/{one.stem}" for one in GUIDES)])
+def test_guides_run_as_they_are_written(page: str, clone: Path) -> None:
+    """Their shells and their Python, one after the other."""
+    programs = str(Path(sys.executable).parent)
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
+    found = re.findall(r"^```(sh|python)\n(.*?)^```", text, re.M | re.S)
+    assert found
+    for language, block in found:
+        command = ["bash", "-euc", block] if language == "sh" else [sys.executable, "-c", block]
+        done = subprocess.run(
+            command,
+            cwd=clone,
+            env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (block, done.stdout[-2000:], done.stderr)
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(clone: Path) -> None:
+    cells = json.loads((ROOT / "docs" / "start.ipynb").read_text("utf-8"))["cells"]
+    code = "\n".join("".join(one["source"]) for one in cells if one["cell_type"] == "code")
+    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=clone, check=True)
 
 
 def test_readme_make_targets_exist() -> None:

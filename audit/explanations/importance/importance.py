@@ -1,8 +1,8 @@
 """Importance alignment: do models decide for the reasons that people give?
 
 Definitions are those of *To what extent do human explanations of model behavior align with actual
-model behavior?* (Prasad et al.), equations 1 to 7; docs/methods.md says what was decided where the
-paper leaves room.
+model behavior?* (Prasad et al.), equations 1 to 7; docs/methods/importance.md says what was
+decided where the paper leaves room.
 """
 
 from __future__ import annotations

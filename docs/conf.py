@@ -1,0 +1,18 @@
+"""How the pages of docs/ become a site: ``make docs``."""
+
+from importlib import metadata
+
+project = "audit"
+author = "The audit developers"
+release = metadata.version("hierarchy-audit")
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_show_sourcelink = False
+html_copy_source = False
+html_title = f"audit {release}"
+exclude_patterns = ["example_plugin/**"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 4
+default_role = "py:obj"
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
