@@ -38,7 +38,7 @@ CHOICES = {
 }
 """Options of uv by what they choose."""
 LEFT_OUT = ("model", "explain", "spark", "docs")
-"""Extras that are not tried: torch and Spark are gigabytes and often another build, docs makes pages."""
+"""Extras that are not tried: torch and Spark are gigabytes, and docs is no part of the product."""
 RUNS = ("first", "second", "comparison")
 IMPORTING = ROOT / "scripts" / "import_modules.py"
 
