@@ -11,7 +11,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from audit.base.dag import BoolArray, IntArray, Sparse, edge_matrix, longest_from_top, row, rows
 
@@ -30,6 +29,8 @@ def strong_components(edges: Sparse) -> IntArray:
 
     Components are numbered from 0 in the order of their first nodes.
     """
+    from scipy.sparse.csgraph import connected_components
+
     _, found = connected_components(edges, directed=True, connection="strong")
     _, first, component = np.unique(found, return_index=True, return_inverse=True)
     number = np.empty(len(first), np.int64)

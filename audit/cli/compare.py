@@ -37,8 +37,8 @@ def compare(
     """Show what changed between two runs, and why."""
     from audit.cli.ci.outcomes import of_comparison
     from audit.cli.ci.publishing import publish, refuse_no_file
-    from audit.runs.compare import COMPARISON, HTML, compare_runs, seal_comparison, write_changes
-    from audit.runs.folder import writing_run
+    from audit.runs.compare import compare_runs, seal_comparison, write_changes
+    from audit.runs.folder import COMPARISON, writing_run
     from audit.runs.read import read_run
 
     started = datetime.now(UTC)
@@ -55,7 +55,7 @@ def compare(
         shared = comparison.shared()
         write_changes(comparison, shared, folder)
         progress("writing the report")
-        unrendered = render_comparison(shared, (old, new), folder / HTML)
+        unrendered = render_comparison(shared, (old, new), folder / COMPARISON.reports[0])
         seal_comparison(
             folder,
             comparison,
@@ -70,7 +70,7 @@ def compare(
         print_json(machine_comparison(shared, out, unrendered))
     else:
         print_shown(comparison_summary(shared))
-    print_report_place(out / HTML, unrendered, as_json=as_json)
+    print_report_place(out / COMPARISON.reports[0], unrendered, as_json=as_json)
     publish(of_comparison(shared, unrendered, imprint_of_run(new).title), junit)
     raise typer.Exit(3 if unrendered else 0)
 

@@ -108,7 +108,9 @@ def _written(
         result = with_keyed_data(made.result, key)
         with (
             writing_pairs(result, folder) as pairs,
-            rendering(result, folder, imprint_of(stored), output.pdf, progress) as unrendered,
+            rendering(
+                result.shared(), folder, imprint_of(stored), output.pdf, progress
+            ) as unrendered,
         ):
             progress("writing tables")
             write_tables(result, folder, progress, pairs)

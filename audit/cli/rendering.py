@@ -15,7 +15,6 @@ from audit.base.errors import RenderError
 from audit.base.progress import Progress
 
 if TYPE_CHECKING:
-    from audit.results.result import AuditResult
     from reports.pdf.pdf import Typeset
     from reports.words.words import Imprint
 
@@ -77,7 +76,7 @@ def _manifest_of(folder: Path) -> Mapping[str, Any]:
 
 @contextmanager
 def rendering(
-    result: AuditResult, folder: Path, imprint: Imprint, pdf: bool, progress: Progress
+    shared: Mapping[str, Any], folder: Path, imprint: Imprint, pdf: bool, progress: Progress
 ) -> Iterator[list[RenderError]]:
     """Write the reports at the end of the block; typesetting of the PDF runs during the block.
 
@@ -87,11 +86,11 @@ def rendering(
     import reports
 
     unrendered: list[RenderError] = []
-    with _typesetting(result, imprint, pdf, progress, unrendered) as finished_pdf:
+    with _typesetting(shared, imprint, pdf, progress, unrendered) as finished_pdf:
         yield unrendered
         progress("writing report.html")
         with _kept_whole(folder / "report.html", unrendered) as path:
-            reports.write_html(result, path, imprint)
+            reports.write_html(shared, path, imprint)
         if finished_pdf:
             progress("writing report.pdf")
             with _kept_whole(folder / "report.pdf", unrendered) as path:
@@ -100,7 +99,7 @@ def rendering(
 
 @contextmanager
 def _typesetting(
-    result: AuditResult,
+    shared: Mapping[str, Any],
     imprint: Imprint,
     pdf: bool,
     progress: Progress,
@@ -113,7 +112,7 @@ def _typesetting(
         if pdf:
             progress("preparing report.pdf")
             try:
-                finished = begun.enter_context(rendering_pdf(result.shared(), imprint=imprint))
+                finished = begun.enter_context(rendering_pdf(shared, imprint=imprint))
             except RenderError as error:
                 unrendered.append(error)
         yield finished

@@ -14,7 +14,7 @@ from audit.base.settings import OUTPUT, Option
 from audit.cli.options import AsJson, FailOn, Force, JUnitFile, RunFolder, SealKeyFile, WritePdf
 from audit.cli.output import exit_status, print_report_place, shown_progress, summarise
 from audit.cli.rendering import imprint_of_run, rendering
-from audit.cli.verify import key_of, reading_runs
+from audit.cli.verify import key_of, reading_runs, refuse_apart
 from audit.runs.settings import Judging
 
 
@@ -25,7 +25,9 @@ def report(
     force: Force = False,
 ) -> None:
     """Render the reports of a run again, without recounting."""
+    from audit.base.files import read_json
     from audit.runs.folder import rewriting_run, seal_reports
+    from audit.runs.manifest import RESULT
     from audit.runs.read import read_run
     from audit.runs.sealed_run import refuse_lost_key
 
@@ -37,7 +39,9 @@ def report(
     ):
         refuse_lost_key(run, key, forced=force)
         result = read_run(run, unsealed=True)
-        with rendering(result, folder, imprint_of_run(run), pdf, progress) as unrendered:
+        forced += refuse_apart(run, result, force)
+        shared = result.shared() if forced else read_json(run / RESULT)
+        with rendering(shared, folder, imprint_of_run(run), pdf, progress) as unrendered:
             pass
         seal_reports(run, folder, forced, key)
     print_report_place(run / "report.html", unrendered)
@@ -81,10 +85,11 @@ def judge(
         progress("reading the run")
         found = read_run(run, unsealed=True)
         refuse_lost_key(run, key, forced=force)
+        forced += refuse_apart(run, found, force)
         progress("judging")
         result = with_keyed_data(judge_again(judging, found), key)
         imprint = replace(imprint_of_run(run), day=judging.today)
-        with rendering(result, folder, imprint, pdf, progress) as unrendered:
+        with rendering(result.shared(), folder, imprint, pdf, progress) as unrendered:
             write_judged_tables(run, result, folder)
         seal_judged(
             run,

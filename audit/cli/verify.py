@@ -16,6 +16,7 @@ from audit.cli.options import JUnitFile, PrintJson, RunFolder, SealKeyFile
 from audit.cli.output import print_json, print_shown, shown_progress
 
 if TYPE_CHECKING:
+    from audit.results.result import AuditResult
     from audit.runs.manifest import SealKey
 
 
@@ -34,10 +35,24 @@ def refuse_broken(
         return ()
     from audit.runs.sealed_run import broken_of
 
-    broken = broken_of(runs, key, forced=force, remade=remade)
-    for fault in broken:
+    return _told(broken_of(runs, key, forced=force, remade=remade))
+
+
+def refuse_apart(run: Path, result: AuditResult, force: bool) -> tuple[str, ...]:
+    """Refuse a run whose tables contradict each other; otherwise as `refuse_broken`."""
+    from audit.runs.consistency import disagreements
+    from audit.runs.sealed_run import refuse_faults
+
+    apart = tuple(disagreements(result))
+    if not force:
+        refuse_faults(run, apart)
+    return _told(apart)
+
+
+def _told(faults: tuple[str, ...]) -> tuple[str, ...]:
+    for fault in faults:
         typer.echo(f"Continued in spite of: {fault}", err=True)
-    return broken
+    return faults
 
 
 @contextmanager

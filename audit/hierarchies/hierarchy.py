@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 from scipy.sparse import csr_array, eye_array
-from scipy.sparse.csgraph import breadth_first_order
 
 from audit.base import dag
 from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse
@@ -241,6 +240,8 @@ class Hierarchy:
         node, title = self.nodes[index], self.titles[index]
         if title:
             return title_and_code(node, title)
+        from scipy.sparse.csgraph import breadth_first_order
+
         above = breadth_first_order(self.edges, index, return_predecessors=False)
         titled = [i for i in sorted(above) if self.titles[i] and i != self.root]
         if not titled:

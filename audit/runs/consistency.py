@@ -117,7 +117,8 @@ def _other_findings(result: AuditResult) -> Iterator[str]:
 def _counts(result: AuditResult, pairs: set[tuple[str, ...]]) -> dict[Cell, int]:
     """Counts of the nodes, of residual use, and of some pairs, by their cells."""
     counts = dict[Cell, int]()
-    for node, support, direct in result.nodes.select("node", "support", "direct").iter_rows():
+    used = result.nodes.filter(pl.col("support") > 0)
+    for node, support, direct in used.select("node", "support", "direct").iter_rows():
         counts |= {carried(node): support, labelled(node): direct}
     throughout = result.residuals.filter(pl.col("residual") == "all")
     for parent, k, n in throughout.select("parent", "k", "n").iter_rows():

@@ -19,8 +19,6 @@ from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress, silent
-from audit.counting.kept import FILES as COUNTED_FILES
-from audit.counting.kept import FOLDER as COUNTS
 from audit.disclosure import earlier_frame, known_frame
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.manifest import (
@@ -60,6 +58,9 @@ class FolderKind:
 
 
 RUN = FolderKind("run", RESULT, (HTML, PDF))
+COMPARISON = FolderKind("comparison", "comparison.json", ("comparison.html",))
+COMPARISON_VERSION = "4.0"
+"""Version of the schema of ``comparison.json``."""
 HISTORY_TABLES = ("checks", "metrics", "findings")
 HISTORY = FolderKind(
     "history",
@@ -331,6 +332,8 @@ def write_tables(
 
 def restricted_names(result: AuditResult) -> frozenset[str]:
     """Names of all files that a run of this result may have below ``restricted/``."""
+    from audit.counting.kept import FILES, FOLDER
+
     parts = (name for part in result.parts for name in part.tables())
     tables = ("nodes", "edges", "residuals", "strata", "branch_pairs", "pairs", "cases", *parts)
     files = {f"{name}.parquet" for name in tables}
@@ -338,7 +341,7 @@ def restricted_names(result: AuditResult) -> frozenset[str]:
     further = {str(made(table)) for table in pairs for made in (twin_of, ends_of)}
     kept = {POLICY, FINDINGS, DENOMINATORS, PROPOSALS, INSTANCES, REFUSED, OTHERS, NUMBERS}
     reference = {REFERENCE, EARLIER} if result.reference else set[str]()
-    counts = {f"{COUNTS}/{name}" for name in COUNTED_FILES}
+    counts = {f"{FOLDER}/{name}" for name in FILES}
     return frozenset(files | further | kept | reference | counts)
 
 

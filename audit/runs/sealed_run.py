@@ -21,9 +21,15 @@ from audit.base.plugins import record_of
 from audit.base.remote import local
 from audit.results.result import to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
-from audit.runs.compare import COMPARISON
-from audit.runs.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
-from audit.runs.folder import HISTORY, HISTORY_VERSION, RUN, FolderKind, no_run
+from audit.runs.folder import (
+    COMPARISON,
+    COMPARISON_VERSION,
+    HISTORY,
+    HISTORY_VERSION,
+    RUN,
+    FolderKind,
+    no_run,
+)
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, SealKey, keyed_seal, seal_of
 from audit.runs.settings import Judging, Settings
 

@@ -125,6 +125,8 @@ class _OfAnalyses:
         return no_info_plain_validator_function(self._read)
 
     def _read(self, stated: Mapping[str, Any]) -> dict[str, Stored]:
+        if not stated:
+            return {}
         from pydantic import TypeAdapter
 
         from audit.runs.analyses import ANALYSES

@@ -7,12 +7,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
 from audit.base.files import sha256_of
 from audit.cli.app import app
+from audit.results.shared_view import SharedView
 from fixtures.sealed_files import listed, reseal
 
 pytestmark = pytest.mark.slow
@@ -304,3 +306,30 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
 
     refused(desk.judged("max_findings = 3\n"), "folder of a run")
+
+
+@pytest.mark.parametrize("command", ["report", "judge"])
+def test_tables_that_contradict_each_other_are_refused_though_they_are_sealed(
+    desk: Desk, command: str
+) -> None:
+    nodes = desk.run / "restricted" / "nodes.parquet"
+    pl.read_parquet(nodes).with_columns(pl.col("support") + 9).write_parquet(nodes)
+    reseal(desk.run)
+    policy = desk.policy("max_findings = 7")
+    judged = ("--policy", policy, "--overwrite") if command == "judge" else ()
+    asked = (command, desk.run, "--no-pdf", *judged)
+
+    refused(audit(*asked), "nodes with more labels than instances", "--force")
+    assert audit(*asked, "--force").exit_code == 0
+    forced, *_ = json.loads((desk.run / "manifest.json").read_bytes())["forced"]
+    assert forced.startswith("nodes with more labels than instances")
+
+
+def test_a_report_is_rendered_from_the_result_beside_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(SharedView, "as_dict")
+    before = desk.bytes()
+
+    assert audit("report", desk.run, "--no-pdf").exit_code == 0
+    assert desk.bytes() == before

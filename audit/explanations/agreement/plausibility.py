@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.stats import rankdata
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.base.errors import InputError
@@ -109,6 +108,8 @@ def kendall(order: Ranking, marks: FloatArray) -> FloatArray:
 
 def spearman(scores: FloatArray, marks: FloatArray) -> FloatArray:
     """Spearman's correlation of scores and marks, shape (n_rows,); NaN where either is constant."""
+    from scipy.stats import rankdata
+
     first, second = (
         ranks - ranks.mean(axis=1, keepdims=True)
         for ranks in (rankdata(scores, axis=1), rankdata(marks, axis=1))

@@ -2,8 +2,6 @@
 
 from audit.runs.compare.result import Comparison
 from audit.runs.compare.run import (
-    COMPARISON,
-    HTML,
     compare_runs,
     seal_comparison,
     write_changes,
@@ -11,8 +9,6 @@ from audit.runs.compare.run import (
 )
 
 __all__ = [
-    "COMPARISON",
-    "HTML",
     "Comparison",
     "compare_runs",
     "seal_comparison",

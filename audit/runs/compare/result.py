@@ -20,8 +20,7 @@ from audit.runs.compare.finding_changes import CheckChange
 from audit.runs.compare.node_changes import NodeChanges
 from audit.runs.compare.pair_changes import PairChanges
 from audit.runs.compare.shared_view import SharedView
-
-SCHEMA_VERSION = "4.0"
+from audit.runs.folder import COMPARISON_VERSION
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -96,7 +95,7 @@ class Comparison:
             checks=self.checks,
         )
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": COMPARISON_VERSION,
             "identity": {"old": dict(self.old.identity), "new": dict(self.new.identity)},
             "ledger": {"old": dict(self.old.ledger), "new": dict(self.new.ledger)},
             "min_cell": self.min_cell,

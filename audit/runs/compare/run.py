@@ -20,8 +20,8 @@ from audit.runs.compare.finding_tests import FindingTests
 from audit.runs.compare.model_changes import model_changes
 from audit.runs.compare.node_changes import node_changes
 from audit.runs.compare.pair_changes import pair_changes
-from audit.runs.compare.result import SCHEMA_VERSION, Comparison
-from audit.runs.folder import FolderKind, writing_run
+from audit.runs.compare.result import Comparison
+from audit.runs.folder import COMPARISON, COMPARISON_VERSION, writing_run
 from audit.runs.manifest import RESTRICTED, RESULT, write_manifest, write_restricted_manifest
 
 
@@ -71,10 +71,6 @@ def _refuse_empty(old: AuditResult, new: AuditResult) -> None:
     for which, run in (("OLD", old), ("NEW", new)):
         if not run.ledger["instances"]:
             raise InputError("a run with instances is required", found=f"none in {which}")
-
-
-HTML = "comparison.html"
-COMPARISON = FolderKind("comparison", "comparison.json", (HTML,))
 
 
 def write_comparison(comparison: Comparison, out: str | Path, *, overwrite: bool = False) -> Path:
@@ -135,7 +131,7 @@ def _manifest(
 ) -> dict[str, Any]:
     sides = {"old": comparison.old, "new": comparison.new}
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": COMPARISON_VERSION,
         "identity": {side: dict(run.identity) for side, run in sides.items()},
         "inputs": [
             {"role": role, "path": str(run / RESULT), "sha256": sha256_as_read(run / RESULT)}

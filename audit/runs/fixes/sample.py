@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from scipy.stats import hypergeom
 
 from audit.base.errors import InputError, first_cases
 from audit.engine.statistics.intervals import LEVEL, wilson
@@ -217,6 +216,8 @@ def concerned_interval(k: int, n: int, cases: int, level: float = LEVEL) -> tupl
     >>> concerned_interval(3, 10, 10), concerned_interval(0, 20, 20)
     ((3, 3), (0, 0))
     """
+    from scipy.stats import hypergeom
+
     tail = (1 - level) / 2
     possible = np.arange(k, cases - (n - k) + 1)
     at_least = hypergeom.sf(k - 1, cases, possible, n)

@@ -11,8 +11,8 @@ from audit.base.errors import OutputError
 from audit.base.files import sha256_of
 from audit.results.result import to_json_bytes
 from audit.runs.audit import run_audit
-from audit.runs.compare import COMPARISON, Comparison, compare_runs, run, write_comparison
-from audit.runs.folder import is_run, is_sealed, write_run
+from audit.runs.compare import Comparison, compare_runs, run, write_comparison
+from audit.runs.folder import COMPARISON, is_run, is_sealed, write_run
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.sealed_files import listed
 
