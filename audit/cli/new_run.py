@@ -15,11 +15,11 @@ import typer
 from audit.base.errors import RenderError
 from audit.base.machine import most_memory
 from audit.base.plugins import using
-from audit.base.progress import Progress
+from audit.base.progress import Clock
 from audit.base.remote import allowing
 from audit.base.settings import told_address
 from audit.cli.options import NewRun
-from audit.cli.output import exit_status, shown_progress, summarise
+from audit.cli.output import exit_status, print_timings, shown_progress, summarise
 from audit.cli.rendering import imprint_of, rendering
 from audit.cli.verify import key_of, refuse_broken
 
@@ -60,13 +60,15 @@ def make_run(
         using(settings.plugins),
         allowing(settings.allow_network),
     ):
-        progress("starting")
+        clock = Clock(progress)
         result, unrendered = _written(
-            settings, output, force, progress, keep_instances=keep_instances, resume=resume
+            settings, output, force, clock, keep_instances=keep_instances, resume=resume
         )
     summarise(
         result, output.out, unrendered, as_json=output.as_json, memory=_memory(settings.memory)
     )
+    if output.timings:
+        print_timings(clock.timings())
     if finish is not None:
         finish(result)
     title, shared = settings.title or "", result.shared()
@@ -86,7 +88,7 @@ def _written(
     settings: Settings,
     output: NewRun,
     force: bool,
-    progress: Progress,
+    progress: Clock,
     **how: bool,
 ) -> tuple[AuditResult, list[RenderError]]:
     """Write a sealed run; returns its result, and rendering errors."""
@@ -106,6 +108,7 @@ def _written(
         policy = stated_policy(settings)
         made = audited(settings, policy, checkpoint=checkpoint, progress=progress, **how)
         result = with_keyed_data(made.result, key)
+        progress("protecting small counts")
         with (
             writing_pairs(result, folder) as pairs,
             rendering(
@@ -117,7 +120,7 @@ def _written(
             made.keep(folder)
         progress("sealing")
         command = ["audit", *map(told_address, sys.argv[1:])]
-        seal_run(folder, result, command=command, started=started)
+        seal_run(folder, result, command=command, started=started, timings=progress.timings())
     return result, unrendered
 
 

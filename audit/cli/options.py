@@ -56,6 +56,7 @@ class NewRun:
     junit: JUnitFile = None
     seal_key: SealKeyFile = None
     as_json: AsJson = False
+    timings: Annotated[bool, Option("Print how long each step took.", OUTPUT)] = False
 
 
 KeepInstances: TypeAlias = Annotated[

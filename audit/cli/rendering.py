@@ -88,11 +88,11 @@ def rendering(
     unrendered: list[RenderError] = []
     with _typesetting(shared, imprint, pdf, progress, unrendered) as finished_pdf:
         yield unrendered
-        progress("writing report.html")
+        progress("rendering report.html")
         with _kept_whole(folder / "report.html", unrendered) as path:
             reports.write_html(shared, path, imprint)
         if finished_pdf:
-            progress("writing report.pdf")
+            progress("rendering report.pdf")
             with _kept_whole(folder / "report.pdf", unrendered) as path:
                 _write(finished_pdf(), path)
 
@@ -110,7 +110,7 @@ def _typesetting(
     with ExitStack() as begun:
         finished = None
         if pdf:
-            progress("preparing report.pdf")
+            progress("rendering report.pdf")
             try:
                 finished = begun.enter_context(rendering_pdf(shared, imprint=imprint))
             except RenderError as error:

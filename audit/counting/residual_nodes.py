@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.progress import Progress, silent
 from audit.hierarchies.catch_alls import KINDS, WORDS, CatchAlls, Kind
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.reviewed_residuals import Review, reviewed
@@ -43,7 +44,9 @@ class Residual:
         return self.rule.partition("word: ")[2]
 
 
-def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
+def residual_nodes(
+    hierarchy: Hierarchy, policy: Policy, progress: Progress = silent
+) -> dict[int, Residual]:
     """The residual nodes by index. Only assignable nodes can be residual, not headings or ranges.
 
     A node's title, compared with the titles around it, decides. For ICD-9-CM the reviewed decisions
@@ -53,7 +56,7 @@ def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
     precedence over all of these.
     """
     words, decided = further_words(hierarchy, policy), reviewed(hierarchy)
-    titled = _by_title(hierarchy, words)
+    titled = _titled(hierarchy, words, progress)
     below_code = hierarchy.edges @ hierarchy.assignable.astype(np.int64)
     stated, overruled = set(policy.residual_nodes), set(policy.specific_nodes)
     found = {}
@@ -89,18 +92,21 @@ def _is_icd9(hierarchy: Hierarchy) -> bool:
     return hierarchy.coding is not None and hierarchy.coding.name.startswith("icd9")
 
 
-@lru_cache(maxsize=1)
-def _by_title(hierarchy: Hierarchy, words: tuple[str, ...]) -> dict[int, Residual]:
-    """`by_title`, kept; of a built-in classification to which nothing was added it is read."""
+def _titled(
+    hierarchy: Hierarchy, words: tuple[str, ...], progress: Progress
+) -> dict[int, Residual]:
+    """`by_title`; of a built-in classification to which nothing was added it is read."""
     of_it = pl.col("sha256") == hierarchy.sha256
     known = pl.read_parquet(COMPILED).filter(of_it).drop("sha256")
     if known.is_empty() or words != further_words(hierarchy, Policy()):
+        progress("comparing titles of nodes")
         return by_title(hierarchy, words)
     return {index: Residual(kind, rule) for index, kind, rule in known.iter_rows()}
 
 
+@lru_cache(maxsize=1)
 def by_title(hierarchy: Hierarchy, words: tuple[str, ...]) -> dict[int, Residual]:
-    """The nodes that are residual by their titles, or by further words of catch-alls."""
+    """The nodes that are residual by their titles, or by further words of catch-alls; kept."""
     catch_alls, found = CatchAlls(hierarchy), dict[int, Residual]()
     for index in catch_alls.candidates(words):
         if kind := catch_alls.kind(index):

@@ -307,7 +307,7 @@ def measure(
     """
     if isinstance(data, LabelDataset) and predictions is not None:
         data = data.within(predictions.hierarchy)
-    residual = residual_nodes(data.hierarchy, policy)
+    residual = residual_nodes(data.hierarchy, policy, progress)
     if isinstance(data, LabelDataset):
         progress("propagating labels")
         counts: Counts = (instances := Instances(data, policy, residual))

@@ -86,6 +86,7 @@ def seal(
     settings: Mapping[str, Any] | None = None,
     key: SealKey | None = None,
     forced: Sequence[str] = (),
+    timings: Sequence[Mapping[str, str | float]] = (),
 ) -> None:
     """Write both manifests: digests of inputs and outputs, versions, the command, settings, times.
 
@@ -98,6 +99,7 @@ def seal(
         key: Key of the digest of the restricted files; without a key, the shared manifest has no
             such digest.
         forced: Broken seals of runs that were read in spite of them.
+        timings: How long each step took, from `audit.base.progress.Clock`.
     """
     write_restricted_manifest(folder, result)
     manifest = {
@@ -108,6 +110,7 @@ def seal(
         "settings": settings,
         "host": socket.gethostname(),
         "started": started.isoformat(timespec="seconds"),
+        "timings": list(timings),
         **with_forced({}, forced),
     }
     write_manifest(folder, manifest, key)

@@ -112,7 +112,7 @@ def test_steps_are_shown_while_they_run_and_are_gone_at_the_end(
     assert terminal.read() == 0
 
     plain = CONTROL.sub("", terminal.text)
-    for step in ("reading labels", "counting pairs", "applying checks", "writing report.html"):
+    for step in ("reading labels", "counting pairs", "applying checks", "rendering report.html"):
         assert step in plain
     assert re.search(r"9 rows, [\d,.]+ rows/s", plain)
     assert "reading labels" not in CONTROL.sub("", summary(terminal.text))
@@ -126,7 +126,7 @@ def test_a_terminal_that_cannot_move_its_cursor_shows_no_steps(toy_files: Files,
 
 
 LATER = [
-    pytest.param(one, marks=pytest.mark.slow) for one in ("counting pairs", "writing report.html")
+    pytest.param(one, marks=pytest.mark.slow) for one in ("counting pairs", "rendering report.html")
 ]
 
 
