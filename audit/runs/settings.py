@@ -131,10 +131,10 @@ class _OfAnalyses:
 
         from audit.runs.analyses import ANALYSES
 
-        kinds = {kind.name: kind.stated_by for kind in ANALYSES}
-        if unknown := [name for name in stated if name not in kinds]:
-            raise ValueError(f"there is no analysis {unknown[0]}")
-        return {n: TypeAdapter(kinds[n]).validate_python(one) for n, one in stated.items()}
+        kinds = {kind.name: TypeAdapter(kind.stated_by) for kind in ANALYSES}
+        if unknown := stated.keys() - kinds:
+            raise ValueError(f"there is no analysis {min(unknown)}")
+        return {name: kinds[name].validate_python(one) for name, one in stated.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
