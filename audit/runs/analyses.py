@@ -9,8 +9,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from audit.base.errors import InputError, PluginError, first_cases
 from audit.base.plugins import added
+from audit.base.settings import Stored
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check, Outcome, WaiverCheck
@@ -33,6 +36,14 @@ MEASURED: tuple[Check, ...] = (*(check for kind in ANALYSES for check in kind.ch
 """Every check but those of waivers, in report order."""
 ALL_CHECKS: tuple[Check | WaiverCheck, ...] = (*MEASURED, *ON_WAIVERS)
 CHECK_NAMES = frozenset(check.name for check in ALL_CHECKS)
+
+
+def settings_of(name: str, stated: Mapping[str, Any]) -> Stored:
+    """The settings of an analysis as a manifest states them; ValueError if they cannot be."""
+    for kind in ANALYSES:
+        if kind.name == name:
+            return TypeAdapter(kind.stated_by).validate_python(stated)
+    raise ValueError(f"there is no analysis {name}")
 
 
 def added_checks() -> tuple[Check, ...]:

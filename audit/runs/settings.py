@@ -127,14 +127,9 @@ class _OfAnalyses:
     def _read(self, stated: Mapping[str, Any]) -> dict[str, Stored]:
         if not stated:
             return {}
-        from pydantic import TypeAdapter
+        from audit.runs.analyses import settings_of
 
-        from audit.runs.analyses import ANALYSES
-
-        kinds = {kind.name: TypeAdapter(kind.stated_by) for kind in ANALYSES}
-        if unknown := stated.keys() - kinds:
-            raise ValueError(f"there is no analysis {min(unknown)}")
-        return {name: kinds[name].validate_python(one) for name, one in stated.items()}
+        return {name: settings_of(name, one) for name, one in stated.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
