@@ -4,97 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache, partial
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import typer
 
 from audit.base.errors import InputError
-from audit.base.settings import Argument, Option
+from audit.base.settings import Option
+from audit.cli.option import Declared
 from audit.cli.output import user_mistakes
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """An option of a command.
-
-    Args:
-        group: Parameter whose fields it is one of; empty for a parameter of its own.
-        field: The field or parameter that it states.
-        kind: Type of that.
-        default: What that is if the option is not given; MISSING if it must be.
-        option: How it is stated.
-    """
-
-    group: str
-    field: str
-    kind: Any
-    default: Any
-    option: Option
-
-    @property
-    def name(self) -> str:
-        """Name among the options of the command."""
-        return self.option.sets or self.field
-
-    @property
-    def shown(self) -> str:
-        """What messages call it: the option as typed, or an argument's name."""
-        if isinstance(self.option, Argument):
-            return (self.option.metavar or self.name.upper()).removesuffix("...")
-        return self.flags[0]
-
-    @property
-    def required(self) -> bool:
-        """Whether it must be given."""
-        return self.default is MISSING
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """The option as typed, and the one that negates it."""
-        if self.option.flag:
-            return tuple(self.option.flag.split("/"))
-        dashed = self.name.replace("_", "-")
-        negated = (f"--no-{dashed}",) if self.default is True else ()
-        return (f"--{dashed}", *negated)
-
-    def parameter(self) -> Parameter:
-        """The parameter of a Typer command."""
-        stated = self.option
-        kind = stated.typed or self.kind
-        default = ... if self.required else self.default
-        if stated.sets:
-            kind, default = bool, False
-        elif get_origin(kind) is tuple:
-            kind = list[get_args(kind)[0]]  # type: ignore[misc]
-        if not self.required and (stated.typed or get_origin(kind) is list):
-            kind, default = kind | None, None
-        either = kind in (bool, bool | None)
-        names = ("/".join(self.flags),) if either else self.flags
-        make: Callable[..., Any] = partial(typer.Option, default, *names)
-        if isinstance(stated, Argument):
-            make = partial(typer.Argument, default)
-        info = make(
-            help=stated.help,
-            metavar=stated.metavar,
-            rich_help_panel=stated.panel,
-            min=stated.least,
-            max=stated.most,
-        )
-        return Parameter(self.name, Parameter.KEYWORD_ONLY, annotation=kind, default=info)
-
-    def value(self, given: Any) -> Any:
-        """What a given option makes of its field; None if it was not given."""
-        if given is None or given == []:
-            return None
-        if self.option.sets:
-            return self.option.sets if given else None
-        if self.option.parse:
-            return self.option.parse(given)
-        return tuple(given) if isinstance(given, list) else given
+from audit.cli.stated import of_config, of_run
 
 
 def options_of(command: Callable[..., None]) -> tuple[Declared, ...]:
@@ -155,20 +77,54 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
             such fields. User errors that it raises become messages.
     """
     options = options_of(command)
+    in_files = "config" in signature(command).parameters
 
-    def run(**given: Any) -> None:
+    def run(context: typer.Context, **given: Any) -> None:
         with user_mistakes():
+            before = _from_files(context, options, given) if in_files else {}
             _refuse_unwritable(options, given)
             _refuse_what_is_read(options, given)
-            command(**_arguments(command, options, given))
+            command(**_arguments(command, options, given, before))
 
-    run.__dict__["__signature__"] = Signature([one.parameter() for one in options])
+    own = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    stated = [one.parameter(in_files=in_files) for one in options]
+    run.__dict__["__signature__"] = Signature([own, *stated])
     run.__doc__ = command.__doc__
     return run
 
 
+def _from_files(
+    context: typer.Context, options: tuple[Declared, ...], given: dict[str, Any]
+) -> dict[str, Any]:
+    """Settings of the run of ``--like``; what the file of ``--config`` states is given, too.
+
+    The command line overrides the file, and both the run.
+    """
+
+    def stated(one: Declared) -> bool:
+        source = context.get_parameter_source(one.name)
+        return source is not None and source.name != "DEFAULT"
+
+    named = {one.field for one in options if stated(one)}
+    if given["config"] is not None:
+        found = of_config(options, given["config"], named)
+        given |= found
+        named |= {one.field for one in options if one.name in found}
+    before = {} if given["like"] is None else of_run(options, given["like"], named)
+    for one in options:
+        if one.required and given[one.name] is None:
+            raise InputError(
+                f"{one.shown} is required", found="none",
+                hint=f"{context.command_path} {one.shown} names it, or the file of --config",
+            )  # fmt: skip
+    return before
+
+
 def _arguments(
-    command: Callable[..., None], options: tuple[Declared, ...], given: Mapping[str, Any]
+    command: Callable[..., None],
+    options: tuple[Declared, ...],
+    given: Mapping[str, Any],
+    settings: Mapping[str, Any],
 ) -> dict[str, Any]:
     groups = _groups(command)
     values: dict[str, dict[str, Any]] = {name: {} for name in ("", *groups)}
@@ -180,6 +136,8 @@ def _arguments(
             flags = [other.flags[0] for other in options if other.field == one.field]
             raise InputError(f"{' or '.join(flags)} may be given", found="both")
         values[one.group][one.field] = value
+    if settings:
+        values["settings"] |= settings
     return values[""] | {name: group(**values[name]) for name, group in groups.items()}
 
 

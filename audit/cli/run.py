@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 from audit.base.errors import InputError
 from audit.base.machine import MOST_CORES
-from audit.base.settings import LARGE_DATA, Option
+from audit.base.settings import LARGE_DATA, OUTPUT, Option
 from audit.cli.new_run import make_run
 from audit.cli.options import Force, KeepInstances, NewRun
 from audit.runs.settings import Settings
@@ -31,6 +32,18 @@ def run(
             least=1,
             most=MOST_CORES,
         ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        Option(
+            "TOML file of these options, or pyproject.toml with [tool.hierarchy-audit].",
+            OUTPUT,
+            metavar="FILE",
+        ),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        Option("Earlier run whose settings are taken, for other data.", OUTPUT, metavar="RUN"),
     ] = None,
 ) -> None:
     """Audit a dataset and write a run: HTML, PDF, JSON and tables."""
