@@ -28,3 +28,7 @@ def _origin(name: str) -> Path | None:
     """The file that a name is imported from; None where there is none."""
     spec = find_spec(name)
     return Path(spec.origin) if spec and spec.origin else None
+
+
+if __name__ == "__main__":
+    main()

@@ -24,7 +24,7 @@ INK, FAINT, LINE = "#17212b", "#52606d", "#9aa8b5"
 def imports() -> nx.DiGraph[str]:
     """Which room imports which, from the code as it stands."""
     graph: nx.DiGraph[str] = nx.DiGraph()
-    for path in (*(ROOT / "audit").rglob("*.py"), *(ROOT / "reports").rglob("*.py")):
+    for path in (ROOT / "audit").rglob("*.py"):
         here = _room(path.relative_to(ROOT).with_suffix("").parts)
         graph.add_edges_from((here, room) for room in _imported(path) if here and room != here)
     return graph
@@ -48,10 +48,8 @@ def picture() -> str:
 
 
 def _room(parts: tuple[str, ...]) -> str:
-    """``audit.engine.pairs`` belongs to ``engine``, ``reports.html`` to ``reports``."""
-    if parts[0] == "reports":
-        return "reports"
-    return parts[1] if parts[0] == "audit" and parts[1:] != ("__init__",) else ""
+    """``audit.engine.pairs`` belongs to ``engine``; a file beside the rooms to none."""
+    return parts[1] if parts[0] == "audit" and (ROOT / "audit" / parts[1]).is_dir() else ""
 
 
 def _imported(path: Path) -> Iterator[str]:
@@ -60,7 +58,7 @@ def _imported(path: Path) -> Iterator[str]:
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module]
         for parts in (tuple(name.split(".")) for name in names):
-            if len(parts) > 1 or parts[0] == "reports":
+            if len(parts) > 1:
                 yield from filter(None, [_room(parts)])
 
 
@@ -111,8 +109,10 @@ def _box(room: str, place: tuple[float, float]) -> Iterator[str]:
 
 
 def _meaning(room: str) -> str:
-    folder = ROOT / room if room == "reports" else ROOT / "audit" / room
-    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+    text = (
+        ast.get_docstring(ast.parse((ROOT / "audit" / room / "__init__.py").read_text("utf-8")))
+        or ""
+    )
     return text.splitlines()[0].replace("`", "")
 
 

@@ -10,6 +10,7 @@ import typer
 from audit.cli.attributions import attributions
 from audit.cli.compare import compare, history
 from audit.cli.declared import declared
+from audit.cli.demo import demo
 from audit.cli.entailment import entailment
 from audit.cli.explore import explore
 from audit.cli.export import export
@@ -28,11 +29,11 @@ app = typer.Typer(
     name="audit",
     help="Check whether a dataset uses a label hierarchy the way its authors meant it.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
+    ("demo", demo, "", "try-it --no-pdf"),
     ("run", run, "labels.csv --hierarchy icd9cm", "labels.csv --hierarchy tree.csv --memory 4GB"),
     ("report", report, "release-2", "release-2 --no-pdf"),
     ("judge", judge, "release-2 --policy mine.toml", "release-2 --policy mine.toml --json"),
@@ -98,7 +99,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
 """All commands in help order, each with two examples of its arguments."""
 
 for name, command, *examples in COMMANDS:
-    shown = "\n\n".join(f"audit {name} {example}" for example in examples)
+    shown = "\n\n".join(f"audit {name} {example}".strip() for example in examples)
     app.command(name, epilog=f"Examples:\n\n{shown}")(declared(command))
 
 

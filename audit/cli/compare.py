@@ -12,7 +12,7 @@ import typer
 
 from audit.base.errors import InputError
 from audit.base.settings import Argument, Option
-from audit.cli.options import AsJson, ForceTogether, JUnitFile
+from audit.cli.options import AsJson, ForceTogether, JUnitFile, Quiet
 from audit.cli.output import print_json, print_report_place, print_shown, shown_progress
 from audit.cli.rendering import imprint_of_run, render_comparison, render_history
 from audit.cli.verify import reading_runs
@@ -31,6 +31,7 @@ def compare(
     overwrite: Annotated[bool, Option("Replace an earlier comparison.")] = False,
     same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
+    quiet: Quiet = False,
     junit: JUnitFile = None,
     force: ForceTogether = False,
 ) -> None:
@@ -84,6 +85,7 @@ def history(
     overwrite: Annotated[bool, Option("Replace an earlier history.")] = False,
     same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
+    quiet: Quiet = False,
     force: ForceTogether = False,
 ) -> None:
     """Show how checks, metrics and findings changed over several runs."""

@@ -15,7 +15,7 @@ import typer
 from audit.base.errors import InputError
 from audit.base.settings import Option
 from audit.cli.option import Declared
-from audit.cli.output import user_mistakes
+from audit.cli.output import quietly, user_mistakes
 from audit.cli.stated import of_config, of_run
 
 
@@ -80,7 +80,8 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
     in_files = "config" in signature(command).parameters
 
     def run(context: typer.Context, **given: Any) -> None:
-        with user_mistakes():
+        quiet, as_json = (bool(given.get(name)) for name in ("quiet", "as_json"))
+        with user_mistakes(), quietly(quiet, as_json):
             before = _from_files(context, options, given) if in_files else {}
             _refuse_unwritable(options, given)
             _refuse_what_is_read(options, given)

@@ -9,7 +9,7 @@ import typer
 
 from audit.base.limits import USUAL, limits
 from audit.base.settings import Argument, HierarchyShape
-from audit.cli.options import FailOn, JUnitFile, PrintJson, Severity
+from audit.cli.options import FailOn, JUnitFile, PrintJson, Quiet, Severity
 from audit.cli.output import print_json, print_shown, shown_progress
 from audit.runs.settings import DanglingEdges, Limits, Relations, TitleFiles
 
@@ -30,6 +30,7 @@ def lint(
     dangling: DanglingEdges = None,
     fail_on: FailOn = "never",
     as_json: PrintJson = False,
+    quiet: Quiet = False,
     junit: JUnitFile = None,
     limit: Limits = USUAL,
 ) -> None:

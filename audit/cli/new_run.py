@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from audit.base.remote import allowing
 from audit.base.settings import told_address
 from audit.cli.options import NewRun
 from audit.cli.output import exit_status, print_timings, shown_progress, summarise
-from audit.cli.rendering import imprint_of, rendering
+from audit.cli.rendering import imprint_of, rendering, tell_no_pdf, wanted_pdf
 from audit.cli.verify import key_of, refuse_broken
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def make_run(
 
     refuse_occupied(output.out, overwrite=output.overwrite)
     refuse_no_file(output.junit)
+    output = replace(output, pdf=wanted_pdf(output.pdf))
     with (
         shown_progress() as progress,
         using(settings.plugins),
@@ -71,6 +73,7 @@ def make_run(
         print_timings(clock.timings())
     if finish is not None:
         finish(result)
+    tell_no_pdf(output.pdf, as_json=output.as_json)
     title, shared = settings.title or "", result.shared()
     publish(of_audit(command, shared, output.fail_on, unrendered, title), output.junit)
     raise typer.Exit(exit_status(result, output.fail_on, unrendered))

@@ -15,7 +15,15 @@ RunFolder: TypeAlias = Annotated[Path, Argument("Folder of a run.", metavar="RUN
 FailOn: TypeAlias = Annotated[
     Severity, Option("Exit 1 on findings of this severity or above.", POLICY)
 ]
-WritePdf: TypeAlias = Annotated[bool, Option("Write report.pdf.", OUTPUT)]
+WritePdf: TypeAlias = Annotated[
+    bool | None,
+    Option(
+        "Write report.pdf; by default where WeasyPrint is installed.",
+        OUTPUT,
+        flag="--pdf/--no-pdf",
+    ),
+]
+Quiet: TypeAlias = Annotated[bool, Option("Print errors alone.", OUTPUT)]
 JUnitFile: TypeAlias = Annotated[
     Path | None,
     Option(
@@ -52,11 +60,12 @@ class NewRun:
     fail_on: FailOn = "never"
     out: Annotated[Path, Option("Folder of the run.", OUTPUT, writes=True)] = Path("audit-run")
     overwrite: Annotated[bool, Option("Replace an earlier run.", OUTPUT)] = False
-    pdf: WritePdf = True
+    pdf: WritePdf = None
     junit: JUnitFile = None
     seal_key: SealKeyFile = None
     as_json: AsJson = False
     timings: Annotated[bool, Option("Print how long each step took.", OUTPUT)] = False
+    quiet: Quiet = False
 
 
 KeepInstances: TypeAlias = Annotated[

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -18,8 +20,8 @@ from rich.progress import Progress as Live
 from rich.text import Text
 
 from audit.base.disk import dated
-from audit.base.errors import AuditError, RenderError
-from audit.base.progress import Progress, silent
+from audit.base.errors import AuditError, InputError, RenderError
+from audit.base.progress import Progress, logged
 from audit.base.reading import inputs_of_a_command
 from audit.cli.options import Severity
 
@@ -112,6 +114,7 @@ def user_mistakes() -> Iterator[None]:
     """Report user errors in one message and exit with their status."""
     try:
         _refuse_no_moment()
+        _log_as_asked()
         with _ended_as_by_ctrl_c(), inputs_of_a_command():
             yield
     except AuditError as error:
@@ -141,6 +144,15 @@ def _inert(text: str) -> str:
     from audit.cli.ci.publishing import inert
 
     return inert(text)
+
+
+def _log_as_asked() -> None:
+    """Log to standard error from the level on that ``AUDIT_LOG`` names, such as ``info``."""
+    if asked := os.environ.get("AUDIT_LOG"):
+        levels = logging.getLevelNamesMapping()
+        if asked.upper() not in levels:
+            raise InputError(f"AUDIT_LOG is one of {', '.join(levels).lower()}", found=repr(asked))
+        logging.basicConfig(format="%(asctime)s %(name)s %(message)s", level=asked.upper())
 
 
 def _refuse_no_moment() -> None:
@@ -176,11 +188,30 @@ def _ended_as_by_ctrl_c() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+_QUIET = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def quietly(quiet: bool, as_json: bool) -> Iterator[None]:
+    """Print nothing to standard output within the block, if that is asked, and draw no progress."""
+    if not quiet:
+        yield
+        return
+    if as_json:
+        raise InputError("--quiet or --json may be given", found="both")
+    token = _QUIET.set(True)
+    try:
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+            yield
+    finally:
+        _QUIET.reset(token)
+
+
 @contextmanager
 def shown_progress() -> Iterator[Progress]:
-    """Yield a progress callback that draws on standard error if it is a terminal."""
-    if not sys.stderr.isatty():
-        yield silent
+    """Yield a progress callback that draws on a terminal; elsewhere, and quietly, it logs."""
+    if not sys.stderr.isatty() or _QUIET.get():
+        yield logged
         return
     from rich.console import Console
     from rich.progress import Progress as Live

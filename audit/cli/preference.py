@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn
 from audit.base.errors import InputError
 from audit.base.limits import USUAL, limits
 from audit.base.settings import Argument, Option
-from audit.cli.options import NewRun, PrintJson
+from audit.cli.options import NewRun, PrintJson, WritePdf
 from audit.cli.output import print_json, print_shown, shown_progress
 from audit.runs.settings import DanglingEdges, Limits, MinCell, Settings, Title
 
@@ -34,7 +34,7 @@ def preference(
         Option("Folder of a run, as of any audit; without one, nothing is written.", writes=True),
     ] = None,
     overwrite: Annotated[bool, Option("Replace an earlier run.")] = False,
-    pdf: Annotated[bool, Option("Write report.pdf.")] = True,
+    pdf: WritePdf = None,
     title: Title = None,
     min_cell: MinCell = None,
     as_json: PrintJson = False,
@@ -52,9 +52,9 @@ def preference(
         output = NewRun(out=out, overwrite=overwrite, pdf=pdf, as_json=as_json)
         files = {"scores": predictions, "questions": questions, "words": Path(hierarchy)}
         _make_run({**files, **how}, output, title=title, min_cell=min_cell, limits=limit)
-    if overwrite or not pdf or title is not None or min_cell is not None:
+    if overwrite or pdf is not None or title is not None or min_cell is not None:
         raise InputError(
-            "--overwrite, --no-pdf, --title and --min-cell go with --out", found="no run"
+            "--overwrite, --pdf, --no-pdf, --title and --min-cell go with --out", found="no run"
         )
     with shown_progress() as progress:
         from audit.alignment.preference import run_preference

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import date, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from audit.base.errors import RenderError
+from audit.base.errors import InputError, RenderError
 from audit.base.progress import Progress
 
 if TYPE_CHECKING:
@@ -74,9 +75,31 @@ def _manifest_of(folder: Path) -> Mapping[str, Any]:
     return manifest if isinstance(manifest, dict) else {}
 
 
+def wanted_pdf(pdf: bool | None) -> bool | None:
+    """Whether to write the PDF; None if nobody said so and WeasyPrint is not installed.
+
+    Raises:
+        InputError: If the PDF is asked for and WeasyPrint is not installed.
+    """
+    there = find_spec("weasyprint") is not None
+    if pdf and not there:
+        raise InputError(
+            "--pdf needs the package weasyprint",
+            found="it is not installed",
+            hint="pip install weasyprint",
+        )
+    return True if pdf is None and there else pdf
+
+
+def tell_no_pdf(pdf: bool | None, *, as_json: bool = False) -> None:
+    """Print how to get the PDF, where it was left out for want of WeasyPrint."""
+    if pdf is None and not as_json:
+        typer.echo("No report.pdf: `pip install weasyprint`, then `audit report RUN`, write it.")
+
+
 @contextmanager
 def rendering(
-    shared: Mapping[str, Any], folder: Path, imprint: Imprint, pdf: bool, progress: Progress
+    shared: Mapping[str, Any], folder: Path, imprint: Imprint, pdf: bool | None, progress: Progress
 ) -> Iterator[list[RenderError]]:
     """Write the reports at the end of the block; typesetting of the PDF runs during the block.
 
@@ -101,7 +124,7 @@ def rendering(
 def _typesetting(
     shared: Mapping[str, Any],
     imprint: Imprint,
-    pdf: bool,
+    pdf: bool | None,
     progress: Progress,
     unrendered: list[RenderError],
 ) -> Iterator[Callable[[], Typeset] | None]:

@@ -11,16 +11,26 @@ import typer
 
 from audit.base.errors import InputError
 from audit.base.settings import OUTPUT, Option
-from audit.cli.options import AsJson, FailOn, Force, JUnitFile, RunFolder, SealKeyFile, WritePdf
+from audit.cli.options import (
+    AsJson,
+    FailOn,
+    Force,
+    JUnitFile,
+    Quiet,
+    RunFolder,
+    SealKeyFile,
+    WritePdf,
+)
 from audit.cli.output import exit_status, print_report_place, shown_progress, summarise
-from audit.cli.rendering import imprint_of_run, rendering
+from audit.cli.rendering import imprint_of_run, rendering, tell_no_pdf, wanted_pdf
 from audit.cli.verify import key_of, reading_runs, refuse_apart
 from audit.runs.settings import Judging
 
 
 def report(
     run: RunFolder,
-    pdf: WritePdf = True,
+    pdf: WritePdf = None,
+    quiet: Quiet = False,
     seal_key: SealKeyFile = None,
     force: Force = False,
 ) -> None:
@@ -31,7 +41,7 @@ def report(
     from audit.runs.read import read_run
     from audit.runs.sealed_run import refuse_lost_key
 
-    key = key_of(seal_key)
+    key, pdf = key_of(seal_key), wanted_pdf(pdf)
     with (
         reading_runs([run], key, force, ("report.html", "report.pdf")) as forced,
         shown_progress() as progress,
@@ -45,6 +55,7 @@ def report(
             pass
         seal_reports(run, folder, forced, key)
     print_report_place(run / "report.html", unrendered)
+    tell_no_pdf(pdf)
     raise typer.Exit(3 if unrendered else 0)
 
 
@@ -57,9 +68,10 @@ def judge(
     overwrite: Annotated[
         bool, Option("Replace the run itself, or an earlier one at --out.", OUTPUT)
     ] = False,
-    pdf: WritePdf = True,
+    pdf: WritePdf = None,
     fail_on: FailOn = "never",
     as_json: AsJson = False,
+    quiet: Quiet = False,
     junit: JUnitFile = None,
     seal_key: SealKeyFile = None,
     force: Force = False,
@@ -74,6 +86,7 @@ def judge(
     from audit.runs.sealed_run import refuse_lost_key
 
     refuse_no_file(junit)
+    pdf = wanted_pdf(pdf)
     target = _judged_place(run, out, overwrite=overwrite)
     key, before = key_of(seal_key), list(judging.reference)
     with (
@@ -101,6 +114,7 @@ def judge(
             forced=forced + forced_before,
         )
     summarise(result, target, unrendered, as_json=as_json)
+    tell_no_pdf(pdf, as_json=as_json)
     publish(of_audit("judge", result.shared(), fail_on, unrendered, imprint.title), junit)
     raise typer.Exit(exit_status(result, fail_on, unrendered))
 

@@ -12,7 +12,7 @@ import typer
 
 from audit.base.errors import InputError
 from audit.base.settings import Option, located
-from audit.cli.options import JUnitFile, PrintJson, RunFolder, SealKeyFile
+from audit.cli.options import JUnitFile, PrintJson, Quiet, RunFolder, SealKeyFile
 from audit.cli.output import print_json, print_shown, shown_progress
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def verify(
     seal_key: SealKeyFile = None,
     junit: JUnitFile = None,
     as_json: PrintJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Check whether a run is as it was sealed, agrees with itself and can be made again."""
     if data is not None and not recompute:

@@ -17,7 +17,7 @@ from audit.base.disk import judging_date
 from audit.base.errors import InputError, PluginError
 from audit.base.machine import give_back_freed_memory
 from audit.base.plugins import opening, used
-from audit.base.progress import Progress, blocks, silent
+from audit.base.progress import Progress, blocks, logged
 from audit.base.readings import Reading
 from audit.checks import CHECKS
 from audit.checks.analysis import Analysis, FileAnalysis
@@ -93,7 +93,7 @@ def run_audit(
     device: str | None = None,
     anyway: bool = False,
     plugins: Iterable[str] = (),
-    progress: Progress = silent,
+    progress: Progress = logged,
 ) -> AuditResult:
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
 

@@ -192,8 +192,6 @@ def keyed_seal(manifest: Mapping[str, Any], key: SealKey) -> str:
 
 def versions() -> dict[str, str]:
     """Versions of what makes the bytes of a run, and a digest of the fonts of this machine."""
-    from importlib.metadata import version
-
     packages = (
         *("hierarchy-audit", "polars", "numpy", "scipy", "jinja2"),
         *("vl-convert-python", "weasyprint", "pydyf", "fonttools"),
@@ -202,8 +200,18 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "platform": sys.platform,
         "fonts": fonts_digest(),
-        **{package: version(package) for package in packages},
+        **{name: found for name in packages if (found := _version_of(name))},
     }
+
+
+def _version_of(package: str) -> str:
+    """The version of a package; empty where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def input_record(role: str, path: Path) -> dict[str, str]:

@@ -368,7 +368,7 @@ def test_lines_are_drawn_at_their_accuracy(panels: int) -> None:
     specification = accuracies_spec(rows, ["a", "b"][:panels], 0.75)
     layers = specification["layer"]
     dots = next(layer for layer in layers if layer["mark"].get("shape") == "circle")
-    at = [row["value"] for row in _drawn(specification, dots)]
+    at = [row["value"] for row in dots["data"]["values"]]
     assert at == pytest.approx([0.6 + STEP * panel for panel in range(panels)])
     ends = dots["encoding"]["x"]["scale"]["domain"]
     assert ends == pytest.approx([0, 1 + STEP * (panels - 1)])
@@ -385,7 +385,7 @@ def test_names_of_curves_never_overlap_nor_leave_the_picture(ends: list[float]) 
     ]
     specification = steps_spec(curves, ["x"], "", None)
     named = [layer for layer in specification["layer"] if layer["mark"].get("align") == "left"]
-    heights = sorted(_drawn(specification, layer)[0]["value"] * 250 for layer in named)
+    heights = sorted(layer["data"]["values"][0]["value"] * 250 for layer in named)
     assert len(heights) == len(ends)
     assert heights[0] >= 0
     assert heights[-1] <= 250
@@ -398,11 +398,6 @@ def test_any_layer_may_have_any_name(shared: dict[str, Any]) -> None:
     drawing = draw(steps_spec([("a", rows)], names, "layer", 0.75))
     assert "<script" not in drawing.markup
     assert "層" in drawing.markup
-
-
-def _drawn(specification: Mapping[str, Any], layer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = specification["datasets"][layer["data"]["name"]]
-    return rows
 
 
 def _means(tested: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -416,6 +416,6 @@ def test_each_point_of_a_reliability_curve_is_at_its_numbers(curves: list[list[f
     points = [layer for layer in specification["layer"] if layer["mark"]["type"] == "point"]
     assert len(points) == len(curves)
     for layer, curve in zip(points, rows, strict=True):
-        assert specification["datasets"][layer["data"]["name"]] == curve
+        assert layer["data"]["values"] == curve
         assert layer["encoding"]["x"]["scale"]["domain"] == [0, 1]
         assert layer["encoding"]["y"]["scale"]["domain"] == [0, 1]

@@ -118,11 +118,8 @@ def test_no_finding_in_any_run_is_no_figure(history: dict[str, Any]) -> None:
 
 def shapes(specification: dict[str, Any], mark: str) -> list[list[dict[str, Any]]]:
     """Rows of each layer of a mark."""
-    rows = specification.get("datasets", {})
     return [
-        layer["data"].get("values") or rows.get(layer["data"].get("name"), [])
-        for layer in specification["layer"]
-        if layer["mark"]["type"] == mark
+        layer["data"]["values"] for layer in specification["layer"] if layer["mark"]["type"] == mark
     ]
 
 
