@@ -1,6 +1,7 @@
 """The command line of ``audit``, under a name that nothing else has.
 
-A script called ``audit.py`` may stand before the package in the search path. This module says so.
+A script called ``audit.py`` may stand before the package in the search path, and another package
+called ``reports`` may take the place of ours. This module says so.
 """
 
 from __future__ import annotations
@@ -19,9 +20,25 @@ def main() -> None:
             "Hint: rename that file, or take its folder out of PYTHONPATH\n"
         )
         sys.exit(2)
+    sys.stderr.write(note_on_reports())
     from audit.cli.app import app
 
     app()
+
+
+def note_on_reports() -> str:
+    """Which file Python imports as ``reports`` where it is not ours, and how to get that back.
+
+    No command needs the name: what it gives to Python lies in `audit._reports`.
+    """
+    found = _origin("reports")
+    if found and found.is_file() and b"audit._reports" in found.read_bytes():
+        return ""
+    return (
+        f"Note: `import reports` gives {found or 'nothing'}, not the reports of hierarchy-audit, "
+        "which this command has anyway; `python -m pip install --force-reinstall --no-deps "
+        "hierarchy-audit` brings them back\n"
+    )
 
 
 def _origin(name: str) -> Path | None:

@@ -1,18 +1,13 @@
-"""Reports of an audit: the dictionary ``AuditResult.shared()`` rendered as HTML and PDF.
+"""Reports of an audit: the public name of `audit._reports`."""
 
-Both writers render that view and nothing else, so that HTML, PDF and ``result.json`` agree.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from audit.results.result import AuditResult
-    from reports.html import Shown
-    from reports.words.words import Imprint
+from audit._reports import (
+    show,
+    write_comparison,
+    write_history,
+    write_html,
+    write_instance,
+    write_pdf,
+)
 
 __all__ = [
     "show",
@@ -22,123 +17,3 @@ __all__ = [
     "write_instance",
     "write_pdf",
 ]
-
-
-class Shareable(Protocol):
-    """An object with a view that may be shared, such as `audit.Comparison`."""
-
-    def shared(self) -> dict[str, Any]:
-        """The view."""
-
-
-def show(result: AuditResult | Mapping[str, Any]) -> Shown:
-    """Show the HTML report in a notebook, as the last expression of a cell.
-
-    Args:
-        result: An audit's result, or the dictionary read back from its ``result.json``.
-
-    Raises:
-        RenderError: If the report cannot be rendered.
-    """
-    from reports.chapters.report import shared_view
-    from reports.html import Shown, html_text
-
-    return Shown(html_text(shared_view(result)))
-
-
-def write_comparison(
-    comparison: Shareable | Mapping[str, Any],
-    path: str | Path,
-    imprints: tuple[Imprint, Imprint] | None = None,
-) -> None:
-    """Write the report of a comparison as one self-contained HTML file.
-
-    Args:
-        comparison: The result of `audit.compare_runs`, or the dictionary read back from its
-            ``comparison.json``.
-        path: The file to write; the same comparison and imprints give the same bytes.
-        imprints: Title, name of what was read, and day of the old and the new run.
-
-    Raises:
-        RenderError: If it cannot be rendered.
-    """
-    from reports.comparison.comparison import comparison_html
-
-    shared = comparison if isinstance(comparison, Mapping) else comparison.shared()
-    Path(path).write_bytes(comparison_html(shared, imprints).encode("utf-8"))
-
-
-def write_history(history: Mapping[str, Any], path: str | Path) -> None:
-    """Write the page of several runs as one self-contained HTML file.
-
-    Args:
-        history: The dictionary read back from ``history.json``, which `audit history` leaves.
-        path: The file to write; the same history gives the same bytes.
-
-    Raises:
-        RenderError: If it cannot be rendered.
-    """
-    from reports.history.history import history_html
-
-    Path(path).write_bytes(history_html(history).encode("utf-8"))
-
-
-def write_html(
-    result: AuditResult | Mapping[str, Any], path: str | Path, imprint: Imprint | None = None
-) -> None:
-    """Write the report as one self-contained HTML file that opens without a network.
-
-    Args:
-        result: An audit's result, or the dictionary read back from its ``result.json``.
-        path: The file to write; the same result and imprint give the same bytes.
-        imprint: Title, name of what was read, and day of the run; None for the policy's title.
-
-    Raises:
-        RenderError: If the report cannot be rendered.
-    """
-    from reports.chapters.report import shared_view
-    from reports.html import html_text
-    from reports.words.words import UNNAMED
-
-    text = html_text(shared_view(result), imprint or UNNAMED)
-    Path(path).write_bytes(text.encode("utf-8"))
-
-
-def write_instance(view: Mapping[str, Any], path: str | Path) -> None:
-    """Write the tree of one instance as one self-contained HTML file.
-
-    Args:
-        view: From `audit.runs.instances.instance_view`. Nothing of it is suppressed: the page is
-            as confidential as the instance.
-        path: The file to write; the same view gives the same bytes.
-
-    Raises:
-        RenderError: If it cannot be rendered.
-    """
-    from reports.instance import instance_html
-
-    Path(path).write_bytes(instance_html(view).encode("utf-8"))
-
-
-def write_pdf(
-    result: AuditResult | Mapping[str, Any], path: str | Path, imprint: Imprint | None = None
-) -> None:
-    """Write the report as a PDF/A-3a that follows PDF/UA-1, with ``result.json`` attached inside.
-
-    Args:
-        result: An audit's result, or the dictionary read back from its ``result.json``.
-        path: The file to write; with ``SOURCE_DATE_EPOCH`` set, the same result gives the
-            same bytes.
-        imprint: Title, name of what was read, and day of the run; None for the policy's title.
-
-    Raises:
-        RenderError: If Pango is missing (the message says how to install it), or if the report
-            cannot be rendered.
-        InputError: If ``SOURCE_DATE_EPOCH`` is not a valid timestamp.
-    """
-    from reports.chapters.report import shared_view
-    from reports.pdf.pdf import pdf_bytes
-    from reports.words.words import UNNAMED
-
-    made = pdf_bytes(shared_view(result), imprint=imprint or UNNAMED)
-    Path(path).write_bytes(made)

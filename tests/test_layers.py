@@ -21,15 +21,16 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("measure",),
     ("checks",),
     ("explanations", "concepts", "entailment"),
-    ("runs",),
+    ("runs", "_reports"),
     ("explorer",),
     ("cli",),
 )
 """The rooms of ``audit``, the ground floor first; a room imports from the floors below its own."""
 
-OWN = ("audit", "reports")
+OWN = ("audit",)
 DOORS = {"__init__", "__main__", "metrics"}
 """Files beside the rooms: what `import audit`, `python -m audit` and `audit.metrics` give."""
+REPORTS = "_reports"
 REPORTS_MAY_IMPORT = {"results", "base"}
 MAY_IMPORT_REPORTS = {"explorer", "cli"}
 HEAVY = (
@@ -55,7 +56,7 @@ def modules(package: str) -> list[Path]:
 
 
 def room(module: str) -> str:
-    """``audit.engine.pairs.pair_counts`` belongs to ``engine``; ``reports.html`` to ``reports``."""
+    """``audit.engine.pairs.pair_counts`` belongs to ``engine``."""
     first, *rest = module.split(".")
     return rest[0] if first == "audit" and rest else first
 
@@ -116,13 +117,12 @@ def test_a_room_imports_only_what_lies_below_it() -> None:
     for path in modules("audit"):
         here = room_of(path)
         if here not in DOORS:
-            known = {here, "reports"} if here in MAY_IMPORT_REPORTS else {here}
-            assert {*map(room, own_imports(path))} <= below(here) | known, path
+            assert {*map(room, own_imports(path))} <= below(here) | {here}, path
 
 
 def test_reports_know_results_and_errors_alone() -> None:
-    for path in modules("reports"):
-        assert {*map(room, own_imports(path))} <= {"reports", *REPORTS_MAY_IMPORT}, path
+    for path in modules("audit/_reports"):
+        assert {*map(room, own_imports(path))} <= {REPORTS, *REPORTS_MAY_IMPORT}, path
 
 
 def module_of(path: Path) -> str:
@@ -131,7 +131,7 @@ def module_of(path: Path) -> str:
 
 def circles() -> set[frozenset[str]]:
     """Modules that import each other, directly or by others, whether in a function or for types."""
-    paths = {module_of(path): path for path in (*modules("audit"), *modules("reports"))}
+    paths = {module_of(path): path for path in modules("audit")}
     edges = networkx.DiGraph(
         (module, other)
         for module, path in paths.items()
@@ -151,10 +151,10 @@ def test_only_applications_know_reports() -> None:
     knowing = {
         room_of(path)
         for path in modules("audit")
-        if "reports" in {room(module) for module in own_imports(path)}
+        if REPORTS in {room(module) for module in own_imports(path)}
     }
 
-    assert knowing == MAY_IMPORT_REPORTS
+    assert knowing == {REPORTS, *MAY_IMPORT_REPORTS}
 
 
 ANALYSES = ("explanation", "concept", "entailment")
@@ -178,7 +178,7 @@ def names_in(path: Path) -> Iterator[str]:
 
 
 def test_the_core_names_no_analysis() -> None:
-    core = [path for path in modules("audit") if room_of(path) not in APART]
+    core = [path for path in modules("audit") if room_of(path) not in (*APART, REPORTS)]
     named = {
         str(path.relative_to(ROOT)): name
         for path in core
@@ -200,7 +200,7 @@ def prints(path: Path) -> bool:
 
 def test_only_the_command_line_prints() -> None:
     talking = ("typer", "rich")
-    for path in (*modules("audit"), *modules("reports")):
+    for path in modules("audit"):
         in_cli = path.is_relative_to(ROOT / "audit" / "cli")
         assert in_cli or not prints(path), path
         assert in_cli or not {m for m in imported(path) if m.split(".")[0] in talking}, path
@@ -214,7 +214,7 @@ def test_what_everything_begins_with_imports_nothing_heavy() -> None:
 
 def test_numbers_make_no_html() -> None:
     for path in modules("audit"):
-        assert room_of(path) == "explorer" or not {
+        assert room_of(path) in ("explorer", REPORTS) or not {
             m
             for m in imported(path)
             if m.split(".")[0] in ("jinja2", "html", "weasyprint") and m != "html.parser"
@@ -222,13 +222,13 @@ def test_numbers_make_no_html() -> None:
 
 
 def test_the_product_knows_nothing_of_its_tests() -> None:
-    for path in (*modules("audit"), *modules("reports")):
+    for path in modules("audit"):
         assert not {m for m in imported(path) if m.split(".")[0] in ("tests", "fixtures", "pytest")}
 
 
 def test_nothing_is_unpickled() -> None:
     unsafe = ("pickle", "joblib", "dill", "marshal", "shelve")
-    for path in (*modules("audit"), *modules("reports")):
+    for path in modules("audit"):
         assert not {m for m in imported(path) if m.split(".")[0] in unsafe}, path
 
 
@@ -245,19 +245,17 @@ def functions(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def test_functions_are_short() -> None:
-    every = (*modules("audit"), *modules("reports"))
-    lengths = [one for path in every for one in functions(path)]
+    lengths = [one for path in modules("audit") for one in functions(path)]
 
     assert len(lengths) > 1000
     assert {name for name, lines in lengths if lines > LONGEST} == set()
 
 
 def test_files_and_folders_are_small() -> None:
-    folders = {path.parent for path in (*modules("audit"), *modules("reports"))}
+    folders = {path.parent for path in modules("audit")}
     rooms = [path for path in (ROOT / "audit").iterdir() if (path / "__init__.py").exists()]
     lines = {path: path.read_text("utf-8").count("\n") for path in modules("audit")}
-    lines |= {path: path.read_text("utf-8").count("\n") for path in modules("reports")}
 
-    assert len(rooms) <= 17
+    assert len(rooms) <= 18
     assert [path for path, n in lines.items() if n > 400] == []
     assert [one for one in folders if len(list(one.glob("*.py"))) > 30] == []

@@ -95,6 +95,24 @@ def test_metrics_are_a_module_that_is_imported_by_name() -> None:
     assert "numpy" not in loaded_by("import audit; audit.__version__")
 
 
+TWICE = """\
+import reports
+from audit import _reports
+from audit._reports import html
+from audit.cli import app
+
+for name in reports.__all__:
+    assert getattr(reports, name) is getattr(_reports, name), name
+ours = [m for n, m in sys.modules.items() if n.partition(".")[0] in ("audit", "reports")]
+assert len(ours) > 20
+assert len({m.__file__ for m in ours}) == len(ours)
+"""
+
+
+def test_reports_are_their_room_under_a_public_name() -> None:
+    loaded_by(TWICE)
+
+
 def test_importing_it_loads_nothing_heavy() -> None:
     assert loaded_by("import audit, reports") == set()
 

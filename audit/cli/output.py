@@ -273,7 +273,7 @@ def summarise(
     if as_json:
         print_json({**machine_summary(shared, out, unrendered), "memory": memory})
     else:
-        from reports.chapters.verdict import verdict
+        from audit._reports.chapters.verdict import verdict
 
         said = verdict(shared)
         print_shown(summary(shared, said.badge.word, said.sentence, said.model))

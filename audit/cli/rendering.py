@@ -16,8 +16,8 @@ from audit.base.errors import InputError, RenderError
 from audit.base.progress import Progress
 
 if TYPE_CHECKING:
-    from reports.pdf.pdf import Typeset
-    from reports.words.words import Imprint
+    from audit._reports.pdf.pdf import Typeset
+    from audit._reports.words.words import Imprint
 
 
 def imprint_of(settings: Mapping[str, Any], judging: Mapping[str, Any] | None = None) -> Imprint:
@@ -27,7 +27,7 @@ def imprint_of(settings: Mapping[str, Any], judging: Mapping[str, Any] | None = 
         settings: The settings that the run was made with; empty if they are not known.
         judging: The settings that it was judged with later; None if it was not.
     """
-    from reports.words.words import Imprint
+    from audit._reports.words.words import Imprint
 
     day = (judging or settings).get("today")
     return Imprint(
@@ -51,10 +51,10 @@ def rendered_again(
 ) -> bytes:
     """The bytes of a report of a run, rendered from what its ``result.json`` and manifest say."""
     if name.endswith(".html"):
-        from reports.html import html_text
+        from audit._reports.html import html_text
 
         return html_text(shared, _imprint(manifest)).encode()
-    from reports.pdf.pdf import pdf_bytes
+    from audit._reports.pdf.pdf import pdf_bytes
 
     return pdf_bytes(shared, _imprint(manifest), moment)
 
@@ -106,7 +106,7 @@ def rendering(
     Yields:
         A list that holds the rendering errors once the block has ended.
     """
-    import reports
+    from audit import _reports as reports
 
     unrendered: list[RenderError] = []
     with _typesetting(shared, imprint, pdf, progress, unrendered) as finished_pdf:
@@ -128,7 +128,7 @@ def _typesetting(
     progress: Progress,
     unrendered: list[RenderError],
 ) -> Iterator[Callable[[], Typeset] | None]:
-    from reports.pdf.pdf import rendering_pdf
+    from audit._reports.pdf.pdf import rendering_pdf
 
     with ExitStack() as begun:
         finished = None
@@ -143,7 +143,7 @@ def _typesetting(
 
 def _write(typeset: Typeset, path: Path) -> None:
     """Write the PDF, and name on standard error the characters that it cannot show."""
-    from reports.pdf.pdf import conformance
+    from audit._reports.pdf.pdf import conformance
 
     path.write_bytes(typeset.content)
     if typeset.unshown:
@@ -181,7 +181,7 @@ def render_comparison(
     shared: Mapping[str, Any], runs: tuple[Path, Path], path: Path
 ) -> list[RenderError]:
     """Write the report of a comparison of two runs; returns the rendering errors, if any."""
-    import reports
+    from audit import _reports as reports
 
     try:
         reports.write_comparison(shared, path, _distinguished(runs))
@@ -193,7 +193,7 @@ def render_comparison(
 
 def render_history(history: Mapping[str, Any], path: Path) -> list[RenderError]:
     """Write the page of a history; returns the rendering errors, if any."""
-    import reports
+    from audit import _reports as reports
 
     unrendered: list[RenderError] = []
     with _kept_whole(path, unrendered):

@@ -46,7 +46,7 @@ def show(
         if html is None:
             _print_tree(tree, instance, least)
         else:
-            import reports
+            from audit import _reports as reports
             from audit.base.disk import replacing
 
             with replacing(html, overwrite=overwrite) as begun:

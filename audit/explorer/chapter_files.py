@@ -8,12 +8,7 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from audit.base.plurals import title_and_code
-from audit.explorer.links import address, rebuilt
-from audit.explorer.pictures import Picture, plot_drawing
-from audit.explorer.sheets import csv_lines
-from audit.explorer.site import FileAsked, Site, csv_file, parameters
-from reports.words.parts import (
+from audit._reports.words.parts import (
     Badge,
     Card,
     Cell,
@@ -30,7 +25,12 @@ from reports.words.parts import (
     Table,
     Unfolding,
 )
-from reports.words.words import number
+from audit._reports.words.words import number
+from audit.base.plurals import title_and_code
+from audit.explorer.links import address, rebuilt
+from audit.explorer.pictures import Picture, plot_drawing
+from audit.explorer.sheets import csv_lines
+from audit.explorer.site import FileAsked, Site, csv_file, parameters
 
 Record = TypeVar("Record")
 

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 from urllib.parse import urlencode
 
-from reports.words.parts import Node
+from audit._reports.words.parts import Node
 
 T = TypeVar("T")
 

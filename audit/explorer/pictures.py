@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
+from audit._reports.charts.parts import ADVANCE
+from audit._reports.charts.svg import ATTRIBUTES, SHAPES
+from audit._reports.html import environment
+from audit._reports.words.parts import Drawing, Key, Plot
+from audit._reports.words.words import printable, shortened
 from audit.base.xml_text import xml_text
 from audit.explorer.sheets import UNSUPPRESSED
-from reports.charts.parts import ADVANCE
-from reports.charts.svg import ATTRIBUTES, SHAPES
-from reports.html import environment
-from reports.words.parts import Drawing, Key, Plot
-from reports.words.words import printable, shortened
 
 MARGIN = 20
 """Room around a drawing in pixels."""

@@ -11,6 +11,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
+from audit._reports.chapters.analyses import CHAPTERS, OF_NAME
+from audit._reports.chapters.cards import headline
+from audit._reports.chapters.report import Report, build, printable_view
+from audit._reports.charts.palette import HUES, HUES_DARK, HUES_LIGHT, variables_css
+from audit._reports.history.history import HistoryReport
+from audit._reports.history.history import build as build_history
+from audit._reports.html import script, style, templates
+from audit._reports.words.part_tables import heading
+from audit._reports.words.words import (
+    Imprint,
+    counted,
+    decimal,
+    number,
+    percent,
+    points,
+    precise,
+    printable,
+)
 from audit.explorer.guard import Guard
 from audit.explorer.links import (
     address,
@@ -28,24 +46,6 @@ from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
 from audit.results.parts import OTHERS
 from audit.results.result import to_json_bytes
-from reports.chapters.analyses import CHAPTERS, OF_NAME
-from reports.chapters.cards import headline
-from reports.chapters.report import Report, build, printable_view
-from reports.charts.palette import HUES, HUES_DARK, HUES_LIGHT, variables_css
-from reports.history.history import HistoryReport
-from reports.history.history import build as build_history
-from reports.html import script, style, templates
-from reports.words.part_tables import heading
-from reports.words.words import (
-    Imprint,
-    counted,
-    decimal,
-    number,
-    percent,
-    points,
-    precise,
-    printable,
-)
 
 if TYPE_CHECKING:
     import jinja2

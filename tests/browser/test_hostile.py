@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from audit._reports.words.words import printable
 from fixtures.results import HOSTILE_TITLES
-from reports.words.words import printable
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -17,8 +17,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
-import reports
-import reports.pdf.pdf
+from audit import _reports as reports
+from audit._reports.chapters.verdict import verdict as verdict_of
+from audit._reports.pdf import pdf
 from audit.base.errors import RenderError
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
@@ -30,7 +31,6 @@ from audit.runs import folder as run_folder
 from audit.runs import manifest
 from audit.runs.analyses import ALL_CHECKS
 from audit.runs.read import read_run
-from reports.chapters.verdict import verdict as verdict_of
 
 ROOT = Path(__file__).parents[2]
 Files = tuple[Path, Path]
@@ -332,7 +332,7 @@ def unrenderable(*_: object, **__: object) -> None:
 def test_a_pdf_that_cannot_be_rendered_exits_3_and_keeps_the_rest(
     toy_files: Files, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reports.pdf.pdf, "rendering_pdf", unrenderable)
+    monkeypatch.setattr(pdf, "rendering_pdf", unrenderable)
     labels, hierarchy = toy_files
     result = audit("run", labels, "--hierarchy", hierarchy, "--out", out, "--fail-on", "error")
 

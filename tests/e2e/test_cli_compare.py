@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-import reports
+from audit import _reports as reports
 from audit.base.errors import RenderError
 from audit.base.files import sha256_of
 from audit.cli.app import app

@@ -17,6 +17,7 @@ import pytest
 
 from audit.cli.demo import NEXT
 from fixtures.once import filled_once
+from tests.test_public_api import TWICE
 
 pytestmark = pytest.mark.slow
 
@@ -121,6 +122,42 @@ def test_a_script_of_the_same_name_is_named(installed: Path, tmp_path: Path) -> 
     assert status == 2
     assert f"{tmp_path / 'audit.py'} took the name" in error
     assert "Traceback" not in error
+
+
+def test_what_took_the_name_of_reports_is_told_and_stops_no_command(
+    installed: Path, tmp_path: Path
+) -> None:
+    taken = tmp_path / "own" / "reports" / "__init__.py"
+    taken.parent.mkdir(parents=True)
+    taken.write_text("raise SystemExit(9)", "utf-8")
+    (tmp_path / "tree.csv").write_text("child,parent\ncat,pet\ndog,pet\n", "utf-8")
+    (tmp_path / "labels.csv").write_text("id,label\n1,cat\n2,dog\n", "utf-8")
+    job = ("run", "labels.csv", "--hierarchy", "tree.csv", "--no-pdf", "--out")
+    status, _, error = audit(installed, tmp_path, *job, "one", before=str(tmp_path / "own"))
+    left_alone = audit(installed, tmp_path, *job, "two")
+
+    assert (status, left_alone[0]) == (0, 0)
+    assert f"`import reports` gives {taken}, not" in error
+    assert "--force-reinstall" in error
+    assert "reports" not in left_alone[2]
+    pages = [(tmp_path / run / "report.html").read_bytes() for run in ("one", "two")]
+    assert pages[0] == pages[1]
+
+
+def test_another_package_that_overwrote_reports_is_told(installed: Path, tmp_path: Path) -> None:
+    place = tmp_path / "site"
+    shutil.copytree(installed, place)
+    (place / "reports" / "__init__.py").write_text("", "utf-8")
+
+    status, _, error = audit(place, tmp_path, "list", "limits")
+
+    assert status == 0
+    assert f"Note: `import reports` gives {place / 'reports' / '__init__.py'}, not" in error
+
+
+def test_the_wheel_has_one_copy_of_reports(installed: Path) -> None:
+    command = [sys.executable, "-c", f"import sys\n{TWICE}"]
+    subprocess.run(command, cwd=installed, env={**os.environ, "PYTHONPATH": ""}, check=True)
 
 
 def entry(hook: str) -> list[str]:

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
+from audit._reports.chapters.report import Report, build
+from audit._reports.charts import charts, curves
+from audit._reports.charts.graph_picture import GraphEdge, draw_graph
+from audit._reports.charts.palette import variables_css
+from audit._reports.charts.parts import dots_spec
+from audit._reports.html import environment
 from fixtures import concept_results, entailment_results, explanation_results, results
-from reports.chapters.report import Report, build
-from reports.charts import charts, curves
-from reports.charts.graph_picture import GraphEdge, draw_graph
-from reports.charts.palette import variables_css
-from reports.charts.parts import dots_spec
-from reports.html import environment
 from tests.unit.reports.document import Document
 
 Golden = Callable[[str, str], None]

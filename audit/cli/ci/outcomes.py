@@ -110,7 +110,7 @@ def of_audit(
         unrendered: Why reports could not be rendered.
         title: The title that was given; empty for the policy's.
     """
-    from reports.chapters.verdict import verdict
+    from audit._reports.chapters.verdict import verdict
 
     stated = verdict(shared)
     cases = tuple(_of_check(check, _FAILING[fail_on]) for check in shared["checks"])
@@ -184,7 +184,7 @@ def of_comparison(
         unrendered: Why the report could not be rendered.
         title: The title that was given to the later run; empty for its policy's.
     """
-    from reports.comparison.words import comparison_verdict
+    from audit._reports.comparison.words import comparison_verdict
 
     stated = comparison_verdict(shared)
     identity = shared["identity"]

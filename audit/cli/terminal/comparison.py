@@ -82,7 +82,7 @@ def _models(model: Mapping[str, Any] | None) -> Iterator[RenderableType]:
     """Whether the predictions differ, and each metric in both runs."""
     if model is None:
         return
-    from reports.comparison.models import models
+    from audit._reports.comparison.models import models
 
     sentence = models(model)
     assert sentence is not None, "a model has its words"
@@ -98,7 +98,7 @@ def _models(model: Mapping[str, Any] | None) -> Iterator[RenderableType]:
 
 def _exchanges(rows: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
     """Siblings that stand for each other, a sentence each."""
-    from reports.comparison.words import exchange_sentence
+    from audit._reports.comparison.words import exchange_sentence
 
     for row in rows[:LARGEST]:
         yield Text(one_line(exchange_sentence(row)))

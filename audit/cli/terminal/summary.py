@@ -11,6 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from audit._reports.chapters.first import beyond, first
+from audit._reports.words.parts import First, ModelVerdict
 from audit.base.plurals import counted, roughly
 from audit.base.readings import read_as
 from audit.cli.terminal.analyses import concept_tests, detected
@@ -19,8 +21,6 @@ from audit.explanations.reading.human_evidence import EVIDENCE_REASONS
 from audit.explanations.reading.sound_rows import ROW_REASONS
 from audit.hierarchies.building import dropped_sentence
 from audit.results.findings import promise
-from reports.chapters.first import beyond, first
-from reports.words.parts import First, ModelVerdict
 
 TOP = 5
 """Number of findings to be fixed that are shown."""

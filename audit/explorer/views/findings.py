@@ -15,6 +15,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
+from audit._reports.chapters.cards import card, cell_of, columns_of, headline, says_words, shown_by
+from audit._reports.chapters.report import printable_view
+from audit._reports.words.words import DECISION, SEVERITY, words
 from audit.base.errors import AuditError
 from audit.explorer.chapter_files import with_files
 from audit.explorer.guard import LARGEST_FORM
@@ -25,9 +28,6 @@ from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.policy.reading import built_in_policy
 from audit.results.findings import OF_MODEL, OF_WAIVERS
-from reports.chapters.cards import card, cell_of, columns_of, headline, says_words, shown_by
-from reports.chapters.report import printable_view
-from reports.words.words import DECISION, SEVERITY, words
 
 CHECK, STATE = Column("check", "Check"), Column("state", "Status")
 SEVERE = Column("severity", "Severity", "severity")

@@ -11,6 +11,12 @@ from urllib.parse import quote, unquote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from audit._reports.chapters.exchanges import exchanges
+from audit._reports.chapters.model import two_models
+from audit._reports.chapters.verdict import verdict
+from audit._reports.charts.icicle import icicle, icicle_drawing
+from audit._reports.words import metric_words
+from audit._reports.words.words import words
 from audit.base.plurals import title_and_code
 from audit.explorer.links import address
 from audit.explorer.pictures import Picture
@@ -20,12 +26,6 @@ from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages
 from audit.results.findings import OF_MODEL
-from reports.chapters.exchanges import exchanges
-from reports.chapters.model import two_models
-from reports.chapters.verdict import verdict
-from reports.charts.icicle import icicle, icicle_drawing
-from reports.words import metric_words
-from reports.words.words import words
 
 Way: TypeAlias = tuple[str, ...]
 """Ids from below the top of a tree down to a node, which may be reached on several ways."""

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
+from audit._reports.chapters.report import printable_view
+from audit._reports.charts.palette import shade
+from audit._reports.instance import DEEPEST, TONES, branches, tree_drawing
+from audit._reports.words.words import percent, printable, span
 from audit.base.errors import InputError
 from audit.engine.statistics.intervals import wilson
 from audit.explorer.links import address, instance_address
@@ -20,10 +24,6 @@ from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.instances import at_or_below
-from reports.chapters.report import printable_view
-from reports.charts.palette import shade
-from reports.instance import DEEPEST, TONES, branches, tree_drawing
-from reports.words.words import percent, printable, span
 
 LONGEST = 100_000
 """Characters of a text that are shown."""

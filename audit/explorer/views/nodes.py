@@ -8,6 +8,18 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from audit._reports.charts.value_charts import MOST_SHARES, Share, count_bars, share_drawing
+from audit._reports.words import metric_words
+from audit._reports.words.words import (
+    RELATION,
+    counted,
+    number,
+    percent,
+    points,
+    printable,
+    span,
+    words,
+)
 from audit.base.plurals import title_and_code
 from audit.explorer.links import node_address
 from audit.explorer.pictures import Picture
@@ -18,9 +30,6 @@ from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages
 from audit.explorer.views.parts import said_of
-from reports.charts.value_charts import MOST_SHARES, Share, count_bars, share_drawing
-from reports.words import metric_words
-from reports.words.words import RELATION, counted, number, percent, points, printable, span, words
 
 PARTNERS = (
     Column("node", "Together with", "node"),

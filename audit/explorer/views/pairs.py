@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
+from audit._reports.charts.graph_picture import GraphEdge, draw_graph
+from audit._reports.words.words import RELATION, counted, percent, printable
 from audit.base.plurals import title_and_code
 from audit.explorer.links import address, node_address, pair_address
 from audit.explorer.pictures import Picture
@@ -17,8 +19,6 @@ from audit.explorer.run.vocabulary import Row, Source
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import WITHHELD, NotThereError, Site, parameters
 from audit.explorer.views import shared_pages
-from reports.charts.graph_picture import GraphEdge, draw_graph
-from reports.words.words import RELATION, counted, percent, printable
 
 CARRIERS = (
     Column("a", "Label", "node", title="title_a"),

@@ -10,6 +10,12 @@ from typing import Any, TypeAlias
 from starlette.requests import Request
 from starlette.responses import Response
 
+from audit._reports.chapters.analyses import OF_NAME
+from audit._reports.chapters.report import sections
+from audit._reports.chapters.tables import digests
+from audit._reports.chapters.verdict import verdict
+from audit._reports.words.part_tables import Described, Groups, heading
+from audit._reports.words.words import number, typical
 from audit.explorer.chapter_files import ChapterFiles, with_files
 from audit.explorer.links import address, finding_address, instance_address
 from audit.explorer.run.part_tables import PartTable, TableQuery, Values
@@ -17,12 +23,6 @@ from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Kind, Sheet
 from audit.explorer.site import WITHHELD, FileAsked, NotThereError, Site, View, parameters, path_of
 from audit.results.parts import OTHERS
-from reports.chapters.analyses import OF_NAME
-from reports.chapters.report import sections
-from reports.chapters.tables import digests
-from reports.chapters.verdict import verdict
-from reports.words.part_tables import Described, Groups, heading
-from reports.words.words import number, typical
 
 CHECKS = (
     Column("title", "Check"),

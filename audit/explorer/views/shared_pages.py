@@ -8,14 +8,14 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from audit._reports.words.parts import Figure
+from audit._reports.words.words import RELATION, words
 from audit.explorer.chapter_files import with_files
 from audit.explorer.links import node_address
 from audit.explorer.run.vocabulary import Row
 from audit.explorer.sheets import Column
 from audit.explorer.site import NotThereError, Site, parameters
 from audit.results.shared_nodes import SharedNode, shared_node
-from reports.words.parts import Figure
-from reports.words.words import RELATION, words
 
 NODES = (
     Column("node", "Node", "node"),

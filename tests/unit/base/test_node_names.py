@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit._reports.words.parts import Node
 from audit.base.plurals import title_and_code
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import tree
-from reports.words.parts import Node
 
 codes = st.text("0123456789.VE", min_size=1, max_size=6)
 titles = st.text(min_size=1, max_size=20)

@@ -9,10 +9,7 @@ from html import unescape
 
 import pytest
 
-from audit.explorer.chapter_files import table_rows
-from audit.explorer.sheets import csv_lines
-from fixtures.explored import Visitor
-from reports.words.parts import (
+from audit._reports.words.parts import (
     Badge,
     Code,
     Codes,
@@ -25,6 +22,9 @@ from reports.words.parts import (
     Ranged,
     Table,
 )
+from audit.explorer.chapter_files import table_rows
+from audit.explorer.sheets import csv_lines
+from fixtures.explored import Visitor
 
 TABLE = re.compile(r"<table.*?</table>\s*</div>\s*(?:<p class=\"pager\">(.*?)</p>)?", re.DOTALL)
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from audit._reports.words.words import printable
 from audit.explorer.guard import HEADERS
 from audit.explorer.views import instances
 from fixtures.explored import Visitor, entered
 from fixtures.shown_media import HOSTILE, PNG, SCORES, TOKENS, write_notes
-from reports.words.words import printable
 from tests.unit.explorer.test_pages import rows_of
 
 STEPS = (0.1, 0.25, 0.5, 0.75)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from audit._reports.history.history import history_html
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
@@ -20,7 +21,6 @@ from audit.runs.history import history_of, read_shared_runs
 from fixtures.explored import Visitor, entered
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
-from reports.history.history import history_html
 from tests.unit.explorer.conftest import HOSTILE
 from tests.unit.explorer.test_links import follow_all
 from tests.unit.explorer.test_pages import file_of, rows_of

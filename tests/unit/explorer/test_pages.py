@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from audit._reports.html import html_text
 from audit.explorer.application import ASKED
 from audit.results.findings import CheckResult, Finding
 from audit.runs.audit import run_audit
@@ -23,7 +24,6 @@ from fixtures.explored import Visitor, entered
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 from fixtures.sealed_files import reseal
-from reports.html import html_text
 from tests.unit.explorer.conftest import HOSTILE, WIDE
 
 PAGES = (

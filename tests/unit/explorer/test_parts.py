@@ -16,6 +16,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from audit._reports.chapters.analyses import OF_NAME
+from audit._reports.words.parts import Node
 from audit.concepts.analysis import SHARED as OF_CONCEPTS
 from audit.entailment.analysis import SHARED as OF_TUPLES
 from audit.explanations.analysis import SHARED as OF_EXPLANATIONS
@@ -27,8 +29,6 @@ from fixtures.explored import Visitor, entered
 from fixtures.once import filled_once
 from fixtures.part_runs import HOSTILE, PARTS, write_part_runs
 from fixtures.sealed_files import reseal
-from reports.chapters.analyses import OF_NAME
-from reports.words.parts import Node
 from tests.unit.explorer.test_links import follow_all
 from tests.unit.explorer.test_pages import rows_of
 

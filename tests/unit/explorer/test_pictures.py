@@ -9,11 +9,11 @@ from xml.parsers import expat
 
 import pytest
 
+from audit._reports.charts.parts import text
+from audit._reports.words.parts import Drawing
 from audit.explorer.pictures import Picture, svg_file
 from audit.explorer.sheets import UNSUPPRESSED
 from fixtures.explored import Visitor
-from reports.charts.parts import text
-from reports.words.parts import Drawing
 from tests.unit.explorer.conftest import HOSTILE
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -13,12 +13,12 @@ from urllib.parse import parse_qs, urlsplit
 import polars as pl
 import pytest
 
+from audit._reports.charts.palette import HUES, HUES_LIGHT, LIGHT
 from audit.explorer.run.node_places import top_branches
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.folder import write_run
 from fixtures.drifting import YEARS, drifting
 from fixtures.explored import Visitor, entered
-from reports.charts.palette import HUES, HUES_LIGHT, LIGHT
 from tests.unit.explorer.test_pages import rows_of
 
 ROLE_OF = {colour: role for role, colour in (LIGHT | HUES_LIGHT).items()}

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from reports.chapters.report import Report
-from reports.words.parts import Cell, Code, Figure, Named, Node, Ranged, Table
+from audit._reports.chapters.report import Report
+from audit._reports.words.parts import Cell, Code, Figure, Named, Node, Ranged, Table
 
 
 def tables_of(value: Any) -> Iterator[Table]:

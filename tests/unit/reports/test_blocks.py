@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from audit._reports.chapters.blocks import blocks, rest_of
+from audit._reports.chapters.report import build
+from audit._reports.chapters.verdict import verdict
+from audit._reports.html import html_text
+from audit._reports.words.parts import Node
 from fixtures import results
-from reports.chapters.blocks import blocks, rest_of
-from reports.chapters.report import build
-from reports.chapters.verdict import verdict
-from reports.html import html_text
-from reports.words.parts import Node
 from tests.unit.reports.document import Document, joined
 
 

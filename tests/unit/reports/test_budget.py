@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit._reports.chapters.report import Report, build
+from audit._reports.pdf import budget
+from audit._reports.pdf.budget import BUDGETS, PAGES, Budget, budgets, pages, printed
+from audit._reports.words.parts import Column, Named, Table
 from fixtures.examples import examples
-from reports.chapters.report import Report, build
-from reports.pdf import budget
-from reports.pdf.budget import BUDGETS, PAGES, Budget, budgets, pages, printed
-from reports.words.parts import Column, Named, Table
 from tests.unit.reports.huge import huge_view
 
 

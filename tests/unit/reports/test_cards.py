@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from audit._reports.chapters.blocks import blocks
+from audit._reports.chapters.cards import card, evidence_lines
+from audit._reports.chapters.tables import waivers_table
+from audit._reports.words.parts import Bar, Card, Node
 from fixtures import results
-from reports.chapters.blocks import blocks
-from reports.chapters.cards import card, evidence_lines
-from reports.chapters.tables import waivers_table
-from reports.words.parts import Bar, Card, Node
 
 
 def cards(checks: Any, thresholds: Any) -> list[Card]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from audit._reports.chapters.exchanges import exchanges
+from audit._reports.chapters.model import Model, behaviours, beside_figure, decided, model
+from audit._reports.chapters.report import build, sections
+from audit._reports.html import html_text
+from audit._reports.words.parts import Codes
 from fixtures import results
-from reports.chapters.exchanges import exchanges
-from reports.chapters.model import Model, behaviours, beside_figure, decided, model
-from reports.chapters.report import build, sections
-from reports.html import html_text
-from reports.words.parts import Codes
 from tests.unit.reports.document import Document, joined
 
 CHAPTERS = ["model", "behaviour", "exchanges", "beside"]

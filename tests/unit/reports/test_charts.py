@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from audit._reports.chapters import model, model_metrics
+from audit._reports.chapters.report import build
+from audit._reports.charts import figures, pair_figures
+from audit._reports.words.parts import Drawing
 from fixtures import results
-from reports.chapters import model, model_metrics
-from reports.chapters.report import build
-from reports.charts import figures, pair_figures
-from reports.words.parts import Drawing
 
 DRAWING = (model, figures, pair_figures, model_metrics)
 

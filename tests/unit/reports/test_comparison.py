@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 import reports
+from audit._reports.comparison.comparison import comparison_html
+from audit._reports.comparison.tables import applies_to_neither
+from audit._reports.comparison.words import comparison_verdict
 from audit.base.errors import RenderError
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs
 from fixtures.labelled import labelled, repeated, tree
-from reports.comparison.comparison import comparison_html
-from reports.comparison.tables import applies_to_neither
-from reports.comparison.words import comparison_verdict
 from tests.unit.reports.document import Document, joined
 
 OLD = tree("lung heart < body", "asthma cough fit < lung", "attack angina < heart",

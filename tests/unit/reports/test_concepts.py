@@ -15,19 +15,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from audit._reports.chapters.analyses import CHAPTERS
+from audit._reports.chapters.concepts.concepts import Concepts, concepts
+from audit._reports.chapters.concepts.controls import NUMBERS, mean
+from audit._reports.chapters.concepts.nodes import nodes, ordered
+from audit._reports.chapters.concepts.tests import matrix
+from audit._reports.chapters.report import Report, build, sections
+from audit._reports.charts.curves import CURVES, STEP, accuracies_spec, steps_spec
+from audit._reports.charts.svg import draw
+from audit._reports.html import html_text
+from audit._reports.words.parts import Badge, Judged, Node
 from audit.concepts.analysis import SHARED
 from audit.runs.analyses import ANALYSES
 from fixtures import concept_results, results
-from reports.chapters.analyses import CHAPTERS
-from reports.chapters.concepts.concepts import Concepts, concepts
-from reports.chapters.concepts.controls import NUMBERS, mean
-from reports.chapters.concepts.nodes import nodes, ordered
-from reports.chapters.concepts.tests import matrix
-from reports.chapters.report import Report, build, sections
-from reports.charts.curves import CURVES, STEP, accuracies_spec, steps_spec
-from reports.charts.svg import draw
-from reports.html import html_text
-from reports.words.parts import Badge, Judged, Node
 from tests.unit.reports.document import Document
 from tests.unit.reports.shown import figure_of, forms_of, tables_of, text_of
 
@@ -332,8 +332,8 @@ def test_every_shared_table_is_told(shared: dict[str, Any]) -> None:
 
 
 def test_a_finding_draws_its_accuracies() -> None:
-    from reports.chapters.cards import evidence_lines
-    from reports.charts.evidence import plots
+    from audit._reports.chapters.cards import evidence_lines
+    from audit._reports.charts.evidence import plots
 
     evidence = {
         "instances": 65, "sibling_instances": 144, "separable": 0.58, "separable_low": 0.52,

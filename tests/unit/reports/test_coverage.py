@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.chapters.coverage import coverage
-from reports.words.parts import Node
+from audit._reports.chapters.coverage import coverage
+from audit._reports.words.parts import Node
 
 NODE = {
     "node": "401", "title": None, "share": 0.283, "elsewhere_share": 0.214, "difference": 0.069,

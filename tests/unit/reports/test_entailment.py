@@ -13,6 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from audit._reports.chapters.cards import evidence_lines
+from audit._reports.chapters.entailment.entailment import Entailment, entailment
+from audit._reports.chapters.entailment.graph import STEPS, graph
+from audit._reports.chapters.report import Report, build, sections
+from audit._reports.charts.curves import CURVES, reliability_spec
+from audit._reports.charts.evidence import plots
+from audit._reports.html import html_text
+from audit._reports.words.entailment_words import (
+    BASELINES,
+    DETECTION,
+    KINDS,
+    LEFT_OUT,
+    RULES,
+)
+from audit._reports.words.parts import Ranged, Table
 from audit.entailment.analysis import SHARED
 from audit.entailment.detection.baselines import BASELINES as MEASURED_BASELINES
 from audit.entailment.detection.measures import MEASURES
@@ -22,21 +37,6 @@ from audit.hierarchies.lint.finding import LINTS
 from fixtures import entailment_results, results
 from fixtures.entailment_results import HOSTILE, MODELS, OUTLIER
 from fixtures.examples import examples
-from reports.chapters.cards import evidence_lines
-from reports.chapters.entailment.entailment import Entailment, entailment
-from reports.chapters.entailment.graph import STEPS, graph
-from reports.chapters.report import Report, build, sections
-from reports.charts.curves import CURVES, reliability_spec
-from reports.charts.evidence import plots
-from reports.html import html_text
-from reports.words.entailment_words import (
-    BASELINES,
-    DETECTION,
-    KINDS,
-    LEFT_OUT,
-    RULES,
-)
-from reports.words.parts import Ranged, Table
 from tests.unit.reports.document import Document
 from tests.unit.reports.shown import figure_of, forms_of, tables_of, text_of
 

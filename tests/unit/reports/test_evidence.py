@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit._reports.chapters.blocks import blocks
+from audit._reports.charts import evidence, parts
+from audit._reports.charts.evidence import plots
+from audit._reports.charts.parts import around_one, around_zero, from_zero
+from audit._reports.html import environment
+from audit._reports.words.parts import Line, Plot
 from fixtures import results
-from reports.chapters.blocks import blocks
-from reports.charts import evidence, parts
-from reports.charts.evidence import plots
-from reports.charts.parts import around_one, around_zero, from_zero
-from reports.html import environment
-from reports.words.parts import Line, Plot
 
 THRESHOLDS = {"excess_ratio": 1.5, "residual_difference": 0.1}
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from audit._reports.chapters.explanations.agreement import agreement
+from audit._reports.chapters.explanations.examples import MOST_TOKENS, examples
+from audit._reports.chapters.explanations.explanations import Explanations, explanations
+from audit._reports.chapters.explanations.nodes import ranked, where
+from audit._reports.chapters.report import Report, build, sections
+from audit._reports.html import html_text
+from audit._reports.words.parts import Node
 from audit.explanations.analysis import SHARED
 from fixtures import explanation_results, results
-from reports.chapters.explanations.agreement import agreement
-from reports.chapters.explanations.examples import MOST_TOKENS, examples
-from reports.chapters.explanations.explanations import Explanations, explanations
-from reports.chapters.explanations.nodes import ranked, where
-from reports.chapters.report import Report, build, sections
-from reports.html import html_text
-from reports.words.parts import Node
 from tests.unit.reports.document import Document
 from tests.unit.reports.shown import figure_of, forms_of, numbers_of, tables_of, text_of
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from audit._reports.chapters import tables
+from audit._reports.chapters.report import build
+from audit._reports.charts import charts, figures, pair_figures
+from audit._reports.charts.figures import branches_figure
+from audit._reports.charts.pair_figures import frequent_figure, pairs_figure
+from audit._reports.charts.palette import SCALE
+from audit._reports.words.parts import Code, Drawing, Figure
 from fixtures import results
-from reports.chapters import tables
-from reports.chapters.report import build
-from reports.charts import charts, figures, pair_figures
-from reports.charts.figures import branches_figure
-from reports.charts.pair_figures import frequent_figure, pairs_figure
-from reports.charts.palette import SCALE
-from reports.words.parts import Code, Drawing, Figure
 
 BRANCHES = [
     {"node": node, "title": None, "instances": 90 - n, "share": 0.5, "found": n,

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import reports
+from audit._reports.html import html_text
 from audit.results.result import AuditResult, to_json_bytes
 from fixtures.reader import drawn
-from reports.html import html_text
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.charts.graph_picture import (
+from audit._reports.charts.graph_picture import (
     HEAD,
     LINES,
     MOST,
@@ -19,10 +19,10 @@ from reports.charts.graph_picture import (
     draw_graph,
     wrapped,
 )
-from reports.charts.palette import LIGHT
-from reports.charts.parts import WIDTH
-from reports.words.parts import Drawing
-from reports.words.words import columns_of
+from audit._reports.charts.palette import LIGHT
+from audit._reports.charts.parts import WIDTH
+from audit._reports.words.parts import Drawing
+from audit._reports.words.words import columns_of
 
 _PAIR = re.compile(r"(-?[\d.]+) (-?[\d.]+)")
 TEXTS = st.text(st.sampled_from("abc de f,–<&心"), min_size=1, max_size=70).filter(str.strip)

@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reports
+from audit._reports.charts.parts import WIDTH
+from audit._reports.charts.small_multiples import Panel, Point, bars_spec, lines_spec
+from audit._reports.history.history import checks_figure, history_html
+from audit._reports.history.tables import history_verdict
 from audit.base.errors import RenderError
 from audit.results.result import AuditResult
 from audit.runs.history import SharedRun, history_of
 from fixtures.results import hostile_result, judged_result, rich_result, sample_result
-from reports.charts.parts import WIDTH
-from reports.charts.small_multiples import Panel, Point, bars_spec, lines_spec
-from reports.history.history import checks_figure, history_html
-from reports.history.tables import history_verdict
 from tests.unit.reports.document import Document, joined
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import reports
+from audit._reports.html import html_text
+from audit._reports.words.words import printable
 from audit.base.errors import RenderError
 from audit.results.result import AuditResult
 from fixtures import results
-from reports.html import html_text
-from reports.words.words import printable
 from tests.unit.reports.document import Document, joined
 
 MEGABYTE = 1_000_000

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reports.charts.icicle import bar_words, icicle, icicle_drawing, size
+from audit._reports.charts.icicle import bar_words, icicle, icicle_drawing, size
 
 
 def _row(node: str, parent: str | None, instances: int | str) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from datetime import date
 
 import pytest
 
+from audit._reports.chapters.report import build
+from audit._reports.html import html_text
+from audit._reports.words.words import Imprint
 from fixtures import results
-from reports.chapters.report import build
-from reports.html import html_text
-from reports.words.words import Imprint
 from tests.unit.reports.document import Document
 
 

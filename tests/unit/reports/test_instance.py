@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import reports
+from audit._reports.html import csp_source
+from audit._reports.instance import DEEPEST
 from audit.base.errors import RenderError
 from audit.data.instance_tree import InstanceTree
 from audit.data.weighted_dag import WeightedDag
 from audit.runs.instances import instance_view
 from fixtures.labelled import tree
-from reports.html import csp_source
-from reports.instance import DEEPEST
 from tests.unit.reports.document import Document, joined
 
 HOSTILE = '"><script>alert(1)</script>'

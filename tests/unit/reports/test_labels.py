@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.words.words import PAIR_SIDE, columns_of, node_label, pair_label
+from audit._reports.words.words import PAIR_SIDE, columns_of, node_label, pair_label
 
 ids = st.text("0123456789.-/mE", min_size=1, max_size=30)
 titles = st.none() | st.text(max_size=60)

@@ -9,8 +9,8 @@ import networkx as nx
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from audit._reports.charts.layered_layout import Edge, Layered, layered, places
 from fixtures.examples import examples
-from reports.charts.layered_layout import Edge, Layered, layered, places
 
 NODES = 8
 

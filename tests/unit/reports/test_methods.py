@@ -6,11 +6,9 @@ from importlib import import_module
 
 import pytest
 
-from audit.results.record import COUNTED
-from fixtures import results
-from reports.chapters.report import build
-from reports.html import html_text
-from reports.words.methods import (
+from audit._reports.chapters.report import build
+from audit._reports.html import html_text
+from audit._reports.words.methods import (
     FIXED,
     OF_CONCEPTS,
     OF_ENTAILMENT,
@@ -19,6 +17,8 @@ from reports.words.methods import (
     Fixed,
     fixed_table,
 )
+from audit.results.record import COUNTED
+from fixtures import results
 
 
 @pytest.mark.parametrize(

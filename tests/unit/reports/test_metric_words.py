@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from reports.words import metric_words
-from reports.words.metric_words import cut, in_common, interval, others, value, with_interval
+from audit._reports.words import metric_words
+from audit._reports.words.metric_words import cut, in_common, interval, others, value, with_interval
 
 
 def _metric(name: str, value: float | None, **parameters: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reports.chapters.model_verdict import model_verdict
+from audit._reports.chapters.model_verdict import model_verdict
 
 
 def _at(name: str, value: float | None, n: int | str | None, **parameters: Any) -> dict[str, Any]:

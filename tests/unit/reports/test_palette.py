@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from reports.charts.palette import DARK, HUES, HUES_DARK, HUES_LIGHT, LIGHT, SCALE
+from audit._reports.charts.palette import DARK, HUES, HUES_DARK, HUES_LIGHT, LIGHT, SCALE
 
 MARKS = ("observed", "expected", "limit", "model", "error", "warning", "note", "pass")
 """Roles that draw or name something on the ground of the page."""

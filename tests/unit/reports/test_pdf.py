@@ -17,14 +17,14 @@ import pikepdf
 import pytest
 
 import reports
+from audit._reports.chapters.report import build
+from audit._reports.pdf.budget import PAGES, budgets
+from audit._reports.pdf.pdf import paper, pdf_bytes
+from audit._reports.words.words import printable
 from audit.base.errors import InputError, RenderError
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.consistency import MARGIN
 from fixtures import results
-from reports.chapters.report import build
-from reports.pdf.budget import PAGES, budgets
-from reports.pdf.pdf import paper, pdf_bytes
-from reports.words.words import printable
 from tests.unit.reports.conftest import EPOCH
 from tests.unit.reports.document import joined
 from tests.unit.reports.huge import huge_view
@@ -78,7 +78,7 @@ def test_result_is_attached_byte_for_byte(rich: AuditResult, pdf: pikepdf.Pdf) -
 
 
 def test_what_verify_leaves_out_of_a_page_is_its_margins() -> None:
-    style = files("reports").joinpath("styles", "paper.css").read_text("utf-8")
+    style = files("audit._reports").joinpath("styles", "paper.css").read_text("utf-8")
     margins = re.findall(r"@page[^{]*\{[^@]*?margin: (\d+)mm \d+mm (\d+)mm;", style)
     assert len(margins) == 2
     assert min(float(one) for both in margins for one in both) * 72 / 25.4 > MARGIN

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from audit._reports.chapters.since_reference import since_reference
+from audit._reports.html import html_text
 from audit.checks.judging.earlier import remembered
 from audit.disclosure import label_sums
 from fixtures import results
-from reports.chapters.since_reference import since_reference
-from reports.html import html_text
 from tests.unit.reports.document import Document, joined
 
 NUMBER = str.maketrans("", "", "0123456789.,<>")

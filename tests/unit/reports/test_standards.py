@@ -17,10 +17,10 @@ import pytest
 import weasyprint
 
 import reports
+from audit._reports.pdf.pdf import conformance
+from audit._reports.pdf.worker import make_accessible
 from fixtures import pdf_validator, results
 from fixtures.pdf_validator import FLAVOURS, Validator
-from reports.pdf.pdf import conformance
-from reports.pdf.worker import make_accessible
 from tests.unit.reports.document import joined
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.chapters.model_metrics import LINES, drawn, subtrees
+from audit._reports.chapters.model_metrics import LINES, drawn, subtrees
 
 
 def _metric(

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from audit._reports.charts import svg
+from audit._reports.charts.svg import DrawingError, draw
+from audit._reports.html import html_text
 from audit.base.errors import RenderError
 from fixtures.results import sample_result
-from reports.charts import svg
-from reports.charts.svg import DrawingError, draw
-from reports.html import html_text
 
 CHART: dict[str, Any] = {"mark": "bar", "data": {"values": [{"x": 1}]}, "encoding": {}}
 CHARTS = (dict(CHART, width=width) for width in range(50, 1000))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from reports.words import shown_numbers, table_specs
-from reports.words.parts import Badge, Cell, Code, Column, Named, Node, Ranged
-from reports.words.table_specs import (
+from audit._reports.words import shown_numbers, table_specs
+from audit._reports.words.parts import Badge, Cell, Code, Column, Named, Node, Ranged
+from audit._reports.words.table_specs import (
     Spec,
     across,
     badges,
@@ -31,7 +31,7 @@ from reports.words.table_specs import (
     texts,
     written,
 )
-from reports.words.words import STATUS, number, percent
+from audit._reports.words.words import STATUS, number, percent
 
 ROW: dict[str, Any] = {
     "name": "a_b", "node": "C1", "title": None, "status": "fail", "n": 1200,

@@ -13,8 +13,8 @@ import pypdfium2
 import pytest
 
 import reports
+from audit._reports.html import html_text
 from audit.results.result import AuditResult, to_json_bytes
-from reports.html import html_text
 from tests.unit.reports.document import VOID, joined
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from audit._reports.pdf.typesetting import Limits, Task, TooLongError, typeset
 from audit.base.errors import RenderError
-from reports.pdf.typesetting import Limits, Task, TooLongError, typeset
 
 PAGE = "<!doctype html><html lang='en'><title>t</title><body><h1>Page</h1>{}</body></html>"
 LONG = PAGE.format("<p>Many words that have to be set in lines.</p>" * 40_000)
@@ -113,7 +113,7 @@ def test_an_interrupt_of_the_parent_ends_the_child(tmp_path: Path) -> None:
     (tmp_path / "weasyprint.py").write_text(source, "utf-8")
     asked = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from reports.pdf.typesetting import *\n"
+        "from audit._reports.pdf.typesetting import *\n"
         "typeset(Task('', '', '', '', 0, 1), Limits())"
     )
     command = [sys.executable, "-c", asked, str(tmp_path)]

@@ -11,6 +11,9 @@ import pikepdf
 import pytest
 
 import reports
+from audit._reports.chapters.report import build
+from audit._reports.pdf.budget import budgets
+from audit._reports.pdf.pdf import paper
 from audit.results.result import AuditResult
 from fixtures import (
     concept_results,
@@ -20,9 +23,6 @@ from fixtures import (
     results,
 )
 from fixtures.pdf_validator import FLAVOURS, Validator
-from reports.chapters.report import build
-from reports.pdf.budget import budgets
-from reports.pdf.pdf import paper
 
 
 def elements(pdf: pikepdf.Pdf, *tags: str) -> list[pikepdf.Object]:

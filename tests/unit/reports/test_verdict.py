@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from audit._reports.chapters.verdict import verdict
 from audit.results.findings import CheckResult
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures import concept_results, results
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
-from reports.chapters.verdict import verdict
 
 PASSED = CheckResult("malformed_code", "Does every code have the shape of a code?", 20, "rows")
 EMPTY = replace(PASSED, denominator=0)

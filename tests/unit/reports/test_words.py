@@ -7,10 +7,10 @@ from types import ModuleType
 
 import pytest
 
+from audit._reports.chapters.cards import evidence_lines
+from audit._reports.charts.palette import DARK, LIGHT
+from audit._reports.words import parts, words
 from audit.base import plurals
-from reports.chapters.cards import evidence_lines
-from reports.charts.palette import DARK, LIGHT
-from reports.words import parts, words
 
 
 @pytest.mark.parametrize("module", [words, parts, plurals])

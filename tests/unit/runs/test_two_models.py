@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from audit._reports.chapters.model_verdict import model_verdict
 from audit.base.errors import InputError
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
@@ -22,7 +23,6 @@ from audit.runs.instances import instance_frame
 from audit.runs.read import read_run
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
-from reports.chapters.model_verdict import model_verdict
 
 LEAVES = ("asthma", "cough", "attack", "angina")
 BODY = ("lung heart < body", "asthma cough < lung", "attack angina < heart")

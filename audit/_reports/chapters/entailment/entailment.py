@@ -1,0 +1,175 @@
+"""The chapters on an entailment graph: what was read, the dataset, its graph, and models on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from audit._reports.chapters.entailment.dataset import dataset, votes
+from audit._reports.chapters.entailment.detection import detection, further, reliability
+from audit._reports.chapters.entailment.generation import generation
+from audit._reports.chapters.entailment.graph import cases, graph, neighbourhoods
+from audit._reports.words.entailment_words import (
+    AGREEMENT,
+    ALL,
+    BASELINES,
+    DETECTION,
+    GENERATION,
+    KINDS,
+    LEFT_OUT,
+    READ,
+    Wording,
+)
+from audit._reports.words.parts import Chapter, Facts, Figure, Named, Table
+from audit._reports.words.shown_numbers import Row, Rows, names
+from audit._reports.words.table_specs import numbers, table, texts
+from audit._reports.words.words import counted, number, words
+
+KEPT = {"rows_read": "read", "used": "used"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entailment:
+    """What the report says of an entailment graph; a chapter is None where there is nothing to say.
+
+    Args:
+        facts: What was read.
+        by: Sentences that name relations, models and what stands beside.
+        read: What was read of every file, and what was left out.
+        around: Pictures of the graph around findings.
+        cases: First cases of what the graph should not hold.
+        further: Further tables on models.
+        terms: The measures that are shown, with what they mean.
+    """
+
+    facts: Facts
+    by: tuple[str, ...]
+    read: Table
+    around: Chapter | None
+    dataset: Chapter | None
+    votes: Chapter | None
+    graph: Chapter | None
+    cases: tuple[Table, ...]
+    detection: Chapter | None
+    further: tuple[Table, ...]
+    generation: Chapter | None
+    terms: tuple[tuple[str, str], ...]
+    parameters: Mapping[str, float]
+    threshold: float
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All pictures, in report order."""
+        chapters = (self.around, self.votes, self.detection)
+        return tuple(figure for one in chapters if one for figure in one.figures)
+
+
+def entailment(shared: Mapping[str, Any]) -> Entailment | None:
+    """The chapters; None for an audit without an entailment graph."""
+    measured = shared.get("entailment")
+    if measured is None:
+        return None
+    facts = measured["facts"]
+    around = neighbourhoods(measured)
+    return Entailment(
+        facts=_facts(facts, measured["quality_totals"]),
+        by=tuple(_by(facts, measured)),
+        read=_read(facts),
+        around=Chapter(around, ()) if around else None,
+        dataset=dataset(measured),
+        votes=votes(measured),
+        graph=graph(measured),
+        cases=cases(measured),
+        detection=_with_reliability(detection(measured), reliability(measured)),
+        further=further(measured),
+        generation=generation(measured),
+        terms=tuple(_terms(measured)),
+        parameters=facts["parameters"],
+        threshold=facts["threshold"],
+    )
+
+
+def _with_reliability(found: Chapter | None, figure: Figure | None) -> Chapter | None:
+    if found is None or figure is None:
+        return found
+    return Chapter((*found.figures, figure), found.tables)
+
+
+def _facts(facts: Mapping[str, Any], totals: Rows) -> Facts:
+    whole = [row for row in totals if row["split"] == ALL]
+    valid = next((row["valid"] for row in whole if row["relation"] == ALL), None)
+    valid = whole[0]["valid"] if valid is None and whole else valid
+    annotators = facts["annotators"]
+    return (
+        ("Tuples", number(facts["tuples"])),
+        ("Of them valid", number(valid)),
+        ("Relations", number(facts["relations"])),
+        ("Splits", number(facts["splits"]) if facts["splits"] else "none"),
+        ("Tuples with votes", number(facts["voted"])),
+        *((("Annotators", number(annotators)),) if annotators else ()),
+        ("Models", number(facts["models"])),
+        ("Generation set", "given" if facts["generation_set"] else "none"),
+        ("WordNet", "given" if facts["wordnet"] else "none"),
+    )
+
+
+def _by(facts: Mapping[str, Any], measured: Mapping[str, Any]) -> Iterator[str]:
+    files, kind = counted(facts["files"], "file"), words(facts["kind"], KINDS)
+    yield f"They were read from {files} of {kind}."
+    names_ = [row["relation"] for row in measured["graph_relations"]]
+    yield f"The {'relation is' if len(names_) == 1 else 'relations are'} {names(names_)}."
+    predicting = list(dict.fromkeys(row["model"] for row in measured["detection_coverage"]))
+    if predicting:
+        yield f"Validity is predicted by {names(predicting)}."
+    naming = dict.fromkeys(row["model"] for row in measured.get("generation_coverage", ()))
+    if naming:
+        yield f"Concepts are named by {names(naming)}."
+
+
+def _read(facts: Mapping[str, Any]) -> Table:
+    return table(
+        "entailment-read",
+        "What was read, and what was left out of it",
+        _ledger(facts),
+        texts("Of", "of"),
+        texts("What", "what"),
+        numbers("Number", "rows"),
+    )
+
+
+def _ledger(facts: Mapping[str, Any]) -> Iterator[Row]:
+    """Rows read and kept, and a line for each reason why some were left out."""
+    tuples = {"rows_read": facts["rows_read"], "used": facts["tuples"], **facts["refused"]}
+    given = {"tuples": tuples} | {
+        name: facts.get(name) for name in ("predictions", "generations", "ratings")
+    }
+    for name, ledger in given.items():
+        if not ledger or not ledger["rows_read"]:
+            continue
+        for key, rows in ledger.items():
+            if key in KEPT:
+                yield {"of": READ[name], "what": KEPT[key], "rows": rows}
+            elif rows:
+                left_out = Named(f"left out: {words(key, LEFT_OUT)}", key)
+                yield {"of": READ[name], "what": left_out, "rows": rows}
+
+
+def _terms(measured: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The measures that the report shows, in words."""
+    tables: tuple[tuple[str, Mapping[str, Wording]], ...] = (
+        ("quality_agreement", AGREEMENT),
+        ("detection_measured", DETECTION),
+        ("generation_measured", GENERATION),
+    )
+    for name, measures in tables:
+        shown = {row["measure"] for row in measured.get(name, ())}
+        yield from ((word.title, word.meaning) for key, word in measures.items() if key in shown)
+    answering = {row["model"] for row in measured["detection_measured"]}
+    baselines = [word for key, word in BASELINES.items() if key in answering]
+    if baselines:
+        baseline_words = "; ".join(f"{word.title} {word.meaning}" for word in baselines)
+        yield (
+            "Baselines",
+            f"{baseline_words}. Where no split is for training, four fifths of the tuples are.",
+        )

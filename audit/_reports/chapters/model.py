@@ -1,0 +1,303 @@
+"""The chapters on a model: metrics, behaviour, confusions, model and data compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from audit._reports.chapters.exchanges import Exchanges, exchanges
+from audit._reports.chapters.model_metrics import (
+    absent_metrics,
+    metric_figures,
+    metric_tables,
+    metric_terms,
+)
+from audit._reports.charts.charts import beside_spec
+from audit._reports.charts.parts import dots_spec, ends
+from audit._reports.charts.svg import draw
+from audit._reports.comparison.models import TWO, Models, models
+from audit._reports.words.metric_words import threshold
+from audit._reports.words.parts import Codes, Facts, Figure, Key, Table
+from audit._reports.words.shown_numbers import UNDEFINED, Rows
+from audit._reports.words.table_specs import (
+    named,
+    nodes,
+    numbers,
+    spans,
+    table,
+    texts,
+    written,
+)
+from audit._reports.words.words import (
+    RELATION,
+    counted,
+    decimal,
+    number,
+    pair_label,
+    percent,
+    shortened,
+    span,
+    words,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviours:
+    """Kinds of behaviour as a table, as a figure if shares can be shown, and with examples."""
+
+    figure: Figure | None
+    table: Table
+    withheld: bool
+    """Whether there are matching instances, but none may be named."""
+
+
+def behaviours(rows: Rows) -> Behaviours | None:
+    """Make the chapter; None if no behaviours were queried."""
+    if not rows:
+        return None
+    counts = _behaviour_table(rows)
+    examples = any(row["examples"] for row in rows)
+    return Behaviours(
+        figure=_behaviour_figure(rows, counts),
+        table=_examples(rows) if examples else counts,
+        withheld=not examples and any(row["instances"] != 0 for row in rows),
+    )
+
+
+def _behaviour_figure(rows: Rows, counts: Table) -> Figure | None:
+    drawn = [row for row in rows if row["share"] is not None]
+    if not drawn:
+        return None
+    most = max(drawn, key=lambda row: row["share"])
+    return Figure(
+        id="behaviours",
+        title="Kinds of behaviour",
+        drawing=draw(
+            dots_spec(
+                [
+                    {
+                        "label": shortened(row["title"], 54),
+                        "share": row["share"],
+                        **ends(row, "share"),
+                        "counts": f"{number(row['instances'])} of {number(row['of'])}",
+                    }
+                    for row in drawn
+                ],
+                "share of the instances with a prediction",
+                left=330,
+            )
+        ),
+        alt=f"Dot plot of {counted(len(drawn), 'kind')} of behaviour. The most frequent, "
+        f"“{most['title']}”, is that of {percent(most['share'])} of the instances.",
+        caption="Each kind is counted by itself: an instance may show several kinds, or none.",
+        key=(Key("observed", "share, with its 95% interval", "dot"),),
+        table=counts,
+    )
+
+
+_COLUMNS = (
+    named("Behaviour", "title", "name"),
+    numbers("Instances", "instances"),
+    numbers("Out of", "of"),
+    numbers("Share", "share", percent),
+)
+
+
+def _behaviour_table(rows: Rows) -> Table:
+    return table("behaviours-numbers", "Kinds of behaviour", rows, *_COLUMNS, spans("95% interval"))
+
+
+def _examples(rows: Rows) -> Table:
+    return table(
+        "behaviours-examples",
+        "Examples of each kind",
+        rows,
+        *_COLUMNS,
+        texts(
+            "Examples, by instance",
+            lambda row: Codes(tuple(row["examples"])) if row["examples"] else "none",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What the report says of a model."""
+
+    facts: Facts
+    decided: str
+    cuts: bool
+    """Whether any metric lies between two cuts."""
+    terms: Facts
+    tables: tuple[Table, ...]
+    absent: str
+    """What cannot be measured, and why."""
+    measured: tuple[Figure, ...]
+    two: Models | None
+    """What a second model is beside the first, which all else is of."""
+    behaviours: Behaviours | None
+    exchanges: Exchanges | None
+    beside: Figure | None
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All pictures, in report order."""
+        chapters = (self.behaviours, self.exchanges)
+        drawn = (chapter.figure for chapter in chapters if chapter is not None)
+        return tuple(filter(None, (*self.measured, *drawn, self.beside)))
+
+
+_SIDE_BY_SIDE = (
+    "The checks, and all else that is said of the model, are of {0}; {1} is compared with it here, "
+    "instance by instance. Of the predictions of {1}:"
+)
+
+
+def two_models(shared: Mapping[str, Any]) -> Models | None:
+    """What a second model is beside the first; None without one."""
+    if (two := shared.get("models")) is None:
+        return None
+    first, second = (shortened(name, 30) for name in two["names"])
+    made = models(two, replace(TWO, names=(first, second)))
+    assert made is not None, "there are two"
+    facts = _facts(two["ledger"], shared["ledger"]["instances"])
+    return replace(made, said=_SIDE_BY_SIDE.format(first, second), facts=facts)
+
+
+def model(shared: Mapping[str, Any]) -> Model | None:
+    """The chapters; None without predictions."""
+    predictions = shared["ledger"]["predictions"]
+    if predictions is None:
+        return None
+    metrics, overview = shared["metrics"], shared["overview"]
+    return Model(
+        facts=_facts(predictions, shared["ledger"]["instances"]),
+        decided=decided(predictions),
+        cuts=any("depth_from" in metric["parameters"] for metric in metrics),
+        terms=metric_terms(metrics),
+        tables=metric_tables(metrics, shared["metrics_beside"]),
+        absent=absent_metrics(shared["metrics_absent"]),
+        measured=metric_figures(
+            metrics,
+            {scope["node"]: scope["title"] for scope in overview["scopes"]},
+            {row["node"]: row["depth"] for row in overview["scopes"]},
+        ),
+        two=two_models(shared),
+        behaviours=behaviours(overview["behaviours"]),
+        exchanges=exchanges(overview),
+        beside=beside_figure(overview["data_beside_model"], predictions),
+    )
+
+
+def _facts(predictions: Mapping[str, Any], instances: int) -> Facts:
+    matched, classes = predictions["instances_matched"], predictions["classes_read"]
+    return (
+        ("Instances with a prediction", f"{number(matched)} of {number(instances)}"),
+        ("Labelled, not predicted", number(predictions["labels_without_predictions"])),
+        ("Predicted, not labelled", number(predictions["predictions_without_labels"])),
+        ("Classes that are nodes", f"{number(predictions['classes_mapped'])} of {number(classes)}"),
+        ("Classes that the hierarchy lacks", number(predictions["unknown_classes"])),
+        ("Form", "sets of nodes" if predictions["set_valued"] else "scores"),
+    )
+
+
+def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
+    """Figure of pairs of nodes in data and model; None without any.
+
+    Args:
+        rows: The shared view's pairs, the most confused first.
+        predictions: The ledger of the predictions, with the thresholds that the numbers depend on.
+    """
+    if not rows:
+        return None
+    together = [n for row in rows for n in (row["rate"], row["co_predicted_rate"])]
+    marks = [_marks_of(row) for row in rows]
+    keys: tuple[Key, ...] = (
+        Key("observed", "labelled together, in the data", "dot"),
+        Key("model", "predicted together, by the model", "ring"),
+    )
+    if not any(n is None or n for n in together):
+        marks, keys = [{**row, "data": None, "predicted": None} for row in marks], ()
+    return Figure(
+        id="beside",
+        title="Pairs that the model confuses most, in the data and in the model",
+        drawing=draw(beside_spec(marks)),
+        alt=_alt(rows),
+        caption="Pairs of labelled nodes, neither above the other, the most confused first. "
+        + decided(predictions)
+        + " Confusion is the mean entropy between the two scores where both reach "
+        f"{threshold(predictions['confusion_threshold'])}; it is not a share of instances, though "
+        "it has the same bounds. A mark is missing where its number is withheld.",
+        key=(
+            *keys,
+            Key("model", "confusion of the two, in the model, with its 95% interval", "diamond"),
+        ),
+        table=_table(rows),
+    )
+
+
+def decided(predictions: Mapping[str, Any]) -> str:
+    """A sentence on what counts as predicted."""
+    if predictions["set_valued"]:
+        return "A node counts as predicted when it is in the instance’s set."
+    if predictions["single_label"]:
+        return "The node with the highest score is the one predicted."
+    at = threshold(predictions["decision_threshold"])
+    return f"A node counts as predicted from a score of {at}."
+
+
+def _marks_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "label": pair_label(row),
+        "relation": words(row["relation"], RELATION),
+        "data": row["rate"],
+        "predicted": row["co_predicted_rate"],
+        "confusion": row["confusion"],
+        "low": row["confusion_low"],
+        "high": row["confusion_high"],
+    }
+
+
+def _alt(rows: Rows) -> str:
+    text = f"Dot plot of {counted(len(rows), 'pair')} of nodes, up to three marks per line."
+    shown = [row for row in rows if row["confusion"] is not None]
+    if shown:
+        first = shown[0]
+        text += (
+            f" The most confused, {first['a']} and {first['b']}, has confusion "
+            f"{decimal(first['confusion'], 4)}; the data labels both on {percent(first['rate'])} "
+            "of the instances."
+        )
+    both = [row for row in rows if None not in (row["rate"], row["co_predicted_rate"])]
+    more = sum(row["co_predicted_rate"] > row["rate"] for row in both)
+    return (
+        f"{text} The model predicts {more} of {len(both)} together more often than the data does."
+    )
+
+
+def _table(rows: Rows) -> Table:
+    def entropy(mean: float) -> str:
+        return decimal(mean, 4)
+
+    return table(
+        "beside-numbers",
+        "Pairs in the data and in the model",
+        rows,
+        nodes("First node", "a", "title_a"),
+        nodes("Second node", "b", "title_b"),
+        texts("Relation", "relation", RELATION),
+        numbers("Labelled together", "joint"),
+        numbers("Share", "rate", percent),
+        numbers("Predicted together", "co_predicted"),
+        numbers("Share", "co_predicted_rate", percent),
+        numbers("Confusion", "confusion", entropy),
+        written(
+            "95% interval",
+            lambda row: (
+                UNDEFINED
+                if row["confusion_low"] is None
+                else span(entropy(row["confusion_low"]), entropy(row["confusion_high"]))
+            ),
+        ),
+    )

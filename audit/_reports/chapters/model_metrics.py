@@ -1,0 +1,393 @@
+"""Tables and figures of a model's metrics: single numbers, by cut, by depth, below each node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from audit._reports.charts import charts
+from audit._reports.charts import parts as chart_parts
+from audit._reports.charts.icicle import size
+from audit._reports.charts.svg import draw
+from audit._reports.words.metric_words import (
+    MEANING,
+    Metric,
+    cut,
+    heading,
+    in_common,
+    interval,
+    of,
+    others,
+    title,
+    value,
+    with_interval,
+)
+from audit._reports.words.parts import Figure, Key, Named, Node, Table
+from audit._reports.words.shown_numbers import UNDEFINED
+from audit._reports.words.table_specs import Spec, optional_table, table, texts, written
+from audit._reports.words.words import capitalised, counted, listed, more_in_table, node_label
+
+ALL = "all"
+"""The scope of a metric over all instances."""
+
+ERRORS = ("accuracy_alignment", "recovered", "lost")
+UNCERTAINTY = ("uncertainty_alignment", "abstraction_match")
+"""Metrics between two cuts that share a table."""
+_METRIC = texts("Metric", lambda metric: Named(title(metric["name"]), metric["name"]))
+_MASS = ("residual_from", "residual_to")
+
+
+def metric_terms(metrics: Sequence[Metric]) -> tuple[tuple[str, str], ...]:
+    """Explanations of the metrics that were measured."""
+    present = {metric["name"] for metric in metrics}
+    return tuple(meaning for name, meaning in MEANING.items() if name in present)
+
+
+def metric_tables(metrics: Sequence[Metric], beside: Sequence[Metric]) -> tuple[Table, ...]:
+    """Tables of the metrics over all instances; tables without rows are left out.
+
+    Args:
+        metrics: The shared view's metrics.
+        beside: Numbers needed to interpret them: tied answers, and mass above a cut.
+    """
+    found = [metric for metric in (*metrics, *beside) if metric["scope"] == ALL]
+    between = (*ERRORS, *UNCERTAINTY, *_MASS)
+    tables = (
+        _single([metric for metric in found if metric["name"] not in between]),
+        _between(found, ERRORS, "errors", "Errors mended on the way up", "Errors"),
+        _between(
+            found,
+            (*UNCERTAINTY, *_MASS),
+            "uncertainty",
+            "Uncertainty resolved on the way up",
+            "Instances",
+        ),
+    )
+    return tuple(table for table in tables if table is not None)
+
+
+def absent_metrics(metrics: Sequence[Metric]) -> str:
+    """A sentence on the metrics that cannot be computed, by reason; empty without one."""
+    names: dict[str, list[str]] = {}
+    for metric in metrics:
+        names.setdefault(metric["reason"], []).append(title(metric["name"]).lower())
+    said = "; ".join(f"{listed(found)} ({reason})" for reason, found in names.items())
+    return f"These predictions cannot give {said}." if said else ""
+
+
+def captioned(caption: str, metrics: Sequence[Metric]) -> str:
+    """A caption with the parameters that all of its metrics share."""
+    alike = in_common(metrics)
+    return f"{caption} ({'; '.join(alike)})" if alike else caption
+
+
+def unlike(metric: Metric, metrics: Sequence[Metric]) -> str:
+    """A metric's cut, and those of its parameters that differ between the given metrics."""
+    alike = in_common(metrics)
+    return "; ".join(filter(None, [cut(metric), *(x for x in others(metric) if x not in alike)]))
+
+
+def _single(metrics: Sequence[Metric]) -> Table | None:
+    order = {name: place for place, name in enumerate(MEANING)} | {"ties": 0.5}
+    return optional_table(
+        "metric-table",
+        captioned("Metrics over all instances", metrics),
+        sorted(metrics, key=lambda metric: order.get(metric["name"], len(order))),
+        _METRIC,
+        texts("Parameters", lambda metric: unlike(metric, metrics) or UNDEFINED),
+        written("Value", value),
+        written("95% interval", interval),
+        written("n", of),
+    )
+
+
+def _between(
+    found: Sequence[Metric], names: Sequence[str], id_: str, caption: str, unit: str
+) -> Table | None:
+    metrics = [metric for metric in found if metric["name"] in names]
+    cuts: dict[str, dict[str, Metric]] = {}
+    for metric in metrics:
+        cuts.setdefault(unlike(metric, metrics), {})[metric["name"]] = metric
+    return optional_table(
+        f"metric-{id_}",
+        captioned(caption, metrics),
+        list(cuts.items()),
+        texts("Cuts", lambda line: capitalised(line[0])),
+        *(metric_column(name, lambda line: line[1]) for name in names),
+        written(unit, lambda line: listed(list(dict.fromkeys(map(of, line[1].values()))))),
+    )
+
+
+def metric_column(name: str, measured: Callable[[Any], Mapping[str, Metric]]) -> Spec:
+    """The column of a metric with its intervals.
+
+    Args:
+        name: Name of the metric.
+        measured: What a line has measured, by the names of metrics.
+    """
+    return written(heading(name), lambda line: with_interval(measured(line).get(name)))
+
+
+LINES = 24
+"""Largest number of lines in a figure of subtrees."""
+_INTERVAL = "with its 95% interval"
+
+
+@dataclass(frozen=True, slots=True)
+class Subtree:
+    """A node, and metrics by name of the instances at or below it, between the same depths."""
+
+    node: Node
+    depth_from: int
+    depth_to: int
+    metrics: Mapping[str, Metric]
+
+
+def metric_figures(
+    metrics: Sequence[Metric],
+    titles: Mapping[str, str | None],
+    depths: Mapping[str, int],
+) -> tuple[Figure, ...]:
+    """The figures for which there are metrics.
+
+    Args:
+        metrics: The shared view's metrics.
+        titles: Title of each node that is a scope.
+        depths: Depth of each node, if known.
+    """
+    figures = (
+        accuracy_figure(metrics),
+        errors_figure(subtrees(metrics, ERRORS, titles, depths)),
+        uncertainty_figure(subtrees(metrics, UNCERTAINTY[::-1], titles, depths)),
+    )
+    return tuple(figure for figure in figures if figure is not None)
+
+
+def accuracy_figure(metrics: Sequence[Metric]) -> Figure | None:
+    """Accuracy at each depth over all instances; None with fewer than two depths."""
+    rows = sorted(
+        (
+            metric
+            for metric in metrics
+            if metric["name"] == "accuracy"
+            and metric["scope"] == ALL
+            and metric["value"] is not None
+            and metric["parameters"].get("depth_to") is not None
+        ),
+        key=_depth,
+    )
+    if len(rows) < 2:
+        return None
+    first, last = rows[0], rows[-1]
+    return Figure(
+        id="accuracy",
+        title="Accuracy by depth",
+        drawing=draw(
+            chart_parts.dots_spec(
+                [
+                    {
+                        "label": f"Depth {_depth(row)}" + (", the leaves" if row is last else ""),
+                        "share": row["value"],
+                        **chart_parts.ends(row, "value"),
+                        "counts": f"{value(row)} of {of(row)}",
+                    }
+                    for row in rows
+                ],
+                "share of answers that are right",
+                left=150,
+                right=130,
+            )
+        ),
+        alt=f"Dot plot of {counted(len(rows), 'depth')}: accuracy from {value(first)} at depth "
+        f"{_depth(first)} to {value(last)} at depth {_depth(last)}.",
+        caption="The share of instances whose answer is right when it need only be as specific as "
+        "the nodes at that depth. An instance without a label that deep, or at a leaf above, is "
+        "left out.",
+        key=(Key("observed", f"accuracy, {_INTERVAL}", "dot"),),
+        table=table(
+            "accuracy-numbers",
+            captioned("Accuracy by depth", rows),
+            rows,
+            texts("Depth", lambda row: str(_depth(row))),
+            written("Accuracy", value),
+            written("95% interval", interval),
+            written("Instances", of),
+        ),
+    )
+
+
+def errors_figure(found: Sequence[Subtree]) -> Figure | None:
+    """Accuracy alignment below each node; None if it is defined for none."""
+    lines = drawn(found, "accuracy_alignment")
+    if not lines:
+        return None
+    return Figure(
+        id="alignment",
+        title="Which nodes account for the model’s errors",
+        drawing=draw(charts.alignment_spec([_errors_row(one) for one in lines])),
+        alt=_alt(lines, "accuracy_alignment")
+        + " Bars to the right of zero show what was recovered, bars to the left what was lost.",
+        caption="Errors on the instances below a node that vanish when answers need only be as "
+        f"specific as the node’s own depth, from {_from_to(lines)}. High: errors stay within the "
+        "node, as the hierarchy has it. At the right, accuracy alignment and the number of errors. "
+        "What is withheld is not drawn." + _left_out(found, lines),
+        key=(
+            Key("observed", f"accuracy alignment, {_INTERVAL}", "dot"),
+            Key("scale-2", "recovered, to the right"),
+            Key("expected", "lost, to the left"),
+        ),
+        table=_numbers(found, ERRORS, "alignment-numbers", "Accuracy alignment by node", "Errors"),
+    )
+
+
+def uncertainty_figure(found: Sequence[Subtree]) -> Figure | None:
+    """Abstraction match and uncertainty alignment below each node; None if defined for none."""
+    lines = drawn(found, "abstraction_match")
+    if not lines:
+        return None
+    return Figure(
+        id="uncertainty",
+        title="Which nodes account for the model’s uncertainty",
+        drawing=draw(
+            chart_parts.dots_spec(
+                [_uncertainty_row(one) for one in lines], "abstraction match", right=130
+            )
+        ),
+        alt=_alt(lines, "abstraction_match"),
+        caption="The share of the entropy on the instances below a node that vanishes when mass "
+        f"is summed up to the node’s own depth, from {_from_to(lines)}. High: the model hesitates "
+        "within the node and not beyond it. At the right, uncertainty alignment: the change of "
+        "mean entropy, with its n." + _left_out(found, lines),
+        key=(Key("observed", f"abstraction match, {_INTERVAL}", "dot"),),
+        table=_numbers(
+            found,
+            UNCERTAINTY[::-1],
+            "uncertainty-numbers",
+            "Abstraction match and uncertainty alignment by node",
+            "Instances",
+        ),
+    )
+
+
+def _errors_row(one: Subtree) -> dict[str, object]:
+    net = one.metrics["accuracy_alignment"]
+    recovered, lost = (one.metrics.get(name) for name in ("recovered", "lost"))
+    return {
+        "label": node_label(one.node.id, one.node.title, 38),
+        "net": net["value"],
+        **chart_parts.ends(net, "value"),
+        "recovered": (recovered and recovered["value"]) or 0.0,
+        "lost": -((lost and lost["value"]) or 0.0),
+        "counts": f"{value(net)} of {of(net)}",
+    }
+
+
+def _uncertainty_row(one: Subtree) -> dict[str, object]:
+    match = one.metrics["abstraction_match"]
+    change = one.metrics.get("uncertainty_alignment")
+    return {
+        "label": node_label(one.node.id, one.node.title, 38),
+        "share": match["value"],
+        **chart_parts.ends(match, "value"),
+        "counts": f"{value(change)} bits, n {of(change)}" if change else "",
+    }
+
+
+def _alt(lines: Sequence[Subtree], name: str) -> str:
+    first, last = lines[0], lines[-1]
+    return (
+        f"Ranked dot plot of {counted(len(lines), 'node')}: {title(name).lower()} from "
+        f"{value(first.metrics[name])} for {first.node.text} down to "
+        f"{value(last.metrics[name])} for {last.node.text}."
+    )
+
+
+def _from_to(lines: Sequence[Subtree]) -> str:
+    """From which depths to which, in words."""
+    starts, ends = ({getattr(one, name) for one in lines} for name in ("depth_from", "depth_to"))
+    return f"{_depths(starts)} to {_depths(ends)}"
+
+
+def _depths(found: set[int]) -> str:
+    low, high = min(found), max(found)
+    return f"depth {low}" if low == high else f"depths {low}–{high}"
+
+
+def _left_out(found: Sequence[Subtree], lines: Sequence[Subtree]) -> str:
+    return more_in_table(len(found) - len(lines), "node")
+
+
+def _numbers(
+    found: Sequence[Subtree], names: Sequence[str], id_: str, caption: str, unit: str
+) -> Table:
+    def order(one: Subtree) -> tuple[float, str]:
+        found = one.metrics[names[0]]["value"]
+        return (math.inf if found is None else -found), one.node.id
+
+    ranked = sorted(found, key=order)
+    return table(
+        id_,
+        captioned(caption, [one.metrics[names[0]] for one in ranked]),
+        ranked,
+        texts("Node", lambda one: one.node),
+        texts("Depths", lambda one: f"{one.depth_from} to {one.depth_to}"),
+        *(metric_column(name, lambda one: one.metrics) for name in names),
+        written(unit, lambda one: of(one.metrics[names[0]])),
+    )
+
+
+def _depth(metric: Metric) -> int:
+    return int(metric["parameters"]["depth_to"])
+
+
+def subtrees(
+    metrics: Sequence[Metric],
+    names: Sequence[str],
+    titles: Mapping[str, str | None],
+    depths: Mapping[str, int],
+) -> tuple[Subtree, ...]:
+    """The scopes that have the first of the metrics, in node order.
+
+    Args:
+        metrics: All metrics.
+        names: Names of the metrics; the first one is required, the others are optional.
+        titles: Title of each node.
+        depths: Depth of each node, if known.
+
+    Of a node's pairs of cuts, the one with its own depth as coarse cut and the deepest fine cut is
+    taken; if there is none, the one with the coarse cut nearest below the root.
+    """
+    scopes: dict[str, dict[tuple[int, int], dict[str, Metric]]] = {}
+    for metric in metrics:
+        if metric["scope"] != ALL and metric["name"] in names and (cut := _cut(metric)):
+            scopes.setdefault(metric["scope"], {}).setdefault(cut, {})[metric["name"]] = metric
+    return tuple(
+        Subtree(Node(node, titles.get(node) or ""), *cut, cuts[cut])
+        for node, cuts in sorted(scopes.items())
+        for cut in [min(cuts, key=lambda cut: _distance(cut, depths.get(node)))]
+        if names[0] in cuts[cut]
+    )
+
+
+def drawn(found: Sequence[Subtree], name: str) -> list[Subtree]:
+    """Subtrees to draw: those with the metric defined and the most instances, ranked by it."""
+    defined = [one for one in found if one.metrics[name]["value"] is not None]
+    largest = sorted(defined, key=lambda one: (-_instances(one, name), one.node.id))[:LINES]
+    return sorted(largest, key=lambda one: (-one.metrics[name]["value"], one.node.id))
+
+
+def _cut(metric: Metric) -> tuple[int, int] | None:
+    start, end = (metric["parameters"].get(name) for name in ("depth_from", "depth_to"))
+    return None if start is None or end is None else (start, end)
+
+
+def _distance(cut: tuple[int, int], depth: int | None) -> tuple[bool, bool, int, int]:
+    start, end = cut
+    return (end != depth, end < 1, end, -start)
+
+
+def _instances(one: Subtree, name: str) -> int:
+    n = one.metrics[name]["n"]
+    return 0 if n is None else size(n)

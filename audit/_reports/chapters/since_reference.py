@@ -1,0 +1,195 @@
+"""The chapter on changes since the reference run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from audit._reports.words.parts import Table
+from audit._reports.words.shown_numbers import UNDEFINED, Rows
+from audit._reports.words.table_specs import (
+    Spec,
+    badges,
+    codes,
+    named,
+    node_list,
+    nodes,
+    numbers,
+    optional_table,
+    spans,
+    table,
+    texts,
+    written,
+)
+from audit._reports.words.words import (
+    SEVERITY,
+    STATUS,
+    WITHHELD,
+    Value,
+    counted,
+    listed,
+    number,
+    percent,
+    points,
+    ratio,
+)
+
+CHANGE: Mapping[str, str] = {"new": "New", "worse": "Worse", "gone": "Gone", "known": "Known"}
+"""Words for the changes of findings, in table order."""
+EFFECTS: Mapping[str | None, tuple[str, str]] = {
+    "share": ("shares", "Findings of either run that are measured by a share"),
+    "ratio": ("ratios", "Findings of either run that are measured by a ratio"),
+    None: ("others", "Other findings of either run"),
+}
+"""Table for each kind of effect: its name and its caption."""
+NODES = 3
+"""Largest number of nodes named for a finding."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinceReference:
+    """Content of the chapter."""
+
+    sentences: tuple[str, ...]
+    checks: Table
+    depths: Table | None
+    findings: tuple[Table, ...]
+    residuals: Table | None
+
+
+def since_reference(shared: Mapping[str, Any]) -> SinceReference | None:
+    """Make the chapter; None without a reference."""
+    found = shared["since_reference"]
+    if found is None:
+        return None
+    return SinceReference(
+        sentences=tuple(_sentences(found, shared)),
+        checks=_checks(found["checks"]),
+        depths=_depths(found["depths"]),
+        findings=_findings([one for one in found["findings"] if not _is_difference(one)]),
+        residuals=_residuals(_differences(shared["checks"])),
+    )
+
+
+def _sentences(found: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[str]:
+    before, now = STATUS[found["status"]].lower(), STATUS[shared["status"]].lower()
+    worst = f"still “{now}”" if before == now else f"“{now}”, and was “{before}”"
+    yield (
+        f"The reference has {counted(found['instances'], 'instance')}, this release "
+        f"{counted(shared['ledger']['instances'], 'instance')}. The worst status is {worst}."
+    )
+    asked = [check for check in found["checks"] if check["new"] is not None]
+    totals = {change: sum(check[change] for check in asked) for change in CHANGE}
+    changes = listed([f"{n:,} {CHANGE[change].lower()}" for change, n in totals.items()])
+    checks = counted(len(asked), "check")
+    yield f"Of the findings of the {checks} that both runs could ask: {changes}."
+
+
+def _checks(checks: Rows) -> Table:
+    return table(
+        "since-checks-table",
+        "Checks that applied in the reference or now",
+        [
+            check
+            for check in checks
+            if {check["status_before"], check["status"]} != {"not_applicable"}
+        ],
+        named("Check", "title", "name"),
+        badges("Reference", "status_before", STATUS, absent="not asked"),
+        badges("Now", "status", STATUS, absent="not asked"),
+        *(numbers(called, change, absent=UNDEFINED) for change, called in CHANGE.items()),
+    )
+
+
+def _depths(rows: Rows) -> Table | None:
+    """Shares of labels by depth; None where nothing of them may be shown."""
+    if all(row["before"] is None for row in rows):
+        return None
+    return table(
+        "since-depths-table",
+        "Share of labels at each depth",
+        rows,
+        numbers("Depth", "depth"),
+        numbers("Reference", "before", percent),
+        numbers("Now", "now", percent),
+        written(
+            "Difference, points",
+            lambda row: WITHHELD if row["before"] is None else points(row["now"] - row["before"]),
+        ),
+    )
+
+
+def _findings(findings: Rows) -> tuple[Table, ...]:
+    """A table of each effect, so that a column holds numbers of one kind."""
+    order = list(CHANGE)
+    ranked = sorted(findings, key=lambda finding: order.index(finding["change"]))
+    by_effect = {
+        effect: [finding for finding in ranked if finding["effect"] == effect] for effect in EFFECTS
+    }
+    return tuple(_findings_table(effect, rows) for effect, rows in by_effect.items() if rows)
+
+
+def _findings_table(effect: str | None, findings: Rows) -> Table:
+    name, caption = EFFECTS[effect]
+    return table(
+        f"since-{name}-table",
+        caption,
+        findings,
+        texts("About", lambda finding: node_list(finding["nodes"], NODES)),
+        texts("Change", "change", CHANGE),
+        codes("Check", "check"),
+        badges("Severity", "severity", SEVERITY),
+        *((effects("Reference", "before", "new"), effects("Now", "now", "gone")) if effect else ()),
+    )
+
+
+def effects(heading: str, field: str, absent_of: str) -> Spec:
+    """The effects in one of the runs; a dash where a finding is not in it."""
+
+    def cell(finding: Mapping[str, Any]) -> str:
+        if finding["effect"] is None or finding["change"] == absent_of:
+            return UNDEFINED
+        write = percent if finding["effect"] == "share" else _times
+        return write(finding[field])
+
+    return written(heading, cell)
+
+
+def _times(value: float | None) -> str:
+    return WITHHELD if value is None else f"×{ratio(value)}"
+
+
+def _differences(checks: Rows) -> list[Mapping[str, Any]]:
+    """Findings on residual shares that differ from the reference's."""
+    return [
+        finding
+        for check in checks
+        if check["name"] == "residual_overuse"
+        for finding in check["findings"]
+        if _is_difference(finding)
+    ]
+
+
+def _is_difference(finding: Mapping[str, Any]) -> bool:
+    """Whether a finding is itself one of a difference from the reference."""
+    return str(finding["id"]).endswith(":reference:")
+
+
+def _residuals(findings: Rows) -> Table | None:
+    return optional_table(
+        "since-residuals-table",
+        "Residual shares that differ from the reference",
+        [{**finding["nodes"][0], **finding["evidence"]} for finding in findings],
+        nodes("Below", "id"),
+        written("Reference", lambda row: _of(row["elsewhere"], row["of_elsewhere"])),
+        numbers("Its share", "elsewhere_share", percent),
+        written("Now", lambda row: _of(row["instances"], row["of"])),
+        numbers("Share now", "share", percent),
+        numbers("Difference, points", "difference", points),
+        spans("Interval", points, "difference_low", "difference_high"),
+    )
+
+
+def _of(count: Value, total: Value) -> str:
+    return WITHHELD if count is total is None else f"{number(count)} of {number(total)}"

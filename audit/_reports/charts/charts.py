@@ -1,0 +1,224 @@
+"""Vega-Lite specifications of figures in ranked lines, and of the map of branches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from audit._reports.charts.layers import Json, Layer, bare_axis, channel
+from audit._reports.charts.palette import LIGHT, SCALE
+from audit._reports.charts.parts import (
+    WIDTH,
+    at_zero,
+    axis,
+    dot,
+    having,
+    interval,
+    left_labels,
+    lines,
+    numbered,
+    ranked,
+    right_texts,
+    ring,
+    specification,
+)
+from audit._reports.words.shown_numbers import Rows
+
+
+def pairs_spec(
+    rows: Rows,
+    measured: str = "instances with both nodes",
+    form: str = ",.0f",
+    right: int = 150,
+) -> dict[str, Any]:
+    """Ranked pairs: observed and expected count of each.
+
+    Args:
+        rows: ``label, observed, expected, low, high, times``, in drawing order; ``observed`` is
+            None where it is withheld, ``expected`` without an expectation, ``low`` and ``high``
+            without an interval.
+        measured: Title of the axis.
+        form: How its numbers are written.
+        right: Room for the texts at the right.
+    """
+    drawn = numbered(rows)
+    base = Layer(drawn).encode(y=lines())
+    compared = having(drawn, "expected").encode(y=lines())
+    reach = [row[name] or 0 for row in rows for name in ("observed", "expected", "high")]
+    top = max(reach, default=0) or 1
+    there = having(drawn, "observed").encode(y=lines())
+    observed = channel(
+        "observed:Q",
+        scale={"domain": [0, top], "nice": True},
+        axis=axis(measured, form),
+    )
+    layers = [
+        left_labels(base),
+        compared.mark("rule", color=LIGHT["expected"], strokeWidth=1).encode(
+            x="expected:Q", x2="observed"
+        ),
+        interval(having(drawn, "low").encode(y=lines())),
+        ring(compared, "expected:Q"),
+        dot(there, observed),
+        right_texts(base, "times"),
+    ]
+    return ranked(layers, len(rows), left=330, right=right)
+
+
+def means_spec(rows: Rows, title: str, *, left: int = 250) -> dict[str, Any]:
+    """Lines with a dot, its interval, and a ring for what it is compared with; zero is marked.
+
+    Args:
+        rows: ``label, value, low, high, beside, counts``, in drawing order; bounds and ``beside``
+            may be None.
+        title: Title of the axis.
+        left: Room for the labels.
+    """
+    drawn = numbered(rows)
+    base = Layer(drawn).encode(y=lines())
+    reach = [row[name] for row in rows for name in ("value", "low", "high", "beside")]
+    known = [float(value) for value in reach if value is not None]
+    ends = [min(0.0, *known), max(0.0, *known)]
+    scale = {"domain": ends if ends[0] < ends[1] else [0, 1], "nice": True}
+    layers = [
+        at_zero(scale=scale),
+        interval(having(drawn, "low").encode(y=lines())),
+        ring(having(drawn, "beside").encode(y=lines()), "beside:Q"),
+        dot(base, channel("value:Q", scale=scale, axis=axis(title, "~g"))),
+        left_labels(base),
+        right_texts(base, "counts"),
+    ]
+    return ranked(layers, len(rows), left=left, right=150)
+
+
+def changes_spec(rows: Rows) -> dict[str, Any]:
+    """Ranked differences in percentage points: dots with intervals, and a line at zero.
+
+    Args:
+        rows: ``label, difference, low, high, rates``, in drawing order.
+    """
+    base = Layer(numbered(rows)).encode(y=lines())
+    difference = channel(
+        "difference:Q",
+        scale={"nice": True, "zero": True},
+        axis=axis("change of the rate, percentage points", "+.3~g"),
+    )
+    layers = [
+        at_zero("expected", 1.2),
+        interval(base),
+        dot(base, difference, 70),
+        left_labels(base),
+        right_texts(base, "rates"),
+    ]
+    return ranked(layers, len(rows), left=270, right=130)
+
+
+def alignment_spec(rows: Rows) -> dict[str, Any]:
+    """Ranked net shares: dots with intervals, over bars of the recovered and lost shares.
+
+    Args:
+        rows: ``label, net, low, high, recovered, lost, counts``, in drawing order; ``lost`` is
+            negative, so that it is drawn to the left of zero.
+    """
+    base = Layer(numbered(rows)).encode(y=lines())
+    reach = [row[name] for row in rows for name in ("net", "low", "high", "recovered", "lost")]
+    domain = {"domain": [min(0.0, *reach), max(0.1, *reach)], "nice": True}
+    net = channel("net:Q", scale=domain, axis=axis("share of the errors below", ".0%"))
+    layers = [
+        base.mark("bar", color=LIGHT["scale-2"], height=13).encode(
+            x=channel("recovered:Q"), x2={"datum": 0}
+        ),
+        base.mark("bar", color=LIGHT["expected"], height=13).encode(
+            x=channel("lost:Q"), x2={"datum": 0}
+        ),
+        at_zero(),
+        interval(base),
+        base.mark(
+            "point", color=LIGHT["gap"], fill=LIGHT["observed"], strokeWidth=1, size=75, opacity=1
+        ).encode(x=net),
+        left_labels(base),
+        right_texts(base, "counts"),
+    ]
+    return ranked(layers, len(rows), left=250, right=130)
+
+
+def beside_spec(rows: Rows) -> dict[str, Any]:
+    """Ranked pairs with up to three marks per line: data, predictions and confusion.
+
+    Args:
+        rows: ``label, relation`` and ``data, predicted, confusion, low, high``, each None if
+            withheld, in drawing order; ``low`` and ``high`` are the bounds of the confusion.
+    """
+    drawn = numbered(rows)
+    every = Layer(drawn).encode(y=lines())
+    top = max((row[name] or 0.0 for row in rows for name in (*_MARKS, "high")), default=0.0)
+    form = ".0%" if top >= 0.05 else ".1%" if top >= 0.005 else ".2%"
+    x_axis = axis("share of all instances; confusion", form)
+    scale = {"domain": [0, top or 1.0], "nice": True}
+    marks = [
+        having(drawn, name)
+        .mark("point", strokeWidth=1.8, opacity=1, **style)
+        .encode(y=lines(), x=channel(f"{name}:Q", scale=scale, axis=x_axis))
+        for name, style in _MARKS.items()
+    ]
+    bounds = interval(having(drawn, "low").encode(y=lines()), LIGHT["model"])
+    layers = [bounds, *marks, left_labels(every), right_texts(every, "relation")]
+    return ranked(layers, len(rows), left=330, right=110)
+
+
+_MARKS: dict[str, dict[str, Any]] = {
+    "data": {"color": LIGHT["observed"], "filled": True, "size": 75},
+    "predicted": {"color": LIGHT["model"], "fill": LIGHT["gap"], "size": 60},
+    "confusion": {"color": LIGHT["model"], "filled": True, "shape": "diamond", "size": 70},
+}
+"""Marks of `beside_spec`: a dot for the data, a ring and a diamond for the model."""
+
+
+def matrix_spec(rows: Rows, labels: Sequence[str], largest: int = 44) -> dict[str, Any]:
+    """The map of branches: a shaded cell with a text for each pair, own cells on the diagonal.
+
+    Args:
+        rows: ``row, column`` (numbers from 1), ``role`` (of the palette), ``text``.
+        labels: Label of each branch, in order.
+        largest: Greatest side of a cell in pixels.
+    """
+    side = min(largest, 440 // max(len(labels), 1))
+    order = [str(place + 1) for place in range(len(labels))]
+    named = [{"row": place, "label": label} for place, label in zip(order, labels, strict=True)]
+    band = {"domain": order, "paddingInner": 0.06, "paddingOuter": 0}
+    cells = Layer(rows).encode(
+        x=channel("column:N", scale=band, sort=None, axis=_top_axis()),
+        y=channel("row:N", scale=band, sort=None, axis=None),
+    )
+    names = Layer(named).encode(y=channel("row:N", scale=band, sort=None, axis=None))
+    layers = [
+        cells.mark("rect").encode(color=channel("role:N", scale=_roles(), legend=None)),
+        *_shaded_text(cells, size=10, align="center"),
+        names.mark("text", align="right", dx=-10, color=LIGHT["ink"]).encode(
+            x={"value": 0}, text="label:N"
+        ),
+    ]
+    size = side * len(labels)
+    padding = {"left": 250, "right": WIDTH - 250 - size, "top": 24, "bottom": 4}
+    return specification(layers, size, size, padding)
+
+
+def _shaded_text(base: Layer, *, size: int, align: Literal["left", "center"]) -> list[Layer]:
+    """Labels in the colour that reads on the shade below them."""
+    dark = "datum.role == 'scale-3' || datum.role == 'scale-4'"
+    field = "label:N" if align == "left" else "text:N"
+    return [
+        base.where(test)
+        .mark("text", fontSize=size, align=align, baseline="middle", color=LIGHT[role])
+        .encode(text=field)
+        for role, test in (("on-low", f"!({dark})"), ("on-high", dark))
+    ]
+
+
+def _roles() -> Json:
+    roles = ("scale-none", *SCALE)
+    return {"domain": list(roles), "range": [LIGHT[role] for role in roles]}
+
+
+def _top_axis() -> Json:
+    return bare_axis(None, orient="top", labelAngle=0, grid=False)

@@ -1,0 +1,267 @@
+"""Building blocks of figures: ranked lines, axes, scales, labels, and shapes drawn by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any, Literal
+
+from audit._reports.charts.layers import Json, Layer, bare_axis, channel
+from audit._reports.charts.palette import LIGHT
+from audit._reports.words.parts import Tick
+from audit._reports.words.shown_numbers import Rows
+
+WIDTH = 720
+"""Width of every figure in pixels: fits a page of the PDF, and the text column on a laptop."""
+
+
+FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
+TEXT = 11
+"""Font size in pixels."""
+ADVANCE = 6.8
+"""Pixels of a character at that size on average, at most: those of DejaVu Sans, a wide font."""
+_LINE = 24
+"""Height of one line of a ranked figure in pixels."""
+
+
+def lines(order: Sequence[int] | None = None) -> Json:
+    """Axis of the numbered lines of a ranked figure, with a rule for each.
+
+    Args:
+        order: The lines from top to bottom; None for the order in which they are drawn.
+    """
+    scale = {} if order is None else {"scale": {"domain": list(order)}}
+    return channel("line:O", sort=None, axis=bare_axis(None, labels=False, grid=True), **scale)
+
+
+def left_labels(base: Layer) -> Layer:
+    """The label of each line, drawn as text, since two lines may have the same label."""
+    labels = base.mark("text", align="right", dx=-12, color=LIGHT["ink"])
+    return labels.encode(x={"value": 0}, text="label:N")
+
+
+def right_texts(base: Layer, field: str) -> Layer:
+    """Text of a field at the right end of each line."""
+    figures = base.mark("text", align="left", dx=12, color=LIGHT["muted"])
+    return figures.encode(x={"value": "width"}, text=f"{field}:N")
+
+
+def axis(title: str, form: str) -> Json:
+    """A numeric axis below the figure, in a d3 format."""
+    return bare_axis(title, format=form, tickCount=5, labelFlush=False)
+
+
+def ranked(layers: Sequence[Layer], lines: int, *, left: int, right: int) -> dict[str, Any]:
+    """Layers over numbered lines, with room for labels at the left and texts at the right."""
+    padding = {"left": left, "right": right, "top": 6, "bottom": 40}
+    specified = specification(layers, WIDTH - left - right, _LINE * lines, padding)
+    return {**specified, "usermeta": {"line": _LINE}}
+
+
+def dots_spec(
+    rows: Rows, title: str, *, limit: float | None = None, left: int = 250, right: int = 110
+) -> dict[str, Any]:
+    """Ranked shares from 0 to 1: dots with intervals, and a limit as a line.
+
+    Args:
+        rows: ``label, share, low, high, counts``, in the order to be drawn.
+        title: Title of the axis.
+        limit: Position of the limit; None without one.
+        left: Room for the labels.
+        right: Room for the counts.
+    """
+    base = Layer(numbered(rows)).encode(y=lines())
+    share = channel("share:Q", scale={"domain": [0, 1]}, axis=axis(title, ".0%"))
+    layers = [
+        interval(base),
+        dot(base, share, 70),
+        left_labels(base),
+        right_texts(base, "counts"),
+    ]
+    if limit is not None:
+        line = Layer([{"limit": limit}]).mark(
+            "rule", color=LIGHT["limit"], strokeWidth=1.5, strokeDash=[5, 3]
+        )
+        layers.insert(0, line.encode(x="limit:Q"))
+    return ranked(layers, len(rows), left=left, right=right)
+
+
+def dot(base: Layer, x: Json, size: int = 75) -> Layer:
+    """The number observed in each line, as a filled dot."""
+    mark = base.mark("point", color=LIGHT["observed"], filled=True, size=size, opacity=1)
+    return mark.encode(x=x)
+
+
+def ring(base: Layer, x: str) -> Layer:
+    """What the number of each line is compared with, as a ring."""
+    mark = base.mark(
+        "point", color=LIGHT["expected"], fill=LIGHT["gap"], strokeWidth=1.8, size=60, opacity=1
+    )
+    return mark.encode(x=x)
+
+
+def at_zero(role: str = "ink", width: float = 1, scale: Json | None = None) -> Layer:
+    """A rule across all lines at zero."""
+    rule = Layer([{"zero": 0}]).mark("rule", color=LIGHT[role], strokeWidth=width)
+    return rule.encode(x=channel("zero:Q", **({} if scale is None else {"scale": scale})))
+
+
+def ends(row: Mapping[str, Any], value: str) -> dict[str, float]:
+    """The interval of a number to be drawn: from the number to itself where there is none."""
+    known = row["low"] is not None and row["high"] is not None
+    return {end: row[end] if known else row[value] for end in ("low", "high")}
+
+
+def interval(base: Layer, color: str = LIGHT["observed"]) -> Layer:
+    """An interval from ``low`` to ``high``, drawn behind its mark."""
+    rule = base.mark("rule", color=color, strokeWidth=2, opacity=0.55)
+    return rule.encode(x=channel("low:Q"), x2="high:Q")
+
+
+def specification(
+    layers: Sequence[Layer], width: int, height: int, padding: Mapping[str, int]
+) -> dict[str, Any]:
+    """Combine layers to a full specification, in the report's font and without background.
+
+    It is not validated by Vega-Lite's schema, since that takes longer than drawing.
+    """
+    return {
+        "width": width,
+        "height": height,
+        "padding": dict(padding),
+        "autosize": "none",
+        "background": "transparent",
+        "config": _CONFIG,
+        "layer": [layer.specification() for layer in layers],
+    }
+
+
+def numbered(rows: Rows) -> Rows:
+    """Rows with their line number."""
+    return [{"line": place, **row} for place, row in enumerate(rows)]
+
+
+def having(rows: Rows, field: str) -> Layer:
+    """A chart of the rows that have a number in a field."""
+    return Layer([row for row in rows if row[field] is not None])
+
+
+def rect(x: float, y: float, width: float, height: float, role: str) -> str:
+    """A filled rectangle."""
+    return (
+        f'<rect x="{_short(x)}" y="{_short(y)}" width="{_short(width)}" '
+        f'height="{_short(height)}" fill="{LIGHT[role]}"/>'
+    )
+
+
+def text(
+    x: float,
+    y: float,
+    words: str,
+    *,
+    role: str = "ink",
+    anchor: Literal["start", "end"] = "start",
+    bold: bool = False,
+) -> str:
+    """A line of text."""
+    weight = ' font-weight="bold"' if bold else ""
+    return (
+        f'<text x="{_short(x)}" y="{_short(y)}" text-anchor="{anchor}" fill="{LIGHT[role]}" '
+        f'font-family="{escape(FONT)}" font-size="{TEXT}"{weight}>{escape(words)}</text>'
+    )
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+_CONFIG: dict[str, Any] = {
+    "aria": False,
+    "font": FONT,
+    "view": {"stroke": None},
+    "text": {"fontSize": TEXT},
+    "axis": {
+        "labelFontSize": TEXT,
+        "labelColor": LIGHT["ink"],
+        "titleFontSize": TEXT,
+        "titleFontWeight": "normal",
+        "titleColor": LIGHT["muted"],
+        "gridColor": LIGHT["grid"],
+    },
+}
+
+
+_ROUND = (1, 2, 5)
+_MARKS = 5
+"""Number of ticks of a logarithmic axis above which only powers of ten are marked."""
+
+Text = Callable[[float], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """An axis from ``start`` to ``end``; logarithmic if ``log``."""
+
+    start: float
+    end: float
+    log: bool = False
+    ticks: tuple[Tick, ...] = ()
+
+    def place(self, value: float) -> float:
+        """Position of a value from 0 to 1; values outside the axis are clipped to its ends."""
+        value = min(max(value, self.start), self.end)
+        if self.log:
+            return math.log(value / self.start) / math.log(self.end / self.start)
+        return (value - self.start) / (self.end - self.start)
+
+    def marked(self, values: Iterable[float], text: Text) -> Scale:
+        """The same axis with a tick at each value."""
+        return replace(self, ticks=tuple(Tick(self.place(v), text(v)) for v in values))
+
+
+def whole(text: Text) -> Scale:
+    """An axis of shares, from 0 to 1."""
+    return Scale(0.0, 1.0).marked((0.0, 0.5, 1.0), text)
+
+
+def from_zero(values: Iterable[float], text: Text) -> Scale:
+    """An axis from 0 to the first round number at or above every value.
+
+    >>> [tick.text for tick in from_zero([3, 7], str).ticks]
+    ['0.0', '5.0', '10.0']
+    """
+    end = _round_above(values)
+    return Scale(0.0, end).marked((0.0, end / 2, end), text)
+
+
+def around_zero(values: Iterable[float], text: Text) -> Scale:
+    """An axis symmetric about 0 that holds every value."""
+    end = _round_above(map(abs, values))
+    return Scale(-end, end).marked((-end, 0.0, end), text)
+
+
+def around_one(values: Iterable[float], text: Text) -> Scale:
+    """A logarithmic axis that holds 1 and every positive value.
+
+    >>> [tick.text for tick in around_one([1.5, 4], str).ticks]
+    ['1.0', '2.0', '5.0']
+    """
+    shown = [1.0, *(value for value in values if value > 0)]
+    start, end = min(shown) / 1.25, max(2.0, *shown) * 1.25
+    return Scale(start, end, log=True).marked(_round_between(start, end), text)
+
+
+def _round_above(values: Iterable[float]) -> float:
+    largest = max(values, default=0.0) or 1.0
+    power = 10.0 ** math.floor(math.log10(largest))
+    return next(step * power for step in (*_ROUND, 10) if step * power >= largest)
+
+
+def _round_between(start: float, end: float) -> Sequence[float]:
+    powers = range(math.floor(math.log10(start)), math.ceil(math.log10(end)) + 1)
+    every = [step * 10.0**power for power in powers for step in _ROUND]
+    within = [value for value in every if start <= value <= end]
+    tens = [10.0**power for power in powers if start <= 10.0**power <= end]
+    return within if len(within) <= _MARKS else tens

@@ -1,0 +1,61 @@
+"""Wording of concepts: tests, what they require, verdicts, and the states of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from audit._reports.words.stated import pairs, records, tables
+
+_STATED = tables("concept_words")
+
+
+class Wording(NamedTuple):
+    """A test in words.
+
+    Args:
+        title: Short title.
+        question: What it asks.
+        passes: What its accuracies must be.
+    """
+
+    title: str
+    question: str
+    passes: str
+
+
+GROUNDED, TOKEN, MODULAR, CAUSAL = "is_grounded", "is_token_of_type", "is_modular", "is_causal"
+
+TESTS: Mapping[str, Wording] = records(_STATED["tests"], Wording)
+"""The four tests, in report order."""
+
+VERDICTS: Mapping[str | None, tuple[str, str]] = {
+    "pass": ("Pass", "pass"),
+    "fail": ("Fail", "error"),
+    "undecided": ("Undecided", "note"),
+    "not_applicable": ("Not applicable", "plain"),
+    None: ("Withheld", "plain"),
+}
+"""Word and tone of each verdict; none where it would disclose a small cell."""
+
+REQUIREMENTS: Mapping[str, str] = _STATED["requirements"]
+
+ONE, REST = "1 slice", "N-1 slices"
+"""The names that the shared view has for what probes and ablation see of the classes."""
+SEEN: Mapping[str, str] = {REST: "all slices but one", ONE: "one slice"}
+"""The same in words, in report order."""
+SLICES_SEEN: Mapping[str, str] = {REST: "all but one", ONE: "one"}
+"""The same in columns of slices seen."""
+
+ABLATIONS: Mapping[str, str] = _STATED["ablations"]
+PROBES: Mapping[str, str] = _STATED["probes"]
+
+STATES: Mapping[str, tuple[str, str]] = pairs(_STATED["states"])
+"""Word and tone of each state of a node, in report order."""
+UNTESTED = ("Too few", "plain")
+
+FACETS_FROM: Mapping[str, str] = _STATED["facets_from"]
+"""Where the concepts of labels come from."""
+
+LEFT_OUT: Mapping[str, str] = _STATED["left_out"]
+"""Why instances take part in no test."""

@@ -1,0 +1,71 @@
+"""Wording of entailment graphs: measures, baselines, faults of tuples, and rules of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from audit._reports.words.stated import records, tables
+
+_STATED = tables("entailment_words")
+
+ALL = "All"
+"""Name that the shared view has for all relations together, and for all splits."""
+
+
+class Wording(NamedTuple):
+    """A name in words.
+
+    Args:
+        title: What it is called.
+        meaning: What it means, in a sentence.
+    """
+
+    title: str
+    meaning: str
+
+
+ACCURACY, STRICT, MACRO_F1, ROC_AUC = "accuracy", "accuracy_strict", "macro_f1", "roc_auc"
+AVERAGE_PRECISION, APS, TRAPEZOID = "average_precision", "aps", "aps_trapezoid"
+BRIER, CALIBRATION = "brier", "calibration_error"
+
+DETECTION: Mapping[str, Wording] = records(_STATED["detection"], Wording)
+"""Measures of whether valid tuples are distinguished from invalid ones, in report order."""
+
+BASELINES: Mapping[str, Wording] = records(_STATED["baselines"], Wording)
+"""What answers without a model, in report order."""
+
+AGAINST: Mapping[str, str] = {
+    **{name: wording.title.lower() for name, wording in BASELINES.items()},
+    "wordnet": BASELINES["wordnet"].title,
+    "in_domain": "trained on the same relation",
+}
+"""What models are compared with."""
+
+ABSENT: Mapping[str, str] = _STATED["absent"]
+"""Why a measure has no value."""
+
+GENERATION: Mapping[str, Wording] = records(_STATED["generation"], Wording)
+"""Measures of generated concepts, in report order."""
+
+AGREEMENT: Mapping[str, Wording] = records(_STATED["agreement"], Wording)
+"""Measures of agreement, in report order."""
+
+
+RULES: Mapping[str, str] = _STATED["rules"]
+"""What the lint of hierarchies says about the graph."""
+
+STATED: Mapping[str, str] = _STATED["stated"]
+"""How edges are stated."""
+
+KINDS: Mapping[str, str] = _STATED["kinds"]
+"""What files hold."""
+
+LEFT_OUT: Mapping[str, str] = _STATED["left_out"]
+"""Why records and answers take part in nothing."""
+
+READ: Mapping[str, str] = _STATED["read"]
+"""What was read, by what the shared view calls it."""
+
+EVIDENCE: dict[str, str] = _STATED["evidence"]
+"""Words for names of evidence of findings on tuples."""

@@ -1,0 +1,172 @@
+"""How the numbers of measured rows are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, floor
+from typing import Any, TypeAlias
+
+from audit._reports.words.parts import Cell, Ranged
+from audit._reports.words.words import (
+    WITHHELD,
+    columns_of,
+    decimal,
+    evidence_value,
+    listed,
+    number,
+    percent,
+    shortened,
+    span,
+)
+
+Row: TypeAlias = Mapping[str, Any]
+Rows: TypeAlias = Sequence[Row]
+
+UNDEFINED = "–"
+"""Text of a number that has no value; one that would disclose a small cell is “withheld”."""
+PLACES = 3
+"""Decimals of the numbers in tables; a shared view with small cells has no more."""
+LABEL = 38
+"""Greatest width of a line's label in columns."""
+_COUNTS = (
+    "clusters", "instances", "n", "examples",
+    "tuples", "keys", "heads", "votes", "edges", "texts", "chains", "ratings", "items",
+)  # fmt: skip
+"""Names of a row’s first count, in the order in which they are looked for."""
+
+
+def plain(row: Row, name: str, places: int = PLACES) -> str:
+    """A number of a row.
+
+    >>> plain({"r": 0.5, "n": 40}, "r"), plain({"r": None, "n": 40}, "r")
+    ('0.500', '–')
+    >>> plain({"r": None, "n": "<11"}, "r")
+    'withheld'
+    """
+    return missing(row) if row[name] is None else minus(decimal(row[name], places))
+
+
+def signed(row: Row, name: str, places: int = PLACES) -> str:
+    """A difference of a row, with its sign.
+
+    >>> signed({"gain": 0.25, "n": 40}, "gain"), signed({"gain": -0.0001, "n": 40}, "gain")
+    ('+0.250', '0.000')
+    """
+    text = plain(row, name, places)
+    positive = row[name] is not None and text[0] != "−" and text.strip("0.,")
+    return f"+{text}" if positive else text
+
+
+def interval(row: Row, low: str = "low", high: str = "high") -> str:
+    """The interval of a row's number; a dash or “withheld” without one."""
+    if row[low] is None or row[high] is None:
+        return missing(row)
+    return f"{plain(row, low)} to {plain(row, high)}"
+
+
+def with_interval(text: str, row: Row, low: str = "low", high: str = "high") -> str:
+    """A number with its interval, if it has one."""
+    if text in (UNDEFINED, WITHHELD) or row[low] is None or row[high] is None:
+        return text
+    return f"{text} ({interval(row, low, high)})"
+
+
+def share(row: Row, name: str = "share") -> str:
+    """A share of a row as a percentage.
+
+    >>> share({"share": 0.5, "n": 4}), share({"share": None, "n": "<11"})
+    ('50.0%', 'withheld')
+    """
+    return missing(row) if row[name] is None else percent(row[name])
+
+
+def share_or_left(row: Row) -> str:
+    """A share as a percentage; a withheld one as what is left of it, rounded outwards.
+
+    >>> share_or_left({"share": 0.5}), share_or_left(
+    ...     {"share": None, "share_least": 0.8412, "share_most": 0.8466})
+    ('50.0%', '84.1% to 84.7%')
+    """
+    if row["share"] is not None:
+        return percent(row["share"])
+    low, high = floor(row["share_least"] * 1e3), ceil(row["share_most"] * 1e3)
+    return span(percent(low / 1e3), percent(high / 1e3))
+
+
+def ranged(text: str, row: Row, low: str = "low", high: str = "high") -> Cell:
+    """A number with its interval below it, as percentages if the number is one.
+
+    >>> ranged("0.250", {"low": 0.125, "high": 0.5, "n": 4})
+    Ranged(text='0.250', interval='0.125 to 0.500')
+    >>> ranged("25.0%", {"low": 0.125, "high": 0.5, "n": 4}).interval
+    '12.5% to 50.0%'
+    >>> ranged("–", {"low": None, "high": None, "n": 0})
+    '–'
+    """
+    if text in (UNDEFINED, WITHHELD) or row[low] is None or row[high] is None:
+        return text
+    if text.endswith("%"):
+        return Ranged(text, f"{share(row, low)} to {share(row, high)}")
+    return Ranged(text, interval(row, low, high))
+
+
+def chance(row: Row, name: str) -> str:
+    """A p-value or q-value."""
+    value = row[name]
+    return missing(row) if value is None else evidence_value("p_value", value, {})
+
+
+def count(row: Row, name: str = "n") -> str:
+    """A count as published."""
+    return number(row[name])
+
+
+def missing(row: Row) -> str:
+    """What stands for a number that a row lacks: “withheld” if its count is small."""
+    size = next((row[name] for name in _COUNTS if name in row), 0)
+    return WITHHELD if size is None or str(size).startswith("<") else UNDEFINED
+
+
+def minus(text: str) -> str:
+    """The text of a number with a true minus sign; of one that rounds to zero, without sign.
+
+    >>> minus("-0.10"), minus("-0.00")
+    ('−0.10', '0.00')
+    """
+    bare = text.removeprefix("-")
+    return text if bare == text else f"−{bare}" if bare.strip("0.,") else bare
+
+
+def bounds(row: Row, low: str = "low", high: str = "high") -> dict[str, float | None]:
+    """The interval to be drawn, None at both ends where there is none."""
+    known = row[low] is not None and row[high] is not None
+    return {"low": row[low] if known else None, "high": row[high] if known else None}
+
+
+def line_label(text: str, width: int = LABEL) -> str:
+    """A label within its room, cut in the middle, since names of one kind often begin alike.
+
+    >>> line_label("integrated_gradients_plain", 20)
+    'integrated…nts_plain'
+    """
+    if columns_of(text) <= width:
+        return text
+    kept = width // 2
+    return f"{shortened(text, kept + 1)}{text[-(width - kept - 1) :]}"
+
+
+def names(texts: Iterable[str]) -> str:
+    """Names as a sentence lists them."""
+    return listed([str(text) for text in texts])
+
+
+def grouped(rows: Rows, by: Sequence[str]) -> list[list[Row]]:
+    """Rows that are alike in some fields, together, in the order in which they come.
+
+    >>> grouped([{"k": 1, "n": 5}, {"k": 2, "n": 6}, {"k": 1, "n": 7}], ["k"])
+    [[{'k': 1, 'n': 5}, {'k': 1, 'n': 7}], [{'k': 2, 'n': 6}]]
+    """
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in by), []).append(row)
+    return list(groups.values())

@@ -1,0 +1,328 @@
+"""Wording of names and nodes, and formatting of numbers."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+from audit._reports.words.stated import tables
+from audit.base.plurals import bound, percentage
+
+_STATED = tables("words")
+
+Value: TypeAlias = int | float | str | None
+"""A published value: a number, a bound such as ``<11``, or null where it is withheld."""
+
+WITHHELD = "withheld"
+"""Text for null: the value would disclose a small cell."""
+
+EVIDENCE: dict[str, str] = _STATED["evidence"]
+"""Words for names of evidence; an unknown name is shown without underscores."""
+
+STATUS: Mapping[str, str] = _STATED["status"]
+SEVERITY: Mapping[str, str] = {"error": "Error", "warning": "Warning", "note": "Note"}
+SEVERITIES = tuple(SEVERITY)
+TONE: Mapping[str, str] = {
+    "error": "error",
+    "fail": "error",
+    "warn": "warning",
+    "warning": "warning",
+    "note": "note",
+    "pass": "pass",
+}
+"""Colour role of each status and severity; ``plain`` for any other."""
+
+REFUSED: Mapping[str, str] = _STATED["refused"]
+RELATION: Mapping[str, str] = _STATED["relation"]
+DECISION: Mapping[str, str] = _STATED["decision"]
+BRANCH_RULE: Mapping[str, str] = _STATED["branch_rule"]
+
+_PERCENTS = ("share", "share_limit", "rate", "carrying")
+_BOUNDS = ("low", "high", "limit")
+_LEAST_P = 0.0001
+"""Smallest p value that is written out."""
+
+
+def words(name: str, table: Mapping[str, str] | None = None) -> str:
+    """A name in words: from the table, else with underscores replaced by spaces."""
+    return (EVIDENCE if table is None else table).get(name, name.replace("_", " "))
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage.
+
+    >>> percent(0.1234), percent(None)
+    ('12.3%', 'withheld')
+    """
+    return WITHHELD if share is None else percentage(share)
+
+
+def number(value: Value) -> str:
+    """A published value as a reader would write it.
+
+    >>> number(52722), number(1.5), number(0.00012), number("<11"), number(None)
+    ('52,722', '1.5', '0.00012', '<11', 'withheld')
+    >>> number(1e-5), number(">1140")
+    ('0.00001', '≥1,141')
+    """
+    if value is None:
+        return WITHHELD
+    if isinstance(value, str):
+        return bound(value)
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    if abs(value) < 0.01:
+        return f"{value:.{1 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def typical(value: float | None) -> str:
+    """A median or another percentile over instances; of no instance there is none.
+
+    >>> typical(12.0), typical(None)
+    ('12', 'none')
+    """
+    return "none" if value is None else number(value)
+
+
+def points(difference: float | None) -> str:
+    """A difference of two shares in percentage points, with its sign.
+
+    >>> points(0.1032), points(-0.0004), points(0.0), points(None)
+    ('+10.3', '−0.04', '0.0', 'withheld')
+    """
+    if difference is None:
+        return WITHHELD
+    value = 100 * difference
+    if value == 0:
+        return "0.0"
+    text = f"{abs(value):.1f}" if abs(value) >= 0.1 else f"{abs(value):.2g}"
+    return f"{'+' if value > 0 else '−'}{text}"
+
+
+def decimal(value: float | None, places: int) -> str:
+    """A number with a fixed number of decimals, so that a column of them lines up.
+
+    >>> decimal(1.5, 2), decimal(None, 2)
+    ('1.50', 'withheld')
+    """
+    return WITHHELD if value is None else f"{value:,.{places}f}"
+
+
+def tenths(value: float | None) -> str:
+    """A number with one decimal."""
+    return decimal(value, 1)
+
+
+def precise(value: float) -> str:
+    """A number with three decimals; one that would be 0 there, with two digits.
+
+    >>> precise(0.5), precise(4.69e-18), precise(-1234.5), precise(0.0)
+    ('0.500', '4.7e-18', '−1,234.500', '0.000')
+    """
+    size = abs(value)
+    text = f"{size:.2g}" if 0 < size < 0.0005 else decimal(size, 3)
+    return f"−{text}" if value < 0 else text
+
+
+def ratio(value: float) -> str:
+    """A ratio as written in a finding's sentence."""
+    return decimal(value, 2)
+
+
+_SPECIAL: Mapping[str, Callable[[float], str]] = {"ratio": ratio, "difference": points}
+"""Formats of evidence that is neither a count nor a share, also used for its bounds."""
+
+
+def evidence_value(name: str, value: Value, evidence: Mapping[str, Value]) -> str:
+    """One value of a finding's evidence; shares, and the bounds beside one, as percentages.
+
+    The smallest p values are written as a bound.
+
+    >>> evidence_value("q_value", 3e-24, {})
+    'below 0.0001'
+    >>> evidence_value("ratio", 28.2, {}), evidence_value("difference_low", 0.116, {})
+    ('28.20', '+11.6')
+    """
+    kind = name.removesuffix("_low").removesuffix("_high")
+    if kind in _SPECIAL and isinstance(value, int | float):
+        return _SPECIAL[kind](value)
+    if name in ("p_value", "q_value") and isinstance(value, int | float) and value < _LEAST_P:
+        return f"below {_LEAST_P}"
+    is_share = name.endswith(_PERCENTS)
+    is_bound = name in _BOUNDS and any(other.endswith(_PERCENTS) for other in evidence)
+    if (is_share or is_bound) and isinstance(value, int | float):
+        return percent(value)
+    return number(value)
+
+
+def span(low: str, high: str) -> str:
+    """An interval in words.
+
+    >>> span("1%", "2%"), span("withheld", "withheld")
+    ('1% to 2%', 'withheld')
+    """
+    return WITHHELD if WITHHELD in (low, high) else f"{low} to {high}"
+
+
+def counted(n: int | str, one: str, many: str | None = None) -> str:
+    """A count, or a bound of one, with its noun.
+
+    >>> counted(1, "check"), counted(1200, "check"), counted("<11", "branch", "branches")
+    ('1 check', '1,200 checks', '<11 branches')
+    """
+    return f"{number(n)} {one if n == 1 else many or one + 's'}"
+
+
+def listed(items: list[str]) -> str:
+    """Items as a sentence lists them.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def capitalised(text: str) -> str:
+    """A text with a capital at its beginning, and everything behind it as it is.
+
+    >>> capitalised("mean of nodes with ICD codes")
+    'Mean of nodes with ICD codes'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def first_of(clauses: Sequence[str]) -> str:
+    """The first six clauses of a text alternative, and how many others its table has.
+
+    >>> first_of(["a 1", "b 2"]), first_of(list("abcdefgh"))
+    ('a 1; b 2', 'a; b; c; d; e; f; and 2 more in the table')
+    """
+    rest = len(clauses) - 6
+    return "; ".join(clauses[:6]) + (f"; and {rest} more in the table" if rest > 0 else "")
+
+
+def more_in_table(n: int, one: str) -> str:
+    """A sentence on what a picture has no room for; empty if it has.
+
+    >>> more_in_table(2, "line"), more_in_table(0, "line")
+    (' The table has 2 lines more.', '')
+    """
+    return f" The table has {counted(n, one)} more." if n > 0 else ""
+
+
+def shortened(text: str, width: int) -> str:
+    """Text cut to a width in columns, wide characters counting two.
+
+    >>> shortened("hypertension", 8), shortened("heart", 8)
+    ('hyperte…', 'heart')
+    """
+    if columns_of(text) <= width:
+        return text
+    kept = sum(end < width for end in accumulate(map(columns_of, text)))
+    return text[:kept].rstrip(" ,;:(") + "…"
+
+
+def columns_of(text: str) -> int:
+    """Width of a text in columns of a monospaced font, wide characters counting two.
+
+    >>> columns_of("heart"), columns_of("心臓")
+    (5, 4)
+    """
+    wide = 0 if text.isascii() else sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide
+
+
+def printable(text: str) -> str:
+    """Replace the characters of a text that would control a page instead of being printed on it.
+
+    Control characters, the direction overrides that could reorder what stands around, and
+    lone surrogates each become a replacement character; line ends and tabs become spaces.
+    """
+    if text.isprintable():  # no control, no override, no surrogate, nothing unassigned
+        return text
+    return "".join(_printable(character) for character in text)
+
+
+def _printable(character: str) -> str:
+    if character in "\t\n\r":
+        return " "
+    category = unicodedata.category(character)
+    orders = unicodedata.bidirectional(character) in _ORDERS
+    return "\ufffd" if category in ("Cc", "Cs", "Cn") or orders else character
+
+
+_ORDERS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+
+
+PAIR_SIDE = 23
+"""Greatest width in columns of a node in a pair's label."""
+
+
+def node_label(node: str, title: str | None, width: int) -> str:
+    """Label of a node within a width in columns: id and title, else the title, else both cut.
+
+    >>> node_label("428", "Heart failure", 20), node_label("390-459", "Heart and vessels", 20)
+    ('428 Heart failure', 'Heart and vessels')
+    >>> node_label("428.0", "Congestive heart failure", 20)
+    '428.0 Congestive he…'
+    """
+    both = f"{node} {title or ''}".strip()
+    fits_alone = title and columns_of(title) <= width < columns_of(both)
+    return title if title and fits_alone else shortened(both, width)
+
+
+def pair_label(row: Mapping[str, Any]) -> str:
+    """Label of a pair of nodes, from ids in ``a, b`` and titles in ``title_a, title_b``."""
+    sides = (node_label(row[side], row[f"title_{side}"], PAIR_SIDE) for side in ("a", "b"))
+    return " × ".join(sides)
+
+
+@dataclass(frozen=True, slots=True)
+class Imprint:
+    """What a report says of itself that ``result.json`` does not, since it stays the same later.
+
+    Args:
+        title: The title that the user gave; empty without one.
+        name: Name of the file or folder that was read; empty where there is none.
+        day: Day of the run.
+    """
+
+    title: str = ""
+    name: str = ""
+    day: date | None = None
+
+    def named(self, data: Mapping[str, Any]) -> str:
+        """The title that was given, else the policy's, else the name of what was read; or empty.
+
+        >>> Imprint(name="release_2").named({"title": ""})
+        'release_2'
+        """
+        return str(self.title or data["title"] or self.name)
+
+    def stated(self, tool: str, min_cell: int) -> tuple[str, ...]:
+        """The day of the run where it is known, the version, and who may read the report.
+
+        >>> Imprint().stated("hierarchy-audit 1.0", 1)[-1]
+        'Shows every count: for those who may see the data'
+        """
+        day = self.day
+        readers = (
+            f"May be shared: counts of instances below {min_cell} are withheld"
+            if min_cell > 1
+            else "Shows every count: for those who may see the data"
+        )
+        return (*([f"{day.day} {day:%B %Y}"] if day else []), tool, readers)
+
+    def printable(self) -> Imprint:
+        """The same, every text fit to stand on a page."""
+        return Imprint(printable(self.title), printable(self.name), self.day)
+
+
+UNNAMED = Imprint()
+"""Of a report that is made without a run."""
