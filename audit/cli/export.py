@@ -45,9 +45,9 @@ def export(
             found="none",
             hint="--csv DIR, --xlsx FILE or --interface DIR",
         )
-    with reading_runs([run], None, force):
+    with reading_runs([run] if interface is not None else [], None, force):
         if csv is not None or xlsx is not None:
-            _export_tables(run, csv, xlsx, overwrite=overwrite)
+            _export_tables(run, csv, xlsx, overwrite=overwrite, forced=force)
         if interface is not None:
             from audit.runs.table_export import export_interface
 
@@ -55,10 +55,17 @@ def export(
             typer.echo(f"{interface}: {_sentence(exported)}")
 
 
-def _export_tables(run: Path, csv: Path | None, xlsx: Path | None, *, overwrite: bool) -> None:
-    from audit.runs.table_export import shared_tables, write_csv_folder, write_xlsx
+def _export_tables(
+    run: Path, csv: Path | None, xlsx: Path | None, *, overwrite: bool, forced: bool
+) -> None:
+    """Write the tables of ``result.json``; a copy without ``restricted/`` has all that they say."""
+    from audit.runs.history import read_shared_runs
+    from audit.runs.table_export import exported_tables, write_csv_folder, write_xlsx
 
-    tables = shared_tables(run)
+    (read,) = read_shared_runs([run], forced=forced)
+    for fault in read.faults:
+        typer.echo(f"Continued in spite of: {fault}", err=True)
+    tables = exported_tables(read.shared)
     sentence = f"{counted(len(tables), 'tables')} of what the run shares."
     if csv is not None:
         write_csv_folder(tables, csv, overwrite=overwrite)

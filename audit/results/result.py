@@ -31,6 +31,28 @@ class AuditResult(Record):
         copied: dict[str, Any] = _copied(self._shared)
         return copied
 
+    def as_metrics(self) -> dict[str, float]:
+        """Numbers of the shared view by names that MLflow, W&B and DVC take; nothing withheld.
+
+        ``instances``; ``findings/CHECK`` of each check that applies; and each metric of a model,
+        ``metric/NAME/SCOPE``, with its parameters where it has any. Letters that MLflow refuses are
+        ``_``; a name that is then the same as an earlier one ends in ``_again`` and a number. A
+        metric without a value has no entry.
+        """
+        shared, made = self._shared, dict[str, float]()
+        numbers = [("instances", shared["ledger"]["instances"])]
+        numbers += [(f"findings/{check['name']}", check["total"]) for check in shared["checks"]
+                    if check["status"] not in ("not_applicable", "error")]  # fmt: skip
+        for one in shared["metrics"]:
+            stated = [f"{key}_{value}" for key, value in one["parameters"].items()]
+            numbers.append(("/".join(["metric", one["name"], one["scope"], *stated]), one["value"]))
+        for name, value in numbers:
+            plain = re.sub(r"[^\w\-. :/]", "_", name, flags=re.ASCII)
+            again = sum(key == plain or key.startswith(f"{plain}_again") for key in made)
+            if value is not None:
+                made[f"{plain}_again{again}" if again else plain] = value
+        return made
+
     @cached_property
     def _shared(self) -> dict[str, Any]:
         return self.view.as_dict()

@@ -43,7 +43,7 @@ from audit.runs.folder import (
     refuse_no_run,
 )
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
-from audit.runs.sealed_run import broken_of
+from audit.runs.sealed_run import SHARED_ALONE, broken_of
 
 _OF_DAMAGE = (
     *(AttributeError, LookupError, TypeError, ValueError),
@@ -213,7 +213,7 @@ def _restricted_file(folder: Path, name: str) -> Path:
             "a whole run is required",
             found=f"no {RESTRICTED}/{name}",
             where=folder,
-            hint="a shared run without its restricted tables cannot be rendered again",
+            hint=SHARED_ALONE,
         )
     return path
 

@@ -77,6 +77,8 @@ class RestrictedManifest(BaseModel):
 LISTING = f"{RESTRICTED}/{MANIFEST}"
 """Path of the manifest of the restricted files."""
 
+SHARED_ALONE = "`audit export --csv` and `audit history` work with a copy that is shared"
+"""What can be done where only what may be shared is there."""
 NO_RESTRICTED = f"the run has no {RESTRICTED}/: only what may be shared is here"
 
 
@@ -352,12 +354,12 @@ def broken_of(
 def refuse_faults(run: Path, faults: Sequence[str]) -> None:
     """Raise InputError if a run has faults."""
     if faults:
+        hint = "`audit verify` shows which parts hold; --force continues, and the manifest says so"
         raise InputError(
             "a run as it was sealed is required",
             found="; ".join(faults),
             where=run,
-            hint="`audit verify` shows which parts hold; --force continues, and the manifest says "
-            "so",
+            hint=SHARED_ALONE if tuple(faults) == (NO_RESTRICTED,) else hint,
         )
 
 

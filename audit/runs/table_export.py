@@ -231,15 +231,6 @@ Tables = Mapping[str, pl.DataFrame]
 _OWN_TABLES = ("checks", "waivers")
 
 
-def shared_tables(run: Path) -> dict[str, pl.DataFrame]:
-    """The tables of a run's shared view; see `exported_tables`. Nothing withheld is in them.
-
-    Raises:
-        InputError: As `audit.read_run`.
-    """
-    return exported_tables(read_run(run, unsealed=True).shared())
-
-
 def write_csv_folder(tables: Tables, folder: Path, *, overwrite: bool) -> None:
     """Write a CSV file for each table; what a spreadsheet would take for a formula is defused.
 

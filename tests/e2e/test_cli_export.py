@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -215,3 +216,27 @@ def test_what_is_shared_is_written_as_tables(run: Run) -> None:
     told = command("export", made, "--csv", tables, "--overwrite")
     assert (told.exit_code, "name another" in told.output) == (2, True)
     assert (tables / "mine.txt").read_text() == "mine"
+
+
+def test_a_shared_copy_gives_the_same_tables(run: Run) -> None:
+    made = run.made()
+    copy = run.folder / "copy"
+    shutil.copytree(made, copy, ignore=shutil.ignore_patterns("restricted"))
+    own, shared = run.folder / "own", run.folder / "shared"
+
+    assert command("export", made, "--csv", own).exit_code == 0
+    assert command("export", copy, "--csv", shared).exit_code == 0
+    assert {one.name: one.read_bytes() for one in own.iterdir()} == {
+        one.name: one.read_bytes() for one in shared.iterdir()
+    }
+    told = command("export", copy, "--interface", run.out)
+    assert (told.exit_code, run.out.exists()) == (2, False)
+    assert "`audit export --csv` and `audit history` work" in " ".join(told.output.split())
+
+    result = copy / "result.json"
+    result.write_text(result.read_text("utf-8").replace('"instances": ', '"instances": 1'), "utf-8")
+    told = command("export", copy, "--csv", run.folder / "changed")
+    assert (told.exit_code, (run.folder / "changed").exists()) == (2, False)
+    assert "changed: 'result.json'" in told.output
+    told = command("export", copy, "--csv", run.folder / "changed", "--force")
+    assert "Continued in spite of: changed: 'result.json'" in told.output

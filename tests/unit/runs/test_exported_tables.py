@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.spreadsheets import defused, write_workbook
+from audit.results.result import AuditResult
 from audit.runs.table_export import exported_tables
 from fixtures import results
 
@@ -87,3 +89,18 @@ def test_a_workbook_holds_text_as_text_and_numbers_as_numbers(tmp_path: Path) ->
     assert read["code"].to_list() == table["code"].to_list()
     assert read["n"].to_list() == table["n"].to_list()
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("result", [results.rich_result(), results.empty_result()])
+def test_metrics_for_trackers_are_numbers_of_the_shared_view(result: AuditResult) -> None:
+    shared, metrics = result.shared(), result.as_metrics()
+    measured = [one["value"] for one in shared["metrics"] if one["value"] is not None]
+    totals = [
+        one["total"] for one in shared["checks"] if one["status"] not in ("not_applicable", "error")
+    ]
+    instances = shared["ledger"]["instances"]
+
+    assert [*metrics.values()] == [
+        one for one in (instances, *totals, *measured) if one is not None
+    ]
+    assert all(re.fullmatch(r"[\w\-. :/]+", name, re.ASCII) for name in metrics)
