@@ -19,6 +19,7 @@ from audit.cli.verify import reading_runs
 if TYPE_CHECKING:
     from audit.hierarchies.hierarchy import Hierarchy
     from audit.runs.fixes.changes import Change
+    from audit.runs.fixes.copying import Applied
     from audit.runs.fixes.sheet import Decided, Proposals
 
 
@@ -150,6 +151,10 @@ def apply(
         of_table = is_database(settings)
         write = write_statements if of_table else write_copy
         done = write(run, settings, labels, changes, out)
+    _tell(done, run, of_table)
+
+
+def _tell(done: Applied, run: Path, of_table: bool) -> None:
     typer.echo(f"{counted(len(done.changes), 'changes')} in {', '.join(done.files)}")
     typer.echo(f"{'Statements' if of_table else 'Copy'}: {done.copy}\nLog: {done.log}")
     if of_table:

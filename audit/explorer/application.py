@@ -34,11 +34,21 @@ from audit.explorer.connections import Connection, tell_errors_once
 from audit.explorer.guard import Guard
 from audit.explorer.run.opened_run import OpenedRun
 from audit.explorer.site import FileAsked, NotThereError, Site, View, result_json, static_file
-from audit.explorer.views import findings, hierarchy, instances, nodes, other_runs, pairs, parts
+from audit.explorer.views import (
+    findings,
+    fixes,
+    hierarchy,
+    instances,
+    nodes,
+    other_runs,
+    pairs,
+    parts,
+)
 
 HOST = "127.0.0.1"
 PAGES: Mapping[str, View] = {
     **findings.PAGES,
+    **fixes.PAGES,
     **nodes.PAGES,
     **pairs.PAGES,
     **hierarchy.PAGES,
@@ -49,6 +59,8 @@ PAGES: Mapping[str, View] = {
     "/static/{name}": static_file,
 }
 """What answers at each address, given the application's run and the request."""
+FORMS: Mapping[str, Callable[[Site], Any]] = {**findings.FORMS, **fixes.FORMS}
+"""What answers a form at each address."""
 _OF_TABLES = frozenset(("start", "sheet", "csv", "svg", "order"))
 """Parameters of every page: those of its tables and pictures."""
 _QUERY = ("finding", "behaviour", "nodes", "predicted", "outcome", "mass", "least")
@@ -57,6 +69,7 @@ ASKED: Mapping[str, tuple[str, ...]] = {
     "/": (),
     "/findings": ("check", "severity", "state", "branch"),
     "/finding": ("id",),
+    "/fixes": ("finding", "certainty"),
     "/judged": ("id",),
     "/node": ("id", "relation"),
     "/confusions": ("relation", "depth", "below"),
@@ -90,7 +103,7 @@ def pages_of(site: Site) -> ASGIApp:
     return Starlette(
         routes=[
             *(Route(path, partial(_answer_to, page, site)) for path, page in PAGES.items()),
-            *(Route(path, form(site), methods=["POST"]) for path, form in findings.FORMS.items()),
+            *(Route(path, form(site), methods=["POST"]) for path, form in FORMS.items()),
         ],
         exception_handlers={
             FileAsked: lambda _, asked: asked.file,

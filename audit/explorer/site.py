@@ -90,6 +90,7 @@ def path_of(part: str) -> str:
 PLACES = (
     Place("/", "Verdict", "what the audit says in short"),
     Place("/findings", "Findings", "each with its evidence and what to do about it"),
+    Place("/fixes", "Fixes", "what would mend the findings, to decide on"),
     Place("/hierarchy", "Hierarchy", "how its nodes are used, and what can be said about each"),
     Place("/branches", "Branches", "which parts of the hierarchy go together"),
     Place("/model", "Model", "its metrics, and the labels that it confuses"),
@@ -104,7 +105,7 @@ ICON = (
 )
 PLAIN = "its facts and its tables"
 """What the place of an analysis shows that no chapters are written for."""
-_SCRIPTS = ("elements", "explorer")
+_SCRIPTS = ("elements", "explorer", "fixes")
 
 
 @dataclass(eq=False)
@@ -133,6 +134,7 @@ class Site:
     def places(self) -> Sequence[Place]:
         """The places of the window that the run has something for, in the order of their links."""
         there = {
+            "/fixes": self.run.proposals is not None,
             "/hierarchy": bool(self.run.root),
             "/branches": bool(self.run.root),
             "/model": self.run.has_model,

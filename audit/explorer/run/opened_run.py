@@ -26,6 +26,7 @@ from audit.results.order import in_report_order, ordered
 from audit.results.result import AuditResult
 from audit.results.shared_findings import shared_finding
 from audit.results.shared_nodes import shared_titles
+from audit.runs.fixes.sheet import Proposals
 from audit.runs.folder import INSTANCES, refuse_no_run
 from audit.runs.instances import hierarchy_of
 from audit.runs.manifest import RESTRICTED, RESULT
@@ -174,6 +175,12 @@ class OpenedRun:
         full = self.restricted
         rows = self.shared["metrics"] if full is None else full.result.metric_rows
         return [{**row, "title": self.title(row["scope"])} for row in rows]
+
+    @cached_property
+    def proposals(self) -> Proposals | None:
+        """What would mend its findings; None in a shared view, and where data were only counted."""
+        full = self.restricted
+        return None if full is None or full.result.proposals is None else Proposals(full.result)
 
     @cached_property
     def instances(self) -> InstanceList | None:

@@ -298,19 +298,19 @@ def _answering(answer: _Answer, site: Site) -> Callable[[Request], Awaitable[Res
         return answer(site, request, policy, finding, form)
 
     async def answering(request: Request) -> Response:
-        form = await _form(request)
+        form = await form_of(request)
         if site.policy is None:
-            return _refused("The window was opened without --policy: nothing is written.", 403)
+            return refused("The window was opened without --policy: nothing is written.", 403)
         if form is None:
-            return _refused("This form is too large.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return refused("This form is too large.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         if site.guard is None or not site.guard.accepts(form):
-            return _refused("This form is not of this window. Open the finding again.", 403)
+            return refused("This form is not of this window. Open the finding again.", 403)
         return await run_in_threadpool(answer_to, request, site.policy, form)
 
     return answering
 
 
-async def _form(request: Request) -> dict[str, str] | None:
+async def form_of(request: Request) -> dict[str, str] | None:
     """Fields of a form; None if it is larger than forms are."""
     body = bytearray()
     async for piece in request.stream():
@@ -387,7 +387,8 @@ def _decision(form: Mapping[str, str]) -> Decision:
     return Decision(**{field.name: form.get(field.name, "") for field in fields(Decision)})
 
 
-def _refused(text: str, status: int) -> Response:
+def refused(text: str, status: int) -> Response:
+    """Why a form is not answered."""
     return PlainTextResponse(f"{text}\n", status)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -100,22 +100,29 @@ class Proposals:
                 found=repr(finding),
                 hint=f"there are: {', '.join(self.table['finding'].unique(maintain_order=True))}",
             )
+        return self.as_sheet(table, others=self.run.instances is not None)
+
+    def as_sheet(self, table: pl.DataFrame, *, others: bool) -> pl.DataFrame:
+        """Rows of `table` as a sheet, with the other labels of records or without them."""
         titles = self.titles
         rows = table.with_columns(
-            title=titles.series(table["label"]),
-            proposed_title=titles.series(table["proposed"]),
-            candidates=pl.Series([titles.listed(one) for one in table["candidates"].to_list()]),
+            title=titles.series(table["label"], table["table"]),
+            proposed_title=titles.series(table["proposed"], table["table"]),
+            candidates=pl.Series(
+                map(titles.listed, table["candidates"].to_list(), table["table"]), dtype=pl.String
+            ),
             probability=pl.col("probability").round(3),
-            others=self._others(table["instance"], table["label"]),
+            others=self._others(table) if others else pl.lit(""),
             decision=pl.lit(""),
             note=pl.lit(""),
             run=pl.lit(self.digest),
         )
         return rows.select(pl.col(COLUMNS).cast(pl.String).fill_null(""))
 
-    def _others(self, instances: pl.Series, labels: pl.Series) -> pl.Series:
-        if self.run.instances is None or instances.is_empty():
-            return pl.Series(["" for _ in instances], dtype=pl.String)
+    def _others(self, table: pl.DataFrame) -> pl.Series:
+        instances = table["instance"]
+        if instances.is_empty():
+            return pl.Series(dtype=pl.String)
         titles, hierarchy = self.titles, hierarchy_of(self.run)
         carried = kept_labels(self.run, instances).filter(pl.col("label") > 0)
         called = {
@@ -127,8 +134,12 @@ class Proposals:
             of.setdefault(instance, []).append(node)
         return pl.Series(
             [
-                "; ".join(called[node] for node in of.get(one, []) if node != titles.node(label))
-                for one, label in zip(instances, labels, strict=True)
+                "; ".join(
+                    called[node]
+                    for node in of.get(one, [])
+                    if node not in (label, titles.node(label, its))
+                )
+                for one, label, its in table.select("instance", "label", "table").iter_rows()
             ],
             dtype=pl.String,
         )
@@ -145,29 +156,42 @@ class Titles:
     """Titles of labels as they are written, with and without the dots of codes."""
 
     titles: Mapping[str, str | None]
-    nodes: Mapping[str, str]
+    nodes: Mapping[str, Sequence[str]]
 
     @classmethod
     def of(cls, run: AuditResult) -> Titles:
         """Those of a run."""
-        bare = {node.replace(".", ""): node for node in run.titles}
-        return cls(run.titles, bare | {node: node for node in run.titles})
+        nodes = {node: [node] for node in run.titles}
+        for node in run.titles:
+            if "." in node:
+                nodes.setdefault(node.replace(".", ""), []).append(node)
+        return cls(run.titles, nodes)
 
-    def node(self, label: str | None) -> str | None:
-        """The node that a label is written for."""
-        return self.nodes.get(label or "")
+    def node(self, label: str | None, table: str | None = None) -> str | None:
+        """The node that a label is written for; of a code set, where it is known.
 
-    def title(self, label: str | None) -> str:
+        A procedure of ICD-9 has its dot behind two digits:
+
+        >>> Titles({}, {"4280": ["42.80", "428.0"]}).node("4280", "diagnoses")
+        '428.0'
+        """
+        known = self.nodes.get(label or "", ())
+        if table:
+            procedure = table == "procedures"
+            known = [one for one in known if one.find(".") < 0 or (one.find(".") == 2) == procedure]
+        return next(iter(known), None)
+
+    def title(self, label: str | None, table: str | None = None) -> str:
         """The title of a label; empty if it has none."""
-        return self.titles.get(self.node(label) or "") or ""
+        return self.titles.get(self.node(label, table) or "") or ""
 
-    def series(self, labels: pl.Series) -> pl.Series:
+    def series(self, labels: pl.Series, tables: pl.Series) -> pl.Series:
         """The titles of labels."""
-        return pl.Series([self.title(label) for label in labels], dtype=pl.String)
+        return pl.Series(map(self.title, labels, tables), dtype=pl.String)
 
-    def listed(self, labels: Iterable[str] | None) -> str:
+    def listed(self, labels: Iterable[str] | None, table: str | None) -> str:
         """Labels with their titles, one after the other."""
-        return "; ".join(f"{one} {self.title(one)}".strip() for one in labels or ())
+        return "; ".join(f"{one} {self.title(one, table)}".strip() for one in labels or ())
 
 
 def _change(row: Mapping[str, Any], kind: str, new: str, by: str) -> Change:
