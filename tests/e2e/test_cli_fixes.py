@@ -237,33 +237,72 @@ def test_a_sheet_that_cannot_be_carried_out_is_refused(
     assert sorted(tmp_path.iterdir()) == [sheet]
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_random_sheets_are_refused_or_applied_whole(seed: int, made: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sheets", [150, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_random_sheets_are_refused_or_applied_whole(
+    sheets: int, made: Path, tmp_path: Path
+) -> None:
     from audit.base.errors import AuditError
+    from audit.runs.fixes.changes import Ledger
+    from audit.runs.fixes.edits import edited
     from audit.runs.fixes.sheet import Decided, Proposals, read_sheet
+    from audit.runs.fixes.text_table import TextTable
     from audit.runs.fixes.written_back import read_again, settings_of
     from audit.runs.read import read_run
 
-    draws, rows = random.Random(seed), rows_of(made / "sheet.csv")
-    proposals = Proposals(read_run(made / "run"))
-    hierarchy = read_again(settings_of(made / "run")).hierarchy
-    applied = 0
-    for number in range(40):
-        own = [dict(row) for row in rows]
-        for row in own:
-            row["decision"] = draws.choice(["", "accept", "reject", "remove", "other: 401.9", "?"])
-        for _ in range(draws.choice([0, 0, 1])):
-            row = draws.choice(own)
-            row[draws.choice(list(row))] = draws.choice(["", "0", "x", "\x00", "-1", "r1"])
-        sheet = written(own, tmp_path / f"{number}.csv")
+    draws, rows = random.Random(sheets), rows_of(made / "sheet.csv")
+    proposals, labels = Proposals(read_run(made / "run")), read_again(settings_of(made / "run"))
+    assert labels.layout is not None
+    data, sheet, applied = (made / "labels.csv").read_bytes(), tmp_path / "sheet.csv", 0
+    for _ in range(sheets):
+        written(drawn_sheet(draws, rows), sheet)
+        if draws.random() < 0.1:
+            sheet.write_bytes(damaged(draws, sheet.read_bytes()))
         try:
-            changes = Decided(proposals, read_sheet(sheet), sheet).changes(hierarchy)
+            decided = Decided(proposals, read_sheet(sheet), sheet)
+            changes = decided.changes(labels.hierarchy)
+            ledger = Ledger(changes)
+            edits = TextTable(data, labels.layout, ",").edits(ledger)
         except AuditError:
             continue
-        decided = [row for row in own if row["decision"] not in ("", "reject")]
-        assert len(changes) == len(decided)
+        assert len(changes) == sum(one.lower() not in ("", "reject") for one in decisions(decided))
+        if ledger.unmade:
+            continue
+        table = edited(data, edits).decode().splitlines()[1:]
+        assert {*filter(lambda row: row[-1] != ",", table)} == labels_after(changes)
         applied += 1
-    assert applied < 40
+    assert sheets // 10 < applied < sheets
+
+
+def drawn_sheet(draws: random.Random, rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Decisions of any kind on some rows, in any order, of which a few are of other sheets."""
+    own = [dict(row) for row in draws.sample(rows, draws.randint(1, len(rows)))]
+    usual = ["", "accept", "reject", "remove", "other: 401.9", "other: 250.01", " Accept"]
+    words = usual if draws.random() < 0.8 else [*usual, "?", "other:", "other: no code"]
+    looked_at = ["", "reject", "remove", "other: 401.1"]
+    for row in own:
+        row["decision"] = draws.choice(looked_at if row["change"] == "review" else words)
+    for _ in range(draws.choice([0] * 5 + [1])):
+        row = draws.choice(own)
+        row[draws.choice(list(row))] = draws.choice(["", "0", "x", "\x00", "-1", "r1", "\ufffd"])
+    return own + ([draws.choice(own)] if draws.random() < 0.1 else [])
+
+
+def damaged(draws: random.Random, data: bytes) -> bytes:
+    """Bytes that are cut, or of which some are others."""
+    place = draws.randrange(len(data))
+    return draws.choice([data[:place], data[:place] + draws.randbytes(3) + data[place:], b""])
+
+
+def decisions(decided: Any) -> list[str]:
+    return [one.strip() for one in decided.sheet["decision"].to_list()]
+
+
+def labels_after(changes: list[Any]) -> set[str]:
+    """The rows that are left of the labels, as plain sets have them."""
+    held = {(one, label) for one, label in LABELS}
+    gone = {(one.instance, one.label) for one in changes if one.label and not one.keep}
+    new = {(one.instance, one.new) for one in changes if one.new}
+    return {f"{one},{label}" for one, label in (held - gone) | new}
 
 
 def test_two_people_agree_as_far_as_they_make_the_same_label(made: Path, tmp_path: Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import FloatArray, IntArray
 from audit.engine.statistics.association import log_lift
@@ -27,24 +27,24 @@ class _Evidence:
     Args:
         place: Column of each code.
         frequency: Logarithm of how many records carry each code, and a half, shape (n_codes,).
-        lift: `log_lift` of each node beside each code, shape (n_nodes, n_codes).
+        lift: `log_lift` of each node beside each code, shape (n_nodes, n_codes), by columns.
         labels: Direct labels, shape (n_instances, n_nodes).
     """
 
     place: dict[str, int]
     frequency: FloatArray
-    lift: csr_array
+    lift: csc_array
     labels: csr_array
 
-    def of(self, instances: IntArray) -> FloatArray:
-        """Evidence of the other labels of each instance for each code, (n_chosen, n_codes)."""
-        return np.asarray((self.labels[instances] @ self.lift).toarray())
+    def of(self, instances: IntArray, places: IntArray) -> FloatArray:
+        """Evidence of the other labels of each instance for some codes, (n_chosen, n_places)."""
+        return np.asarray((self.labels[instances] @ self.lift[:, places]).toarray())
 
 
 def likelihoods(
-    measured: Measurements, instances: IntArray, candidates: Sequence[Sequence[str]]
-) -> list[FloatArray]:
-    """Probability of each candidate of each record, given that it is one of them.
+    measured: Measurements, asked: Mapping[tuple[str, ...], IntArray]
+) -> Iterator[FloatArray]:
+    """Probability of each candidate of records, given that it is one of them.
 
     A code weighs by the records that carry it, times how much more often than by chance the other
     labels of the record stand beside it (`log_lift`, its lower bound). Labels of a record depend on
@@ -53,13 +53,13 @@ def likelihoods(
 
     Args:
         measured: The measurements, with instances.
-        instances: Indices of the records, shape (n,).
-        candidates: Nodes for each, at least one.
+        asked: Indices of the records, shape (n,), by the nodes that are their candidates, at least
+            one.
 
-    Returns:
-        For each record the probabilities of its candidates, in their order, which sum to one.
+    Yields:
+        For each of these the probabilities, shape (n, n_candidates), whose rows sum to one.
     """
-    codes = sorted({code for own in candidates for code in own})
+    codes = sorted({code for own in asked for code in own})
     labels = measured.loaded.dataset.direct
     nodes = np.array([measured.hierarchy.index(code) for code in codes], np.int64)
     code_of = csr_array(
@@ -68,22 +68,14 @@ def likelihoods(
     )
     frequency = np.log(measured.direct_support[nodes] + 0.5)
     place = {code: column for column, code in enumerate(codes)}
-    evidence = _Evidence(place, frequency, csr_array(log_lift(labels, code_of)), labels)
-    part = _part_that_counts(evidence, nodes, {tuple(own) for own in candidates})
-    met, inverse = np.unique(instances, return_inverse=True)
-    of_records = evidence.of(met)
-    return [
-        _shares(evidence, part, of_records[row], [place[code] for code in own])
-        for row, own in zip(inverse.tolist(), candidates, strict=True)
-    ]
-
-
-def _shares(
-    evidence: _Evidence, part: float, of_record: FloatArray, places: list[int]
-) -> FloatArray:
-    weight = evidence.frequency[places] + part * of_record[places]
-    share = np.exp(weight - weight.max())
-    return np.asarray(share / share.sum())
+    evidence = _Evidence(place, frequency, csc_array(log_lift(labels, code_of)), labels)
+    part = _part_that_counts(evidence, nodes, {*asked})
+    for own, instances in asked.items():
+        places = np.array([place[code] for code in own], np.int64)
+        spoken = part * evidence.of(instances, places) if part and len(own) > 1 else 0.0
+        weight = np.zeros((len(instances), len(own))) + frequency[places] + spoken
+        share = np.exp(weight - weight.max(axis=1, keepdims=True))
+        yield share / share.sum(axis=1, keepdims=True)
 
 
 def _part_that_counts(evidence: _Evidence, nodes: IntArray, sets: set[tuple[str, ...]]) -> float:
@@ -95,14 +87,14 @@ def _part_that_counts(evidence: _Evidence, nodes: IntArray, sets: set[tuple[str,
     draws = np.random.default_rng(0)
     losses, tried = np.zeros(len(_TEMPERS)), 0
     for own in several:
-        places = [evidence.place[code] for code in own]
+        places = np.array([evidence.place[code] for code in own], np.int64)
         of_set = csr_array(carried[:, places])
         one = np.flatnonzero(np.diff(of_set.indptr) == 1)
         some = draws.permutation(one)[: max(1, _TRIED // len(several))]
         if not len(some):
             continue
         truth = of_set[some].indices
-        spoken = evidence.of(some)[:, places]
+        spoken = evidence.of(some, places)
         for n, part in enumerate(_TEMPERS):
             weight = evidence.frequency[places] + part * spoken
             total = np.logaddexp.reduce(weight, axis=1)

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from audit.base.dag import FloatArray, IntArray
+from audit.base.dag import IntArray
 from audit.base.schemas import schema
 from audit.checks.shared.labels_as_written import mapped
 from audit.checks.shared.likely_codes import likelihoods
@@ -38,6 +38,8 @@ MOST_CANDIDATES = 5
 """Number of candidates that are named of one change."""
 LIKELY = 0.5
 """Probability above which one candidate is proposed."""
+_BETWEEN = "\x1f"
+"""Between candidates in one text."""
 
 
 def proposals(
@@ -145,18 +147,27 @@ def weighed(
 ) -> pl.DataFrame:
     """The frame with its ``candidates`` as the data write them, the most probable first, and the
     ``probability`` of the first."""
-    candidates = found["candidates"].to_list()
-    weights = likelihoods(measured, found["instance"].to_numpy().astype(np.int64), candidates)
-    ranked = [_ranked(codes, of) for codes, of in zip(candidates, weights, strict=True)]
-    return found.with_columns(
-        pl.Series("candidates", [[written(c) for c, _ in own] for own in ranked]),
-        pl.Series("probability", [own[0][1] for own in ranked], pl.Float64),
-    )
+    rows_of = _by_set(found["candidates"])
+    instances = found["instance"].to_numpy().astype(np.int64)
+    asked = {own: instances[rows] for own, rows in rows_of.items()}
+    none = pl.DataFrame(schema={"row": pl.Int64, "candidates": pl.String})
+    best, ranked = np.zeros(len(found)), [none]
+    weights = likelihoods(measured, asked)
+    for (own, rows), of_rows in zip(rows_of.items(), weights, strict=True):
+        order = np.argsort(-of_rows, axis=1, kind="stable")[:, :MOST_CANDIDATES]
+        best[rows] = of_rows[np.arange(len(rows)), order[:, 0]]
+        said = pl.Series([written(code) for code in own], dtype=pl.String)
+        flat = {"row": np.repeat(rows, order.shape[1]), "candidates": said.gather(order.ravel())}
+        ranked.append(pl.DataFrame(flat))
+    named = pl.concat(ranked).group_by("row", maintain_order=True).agg("candidates").sort("row")
+    return found.with_columns(named["candidates"], pl.Series("probability", best, pl.Float64))
 
 
-def _ranked(codes: Sequence[str], weights: FloatArray) -> list[tuple[str, float]]:
-    order = np.argsort(-weights, kind="stable")[:MOST_CANDIDATES]
-    return [(codes[place], float(weights[place])) for place in order]
+def _by_set(candidates: pl.Series) -> dict[tuple[str, ...], IntArray]:
+    """The numbers of the rows that have the same candidates, by these."""
+    keys = candidates.list.join(_BETWEEN).alias("key").to_frame().with_row_index("row")
+    grouped = keys.group_by("key", maintain_order=True).agg("row")
+    return {tuple(key.split(_BETWEEN)): np.array(rows, np.int64) for key, rows in grouped.rows()}
 
 
 def near_codes(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
