@@ -14,6 +14,9 @@ from typer.testing import CliRunner
 import audit
 from audit.base.errors import InputError
 from audit.cli.app import app
+from audit.runs.fixes.changes import Change
+from audit.runs.fixes.copying import write_copy
+from audit.runs.fixes.written_back import read_again, settings_of
 from fixtures.remote_servers import KEY, SECRET, Served, serving
 
 ROWS = "id,label\n" + "".join(f"i{n},{('cat', 'owl')[n % 3 == 0]}\n" for n in range(3_000))
@@ -112,6 +115,24 @@ def test_a_run_names_the_address_and_is_made_again(
     server.files["/rows.csv"] = ROWS.replace("owl", "cat", 1).encode()
     changed = run("verify", "run", "--recompute", "--allow-network")
     assert (changed[0], "data changed" in changed[1]) == (1, True)
+
+
+def test_data_here_are_mended_by_a_hierarchy_there_and_data_there_by_none(
+    server: Served, tmp_path: Path
+) -> None:
+    (tmp_path / "here.csv").write_text(ROWS + "i0,animal\n")
+    tree = ("--hierarchy", at(server, "https", "tree.csv"), "--allow-network", "--no-pdf")
+    assert run("run", "here.csv", *tree, "--out", "near")[0] == 0
+    assert run("run", at(server, "https", "rows.csv"), *tree, "--out", "far")[0] == 0
+    near = settings_of(tmp_path / "near")
+
+    labels = read_again(near)
+    changes = [Change("i1", "replace", "cat", "owl"), Change("i0", "remove", "animal")]
+    copy = write_copy(tmp_path / "near", near, labels, changes, tmp_path / "copy.csv").copy
+
+    assert copy.read_text() == ROWS.replace("i1,cat", "i1,owl")
+    with pytest.raises(InputError, match="copy the file, and audit the copy"):
+        settings_of(tmp_path / "far")
 
 
 def test_nothing_is_asked_unless_it_is_allowed(server: Served) -> None:

@@ -11,7 +11,7 @@ from audit.base.errors import InputError, first_cases
 from audit.base.limits import limits
 from audit.base.other_files import SHEETS
 from audit.base.plugins import using
-from audit.base.remote import address_of, allowing
+from audit.base.remote import address_of, allowing, stored_place
 from audit.data.arrays import NPY_MAGIC
 from audit.data.dataset import LabelDataset
 from audit.data.label_formats.mimic import tables_of
@@ -150,7 +150,7 @@ def _refuse_kind(dataset: str) -> None:
     """Refuse data of a kind that is never written back, before anything of them is read."""
     if address_of(dataset):
         hint = "copy the file, and audit the copy"
-        raise _refused("a file at an address", dataset, hint)
+        raise _refused("a file at an address", stored_place(dataset), hint)
     if _is_book(dataset):
         return
     source = source_of(dataset)

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +19,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from audit.base.errors import InputError
+from audit.cli.app import app
 from audit.runs.fixes.changes import Change
 from audit.runs.fixes.copying import log_of, undone, write_copy
-from audit.runs.fixes.written_back import read_again
+from audit.runs.fixes.written_back import read_again, settings_of
 from audit.runs.settings import Settings
+from fixtures.plugins import install, installed
 
 LABELS = ("a1", "a2", "b1", "b2", "c1", "d1")
 TREE = "child,parent\n" + "".join(f"{x},root\n" for x in "abcd")
@@ -338,6 +342,42 @@ def test_a_change_without_a_place_is_refused_and_nothing_is_written(
         copied(tmp_path, known, change)
 
     assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "run"])
+
+
+def test_data_of_a_hierarchy_of_a_plugin_are_changed(tmp_path: Path) -> None:
+    name = install(tmp_path)
+    known = settings(tmp_path, "few.csv", long({"1": ["cat"], "2": ["dog", "owl"]}))
+    known = replace(known, hierarchy="animals", plugins=(name,))
+
+    with installed(tmp_path):
+        copy = copied(tmp_path, known, [Change("2", "replace", "dog", "cat")])
+
+    assert copy.read_bytes() == long({"1": ["cat"], "2": ["cat", "owl"]})
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "hint"),
+    [
+        ("t.csv", "id,label\n1,a1\n2,é\n".encode("utf-16"), "write it in UTF-8"),
+        ("t.txt", b"__label__a1 one\n__label__a2 two\n", "write them as a table"),
+        ("t.db", None, "audit sqlite:///"),
+    ],
+)
+def test_what_cannot_be_written_back_is_refused_before_it_is_read(
+    name: str, data: bytes | None, hint: str, tmp_path: Path
+) -> None:
+    known = settings(tmp_path, name, data or b"")
+    if data is None:
+        (tmp_path / name).unlink()
+        with sqlite3.connect(tmp_path / name) as made:
+            made.execute("CREATE TABLE t (id TEXT, label TEXT)")
+            made.execute("INSERT INTO t VALUES ('1', 'a1')")
+    command = ["run", known.dataset, "--hierarchy", known.hierarchy, "--no-pdf"]
+    done = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+
+    with pytest.raises(InputError, match=hint):
+        settings_of(tmp_path / "run")
 
 
 def test_a_changed_copy_is_not_taken_back(tmp_path: Path) -> None:
