@@ -16,13 +16,12 @@ import polars as pl
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from audit import LabelDataset, Policy, Predictions
-from audit.alignment.measure import ModelMeasurements
+from audit import LabelDataset, Policy
 from audit.base.dag import FloatArray, IntArray
 from audit.checks.rules.model_confuses import CHECK, LEANING
 from audit.checks.shared.exchanged_pairs import answers_by_excess
-from audit.engine.scores.cuts import decide
-from audit.measure.measure import Measurements, measure
+from audit.measure.measure import measure
+from fixtures.scored import scored_alone
 from validation.scene import tree
 from validation.truth_planted import as_predictions
 
@@ -155,7 +154,8 @@ def told(name: str, number: int) -> Told:
     rows, answers = _rows_of(world, made, names)
     hierarchy = tree(world.branches, 1, 5)
     dataset = LabelDataset.from_rows(rows if world.groups else rows.drop("group"), hierarchy)
-    measured = _measured(dataset, as_predictions(answers, dataset))
+    predictions = as_predictions(answers, dataset)
+    measured = scored_alone(measure(dataset, Policy()), predictions)
     standing = CHECK.run(measured).standing
     return Told(
         world=world.name,
@@ -166,22 +166,6 @@ def told(name: str, number: int) -> Told:
         answers=frozenset(hierarchy.nodes[i] for i in answers_by_excess(measured)["node"]),
         pairs=frozenset(frozenset(one.nodes) for one in standing if not one.key),
     )
-
-
-def _measured(dataset: LabelDataset, predictions: Predictions) -> Measurements:
-    """What the check reads; no metric is measured."""
-    model = ModelMeasurements(
-        predictions,
-        gold=dataset.direct[predictions.rows],
-        decided=decide(predictions.scores, 0.5, single_label=False),
-        pairs=pl.DataFrame(),
-        metrics=(),
-        metrics_absent=(),
-        metrics_beside=(),
-        behaviours=(),
-        behaving={},
-    )
-    return replace(measure(dataset, Policy()), model=model)
 
 
 def _lean(made: Mistakes, strength: tuple[float, float]) -> None:

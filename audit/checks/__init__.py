@@ -10,6 +10,7 @@ from audit.checks.rules import (
     empty_instance,
     excludes1,
     group_confined,
+    label_suspects,
     lost_zero,
     malformed_code,
     missing_companion,
@@ -19,7 +20,6 @@ from audit.checks.rules import (
     model_habit,
     not_specific,
     parent_and_child,
-    principal_position,
     record_cap,
     redundant_nodes,
     residual_overuse,
@@ -38,6 +38,7 @@ from audit.checks.rules.habits import (
     chronic_gap,
     copied_records,
     depth_shift,
+    principal_position,
     sibling_shift,
 )
 
@@ -73,6 +74,7 @@ CHECKS: tuple[Check, ...] = (
     redundant_nodes.CHECK,
     model_confuses.CHECK,
     model_habit.CHECK,
+    label_suspects.CHECK,
 )
 """Rules over measurements of data and models, in report order."""
 

@@ -281,8 +281,10 @@ DRAWN = "shrunk_share"
 """Name of a share drawn toward those of other nodes; ``low`` and ``high`` beside it are its own."""
 EXCHANGES = "model_confuses"
 """Name of the check whose findings count exchanges of two labels."""
+SUSPECTS = "label_suspects"
+"""Name of the check whose findings count labels that scores contradict."""
 
-OF_MODEL = (EXCHANGES, "model_habit")
+OF_MODEL = (EXCHANGES, "model_habit", SUSPECTS)
 """Names of the checks of a model."""
 
 OF_WAIVERS = ("waiver_expired", "waiver_unused")

@@ -25,7 +25,7 @@ from audit.disclosure import (
     suppress_breakdown,
     with_tight_bounds,
 )
-from audit.results.findings import OF_MODEL, CheckResult, Finding, Part, Waived
+from audit.results.findings import EXCHANGES, OF_MODEL, CheckResult, Finding, Part, Waived
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     UNINFORMATIVE,
@@ -234,7 +234,7 @@ def _no_finer(
     ]
 
 
-_SEEN_TOGETHER = ("cross_branch", "residual_overuse", UNEXPECTED_PAIR, *OF_MODEL)
+_SEEN_TOGETHER = ("cross_branch", "residual_overuse", UNEXPECTED_PAIR, EXCHANGES, "model_habit")
 """Checks whose parts are protected together with all counts of nodes and pairs, or are of a
 model.
 """

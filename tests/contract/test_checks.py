@@ -56,7 +56,7 @@ NAMES = (
     "group_confined", "sibling_shift", "residual_overuse", "cross_branch",
     "unspecific_beside_specific", "sibling_exclusive", "excludes1", "missing_companion",
     "sex_age_conflict", "chronic_gap", "unexpected_pair", "missing_stratum", "redundant_nodes",
-    "model_confuses", "model_habit", "waiver_expired", "waiver_unused",
+    "model_confuses", "model_habit", "label_suspects", "waiver_expired", "waiver_unused",
 )  # fmt: skip
 """Every check there will be, in report order."""
 BUSY = tree(
@@ -143,6 +143,21 @@ def modelled(order: int = 1) -> Measurements:
     scores = {f"i{n:03}": dict.fromkeys(answers, 1.0) for n, (_, answers) in enumerate(each)}
     dataset = labelled(BUSY, labels)
     return measure(dataset, Policy(), predicted(dataset, scores, set_valued=True))
+
+
+@cache
+def suspected(order: int = 1) -> Measurements:
+    """Scores that are sure of their labels, some of another one and some of one that is missing."""
+    sure = dict.fromkeys(LEAVES, 0.02)
+    each = [([leaf], sure | {leaf: 0.9 + n / 500}) for n in range(20) for leaf in LEAVES]
+    each += [
+        (["asthma"], sure | {"other_lung": 0.95}),
+        (["saw"], sure | {"saw": 0.95, "attack": 0.96}),
+    ] * 9
+    labels = {f"i{n:03}": given for n, (given, _) in list(enumerate(each))[::order]}
+    scores = {f"i{n:03}": given for n, (_, given) in enumerate(each)}
+    dataset = labelled(BUSY, labels)
+    return measure(dataset, Policy(), predicted(dataset, scores))
 
 
 @cache
@@ -240,6 +255,7 @@ DATASETS = {
     "icd9cm": icd,
     "damaged": damaged,
     "modelled": modelled,
+    "suspected": suspected,
     "parted": parted,
     "associated": associated,
     "stays": stays,
@@ -253,7 +269,7 @@ def check(request: pytest.FixtureRequest) -> Check:
     return chosen
 
 
-RICH = (busy, icd, damaged, modelled, parted, associated, stays, habits, shallower)
+RICH = (busy, icd, damaged, modelled, suspected, parted, associated, stays, habits, shallower)
 """Datasets that make checks find something; each is measured once for all tests."""
 
 
@@ -299,7 +315,7 @@ def test_without_labels_it_finds_nothing(check: Check, name: str) -> None:
 
 
 def test_the_order_of_rows_changes_nothing(check: Check) -> None:
-    for make in (busy, modelled, parted, associated, stays, habits, shallower):
+    for make in (busy, modelled, suspected, parted, associated, stays, habits, shallower):
         first, second = check.run(make()), check.run(make(-1))
 
         assert second == first

@@ -13,6 +13,9 @@ from validation.pair_truth import under_its_own_name
 from validation.scene_guards import SCENE_GUARDS, SceneGuard, without
 from validation.scenes import SCENES, seen
 from validation.shares import Share
+from validation.suspect_worlds import WORLDS as SUSPECT_WORLDS
+from validation.suspect_worlds import World as SuspectWorld
+from validation.suspect_worlds import told as suspects_told
 from validation.truth_measure import RECALL, measure
 from validation.truth_planted import KINDS, KINDS_OF_ICD10
 
@@ -91,6 +94,13 @@ def test_each_guard_of_the_rule_on_answers_is_at_work(guard: Guard) -> None:
     assert not any(false(number) for number in range(4))
     with guard.off():
         assert any(false(number) for number in range(4))
+
+
+@pytest.mark.parametrize("world", SUSPECT_WORLDS, ids=lambda world: world.name)
+def test_suspects_are_told_where_labels_do_not_follow_the_scores(world: SuspectWorld) -> None:
+    found = [one.nodes for one in suspects_told(world.name, 0).findings]
+
+    assert len(found) >= 8 if world.wrong else not found
 
 
 def _guard(name: str) -> Guard:

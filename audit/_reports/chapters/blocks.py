@@ -25,6 +25,9 @@ DEFINITIONS: Mapping[str, str] = {
     "those count whose labels or answers there are all “other” or “unspecified”.",
     "model_confuses": "An exchange is a label that the model misses on an instance where it "
     "falsely answers the other.",
+    "label_suspects": "A label is suspect where another node, or its absence, reaches the mean "
+    "score that it has where it is given, and a higher score than the label; scores must be of "
+    "instances that the model did not learn from.",
 }
 """What counts, for checks where another definition would give another number."""
 MANY: Mapping[str, str] = {

@@ -7,7 +7,7 @@ import gzip
 import polars as pl
 import pytest
 
-from audit.checks.rules.principal_position import CHECK
+from audit.checks.rules.habits.principal_position import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import why_never_first
 from audit.hierarchies.icd.icd9cm import DATA

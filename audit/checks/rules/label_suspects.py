@@ -1,0 +1,222 @@
+"""label_suspects: labels that a model's scores contradict, and labels that they say are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.base.plurals import counted
+from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
+from audit.checks.shared.proposals import (
+    LIKELY,
+    Change,
+    as_in_data,
+    carried_as,
+    proposals,
+    together,
+)
+from audit.checks.shared.suspects import (
+    MISSING,
+    NO_OTHER,
+    TOO_GENERAL,
+    TOO_SPECIFIC,
+    UNFIT,
+    Judged,
+    judged,
+)
+from audit.disclosure import WHOLE, Quantity, coarse, count, derived
+from audit.engine.statistics.association import shrunk_ratio
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.intervals import wilson
+from audit.measure.measure import Measurements
+from audit.results.findings import SUSPECTS, Column, Finding, Part, times_limit
+
+_TOLD = {
+    TOO_GENERAL: "the label given is above it",
+    TOO_SPECIFIC: "the label given is below it",
+    "sibling": "a sibling of the label given",
+    "overlap": "it has a node below it in common with the label given",
+    "same branch": "in the same branch as the label given",
+    "other branch": "in another branch than the label given",
+    MISSING: "no label given is above it",
+    NO_OTHER: "no other node has such a score",
+}
+
+
+def run(measured: Measurements) -> Outcome:
+    """Report labels that are suspect, or lack, more often than the model's own doubt explains."""
+    found = judged(measured)
+    left = f"; {counted(found.unscored, 'nodes')} without scores left out" * (found.unscored > 0)
+    left += f"; {UNFIT} left out" * (found.left_out > 0)
+    return Outcome(
+        denominator=found.family,
+        denominator_unit=f"nodes with labels that may be wrong, or missing{left}",
+        findings=() if found.why_not else tuple(_findings(measured, found)),
+        not_applicable=found.why_not,
+    )
+
+
+def _findings(measured: Measurements, found: Judged) -> Iterator[Finding]:
+    q_value = benjamini_hochberg(found.tests["p_value"].to_numpy(), found.family)
+    told = found.tests.with_columns(q_value=pl.Series(q_value, dtype=pl.Float64))
+    told = told.filter(pl.col("q_value") <= measured.policy.false_discovery_rate.value)
+    for row in told.iter_rows(named=True):
+        yield _finding(measured, found, _Told(**row))
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A line of the tests that is told."""
+
+    node: int
+    lacks: bool
+    suspects: int
+    labelled: int
+    expected: float
+    p_value: float
+    q_value: float
+
+
+def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
+    hierarchy, n = measured.hierarchy, len(measured.predicted.predictions)
+    name, k, labelled = hierarchy.nodes[told.node], told.suspects, told.labelled
+    whole = k + labelled if told.lacks else labelled
+    # counts of all instances are those that other findings state of the node
+    of = "labelled" if n == measured.n_instances and not found.left_out else "matched_labelled"
+    low, high = wilson(k, whole)
+    _, least, _ = shrunk_ratio(np.array(float(k)), np.array(told.expected))
+    said = (
+        "{instances} {instances|instance lacks|instances lack} it by their scores, beside "
+        f"{{{of}}} with it[, {{share}} of both together]"
+        if told.lacks
+        else f"{{instances}} of {{{of}}} instances with this label ({{share}}) "
+        "{instances|has|have} scores that contradict it"
+    )
+    return Finding(
+        check=SUSPECTS,
+        severity="note",
+        nodes=(name,),
+        key=(name, MISSING) if told.lacks else (),
+        statement=f"{hierarchy.describe(told.node)}: {said}[; {{expected_suspects}} would if "
+        "labels followed the scores].",
+        evidence={
+            "instances": count(k, n - labelled if told.lacks else labelled),
+            of: count(labelled, n),
+            "share": derived(k / whole, "instances", of),
+            "low": derived(low, "instances", of),
+            "high": derived(high, "instances", of),
+            "expected_suspects": derived(told.expected, "instances", of),
+            "q_value": derived(told.q_value, "instances", of),
+            "family": Quantity(found.family),
+            **({"unfit": coarse(found.left_out, n)} if found.left_out else {}),
+            **_breakdown(measured, found, told)[1],
+        },
+        curator="Look at these instances in the order of `audit fixes`: the label is wrong, or the "
+        "model is. Scores must be of instances that the model did not learn from, as from "
+        "cross-validation; else wrong labels are hidden.",
+        data_user="Count on labels of this node being wrong, or missing, about as often as the "
+        "suspects exceed those expected.",
+        touched=k,
+        strength=max(k - told.expected, 0.0) / k,
+        beyond=times_limit(float(least), 1.0),
+        parts=_breakdown(measured, found, told)[0],
+    )
+
+
+def _breakdown(
+    measured: Measurements, found: Judged, told: _Told
+) -> tuple[tuple[Part, ...], dict[str, Quantity]]:
+    """The pairs of a finding, the label first, and how many there are."""
+    nodes = measured.hierarchy.nodes
+    whole = told.suspects + told.labelled if told.lacks else told.labelled
+    pairs = (
+        _of(found, told.node, lacks=told.lacks)
+        .group_by("other", "kind")
+        .agg(suspects=pl.len())
+        .sort("suspects", "other", descending=[True, False])
+    )
+    parts = []
+    for other, kind, k in pairs.head(TOP_PARTS).iter_rows():
+        beside = () if other is None else (nodes[other],)
+        named = (*beside, nodes[told.node]) if told.lacks else (nodes[told.node], *beside)
+        low, high = wilson(k, whole)
+        shares = {"share": k / whole, "low": low, "high": high}
+        evidence = {
+            "instances": count(k, told.suspects),
+            "kind": Quantity(kind),
+            **{name: derived(one, "instances", WHOLE) for name, one in shares.items()},
+        }
+        parts.append(Part(named, evidence))
+    return tuple(parts), {"pairs": Quantity(len(pairs))}
+
+
+def _of(found: Judged, node: int, *, lacks: bool) -> pl.DataFrame:
+    return found.table.filter((pl.col("node") == node) & (pl.col("lacks") == lacks))
+
+
+def _behind(measured: Measurements, finding: Finding) -> pl.DataFrame:
+    node = measured.hierarchy.index(finding.nodes[0])
+    return _of(judged(measured), node, lacks=bool(finding.key))
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances whose label is suspect, or that lack it."""
+    return np.sort(_behind(measured, finding)["instance"].to_numpy())
+
+
+def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+    """The node that scores are for, in the order of margins.
+
+    It is likely where it is right with a probability above one half, if some labels are wrong by
+    chance; of a label beside which others may be right too somebody must look.
+    """
+    found, node = _behind(measured, finding), measured.hierarchy.index(finding.nodes[0])
+    if finding.key:
+        found = found.with_columns(other=pl.lit(node, pl.Int64), label=pl.lit(None, pl.String))
+    else:
+        labels = carried_as(measured, found["instance"].to_numpy(), [node])
+        same = pl.col("instance").cast(pl.Int64)
+        found = found.join(labels.with_columns(same), on="instance", maintain_order="left")
+    written, nodes = as_in_data(measured), measured.hierarchy.nodes
+    other = [None if at is None else written(nodes[at]) for at in found["other"].to_list()]
+    kind = pl.col("kind").replace_strict(_TOLD, return_dtype=pl.String)
+    margin = pl.col("margin").round(4)
+    told = found.with_columns(
+        proposed=pl.Series(other, dtype=pl.String),
+        candidates=pl.Series(
+            [[] if one is None else [one] for one in other], dtype=pl.List(pl.String)
+        ),
+        said=pl.format("scores contradict the label: normalised margin {} ({})", margin, kind),
+    )
+    one = measured.predicted.predictions.single_label
+    likely = (pl.col("probability") > LIKELY) & (one or bool(finding.key))
+    said = pl.col("said")
+    change: Change = "add" if finding.key else "replace"
+    asked = told.filter(~likely).drop("proposed", "probability")
+    return together(
+        [
+            proposals(told.filter(likely).drop("candidates"), change, "likely", said),
+            proposals(asked, "add" if finding.key else "review", "review", said),
+        ]
+    )
+
+
+CHECK = Check(
+    SUSPECTS,
+    "Which labels do a model's scores contradict?",
+    run,
+    limits=(Limit("q_value", "<=", "false_discovery_rate"),),
+    needs="instances",
+    cases=cases,
+    proposes=proposes,
+    columns=(
+        Column("Label", "node"),
+        Column("Suspects", "instances"),
+        Column("Share", "share", low="low", high="high"),
+        Column("Expected", "expected_suspects"),
+    ),
+)
