@@ -56,10 +56,9 @@ check: $(VENV)/.test  ## Lint and check types
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-bench: $(VENV)/.test  ## Measure beside peers in one run
+bench: $(VENV)/.test  ## Measure commands and peers, BEFORE=REVISION in turns; 15 minutes
 	$(PIP) --editable '.[bench]'
-	$(VENV)/bin/python benchmarks/pairs.py
-	$(VENV)/bin/python benchmarks/run_audit.py
+	$(VENV)/bin/python benchmarks/commands.py --page $(and $(BEFORE),--before $(BEFORE))
 
 docs: $(VENV)/.demo  ## Make the site of docs/ in site/, every warning an error
 	$(PIP) --editable '.[docs]'

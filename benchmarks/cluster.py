@@ -1,9 +1,9 @@
 """Counting pairs on Apache Spark with one worker and with two, in turns.
 
-``python benchmarks/cluster.py [--instances N]`` draws a release as ``benchmarks/streaming.py``
-does and counts it in child processes that have as many cores as workers, so that no worker is
-helped by a core of another. The start of Java is not part of the time, that of the Python workers
-is. On a system where a process cannot be kept to cores, one worker has all of them.
+``python benchmarks/cluster.py [--instances N]`` draws a release and counts it in child processes
+that have as many cores as workers, so that no worker is helped by a core of another. The start of
+Java is not part of the time, that of the Python workers is. On a system where a process cannot be
+kept to cores, one worker has all of them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from large_release import make_large_release, records, write_drawn
 from measure import Taken, keep, run, stay_on_cores, surroundings
-from streaming import drawn, records, write
 
 from audit.counting.spark.jobs import count_pairs
 from audit.data.label_format import Columns
@@ -58,7 +58,7 @@ def main() -> None:
     rounds: dict[int, list[Taken]] = {workers: [] for workers in WORKERS}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "release.parquet"
-        write(drawn(records(), given.instances), path)
+        write_drawn(records(make_large_release()), given.instances, path)
         for _ in range(given.rounds):
             for workers, taken in rounds.items():
                 command = [sys.executable, __file__, "--count", str(path)]

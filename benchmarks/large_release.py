@@ -1,13 +1,15 @@
-"""A synthetic release of the size of MIMIC-III: what the benchmarks are measured on."""
+"""What is measured on: synthetic releases of the size of MIMIC-III, smaller and larger ones."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from audit.hierarchies.reading import load_hierarchy
 from fixtures.synthetic import (
@@ -27,6 +29,8 @@ LABELS_PER_INSTANCE = 15.75
 DIAGNOSES = 2_300
 PROCEDURES = 500
 SEED = 2026
+PER_GROUP = 100_000
+"""Instances a row group."""
 
 
 def make_large_release(instances: int = INSTANCES) -> Release:
@@ -54,37 +58,61 @@ def make_large_release(instances: int = INSTANCES) -> Release:
     )
 
 
-def size_of(release: Release) -> dict[str, Any]:
-    """Exact numbers of a release: instances, groups, rows, labels used, nodes in use."""
-    hierarchy = release.hierarchy
-    used = [hierarchy.index(label) for label in set(release.rows["label"]) if label in hierarchy]
-    in_use = np.unique(hierarchy.closure[np.sort(used)].indices)
-    return {
-        "instances": len(release.instances),
-        "groups": release.instances["group"].n_unique(),
-        "rows": len(release.rows),
-        "labels_per_instance": round(len(release.rows) / len(release.instances), 2),
-        "different_labels": len(used),
-        "nodes_in_use": len(in_use),
-    }
+def records(release: Release) -> list[list[str]]:
+    """Labels of each record."""
+    rows = release.rows.drop_nulls("label")
+    return rows.group_by("instance", maintain_order=True).agg("label")["label"].to_list()
 
 
-def first_instances(release: Release, count: int) -> Release:
-    """The release with its first instances only."""
-    instances = release.instances[:count]
-    rows = release.rows.join(instances, on="instance", how="semi", maintain_order="left")
-    return replace(release, instances=instances, rows=rows)
+def write_drawn(records: Sequence[list[str]], instances: int, path: Path) -> None:
+    """Rows ``instance, label`` of records drawn with replacement, ids ascending, as Parquet."""
+    tables = _drawn(records, instances)
+    first = next(tables)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(table)
+
+
+def _drawn(records: Sequence[list[str]], instances: int) -> Iterator[pa.Table]:
+    labels, code = np.unique(np.concatenate([np.array(r) for r in records]), return_inverse=True)
+    width = np.array([len(record) for record in records])
+    start = np.cumsum(width) - width
+    words, rng = pa.array(labels.tolist()), np.random.default_rng(SEED)
+    for first in range(0, instances, PER_GROUP):
+        ids = np.arange(first, min(first + PER_GROUP, instances))
+        chosen = rng.integers(len(records), size=len(ids))
+        size = width[chosen]
+        within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        label = code[np.repeat(start[chosen], size) + within].astype(np.int32)
+        written = pa.DictionaryArray.from_arrays(label, words)
+        yield pa.table({"instance": np.repeat(ids, size), "label": written})
+
+
+def write_few(path: Path) -> None:
+    """300 rows of assignable codes of ICD-10-CM, three an instance."""
+    hierarchy = load_hierarchy("icd10cm")
+    leaves = np.array(hierarchy.nodes)[hierarchy.leaf]
+    codes = np.random.default_rng(SEED).choice(leaves, 300, replace=False)
+    pl.DataFrame({"instance": np.arange(300) // 3, "code": codes}).write_csv(path)
 
 
 def write_ancestors(release: Release, path: Path) -> None:
-    """Write each table's codes, without dots, with the nodes they propagate to, as JSON.
-
-    With it a peer needs nothing of the product.
-    """
+    """Each code without its dot, beside a node that it propagates to: what a peer needs of us."""
     pairs = release.rows.select("table", "label").drop_nulls().unique().sort("table", "label")
-    above = {
-        f"{table} {label.replace('.', '')}": release.hierarchy.ancestors(label, with_self=True)
+    above = [
+        (f"{table} {label.replace('.', '')}", node)
         for table, label in pairs.iter_rows()
         if label in release.hierarchy
-    }
-    path.write_text(json.dumps(above), "utf-8")
+        for node in release.hierarchy.ancestors(label, with_self=True)
+    ]
+    pl.DataFrame(above, ["code", "node"], orient="row").write_parquet(path)
+
+
+def write_size(release: Release, path: Path) -> None:
+    """Instances and rows of a release, and nodes in use."""
+    hierarchy = release.hierarchy
+    used = [hierarchy.index(label) for label in set(release.rows["label"]) if label in hierarchy]
+    in_use = np.unique(hierarchy.closure[np.sort(used)].indices)
+    sizes = {"instances": len(release.instances), "rows": len(release.rows), "nodes": len(in_use)}
+    path.write_text(json.dumps(sizes), "utf-8")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import time
@@ -58,17 +57,6 @@ def stay_on_cores(cores: int = CORES) -> int:
         return os.cpu_count() or 1
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     return len(os.sched_getaffinity(0))
-
-
-def summary(rounds: list[Taken]) -> dict[str, float]:
-    """Median and least wall time in seconds, median processor time, largest peak in megabytes."""
-    return {
-        "wall_median": statistics.median(taken.wall for taken in rounds),
-        "wall_least": min(taken.wall for taken in rounds),
-        "cpu_median": statistics.median(taken.cpu for taken in rounds),
-        "peak_mb": max(taken.peak for taken in rounds) / 1e6,
-        "rounds": len(rounds),
-    }
 
 
 def surroundings(cores: int) -> dict[str, Any]:

@@ -1,67 +1,107 @@
-"""The same counts without the product: scipy alone, and a loop over sets in plain Python.
+"""Other tools on the files of an audit, each in a process of its own.
 
-``python benchmarks/peers.py scipy|sets RELEASE ANCESTORS`` prints how many pairs have a joint count
-above 0, and the sum of the joint counts.
+``python benchmarks/peers.py polars|duckdb|profile FOLDER`` reads the release in the folder. The
+first two count the joint instances of all pairs of nodes, from the codes of the tables and the
+nodes above each code; the third profiles the columns of the diagnoses as pointblank does.
+``python benchmarks/peers.py pairs FOLDER`` times counting alone, in memory: how long
+`count_pairs` takes of the processor, beside scipy's product of the same matrix.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
-from collections import Counter
+import time
 from collections.abc import Callable
-from itertools import combinations
 from pathlib import Path
+from typing import Any
 
-FILES = {"DIAGNOSES_ICD.csv": "diagnoses", "PROCEDURES_ICD.csv": "procedures"}
-
-
-def read_labels(release: Path, ancestors: Path) -> list[set[str]]:
-    """Propagated nodes of each instance; codes without ancestors are passed over."""
-    above = json.loads(ancestors.read_text("utf-8"))
-    found: dict[str, set[str]] = {}
-    for name, table in FILES.items():
-        with (release / name).open(encoding="utf-8", newline="") as stream:
-            for row in csv.DictReader(stream):
-                nodes = found.setdefault(row["HADM_ID"], set())
-                nodes.update(above.get(f"{table} {row['ICD9_CODE']}", ()))
-    return list(found.values())
+TABLES = {"DIAGNOSES_ICD.csv": "diagnoses", "PROCEDURES_ICD.csv": "procedures"}
+TURNS = 3
 
 
-def count_with_scipy(records: list[set[str]]) -> tuple[int, int]:
-    """``V.T @ V`` over the records as a sparse matrix."""
-    import numpy as np
-    from scipy.sparse import csr_array, triu
+def count_with_polars(folder: Path) -> dict[str, Any]:
+    """Tables joined in Polars, and scipy's ``V.T @ V``."""
+    from scipy.sparse import triu
 
-    index = {node: i for i, node in enumerate(sorted(set().union(*records)))}
-    columns = [index[node] for nodes in records for node in nodes]
-    starts = np.cumsum([0, *map(len, records)])
-    values = csr_array((np.ones(len(columns), np.int64), columns, starts))
-    joint = triu(csr_array(values.T @ values), 1)
-    return joint.nnz, int(joint.sum())
+    carried = _carried(folder)
+    carried.data[:] = 1
+    joint = triu(carried.T @ carried, 1)
+    return {"pairs": joint.nnz, "joint": int(joint.sum())}
 
 
-def count_with_sets(records: list[set[str]]) -> tuple[int, int]:
-    """A counter over all pairs of every record."""
-    joint: Counter[tuple[str, str]] = Counter()
-    for nodes in records:
-        joint.update(combinations(sorted(nodes), 2))
-    return len(joint), joint.total()
+def _carried(folder: Path) -> Any:
+    """How many codes of each instance are at or below each node, int64 canonical CSR."""
+    import polars as pl
+    from scipy.sparse import csr_array
+
+    above = pl.read_parquet(folder / "ancestors.parquet")
+    rows = pl.concat(
+        pl.read_csv(folder / "release" / name, infer_schema=False).select(
+            "HADM_ID", code=f"{table} " + pl.col("ICD9_CODE")
+        )
+        for name, table in TABLES.items()
+    )
+    met = rows.unique().join(above, on="code").group_by("HADM_ID", "node").len()
+    ends = met.select(pl.col("HADM_ID", "node").rank("dense").cast(pl.Int64) - 1)
+    values = csr_array((met["len"].cast(pl.Int64).to_numpy(), ends.to_numpy().T))
+    values.sum_duplicates()
+    return values
 
 
-PEERS: dict[str, Callable[[list[set[str]]], tuple[int, int]]] = {
-    "scipy": count_with_scipy,
-    "sets": count_with_sets,
+def count_with_duckdb(folder: Path) -> dict[str, Any]:
+    """The same in one statement: a self-join on the instance."""
+    import duckdb
+
+    tables = " union all ".join(
+        f"select HADM_ID, '{table} ' || ICD9_CODE as code "
+        f"from read_csv('{folder / 'release' / name}', all_varchar = true)"
+        for name, table in TABLES.items()
+    )
+    found = duckdb.execute(
+        f"with carried as (select distinct HADM_ID, node from ({tables}) "
+        f"join '{folder / 'ancestors.parquet'}' using (code)), "
+        "pairs as (select count(*) as joint from carried x join carried y "
+        "on x.HADM_ID = y.HADM_ID and x.node < y.node group by x.node, y.node) "
+        "select count(*), sum(joint)::bigint from pairs"
+    ).fetchone()
+    assert found is not None
+    return {"pairs": int(found[0]), "joint": int(found[1])}
+
+
+def profile(folder: Path) -> dict[str, Any]:
+    """pointblank's scan of all columns, which knows no hierarchy."""
+    import pointblank
+    import polars as pl
+
+    rows = pl.read_csv(folder / "release" / next(iter(TABLES)), infer_schema=False)
+    pointblank.DataScan(data=rows).to_json()
+    return {"rows": len(rows)}
+
+
+def time_pairs(folder: Path) -> dict[str, Any]:
+    """Processor seconds of ours and of scipy's product, in turns; the least of each."""
+    from audit.engine.pairs.pair_counts import count_pairs
+
+    values = _carried(folder)
+    carried = values.astype("int32")
+    carried.data[:] = 1
+    count_pairs(values)  # loops are compiled, or loaded
+    ways = {"ours": lambda: count_pairs(values), "scipy": lambda: carried.T @ carried}
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for name in TURNS * [*ways]:
+        started = time.process_time()
+        ways[name]()
+        taken[name].append(time.process_time() - started)
+    return {name: min(seconds) for name, seconds in taken.items()}
+
+
+PEERS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "polars": count_with_polars,
+    "duckdb": count_with_duckdb,
+    "profile": profile,
+    "pairs": time_pairs,
 }
 
-
-def main() -> None:
-    """Count and print."""
-    peer, release, ancestors = sys.argv[1:]
-    pairs, total = PEERS[peer](read_labels(Path(release), Path(ancestors)))
-    print(json.dumps({"pairs": pairs, "joint_total": total}))
-
-
 if __name__ == "__main__":
-    main()
+    print(json.dumps(PEERS[sys.argv[1]](Path(sys.argv[2]))))
