@@ -141,7 +141,10 @@ def main() -> None:
                 break
             if (row.name, version, round_) not in _measured(kept):
                 line = {"row": row.name, "version": version, "round": round_}
-                _keep(kept, line | _taken(row, tree, RESULTS / f"out-{version}"))
+                try:
+                    _keep(kept, line | _taken(row, tree, RESULTS / f"out-{version}"))
+                except SystemExit as failed:
+                    print(failed, flush=True)
     _git("worktree", "prune")
     text = "".join(f"{line}\n" for line in _table(inputs, kept, list(trees), cores))
     print(text)

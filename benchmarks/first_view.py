@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from http.cookiejar import CookieJar
@@ -24,13 +23,15 @@ def main() -> None:
     nodes = pl.read_parquet(folder / "restricted" / "nodes.parquet").sort("support")
     server = subprocess.Popen([*AUDIT, "explore", str(folder)], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
-    address = server.stdout.readline().split()[-1]
     opener = build_opener(HTTPCookieProcessor(CookieJar()))
-    for page in (address, urljoin(address, f"/node?id={quote(nodes['node'][-2])}")):
-        with opener.open(page) as answer:
-            answer.read()
-    server.send_signal(signal.SIGINT)
-    server.wait()
+    try:
+        with opener.open(server.stdout.readline().split()[-1]) as first:
+            first.read()
+        with opener.open(urljoin(first.url, f"node?id={quote(nodes['node'][-2])}")) as second:
+            second.read()
+    finally:
+        server.terminate()
+        server.wait()
 
 
 if __name__ == "__main__":
