@@ -14,9 +14,10 @@ ROOT = Path(__file__).parents[1]
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("base",),
     ("disclosure", "engine", "policy"),
-    ("results", "hierarchies"),
+    ("hierarchies",),
     ("data",),
     ("counting",),
+    ("results",),
     ("alignment",),
     ("measure",),
     ("checks",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -18,7 +18,8 @@ from audit.alignment.metrics.queries import QUERIES, Query, Stated
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
-from audit.counting.pair_table import described, pair_table
+from audit.counting.counted_pairs import counted_pairs
+from audit.counting.pair_table import PairTable
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.engine.pairs.amplified import Carried
@@ -131,8 +132,8 @@ class ModelMeasurements:
         predictions: The predictions.
         gold: Labels of the instances that have predictions, 0/1, shape (n_instances, n_nodes).
         decided: Predicted labels of the same instances, 0/1, same shape.
-        pairs: The pair table of the predictions, with ``co_predicted`` and, for the most confused
-            pairs, ``confusion_low, confusion_high``.
+        pairs: The pairs of the predictions, with ``co_predicted`` and, for the most confused pairs,
+            ``confusion_low, confusion_high``.
         metrics: ``name, scope, value, low, high, n, parameters``.
         metrics_absent: ``name, reason``.
         metrics_beside: Tied answers, and mass that is under no node of a cut.
@@ -143,7 +144,7 @@ class ModelMeasurements:
     predictions: Predictions
     gold: Sparse
     decided: Sparse
-    pairs: pl.DataFrame
+    pairs: PairTable
     metrics: tuple[Mapping[str, Any], ...]
     metrics_absent: tuple[Mapping[str, str], ...]
     metrics_beside: tuple[Mapping[str, Any], ...]
@@ -159,12 +160,6 @@ class ModelMeasurements:
     def carried(self) -> Carried:
         """Nodes that instances carry by their labels and by their predictions."""
         return Carried.of(self.gold, self.decided, self.predictions.hierarchy.closure)
-
-    def described(self) -> pl.LazyFrame:
-        """The pair table as it is published."""
-        lazy = described(self.pairs.lazy(), len(self.predictions))
-        further = self.pairs.lazy().select("co_predicted", "confusion_low", "confusion_high")
-        return pl.concat([lazy, further], how="horizontal")
 
 
 def measure_model(
@@ -231,7 +226,7 @@ def _pairs(
     policy: Policy,
     device: str | None,
     progress: Progress,
-) -> pl.DataFrame:
+) -> PairTable:
     carried = aggregate(decided, hierarchy.closure)
     together = count_pairs(carried, progress)
     if predictions.set_valued:
@@ -241,26 +236,26 @@ def _pairs(
         counts = count_score_pairs(aggregated, threshold, progress, device=device)
         supports = support_at(aggregated, threshold)
     co_predicted = _joint_of(together, counts, len(hierarchy))
-    return pair_table(hierarchy, counts, supports).with_columns(
-        pl.Series("co_predicted", co_predicted, pl.Int64)
-    )
+    both = pl.Series("co_predicted", co_predicted, pl.Int64)
+    counted = counted_pairs(counts, len(predictions)).with_columns(both)
+    return PairTable(counted.lazy(), lambda: hierarchy, supports, len(predictions))
 
 
 def _with_intervals(
-    pairs: pl.DataFrame,
+    pairs: PairTable,
     dataset: LabelDataset,
     predictions: Predictions,
     units: list[str],
     policy: Policy,
     *,
     seed: int,
-) -> pl.DataFrame:
-    """The pair table with bootstrap intervals of the pairs most confused, null elsewhere."""
+) -> PairTable:
+    """The pairs with bootstrap intervals of the pairs most confused, null elsewhere."""
     hierarchy = dataset.hierarchy
     labelled = pl.Series(
         [hierarchy.nodes[i] for i in np.unique(dataset.direct.indices)], dtype=pl.String
     )
-    numbered = described(pairs.lazy(), len(predictions)).with_row_index("row")
+    numbered = pairs.frame.with_row_index("row")
     top = most_confused(numbered, labelled).collect()
     found = pair_confusions(
         hierarchy,
@@ -275,8 +270,9 @@ def _with_intervals(
         pl.Series("confusion_low", [estimate.low for estimate in found], pl.Float64),
         pl.Series("confusion_high", [estimate.high for estimate in found], pl.Float64),
     )
-    placed = pairs.with_row_index("row").join(bounds, on="row", how="left", maintain_order="left")
-    return placed.drop("row")
+    rows = pairs.counted.with_row_index("row")
+    placed = rows.join(bounds.lazy(), on="row", how="left", maintain_order="left").drop("row")
+    return replace(pairs, counted=placed.collect().lazy())
 
 
 def _joint_of(counted: PairCounts, wanted: PairCounts, n_nodes: int) -> IntArray:

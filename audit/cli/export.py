@@ -35,19 +35,41 @@ def export(
         Path | None,
         Option("Workbook with a sheet for each table that is shared.", metavar="FILE", writes=True),
     ] = None,
+    parquet: Annotated[
+        Path | None,
+        Option(
+            "Parquet file for the whole table of pairs, with --restricted; it is not for sharing.",
+            metavar="FILE",
+            writes=True,
+        ),
+    ] = None,
+    restricted: Annotated[
+        bool, Option("Say that you know that exact counts are exported, for --parquet.")
+    ] = False,
     overwrite: Annotated[bool, Option("Replace what was exported there earlier.")] = False,
     force: Force = False,
 ) -> None:
     """Write what a run shares as tables, or its instances for the published interface."""
-    if interface is csv is xlsx is None:
+    if interface is csv is xlsx is parquet is None:
         raise InputError(
             "a folder or file to export to is required",
             found="none",
-            hint="--csv DIR, --xlsx FILE or --interface DIR",
+            hint="--csv DIR, --xlsx FILE, --interface DIR or --restricted --parquet FILE",
         )
-    with reading_runs([run] if interface is not None else [], None, force):
+    if restricted != (parquet is not None):
+        raise InputError(
+            "the table of pairs has exact counts and is exported only with --restricted",
+            found="--restricted alone" if restricted else "--parquet alone",
+            hint="audit export RUN --restricted --parquet FILE",
+        )
+    with reading_runs([run] if interface or parquet else [], None, force):
         if csv is not None or xlsx is not None:
             _export_tables(run, csv, xlsx, overwrite=overwrite, forced=force)
+        if parquet is not None:
+            from audit.runs.table_export import write_pairs
+
+            pairs = write_pairs(run, parquet, overwrite=overwrite)
+            typer.echo(f"{parquet}: {counted(pairs, 'pairs')}, exact counts, not for sharing.")
         if interface is not None:
             from audit.runs.table_export import export_interface
 

@@ -96,7 +96,7 @@ def _written(
 ) -> tuple[AuditResult, list[RenderError]]:
     """Write a sealed run; returns its result, and rendering errors."""
     from audit.runs.engines import keeping_count
-    from audit.runs.folder import write_tables, writing_pairs, writing_run
+    from audit.runs.folder import write_tables, writing_run
     from audit.runs.inputs import stated_policy
     from audit.runs.make import audited
     from audit.runs.manifest import seal, with_keyed_data
@@ -112,14 +112,11 @@ def _written(
         made = audited(settings, policy, checkpoint=checkpoint, progress=progress, **how)
         result = with_keyed_data(made.result, key)
         progress("protecting small counts")
-        with (
-            writing_pairs(result, folder) as pairs,
-            rendering(
-                result.shared(), folder, imprint_of(stored), output.pdf, progress
-            ) as unrendered,
-        ):
+        with rendering(
+            result.shared(), folder, imprint_of(stored), output.pdf, progress
+        ) as unrendered:
             progress("writing tables")
-            write_tables(result, folder, progress, pairs)
+            write_tables(result, folder)
             made.keep(folder)
         progress("sealing")
         command = ["audit", *map(told_address, sys.argv[1:])]

@@ -16,7 +16,8 @@ from audit.base.dag import IntArray
 from audit.base.disk import written_whole
 from audit.base.progress import Progress
 from audit.base.readings import Reading
-from audit.counting.pair_table import Pairs, TalliedPairs
+from audit.counting.counted_pairs import tallied_pairs
+from audit.counting.pair_table import PairTable
 from audit.data.mapping import LabelNodes, Ledger
 from audit.engine.pairs.margins import (
     LEAST_LABELS,
@@ -104,7 +105,7 @@ class Counts(Protocol):
     def pair_records(self) -> PairRecords:
         """The counts of records from which pairs are judged."""
 
-    def pairs_of(self, records: PairRecords, progress: Progress) -> Pairs:
+    def pairs_of(self, records: PairRecords, progress: Progress) -> PairTable:
         """Every pair with a joint instance; ``records`` are from `pair_records`."""
 
 
@@ -154,9 +155,17 @@ class PairCount:
         alone = self.records.at("alone", len(self.hierarchy))
         return PairRecords(self.strata, self.tally.entailed, alone)
 
-    def pairs_of(self, records: PairRecords, progress: Progress) -> TalliedPairs:
-        """Every pair with a joint instance, in blocks of first nodes."""
-        return TalliedPairs(self.hierarchy, self.tally)
+    def pairs_of(self, records: PairRecords, progress: Progress) -> PairTable:
+        """Every pair with a joint instance, on the disk.
+
+        Raises:
+            OutputError: If the disk is full.
+        """
+        progress("writing pairs")
+        counted, holder = tallied_pairs(self.tally)
+        return PairTable(
+            counted, lambda: self.hierarchy, self.support, self.tally.instances, holder=holder
+        )
 
     @property
     def record_frame(self) -> pl.DataFrame:

@@ -14,8 +14,9 @@ from audit.base.dag import IntArray, Sparse
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
 from audit.base.readings import Reading
+from audit.counting.counted_pairs import counted_pairs
 from audit.counting.counts import PairRecords
-from audit.counting.pair_table import PairsInMemory, pair_table
+from audit.counting.pair_table import PairTable
 from audit.counting.residual_nodes import Residual, residual_kinds
 from audit.data.dataset import LabelDataset
 from audit.data.mapping import REASONS, Ledger
@@ -240,7 +241,7 @@ class Instances:
             alike=alike,
         )
 
-    def pairs_of(self, records: PairRecords, progress: Progress) -> PairsInMemory:
+    def pairs_of(self, records: PairRecords, progress: Progress) -> PairTable:
         """Count every pair with a joint instance; with groups also ``observed``, by weight, and
         ``group_sum``.
 
@@ -250,9 +251,8 @@ class Instances:
         give_back_freed_memory()
         lines = in_line(hierarchy.closure)
         own = joint_entailed(counts, records.entailed, lines, len(hierarchy))
-        table = pair_table(hierarchy, counts, self.support).with_columns(
-            joint_entailed=pl.Series(own)
-        )
+        instances = self.ledger.instances
+        table = counted_pairs(counts, instances).with_columns(joint_entailed=pl.Series(own))
         if self.alike is not None:
             weights = self.alike.weight, self.alike.part_of_group
             sums = joint_weights(counts, self.aggregated, weights)
@@ -262,7 +262,9 @@ class Instances:
                 pl.Series(name, both / UNIT)
                 for name, both in zip(("observed", "group_sum"), sums, strict=True)
             )
-        return PairsInMemory.of(table)
+        half = pl.col("joint", "joint_entailed").cast(pl.Int32)
+        counted = table.with_columns(half).lazy()
+        return PairTable(counted, lambda: hierarchy, self.support, instances)
 
     def _less_entailed(
         self, both: IntArray, counts: PairCounts, entailed: Sums, weight: IntArray

@@ -1,198 +1,328 @@
-"""The pair table: the counts of each pair, while it is judged, and its published form."""
+"""The pair table: what is counted and judged of pairs of nodes, and all columns that follow."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
+from polars.io.plugins import register_io_source
 
-from audit.base.dag import IntArray
-from audit.base.disk import PassingFolder, on_disk
-from audit.base.progress import Progress
+from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.base.errors import InputError
 from audit.base.schemas import schema
-from audit.engine.pairs.pair_counts import PairCounts
-from audit.engine.pairs.tally import PairTally
+from audit.counting.pair_verdicts import JUDGED, ReadTable, Verdicts, ends_of, keys_of
+from audit.engine.statistics.family import Family
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS, relate
 
-JUDGED = schema(
+COLUMNS = schema(
+    ("a b", pl.String),
+    ("support_a support_b joint joint_entailed", pl.Int64),
     (
-        "observed expected_length ratio p_value q_value explained effective shrunk_ratio "
-        "ratio_low ratio_high",
+        "rate confusion expected lift observed expected_length ratio p_value q_value explained "
+        "effective shrunk_ratio ratio_low ratio_high",
         pl.Float64,
     ),
     ("groups found_rank", pl.Int64),
     ("group_sum group_squares", pl.Float64),
+    ("relation lca", pl.String),
 )
-"""Columns with the judgement of a pair; null if it was not judged. ``observed`` and ``effective``,
-by weight, are null without groups. So are ``groups``, and the sum over all groups of the share of
-a group's records that count, given for every pair that some count for, and of its squares."""
-
-
-def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
-    """Table of the counts, relation and lowest common ancestor of each pair, with ids as Enum."""
-    table = numbered_pairs(hierarchy, counts, supports)
-    ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
-    nodes = [table[name].cat.to(ids) for name in ("a", "b", "lca")]
-    return table.with_columns(*nodes, table["relation"].cat.to(relations))
-
-
-def numbered_pairs(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
-    """The same with numbers for names, as `named` takes them."""
-    relation, lca = relate(hierarchy, counts.a, counts.b)
-    return pl.DataFrame(
-        {
-            "a": counts.a.astype(np.uint32),
-            "b": counts.b.astype(np.uint32),
-            "support_a": supports[counts.a],
-            "support_b": supports[counts.b],
-            "joint": counts.joint,
-            "confusion_sum": counts.confusion_sum,
-            "relation": relation,
-            "lca": lca,
-        }
-    )
-
-
-def named(pairs: pl.LazyFrame, hierarchy: Hierarchy) -> pl.LazyFrame:
-    """Replace the numbers of nodes and relations by their names."""
-    ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
-    nodes, relation = pl.col("a", "b", "lca"), pl.col("relation")
-    return pairs.with_columns(nodes.cat.to(ids), relation.cat.to(relations))
-
-
-def described(pairs: pl.LazyFrame, instances: int) -> pl.LazyFrame:
-    """The published pair table, lazily: with rate, confusion, expectation and lift.
-
-    If a table lacks ``joint_entailed`` or columns of `JUDGED`, as pairs of a model do, these are
-    null.
-    """
-    # a number of its own for each row: polars rounds quotients by one number for all otherwise,
-    # unless there is a single row
-    n = pl.col("joint") * 0 + max(instances, 1)
-    independent = pl.col("support_a") * pl.col("support_b") / n
-    there = pairs.collect_schema().names()
-    return pairs.select(
-        pl.col("a", "b").cast(pl.String),
-        pl.col("support_a", "support_b", "joint"),
-        _if_there(there, "joint_entailed", pl.Int64),
-        (pl.col("joint") / n).alias("rate"),
-        (pl.col("confusion_sum") / n).alias("confusion"),
-        independent.alias("expected"),
-        (pl.col("joint") / independent).alias("lift"),
-        *(_if_there(there, name, dtype) for name, dtype in JUDGED.items()),
-        pl.col("relation").cast(pl.String),
-        pl.col("lca").cast(pl.String),
-    )
-
-
-def observed_ratio() -> pl.Expr:
-    """Column ``ratio``: joint instances without a label below both nodes, over those expected.
-
-    Of ``joint, joint_entailed, observed, expected_length``; null where nothing is expected.
-    """
-    expected, instances = pl.col("expected_length"), pl.col("joint") - pl.col("joint_entailed")
-    observed = pl.coalesce("observed", instances)
-    return pl.when(expected > 0).then(observed / expected).alias("ratio")
-
-
-def _if_there(there: Sequence[str], name: str, dtype: type[pl.DataType]) -> pl.Expr:
-    return pl.col(name) if name in there else pl.lit(None, dtype).alias(name)
-
-
+"""Columns of the pair table. Those of the judgement are null where a pair was not judged;
+``observed`` and ``effective``, by weight, are null without groups. So are ``groups``, and the sum
+over all groups of the share of a group's records that count, given for every pair that some count
+for, and of its squares."""
 PAIRS_AT_ONCE = 500_000
-"""Number of rows of a pair table in memory that are judged at a time."""
-_COUNTS = ("support_a", "support_b", "joint", "joint_entailed")
-
-Block: TypeAlias = tuple[int, pl.DataFrame]
-"""The index of the first row of a block of the pair table, and the block's rows."""
-Marked: TypeAlias = Callable[[pl.DataFrame, int], pl.DataFrame]
-"""A function that adds the judgements to a block of rows, given the index of its first row."""
-
-
-class Pairs(Protocol):
-    """Every pair with a joint instance, in order."""
-
-    def blocks(self) -> Iterable[Block]:
-        """The pairs in blocks of rows, with at least ``a, b, joint, joint_entailed``."""
-
-    def table(self, marked: Marked, progress: Progress) -> tuple[pl.LazyFrame, object]:
-        """The pair table with the judgements, and the object that keeps its files alive, if any."""
+"""Number of rows of a pair table that are looked at a time."""
 
 
 @dataclass(frozen=True, eq=False)
-class PairsInMemory:
-    """A pair table in memory.
+class PairTable:
+    """Every pair with a joint instance: what cannot be computed, and `frame`, with all that can.
 
     Args:
-        counted: From `audit.counting.pair_table.pair_table`, with ``joint_entailed``.
+        counted: `ENDS`, in order, ``joint`` and ``confusion``; ``joint_entailed`` of labels, with
+            groups ``observed`` and ``group_sum``, and further columns of predictions.
+        graph: Gives the hierarchy.
+        support: Instances that carry each node, shape (n_nodes,).
+        instances: Number of instances.
+        verdicts: What was judged of the pairs; None for those of predictions.
+        holder: Keeps the files of ``counted`` alive, if these are to pass.
     """
 
-    counted: pl.DataFrame
+    counted: pl.LazyFrame
+    graph: Callable[[], Hierarchy]
+    support: IntArray
+    instances: int
+    verdicts: Verdicts | None = None
+    holder: object = None
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """The hierarchy."""
+        return self.graph()
+
+    @cached_property
+    def names(self) -> pl.Series:
+        """Ids of the nodes in their order."""
+        return pl.Series(self.hierarchy.nodes, dtype=pl.String)
+
+    @cached_property
+    def family(self) -> Family | None:
+        """The pairs that were judged; None for those of predictions."""
+        if self.verdicts is None:
+            return None
+        used, left_out = self.verdicts.used, self.verdicts.left_out
+        return Family(used, self.hierarchy.closure, left_out)
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """Columns of `frame`: `COLUMNS`, and those that were counted of predictions alone."""
+        return COLUMNS | {
+            name: kind
+            for name, kind in self.counted.collect_schema().items()
+            if name not in COLUMNS
+        }
+
+    @property
+    def frame(self) -> pl.LazyFrame:
+        """The whole table; columns are computed for the rows that a query has left."""
+        return register_io_source(self._queried, schema=self.schema)
+
+    def blocks(self) -> Iterator[pl.DataFrame]:
+        """The rows of ``counted`` in blocks, one at least."""
+        rows = int(self.counted.select(pl.len()).collect().item())
+        for start in range(0, max(rows, 1), PAIRS_AT_ONCE):
+            yield self.counted.slice(start, PAIRS_AT_ONCE).collect()
+
+    def _queried(
+        self,
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        n_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        """What polars asks for: some columns of the first rows, where a predicate holds of them."""
+        for rows in self.blocks():
+            if n_rows is not None:
+                rows = rows.head(n_rows)
+                n_rows -= len(rows)
+            if predicate is not None:
+                asked = self.described(rows, {"joint", *predicate.meta.root_names()})
+                rows = rows.filter(asked.with_columns(predicate.alias("kept"))["kept"])
+            yield self.described(rows, self.schema if columns is None else columns)
+            if n_rows == 0:
+                return
+
+    def described(self, rows: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
+        """Some columns of the pair table.
+
+        Args:
+            rows: Rows of ``counted`` in their order, with the columns that these follow from.
+            columns: Names of `schema`.
+        """
+        found = _Described(self, rows)
+        return pl.DataFrame({name: found.column(name) for name in columns})
+
+    def tables(self) -> dict[str, pl.DataFrame | pl.LazyFrame]:
+        """``pairs``, `lean`, and the tables of the verdicts."""
+        judged = {} if self.verdicts is None else self.verdicts.tables()
+        return {"pairs": self.lean(), **judged}
+
+    def lean(self) -> pl.LazyFrame:
+        """The counted columns, null where they are what joint instances make them.
+
+        That is the share of the instances with both for ``confusion``, and their number, without
+        those with a label below both, for sums by weight and over groups.
+        """
+        joint, there = pl.col("joint"), self.counted.collect_schema()
+        usual = {"confusion": joint / (joint * 0 + max(self.instances, 1))}
+        if "joint_entailed" in there:
+            usual |= dict.fromkeys(("observed", "group_sum"), joint - pl.col("joint_entailed"))
+        return self.counted.with_columns(
+            pl.col("^joint(_entailed)?$").cast(pl.Int64),
+            *(
+                pl.when(pl.col(name) != value).then(name).alias(name)
+                for name, value in usual.items()
+                if name in there
+            ),
+        )
 
     @classmethod
-    def of(cls, counted: pl.DataFrame) -> PairsInMemory:
-        """Build from a counted table, with counts narrowed to half their size."""
-        return cls(counted.with_columns(pl.col(_COUNTS).cast(pl.Int32)))
+    def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self:
+        """The pairs of a run.
 
-    def blocks(self) -> list[Block]:
-        """The rows of the table in blocks."""
-        starts = range(0, max(len(self.counted), 1), PAIRS_AT_ONCE)
-        return [(line, self.counted.slice(line, PAIRS_AT_ONCE)) for line in starts]
+        Raises:
+            InputError: If the table has columns that can be computed, as it once had.
+        """
+        nodes = table("nodes")
+        return cls(
+            counted=counted_in(table, "pairs"),
+            graph=lambda: graph_of(table, shared),
+            support=nodes.select("support").collect().to_series().to_numpy(),
+            instances=int(shared["ledger"]["instances"]),
+            verdicts=Verdicts.read(table),
+        )
 
-    def table(self, marked: Marked, progress: Progress) -> tuple[pl.LazyFrame, object]:
-        """The table with the judgements."""
-        blocks = [marked(pairs, line) for line, pairs in self.blocks()]
-        table = pl.concat(blocks, rechunk=False).lazy()
-        return table.with_columns(pl.col(_COUNTS).cast(pl.Int64)), None
+    def refuse_damage(self) -> None:
+        """Raise ValueError if a pair is of no node, or margins are of other nodes."""
+        last = self.counted.select(pl.max_horizontal(pl.max("a"), pl.max("b"))).collect().item()
+        margins = len(self.support) if self.verdicts is None else len(self.verdicts.used)
+        if (last or 0) >= max(len(self.support), 1) or margins != len(self.support):
+            raise ValueError("pairs of other nodes")
+
+
+def counted_in(table: ReadTable, name: str) -> pl.LazyFrame:
+    """The counted columns of pairs of a run.
+
+    Raises:
+        InputError: If the table has others, as runs once had.
+    """
+    counted = table(name)
+    if counted.collect_schema().get("a") != pl.UInt32:
+        raise InputError(
+            "a run whose tables of pairs hold counts alone is required",
+            found=f"a table {name} with all columns, as an earlier version wrote",
+            hint="audit the data again, or read the run with the version that wrote it",
+        )
+    return counted
+
+
+def graph_of(table: ReadTable, shared: Mapping[str, Any]) -> Hierarchy:
+    """The hierarchy of a run, in the order of its table of nodes."""
+    nodes, edges = table("nodes").select("node", "title", "assignable"), table("edges")
+    name = str(shared["identity"]["hierarchy"]["name"])
+    return Hierarchy.build(edges.collect(), nodes.collect(), name=name)
 
 
 @dataclass(frozen=True, eq=False)
-class TalliedPairs:
-    """The pairs of a tally, whose table is written to the disk; memory holds one block at a time.
+class _Described:
+    """Some rows of a pair table, whose columns are computed when they are needed."""
 
-    Args:
-        hierarchy: The hierarchy.
-        tally: The counts of the pairs.
-    """
+    table: PairTable
+    rows: pl.DataFrame
 
-    hierarchy: Hierarchy
-    tally: PairTally
+    def column(self, name: str) -> pl.Series:
+        """A column of the pair table; null where it has nothing to follow from."""
+        kind, verdicts = self.table.schema[name], self.table.verdicts
+        values: Any = None
+        if name in _OF_COUNTS:
+            values = _OF_COUNTS[name](self)
+        elif name in _OF_VERDICTS and verdicts is not None:
+            values = _OF_VERDICTS[name](self)
+        elif name in JUDGED and verdicts is not None:
+            values = verdicts.judged[name].gather(self.place) if name in verdicts.judged else None
+        elif name in self.rows.columns:
+            values = self.rows[name]
+        if values is None:
+            return pl.repeat(None, len(self.rows), dtype=kind, eager=True).alias(name)
+        return pl.Series(name, values).cast(kind)
 
-    def blocks(self) -> Iterator[Block]:
-        """The columns that the judgement of pairs needs, in blocks of rows."""
-        for line, pairs, entailed in self._blocks():
-            columns = {"a": pairs.a, "b": pairs.b, "joint": pairs.joint, "joint_entailed": entailed}
-            yield line, pl.DataFrame(columns)
+    @cached_property
+    def ends(self) -> tuple[IntArray, IntArray]:
+        """Numbers of both nodes, shape (n_pairs,) each."""
+        return ends_of(self.rows)
 
-    def table(self, marked: Marked, progress: Progress) -> tuple[pl.LazyFrame, object]:
-        """The table with the judgements, written to the disk and read lazily.
+    @cached_property
+    def joint(self) -> IntArray:
+        """Joint instances."""
+        return self.rows["joint"].to_numpy()
 
-        Raises:
-            OutputError: If the disk is full.
-        """
-        progress("writing pairs")
-        folder = PassingFolder()
-        file = folder.path / "pairs.parquet"
-        none = self._lines(PairCounts.none(), self.tally.joint_entailed(PairCounts.none()))
-        schema = marked(none, 0).to_arrow().schema
-        with on_disk(folder.path), pq.ParquetWriter(file, schema, compression="lz4") as writer:
-            for line, pairs, entailed in self._blocks():
-                lines = marked(self._lines(pairs, entailed), line)
-                writer.write_table(lines.to_arrow().cast(schema))
-        return named(pl.scan_parquet(file), self.hierarchy), folder
+    @property
+    def instances(self) -> int:
+        """Number of instances, to divide by."""
+        return max(self.table.instances, 1)
 
-    def _blocks(self) -> Iterator[tuple[int, PairCounts, IntArray]]:
-        line = 0
-        for pairs in self.tally.blocks():
-            yield line, pairs, self.tally.joint_entailed(pairs)
-            line += len(pairs)
+    @property
+    def rate(self) -> pl.Series:
+        """Share of the instances that carry both."""
+        return pl.Series(self.joint / self.instances)
 
-    def _lines(self, pairs: PairCounts, entailed: IntArray) -> pl.DataFrame:
-        """Lines of the table with numbers for names."""
-        table = numbered_pairs(self.hierarchy, pairs, self.tally.support)
-        return table.with_columns(joint_entailed=pl.Series(entailed))
+    @cached_property
+    def independent(self) -> FloatArray:
+        """Joint instances expected of independent nodes."""
+        first, second = (self.table.support[end] for end in self.ends)
+        return np.asarray(first * second / self.instances)
+
+    @cached_property
+    def related(self) -> tuple[IntArray, IntArray]:
+        """Relations, as positions in `RELATIONS`, and lowest common ancestors."""
+        relation, lca = relate(self.table.hierarchy, *self.ends)
+        return relation.astype(np.int64), lca.astype(np.int64)
+
+    @cached_property
+    def expected(self) -> FloatArray:
+        """Joint instances that length lets expect; NaN where a pair was not judged."""
+        expected, (a, b) = np.full(len(self.rows), np.nan), self.ends
+        if self.table.verdicts is not None and self.table.family is not None:
+            places = self.table.family.members(a, b)
+            expected[places] = self.table.verdicts.expected.joint(a[places], b[places])
+        return expected
+
+    @cached_property
+    def place(self) -> pl.Series:
+        """Row of each pair among those that are kept of the judgement; null where it has none."""
+        assert self.table.verdicts is not None, "only what was judged is looked up"
+        keys, asked = self.table.verdicts.keys, keys_of(self.rows, len(self.table.support))
+        if not len(keys):
+            return pl.repeat(None, len(asked), dtype=pl.UInt32, eager=True)
+        place = np.searchsorted(keys, asked).clip(max=len(keys) - 1)
+        return pl.select(
+            pl.when(pl.Series(keys[place] == asked)).then(pl.Series(place))
+        ).to_series()
+
+    def known(self, values: pl.Series | FloatArray) -> pl.Series:
+        """Values, and null where a pair was not judged."""
+        return _where(~np.isnan(self.expected), pl.Series(values))
+
+    def chance(self, name: str) -> pl.Series:
+        """A p or q value, which is 1 where nothing of a judged pair is kept."""
+        assert self.table.verdicts is not None
+        return self.known(self.table.verdicts.judged[name].gather(self.place).fill_null(1.0))
+
+    def apart(self) -> IntArray:
+        """Joint instances without a label below both nodes."""
+        return np.asarray(self.joint - self.rows["joint_entailed"].to_numpy())
+
+    def weighed(self, name: str) -> pl.Series:
+        """A sum of theirs by weight or over groups; their number where it is that."""
+        apart = pl.Series(self.apart(), dtype=pl.Float64)
+        return self.rows[name].fill_null(apart) if name in self.rows else apart
+
+    def ratio(self) -> pl.Series:
+        """What is observed, by weight with groups, over what length lets expect."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self.weighed("observed").to_numpy() / self.expected
+        return _where(self.expected > 0, pl.Series(ratio))
+
+
+def _where(there: BoolArray, values: pl.Series) -> pl.Series:
+    """Values, null where they are not there."""
+    return pl.select(pl.when(pl.Series(there)).then(values)).to_series()
+
+
+_OF_COUNTS: Mapping[str, Callable[[_Described], Any]] = {
+    "a": lambda of: of.table.names.gather(of.ends[0]),
+    "b": lambda of: of.table.names.gather(of.ends[1]),
+    "support_a": lambda of: of.table.support[of.ends[0]],
+    "support_b": lambda of: of.table.support[of.ends[1]],
+    "rate": lambda of: of.rate,
+    "confusion": lambda of: of.rows["confusion"].fill_null(of.rate),
+    "expected": lambda of: of.independent,
+    "lift": lambda of: of.joint / of.independent,
+    "relation": lambda of: pl.Series(RELATIONS).gather(of.related[0]),
+    "lca": lambda of: of.table.names.gather(of.related[1]),
+}
+_OF_VERDICTS: Mapping[str, Callable[[_Described], Any]] = {
+    "expected_length": lambda of: of.known(of.expected),
+    "ratio": lambda of: of.ratio(),
+    "p_value": lambda of: of.chance("p_value"),
+    "q_value": lambda of: of.chance("q_value"),
+    "observed": lambda of: of.known(of.weighed("observed")) if "observed" in of.rows else None,
+    "group_sum": lambda of: (
+        _where(of.apart() > 0, of.weighed("group_sum")) if "group_sum" in of.rows else None
+    ),
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from typing import Any, Literal, Self, TypeVar
 
@@ -17,6 +17,7 @@ from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
 from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
+from audit.counting.pair_table import PairTable
 from audit.counting.residual_nodes import Residual, residual_nodes
 from audit.data.dataset import LabelDataset
 from audit.data.mapping import Ledger
@@ -91,10 +92,8 @@ class Measurements:
     policy: Policy
     residual: Mapping[int, Residual]
     """Residual nodes, by index."""
-    pairs: pl.LazyFrame
-    """The pair table: every pair with a joint instance, its counts and its verdict."""
-    held: object
-    """Keeps the files of the pair table alive while it is on disk; None if it is in memory."""
+    pairs: PairTable
+    """Every pair with a joint instance, its counts and its verdict."""
     excess: Excess
     """Which pairs were tested, and which of them occur together too often."""
     residual_use: ResidualUse
@@ -227,9 +226,7 @@ class Measurements:
         """
         if columns not in self._vanished:
             records = self.loaded.parted_by((*self.policy.strata, *columns))
-            weighed = ["observed"] * (records.grouped is not None)
-            table = self.pairs.select("a", "b", "joint", "joint_entailed", *weighed).collect()
-            _, then = judge_pairs(self.hierarchy, records, [(0, table)], self.policy)
+            _, then = judge_pairs(self.hierarchy, records, self.pairs.blocks(), self.policy)
             self._vanished[columns] = self._without(then.found)
         return self._vanished[columns]
 
@@ -318,7 +315,6 @@ def measure(
     verdicts, excess = judge_pairs(
         counts.hierarchy, records, pairs.blocks(), policy, progress=progress
     )
-    table, held = pairs.table(verdicts.marked, progress)
     model = None
     if instances is not None and predictions is not None:
         model = measure_model(
@@ -329,8 +325,7 @@ def measure(
         instances=instances,
         policy=policy,
         residual=residual,
-        pairs=verdicts.judged(table),
-        held=held,
+        pairs=replace(pairs, verdicts=verdicts),
         excess=excess,
         residual_use=residual_use(counts, residual, policy.residual_instances.value, instances),
         validity=pl.DataFrame(schema=VALIDITY)

@@ -9,10 +9,11 @@ from itertools import combinations_with_replacement
 import numpy as np
 import polars as pl
 
-from audit.base.dag import IntArray
+from audit.base.dag import FloatArray, IntArray
 from audit.base.progress import Progress, silent
 from audit.base.schemas import schema
 from audit.counting.counts import PairRecords
+from audit.counting.pair_verdicts import Verdicts
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Finds, Meets, Rules, Scan, Surprising
 from audit.engine.statistics.association import poisson_p_value
@@ -23,18 +24,17 @@ from audit.engine.statistics.expectation import (
     label_pairs,
     pairs_found,
 )
+from audit.engine.statistics.family import Family, family
 from audit.engine.statistics.fdr import threshold
 from audit.engine.statistics.grouped import Alike, Scales
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.reported_pairs import (
     Candidates,
     Excesses,
-    Family,
-    Verdicts,
     candidates,
-    family,
     reported_pairs,
     that_matter,
+    verdicts,
 )
 from audit.measure.rule_book import associations, first_association
 from audit.policy.policy import Policy
@@ -127,7 +127,7 @@ class Excess:
 def judge_pairs(
     hierarchy: Hierarchy,
     records: PairRecords,
-    blocks: Iterable[tuple[int, pl.DataFrame]],
+    blocks: Iterable[pl.DataFrame],
     policy: Policy,
     *,
     progress: Progress = silent,
@@ -137,8 +137,7 @@ def judge_pairs(
     Args:
         hierarchy: The hierarchy.
         records: Margins and strata of the records.
-        blocks: The pair table with ``joint_entailed`` in blocks of lines, each with the number of
-            its first line. Only pairs with a joint record need to be there.
+        blocks: The counted columns of the pair table in blocks of rows.
         policy: Its ``least_joint, excess_ratio, false_discovery_rate, expected`` and
             ``companions`` are used.
         progress: Progress callback.
@@ -162,17 +161,15 @@ def judge_pairs(
     in_use = strata.labelled.sum(axis=0) > 0
     association = first_association(hierarchy, known_pairs, in_use, *finds.ends)
     reported = finds[np.flatnonzero(association < 0)]
-    verdicts = _verdicts(known, judged, reported)
+    kept, q_value = _verdicts(known, judged, reported)
     lines = judged.chosen[reported.places]
-    return verdicts, Excess(
+    return kept, Excess(
         family=known.size,
         left_out=len(known.left_out),
         records=strata.records,
         cuts=tuple(strata.cuts.tolist()),
         threshold=judged.threshold,
-        found=reported_pairs(
-            reported, hierarchy, known, judged.excesses[lines], verdicts.q_value[lines]
-        ),
+        found=reported_pairs(reported, hierarchy, known, judged.excesses[lines], q_value[lines]),
         as_expected=tuple(int((association == i).sum()) for i in range(len(known_pairs))),
         branches=branch_map(reported, labels, hierarchy.first_branch),
         why_not=_why_not(strata, known),
@@ -189,15 +186,15 @@ def _why_not(strata: Strata, known: Family) -> str:
 
 
 def _candidates(
-    blocks: Iterable[tuple[int, pl.DataFrame]],
+    blocks: Iterable[pl.DataFrame],
     known: Family,
     least: Expectation,
     rules: Rules,
     progress: Progress,
 ) -> Candidates:
     parts, done = [], 0
-    for start, pairs in blocks:
-        parts.append(candidates(pairs, start, known, least, rules))
+    for pairs in blocks:
+        parts.append(candidates(pairs, known, least, rules))
         done += len(pairs)
         progress("judging pairs", done, None, "pairs")
     return Candidates.joined(parts)
@@ -270,7 +267,7 @@ class _Rounds:
         No scale makes more of a pair than its records, so that the others are judged by these.
         """
         if self.records.grouped is None:
-            return replace(more, scale=np.ones(len(more.lines)))
+            return replace(more, scale=np.ones(len(more.a)))
         passing = np.flatnonzero(
             more.p_value <= threshold(more.p_value, self.known.size, self.rate)
         )
@@ -291,9 +288,9 @@ class _Rounds:
         return Surprising(pairs.a, pairs.b, pairs.observed, pairs.expected, ancestors, pairs.scale)
 
 
-def _verdicts(known: Family, judged: _Judged, reported: Finds) -> Verdicts:
+def _verdicts(known: Family, judged: _Judged, reported: Finds) -> tuple[Verdicts, FloatArray]:
     more, chosen = judged.excesses, judged.chosen
-    explained, rank = np.full(len(more.lines), np.nan), np.zeros(len(more.lines), np.int64)
+    explained, rank = np.full(len(more.a), np.nan), np.zeros(len(more.a), np.int64)
     explained[chosen] = reported.scan.explained
     rank[chosen[reported.places]] = np.arange(1, len(reported) + 1)
-    return Verdicts(known, judged.expected, more, explained, rank)
+    return verdicts(known, judged.expected, more, explained, rank)

@@ -5,81 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.base.dag import FloatArray, IntArray, row
 from audit.base.schemas import schema
 from audit.counting.counts import PairRecords
-from audit.counting.pair_table import JUDGED, observed_ratio
-from audit.engine.pairs.entailed import entailed_by, in_line, places_of
-from audit.engine.pairs.margins import Strata
+from audit.counting.pair_verdicts import Verdicts, ends_of
 from audit.engine.pairs.scan import Finds, Rules
-from audit.engine.pairs.sums import Sums
 from audit.engine.statistics.association import poisson_p_value, shrunk_ratio
 from audit.engine.statistics.expectation import Expectation
-from audit.engine.statistics.fdr import benjamini_hochberg, pairs_apart
+from audit.engine.statistics.family import Family
+from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.hierarchies.hierarchy import Hierarchy
-
-ENTAILED_SHARE = 0.1
-"""Largest share of the smaller support that one label may explain for a pair to be tested."""
-
-
-@dataclass(frozen=True, eq=False)
-class Family:
-    """The family of tested pairs, which depends on margins only.
-
-    Args:
-        used: Nodes that enough records carry, shape (n_nodes,).
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
-        left_out: ``a * n_nodes + b`` of the pairs left out because one label explains too much of
-            them, ascending.
-    """
-
-    used: BoolArray
-    closure: Sparse
-    left_out: IntArray
-
-    @cached_property
-    def size(self) -> int:
-        """Number of pairs in the family, those without a joint record included."""
-        return pairs_apart(self.used, self.closure) - len(self.left_out)
-
-    @cached_property
-    def _outside(self) -> IntArray:
-        """``a * n_nodes + b`` of all pairs that are left out or in line, ascending."""
-        return np.union1d(self.left_out, in_line(self.closure))
-
-    def members(self, a: IntArray, b: IntArray) -> IntArray:
-        """Positions of the given pairs, ordered by (a, b), that belong to the family."""
-        chosen = self.used[a] & self.used[b]
-        chosen[places_of(self._outside, a * len(self.used) + b)] = False
-        return np.flatnonzero(chosen)
-
-
-def family(
-    strata: Strata, entailed: Sums, alone: IntArray, closure: Sparse, least: float
-) -> Family:
-    """Determine the family of tested pairs of a dataset.
-
-    Args:
-        strata: The records that take part.
-        entailed: From `audit.engine.pairs.entailed.count_entailed`, of all records.
-        alone: Records with a single most specific label, by label, shape (n_nodes,).
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
-        least: Least number of records for a node to take part.
-    """
-    support = strata.support
-    used = support >= least
-    of_others = entailed_by(alone, closure)
-    counts = entailed.joint.copy()
-    place = np.searchsorted(entailed.keys, of_others.keys)
-    counts[place] -= of_others.joint
-    a, b = np.divmod(entailed.keys, len(used))
-    many = counts > ENTAILED_SHARE * np.minimum(support[a], support[b])
-    return Family(used, closure, entailed.keys[many & used[a] & used[b]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +26,12 @@ class Candidates:
     """Tested pairs to be judged, with what no expectation changes.
 
     Args:
-        lines: Line of each pair in the pair table, ascending, shape (n_pairs,).
-        a: First nodes, same shape.
+        a: First nodes, shape (n_pairs,), in the order of the pair table.
         b: Second nodes.
         instances: Joint records without a label below both.
         observed: What these weigh; their number without groups.
     """
 
-    lines: IntArray
     a: IntArray
     b: IntArray
     instances: FloatArray
@@ -103,7 +40,7 @@ class Candidates:
     @classmethod
     def joined(cls, parts: list[Candidates]) -> Candidates:
         """Concatenate the candidates of several blocks, in order."""
-        kinds: dict[str, type[np.generic]] = dict.fromkeys(("lines", "a", "b"), np.int64)
+        kinds: dict[str, type[np.generic]] = dict.fromkeys(("a", "b"), np.int64)
         kinds |= dict.fromkeys(("instances", "observed"), np.float64)
         columns = (
             np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
@@ -157,14 +94,11 @@ class Excesses(Candidates):
         return Excesses(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
-def candidates(
-    pairs: pl.DataFrame, start: int, known: Family, least: Expectation, rules: Rules
-) -> Candidates:
+def candidates(pairs: pl.DataFrame, known: Family, least: Expectation, rules: Rules) -> Candidates:
     """The pairs in a block of the pair table that can be in excess.
 
     Args:
         pairs: ``a, b, joint, joint_entailed``, and ``observed`` where there are groups.
-        start: Number of its first line.
         known: The family of tested pairs.
         least: An expectation that none of those to judge by falls below.
         rules: Criteria of an excess; their threshold is not used.
@@ -176,13 +110,7 @@ def candidates(
     observed = pairs["observed"].to_numpy() if "observed" in pairs.columns else instances
     a, b, instances, observed = a[places], b[places], instances[places], observed[places]
     more = np.flatnonzero(observed >= rules.factor * least.joint(a, b))
-    return Candidates(start + places[more], a[more], b[more], instances[more], observed[more])
-
-
-def ends_of(pairs: pl.DataFrame) -> tuple[IntArray, IntArray]:
-    """Node indices of both nodes of each line of a pair table."""
-    a, b = (pairs[end].to_physical().to_numpy().astype(np.int64) for end in ("a", "b"))
-    return a, b
+    return Candidates(a[more], b[more], instances[more], observed[more])
 
 
 def instances_of(pairs: pl.DataFrame) -> FloatArray:
@@ -190,94 +118,43 @@ def instances_of(pairs: pl.DataFrame) -> FloatArray:
     return (pairs["joint"] - pairs["joint_entailed"]).to_numpy().astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class Verdicts:
-    """Verdicts on the pairs of a table.
+def verdicts(
+    known: Family,
+    expected: Expectation,
+    more: Excesses,
+    explained: FloatArray,
+    found_rank: IntArray,
+) -> tuple[Verdicts, FloatArray]:
+    """What is kept of the judgement of pairs, and the q value of each excess.
 
     Args:
         known: The family of tested pairs.
         expected: The expectation from record length.
-        excesses: Pairs that may have more joint records than expected, shape (n_excesses,).
+        more: Pairs that may have more joint records than expected, shape (n_excesses,).
         explained: Expected joint records of each excess given all other reported pairs; NaN if its
             p value is above the threshold. Shape (n_excesses,).
         found_rank: Rank of each excess among the reported pairs, from 1; 0 if not reported.
     """
-
-    known: Family
-    expected: Expectation
-    excesses: Excesses
-    explained: FloatArray
-    found_rank: IntArray
-
-    @cached_property
-    def q_value(self) -> FloatArray:
-        """Benjamini-Hochberg q values of the excesses within the family, shape (n_excesses,)."""
-        return benjamini_hochberg(self.excesses.p_value, self.known.size)
-
-    @cached_property
-    def _of_excesses(self) -> pl.DataFrame:
-        """What is reported of each excess, a row each; null where p is above the threshold.
-
-        ``p_value`` and ``q_value`` are given for all.
-        """
-        told = np.flatnonzero(~np.isnan(self.explained))
-        ratios, more = np.full((3, len(self.explained)), np.nan), self.excesses
-        effective, explained = more.effective[told], self.explained[told] / more.scale[told]
-        ratios[:, told] = shrunk_ratio(effective, explained)
-        columns = {
-            "p_value": more.p_value,
-            "q_value": self.q_value,
-            "explained": self.explained,
-            **dict(zip(("shrunk_ratio", "ratio_low", "ratio_high"), ratios, strict=True)),
-        }
-        counted: dict[str, IntArray | FloatArray] = {"found_rank": self.found_rank}
-        if more.groups.any():
-            columns["effective"] = more.effective
-            counted |= {"groups": more.groups, "group_squares": more.squares}
-        whole = (pl.Series(name, numbers).replace(0, None) for name, numbers in counted.items())
-        return pl.DataFrame(columns, nan_to_null=True).with_columns(*whole)
-
-    def marked(self, pairs: pl.DataFrame, start: int) -> pl.DataFrame:
-        """Add to a block of the pair table, from line ``start``, the columns `judged` needs.
-
-        These are ``observed`` and ``expected_length``, null for a pair outside the family, and
-        ``excess``, its position among the excesses, null if it is not one. Without groups
-        ``observed`` and ``group_sum`` are null everywhere: they are the number of instances. So is
-        ``group_sum`` where all joint instances have a label below both nodes.
-        """
-        a, b = ends_of(pairs)
-        places = self.known.members(a, b)
-        expected = np.full(len(pairs), np.nan)
-        expected[places] = self.expected.joint(a[places], b[places])
-        first, last = np.searchsorted(self.excesses.lines, (start, start + len(pairs)))
-        none = pl.repeat(None, len(pairs), dtype=pl.UInt32, eager=True)
-        numbers = pl.Series(np.arange(first, last, dtype=np.uint32))
-        length = pl.Series("expected_length", expected, nan_to_null=True)
-        observed = sums = pl.lit(None, pl.Float64)
-        if "observed" in pairs.columns:
-            observed = pl.when(length.is_not_null()).then(pl.col("observed"))
-            sums = pl.when(pl.col("joint") > pl.col("joint_entailed")).then(pl.col("group_sum"))
-        return pairs.with_columns(
-            observed.alias("observed"),
-            sums.alias("group_sum"),
-            length,
-            none.scatter(self.excesses.lines[first:last] - start, numbers).alias("excess"),
-        )
-
-    def judged(self, marked: pl.LazyFrame) -> pl.LazyFrame:
-        """Add the columns `audit.counting.pair_table.JUDGED` lazily to a table from `marked`."""
-        told = {
-            column.name: pl.col("excess").map_batches(
-                column.gather, return_dtype=column.dtype, is_elementwise=True
-            )
-            for column in self._of_excesses
-        }
-        one = pl.when(pl.col("expected_length").is_not_null()).then(1.0)
-        chances = [pl.coalesce(told.pop(name), one).alias(name) for name in ("p_value", "q_value")]
-        null = {
-            name: pl.lit(None, JUDGED[name]) for name in ("effective", "groups", "group_squares")
-        }
-        return marked.with_columns(observed_ratio(), *chances, **(null | told)).drop("excess")
+    q_value = benjamini_hochberg(more.p_value, known.size)
+    told = np.flatnonzero(~np.isnan(explained))
+    ratios = np.full((3, len(explained)), np.nan)
+    ratios[:, told] = shrunk_ratio(more.effective[told], explained[told] / more.scale[told])
+    columns = {
+        "p_value": more.p_value,
+        "q_value": q_value,
+        "explained": explained,
+        **dict(zip(("shrunk_ratio", "ratio_low", "ratio_high"), ratios, strict=True)),
+    }
+    counted: dict[str, IntArray | FloatArray] = {"found_rank": found_rank}
+    if more.groups.any():
+        columns["effective"] = more.effective
+        counted |= {"groups": more.groups, "group_squares": more.squares}
+    whole = (pl.Series(name, numbers).replace(0, None) for name, numbers in counted.items())
+    ends = {"a": more.a.astype(np.uint32), "b": more.b.astype(np.uint32)}
+    judged = pl.DataFrame(ends | columns, nan_to_null=True).with_columns(*whole)
+    further = pl.any_horizontal(pl.col("^explained|groups$").is_not_null())
+    kept = judged.filter((pl.col("p_value") < 1) | further)
+    return Verdicts(known.used, known.left_out, expected, kept), q_value
 
 
 FREQUENT = 0.5

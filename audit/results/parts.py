@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
@@ -12,13 +12,13 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
+from audit.counting.pair_table import PairTable, counted_in, graph_of
+from audit.counting.pair_verdicts import ReadTable
 from audit.results.shared_metrics import Scopes, shared_metrics
 from audit.results.shared_tables import SharedTable, shared_rows
 
 Tables: TypeAlias = Mapping[str, pl.DataFrame | pl.LazyFrame]
 """Restricted tables by the name of their Parquet file."""
-ReadTable: TypeAlias = Callable[[str], pl.LazyFrame]
-"""Gives a restricted table of a run by its name."""
 
 
 class ResultPart(Protocol):
@@ -111,7 +111,7 @@ class ModelPart:
     """What was measured of a model.
 
     Args:
-        pairs: The pair table of the predictions, with ``co_predicted``.
+        pair_table: The pairs of the predictions, with ``co_predicted``.
         metrics: ``name, scope, value, low, high, n, parameters`` of each metric.
         absent_metrics: ``name, reason`` of each metric that these predictions do not allow.
         beside: Rows as in ``metrics``: tied answers (``ties``), and mass under no node of a cut.
@@ -127,7 +127,7 @@ class ModelPart:
             all (``answers``), ``labelled``; ``falsely`` as a ``share`` of answers, ``q_value``.
     """
 
-    pairs: pl.LazyFrame
+    pair_table: PairTable
     metrics: tuple[Mapping[str, Any], ...] = ()
     absent_metrics: tuple[Mapping[str, str], ...] = ()
     beside: tuple[Mapping[str, Any], ...] = ()
@@ -135,6 +135,11 @@ class ModelPart:
     exchanges: tuple[Mapping[str, Any], ...] = ()
     exchanged_pairs: tuple[Mapping[str, Any], ...] = ()
     answers: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def pairs(self) -> pl.LazyFrame:
+        """The pair table of the predictions."""
+        return self.pair_table.frame
 
     def __repr__(self) -> str:
         """Numbers of rows; the rows are many."""
@@ -147,7 +152,8 @@ class ModelPart:
             for name, columns in _OF_MODEL.items()
         }
         return {
-            "model_pairs": self.pairs,
+            "model_pairs": self.pair_table.lean(),
+            "model_support": pl.DataFrame({"support": self.pair_table.support}),
             "metrics": metric_table(self.metrics, self.beside),
             **others,
         }
@@ -178,7 +184,12 @@ class ModelPart:
             return None
         metrics, beside = metric_rows(table("metrics").collect())
         return cls(
-            pairs=table("model_pairs"),
+            pair_table=PairTable(
+                counted=counted_in(table, "model_pairs"),
+                graph=lambda: graph_of(table, shared),
+                support=table("model_support").collect()["support"].to_numpy(),
+                instances=int(shared["ledger"]["predictions"]["instances_matched"]),
+            ),
             metrics=metrics,
             absent_metrics=tuple(shared["metrics_absent"]),
             beside=beside,

@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from audit.base.schemas import schema
+from audit.counting.pair_table import PairTable
 from audit.disclosure import Known, Release
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.findings import OF_WAIVERS, CheckResult, Status
 from audit.results.frames import finding_frame, metric_frame
@@ -41,7 +43,7 @@ class Record:
     checks: tuple[CheckResult, ...]
     nodes: pl.DataFrame
     edges: pl.DataFrame
-    pairs: pl.LazyFrame
+    pair_table: PairTable
     residuals: pl.DataFrame
     parts: tuple[ResultPart, ...] = ()
     """What else was measured: of a model, of drift, and by analyses."""
@@ -80,12 +82,18 @@ class Record:
     """The part of the reference run that is kept; None without a reference."""
     before: tuple[Remembered, ...] = ()
     """The same of further earlier releases, from which no number may differ by a small cell."""
-    held: object = None
-    """Keeps the temporary files of the pair table alive until it is in a run folder; None if
-    none.
-    """
     sha256: str | None = None
     """Digest of the ``result.json`` that it was read from; None if it was not read from a run."""
+
+    @property
+    def pairs(self) -> pl.LazyFrame:
+        """The pair table: every pair that instances carry together, with its judgement."""
+        return self.pair_table.frame
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """The hierarchy, in the order of the table of nodes."""
+        return self.pair_table.hierarchy
 
     @property
     def model(self) -> ModelPart | None:

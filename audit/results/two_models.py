@@ -9,8 +9,9 @@ from typing import Any, Literal, Self, TypeAlias
 
 import polars as pl
 
+from audit.counting.pair_verdicts import ReadTable
 from audit.disclosure import is_small, shown_change, shown_count, withheld_last
-from audit.results.parts import ModelPart, ReadTable, Tables, metric_rows, metric_table
+from audit.results.parts import ModelPart, Tables, metric_rows, metric_table
 from audit.results.record import Record
 from audit.results.shared_metrics import ALL, NET, SHARES, in_decimals, shared_metrics
 
@@ -258,7 +259,7 @@ class TwoModels:
 
     def shared(self, run: Record) -> _Row:
         """``models`` in ``result.json``: what a comparison of two runs would show of both."""
-        second = ModelPart(pl.LazyFrame(), beside=self.beside)
+        second = ModelPart(run.pair_table, beside=self.beside)
         ledger = {**run.ledger, "predictions": self.ledger}
         other = replace(run, ledger=ledger, parts=(second,))
         view = SharedModel(run, other, self.changes, run.min_cell).view()

@@ -29,7 +29,6 @@ from audit.checks.judging import (
     refuse_unknown_names,
 )
 from audit.counting.counts import PairCount
-from audit.counting.pair_table import described
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.hierarchies.applied_policy import policy_for, policy_readings
@@ -249,8 +248,7 @@ def _result(
         checks=checks,
         nodes=measured.nodes,
         edges=hierarchy.edge_frame(),
-        pairs=described(measured.pairs, measured.n_instances),
-        held=measured.held,
+        pair_table=measured.pairs,
         residuals=measured.residuals,
         strata=pl.DataFrame({"most_labels": measured.excess.cuts}, schema=STRATA),
         branch_pairs=_branch_pairs(measured),

@@ -20,7 +20,7 @@ from audit.engine.statistics.resampling import unit_keys
 from audit.results.findings import values_of
 from audit.results.order import ordered
 from audit.results.result import AuditResult
-from audit.runs.instances import hierarchy_of, kept_labels, records
+from audit.runs.instances import kept_labels, records
 
 CaseNumbers: TypeAlias = NDArray[np.uint32]
 """Indices into the dataset of the instances behind a finding, ascending."""
@@ -223,7 +223,7 @@ def records_behind(result: AuditResult, cases: pl.LazyFrame) -> Iterator[pl.Data
         yield found
         return
     named = {one.id: one for check in result.checks for one in check.findings}
-    rows, hierarchy = kept_labels(result, found["instance"]), hierarchy_of(result)
+    rows, hierarchy = kept_labels(result, found["instance"]), result.hierarchy
     for one in found.partition_by("finding", maintain_order=True):
         finding = named.get(one["finding"][0])
         nodes = (

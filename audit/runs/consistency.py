@@ -41,7 +41,6 @@ def disagreements(result: AuditResult) -> Iterator[str]:
     faults = {
         "nodes with more labels than instances": _too_many_labels(result),
         "nodes carried by more instances than a parent": _above_a_parent(result),
-        "pairs that have not the supports of their nodes": _other_supports(result),
         "pairs with more instances than a node of theirs": _beyond_supports(result),
         "parents with other counts below them than they can have": _beyond_parents(result),
         "findings with other counts than the tables": _other_findings(result),
@@ -67,18 +66,6 @@ def _above_a_parent(result: AuditResult) -> Iterator[str]:
         support, left_on="parent", right_on="node", suffix="_parent"
     )
     yield from beside.filter(pl.col("support") > pl.col("support_parent"))["child"].unique().sort()
-
-
-def _other_supports(result: AuditResult) -> Iterator[tuple[str, str]]:
-    support = result.nodes.lazy().select("node", "support")
-    beside = result.pairs.select("a", "b", "support_a", "support_b")
-    for side in ("a", "b"):
-        own = support.rename({"node": side, "support": f"own_{side}"})
-        beside = beside.join(own, on=side, how="left")
-    wrong = pl.any_horizontal(
-        pl.col(f"support_{side}").ne_missing(pl.col(f"own_{side}")) for side in ("a", "b")
-    )
-    yield from _ends(beside.filter(wrong))
 
 
 def _beyond_supports(result: AuditResult) -> Iterator[tuple[str, str]]:

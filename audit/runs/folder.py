@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +17,6 @@ from audit.base.disk import exchange, flush, on_disk, working_beside
 from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
 from audit.base.machine import give_back_freed_memory
-from audit.base.progress import Progress, silent
 from audit.disclosure import earlier_frame, known_frame
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.manifest import (
@@ -32,7 +30,6 @@ from audit.runs.manifest import (
     write_manifest,
     write_restricted_manifest,
 )
-from audit.runs.pair_layout import ROWS_OF_GROUP, ends_of, twin_of, write_pair_layout
 
 HTML, PDF = "report.html", "report.pdf"
 POLICY, FINDINGS = "policy.json", "findings.parquet"
@@ -40,7 +37,8 @@ DENOMINATORS = "denominators.json"
 REFERENCE, EARLIER = "reference.json", "earlier.parquet"
 PROPOSALS = "proposals.parquet"
 INSTANCES, REFUSED = "instances.parquet", "refused_labels.parquet"
-PAIR_TABLES = ("pairs.parquet", "model_pairs.parquet")
+ROWS_OF_GROUP = 32_768
+"""Number of rows of a table that are read at least."""
 OTHERS, NUMBERS = "protected_with.parquet", "protected_with.json"
 
 
@@ -265,18 +263,6 @@ def write_run(result: AuditResult, out: str | Path, *, overwrite: bool = False) 
     return out
 
 
-@contextmanager
-def writing_pairs(result: AuditResult, folder: Path) -> Iterator[Future[None]]:
-    """Write the pair table to a run folder beside the block, mostly on a core that it leaves idle.
-
-    Yields what `write_tables` waits for. A block that fails ends once the table is written.
-    """
-    give_back_freed_memory()
-    _restricted(folder)
-    with ThreadPoolExecutor(1) as beside:
-        yield beside.submit(_write_pairs, result, folder)
-
-
 def _restricted(folder: Path) -> Path:
     """The folder of restricted tables in a run folder, made where it is not there."""
     restricted = folder / RESTRICTED
@@ -284,26 +270,8 @@ def _restricted(folder: Path) -> Path:
     return restricted
 
 
-def _write_pairs(result: AuditResult, folder: Path) -> None:
-    result.pairs.sink_parquet(
-        folder / RESTRICTED / "pairs.parquet", row_group_size=ROWS_OF_GROUP, compression_level=1
-    )
-
-
-def write_tables(
-    result: AuditResult,
-    folder: Path,
-    progress: Progress = silent,
-    pairs: Future[None] | None = None,
-) -> None:
-    """Write ``result.json`` and the restricted tables.
-
-    Args:
-        result: The result.
-        folder: The run folder.
-        progress: Progress callback.
-        pairs: From `writing_pairs`; None: the pair table is written here too.
-    """
+def write_tables(result: AuditResult, folder: Path) -> None:
+    """Write ``result.json`` and the restricted tables to a run folder."""
     (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
     give_back_freed_memory()
     restricted = _restricted(folder)
@@ -321,28 +289,22 @@ def write_tables(
     if result.known.numbers:
         known_frame(result.known).write_parquet(restricted / OTHERS)
         (restricted / NUMBERS).write_bytes(to_json_bytes(result.known.numbers_as_json()))
-    for part in result.parts:
+    for part in (result.pair_table, *result.parts):
         for name, table in part.tables().items():
             _write_table(table, restricted / f"{name}.parquet")
-    _write_pairs(result, folder) if pairs is None else pairs.result()
-    for path in (restricted / name for name in PAIR_TABLES):
-        if path.is_file():
-            write_pair_layout(path, result.nodes["node"], progress)
 
 
 def restricted_names(result: AuditResult) -> frozenset[str]:
     """Names of all files that a run of this result may have below ``restricted/``."""
     from audit.counting.kept import FILES, FOLDER
 
-    parts = (name for part in result.parts for name in part.tables())
-    tables = ("nodes", "edges", "residuals", "strata", "branch_pairs", "pairs", "cases", *parts)
+    parts = (name for part in (result.pair_table, *result.parts) for name in part.tables())
+    tables = ("nodes", "edges", "residuals", "strata", "branch_pairs", "cases", *parts)
     files = {f"{name}.parquet" for name in tables}
-    pairs = [Path(name) for name in PAIR_TABLES if name in files]
-    further = {str(made(table)) for table in pairs for made in (twin_of, ends_of)}
     kept = {POLICY, FINDINGS, DENOMINATORS, PROPOSALS, INSTANCES, REFUSED, OTHERS, NUMBERS}
     reference = {REFERENCE, EARLIER} if result.reference else set[str]()
     counts = {f"{FOLDER}/{name}" for name in FILES}
-    return frozenset(files | further | kept | reference | counts)
+    return frozenset(files | kept | reference | counts)
 
 
 def _write_table(table: pl.DataFrame | pl.LazyFrame, path: Path) -> None:

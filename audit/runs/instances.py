@@ -119,16 +119,7 @@ def read_instance(run: str | Path, instance: str, *, unsealed: bool = False) -> 
         raise InputError(
             "an instance with labels or predictions is required", found=repr(instance), where=run
         )
-    return instance_tree(rows, hierarchy_of(result), result)
-
-
-def hierarchy_of(result: AuditResult) -> Hierarchy:
-    """The hierarchy of a run, in the order of its table of nodes."""
-    return Hierarchy.build(
-        result.edges,
-        result.nodes.select("node", "title", "assignable"),
-        name=str(result.identity["hierarchy"]["name"]),
-    )
+    return instance_tree(rows, result.hierarchy, result)
 
 
 def instance_tree(rows: pl.DataFrame, hierarchy: Hierarchy, result: AuditResult) -> InstanceTree:

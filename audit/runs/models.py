@@ -81,7 +81,7 @@ def model_names(models: Sequence[Predictions]) -> tuple[str, str]:
 def model_part(measured: Measurements, model: ModelMeasurements) -> ModelPart:
     """What a run keeps of a model."""
     return ModelPart(
-        pairs=model.described(),
+        pair_table=model.pairs,
         metrics=model.metrics,
         absent_metrics=model.metrics_absent,
         beside=model.metrics_beside,
@@ -129,7 +129,7 @@ def with_second(
     model = measure_model(dataset, second, policy, seed=seed, device=device, progress=progress)
     ledger = prediction_ledger(replace(measured, model=model))
     assert ledger is not None, "there is a model"
-    part = ModelPart(model.described(), model.metrics, model.metrics_absent, model.metrics_beside)
+    part = ModelPart(model.pairs, model.metrics, model.metrics_absent, model.metrics_beside)
     kept = (instance_frame(dataset, one).lazy() for one in models)
     before = replace(result, instances=next(kept))
     after = replace(

@@ -13,6 +13,8 @@ import polars as pl
 from audit.base.columnar import parquet_schema
 from audit.base.errors import InputError
 from audit.base.files import read_json, read_table, sha256_of
+from audit.counting.pair_table import PairTable
+from audit.counting.pair_verdicts import ReadTable
 from audit.disclosure import Known, earlier_of
 from audit.results.findings import CheckResult, Column
 from audit.results.frames import finding_of
@@ -69,7 +71,9 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
     shared = _view_of_this_version(folder)
     if unsealed:
         with damage_refused([folder]):
-            return _read(folder, shared)
+            result = _read(folder, shared)
+            result.pair_table.refuse_damage()
+            return result
     broken_of([folder])
     return _read(folder, shared)
 
@@ -110,6 +114,11 @@ def _read(folder: Path, shared: Mapping[str, Any]) -> AuditResult:
     reference = _read_reference(folder, shared)
     tables = {name: read_table(_table_file(folder, name)) for name in _TABLES}
     listed = read_json(_restricted_file(folder, MANIFEST))
+
+    def table(name: str) -> pl.LazyFrame:
+        read = tables.get(name)
+        return _lazy_table(_table_file(folder, name)) if read is None else read.lazy()
+
     return AuditResult(
         identity=shared["identity"],
         ledger=shared["ledger"],
@@ -122,13 +131,13 @@ def _read(folder: Path, shared: Mapping[str, Any]) -> AuditResult:
         ),
         nodes=tables["nodes"],
         edges=tables["edges"],
-        pairs=_lazy_table(_table_file(folder, "pairs")),
+        pair_table=PairTable.read(table, shared),
         residuals=tables["residuals"],
         strata=tables["strata"],
         branch_pairs=tables["branch_pairs"],
         cases=_read_cases(folder, shared),
         proposals=_kept(folder, PROPOSALS),
-        parts=_read_parts(folder, shared, listed.get("analyses", {})),
+        parts=_read_parts(folder, table, shared, listed.get("analyses", {})),
         instances=_kept(folder, INSTANCES),
         refused=_kept(folder, REFUSED),
         waivers=tuple(shared["waivers"]),
@@ -156,11 +165,11 @@ def _kept(folder: Path, name: str) -> pl.LazyFrame | None:
 
 
 def _read_parts(
-    folder: Path, shared: Mapping[str, Any], layouts: Mapping[str, Mapping[str, Any]]
+    folder: Path,
+    table: ReadTable,
+    shared: Mapping[str, Any],
+    layouts: Mapping[str, Mapping[str, Any]],
 ) -> tuple[ResultPart, ...]:
-    def table(name: str) -> pl.LazyFrame:
-        return _lazy_table(_table_file(folder, name))
-
     of_data: list[ResultPart | None] = [
         kind.read(table, shared) for kind in (ModelPart, TwoModels, DriftPart)
     ]

@@ -78,7 +78,7 @@ def _write_interface(run: str | Path, folder: Path, *, unsealed: bool) -> Export
     result, values = read_run(run, unsealed=unsealed), kept_instances(run)
     if values.is_empty():
         raise InputError("a run with labels is required", found="no label", where=run)
-    hierarchy = hierarchy_of(result)
+    hierarchy = result.hierarchy
     graph = _Graph.of(hierarchy, values)
     scored = bool(values["score"].is_not_null().any())
     lists, confusion = _label_lists(values, graph, scored), _confusion(result, graph)
@@ -94,13 +94,6 @@ def _write_interface(run: str | Path, folder: Path, *, unsealed: bool) -> Export
         left_out=int(result.ledger["instances"]) - instances,
         several_parents=int((np.diff(hierarchy.edges.indptr)[graph.nodes] > 1).sum()),
     )
-
-
-def hierarchy_of(result: AuditResult) -> Hierarchy:
-    """The hierarchy of a run, from its tables."""
-    nodes = result.nodes.select("node", "title", "assignable")
-    name = str(result.identity["hierarchy"]["name"])
-    return Hierarchy.build(result.edges, nodes, name=name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +222,21 @@ def _new_export(folder: Path, *, overwrite: bool, names: Callable[[str], bool]) 
 
 Tables = Mapping[str, pl.DataFrame]
 _OWN_TABLES = ("checks", "waivers")
+
+
+def write_pairs(run: Path, file: Path, *, overwrite: bool) -> int:
+    """Write the whole table of pairs as Parquet, exact; returns the number of pairs.
+
+    The metadata of the file says under ``sharing`` that it is not for sharing.
+
+    Raises:
+        InputError: As `audit.read_run`.
+        OutputError: If the file exists and shall not be replaced, or cannot be written.
+    """
+    pairs = read_run(run, unsealed=True).pairs
+    with replacing(file, overwrite=overwrite) as begun:
+        pairs.sink_parquet(begun, metadata={"sharing": "exact counts, not for sharing"})
+        return int(pl.scan_parquet(begun).select(pl.len()).collect().item())
 
 
 def write_csv_folder(tables: Tables, folder: Path, *, overwrite: bool) -> None:

@@ -323,7 +323,7 @@ def test_the_order_of_rows_changes_nothing(check: Check) -> None:
 
 
 def tables_of(measured: Measurements) -> tuple[pl.DataFrame, ...]:
-    return measured.pairs.collect(), measured.residuals, measured.nodes
+    return measured.pairs.frame.collect(), measured.residuals, measured.nodes
 
 
 def test_it_does_not_modify_what_it_looks_at(check: Check) -> None:

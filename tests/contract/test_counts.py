@@ -20,7 +20,7 @@ from audit.counting import database
 from audit.counting.counts import Counts, PairCount
 from audit.counting.file import count_pairs
 from audit.counting.kept import read_counts, write_counts
-from audit.counting.pair_table import JUDGED
+from audit.counting.pair_verdicts import JUDGED
 from audit.data.dataset import load_labels
 from audit.data.sources.sql import queried
 from audit.engine.pairs.record_counts import KINDS
@@ -166,8 +166,8 @@ def assert_same(found: Measurements, wanted: Measurements, way: str) -> None:
 
 def assert_same_pairs(found: Measurements, wanted: Measurements, way: str) -> None:
     """To the last bit, but for confusion, which is a sum of fractions."""
-    table, whole = found.pairs.collect(), wanted.pairs.collect()
-    bits = "confusion_sum"
+    table, whole = found.pairs.frame.collect(), wanted.pairs.frame.collect()
+    bits = "confusion"
     assert set(JUDGED) < set(table.columns)
     assert table.schema == whole.schema, way
     assert_frame_equal(table.drop(bits), whole.drop(bits), check_exact=True)
@@ -315,4 +315,5 @@ def test_progress_tells_that_pairs_are_judged(tmp_path: Path) -> None:
     count = count_pairs(tmp_path / "rows.parquet", release.hierarchy)
     measure(count, Policy(), progress=lambda step, *_: told.append(step))
 
-    assert told == ["judging pairs", "judging pairs", "scanning pairs", "writing pairs"]
+    assert told[0] == "comparing titles of nodes"
+    assert told[1:] == ["writing pairs", "judging pairs", "judging pairs", "scanning pairs"]

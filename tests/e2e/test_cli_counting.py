@@ -169,7 +169,7 @@ def assert_same_tables(found: Path, expected: Path, names: Iterable[str]) -> Non
 # --- what it tells --------------------------------------------------------------------------
 
 TABLES = (
-    *("nodes", "edges", "pairs", "pairs_by_b", "pair_ends"),
+    *("nodes", "edges", "pairs", "judged_pairs", "pair_margins", "pair_strata"),
     *("residuals", "strata", "branch_pairs"),
 )
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 import audit
 from audit.cli.app import app
+from audit.runs.read import read_run
 from fixtures.toy import EDGES
 
 LABELS = {"r2": ["dog"], "r1": ["cow", "tool"], "r3": ["bird"], "r4": [], "r5": ["mammal"]}
@@ -191,7 +192,23 @@ def test_a_layout_must_be_named(run: Run) -> None:
     told = command("export", run.folder / "run")
 
     assert told.exit_code == 2
-    assert "--csv DIR, --xlsx FILE or --interface DIR" in told.output
+    assert "--csv DIR, --xlsx FILE, --interface DIR or --restricted --parquet FILE" in told.output
+
+
+def test_the_table_of_pairs_is_written_whole_for_who_knows_that_it_is_exact(run: Run) -> None:
+    made, file = run.made(keep=False), run.folder / "pairs.parquet"
+    for alone in (["--parquet", file], ["--restricted", "--csv", file]):
+        refused = command("export", made, *alone)
+        assert (refused.exit_code, file.exists()) == (2, False)
+        assert "audit export RUN --restricted --parquet FILE" in refused.output
+    told = command("export", made, "--restricted", "--parquet", file)
+    pairs = read_run(made).pairs.collect()
+
+    assert told.exit_code == 0, told.output
+    assert f"{len(pairs)} pairs, exact counts, not for sharing" in " ".join(told.output.split())
+    assert pl.read_parquet(file).equals(pairs)
+    assert "not for sharing" in pl.read_parquet_metadata(file)["sharing"]
+    assert "--overwrite" in command("export", made, "--restricted", "--parquet", file).output
 
 
 def test_what_is_shared_is_written_as_tables(run: Run) -> None:

@@ -19,7 +19,6 @@ from audit.cli.app import app
 from audit.explorer.run.instance_list import InstanceList, InstanceQuery
 from audit.explorer.run.vocabulary import Span
 from audit.results.result import to_json_bytes
-from audit.runs.instances import hierarchy_of
 from audit.runs.read import read_run
 from fixtures.sealed_files import listed
 from fixtures.toy import EDGES
@@ -112,12 +111,12 @@ def test_a_device_counts_the_same_and_is_kept_with_the_settings(release: Release
     done(release.with_scores("--device", "cpu"))
     plain, found = release.shared("plain"), release.shared()
     settings = json.loads((release.folder / "run" / "manifest.json").read_text("utf-8"))["settings"]
-    pairs = pl.read_parquet(release.folder / "plain" / "restricted" / "model_pairs.parquet")
+    pairs = model_pairs(release, "plain")
 
     assert found["identity"] == plain["identity"]
     assert settings["device"] == "cpu"
-    assert release.table("model_pairs").drop("confusion").equals(pairs.drop("confusion"))
-    apart = (release.table("model_pairs")["confusion"] - pairs["confusion"]).to_numpy()
+    assert model_pairs(release, "run").drop("confusion").equals(pairs.drop("confusion"))
+    apart = (model_pairs(release, "run")["confusion"] - pairs["confusion"]).to_numpy()
     assert abs(apart).max() <= 1e-12
     done(audit("verify", release.folder / "run", "--recompute"))
 
@@ -147,8 +146,9 @@ def test_a_run_with_predictions_leaves_their_tables(release: Release) -> None:
         "branch_pairs.parquet", "cases.parquet", "exchanges.parquet", "proposals.parquet",
         "exchanged_pairs.parquet", "answers.parquet",
         "policy.json", "strata.parquet", "denominators.json", "manifest.json",
-        "pairs_by_b.parquet", "pair_ends.parquet",
-        "model_pairs_by_b.parquet", "model_pair_ends.parquet",
+        "judged_pairs.parquet", "pair_margins.parquet",
+        "pair_strata.parquet",
+        "model_support.parquet",
     }  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def test_without_predictions_no_table_of_a_model_is_left(release: Release) -> No
 
 def test_model_pairs_have_the_columns_of_pairs_and_co_predicted(release: Release) -> None:
     done(release.with_scores())
-    pairs, model = release.table("pairs").schema, release.table("model_pairs").schema
+    pairs, model = release.table("pairs").schema, model_pairs(release, "run").schema
 
     real = pl.Float64()
     further = [("co_predicted", pl.Int64()), ("confusion_low", real), ("confusion_high", real)]
@@ -223,7 +223,9 @@ def logits(release: Release, values: Any) -> list[object]:
 
 
 def model_pairs(release: Release, out: str) -> pl.DataFrame:
-    return pl.read_parquet(release.folder / out / "restricted" / "model_pairs.parquet")
+    model = read_run(release.folder / out).model
+    assert model is not None
+    return model.pairs.collect()
 
 
 def test_softmax_turns_logits_into_the_scores_they_stand_for(release: Release) -> None:
@@ -266,7 +268,7 @@ def test_sets_are_predictions_without_scores(release: Release) -> None:
     assert shared["ledger"]["predictions"]["set_valued"] is True
     assert "uncertainty_alignment" in {metric["name"] for metric in shared["metrics_absent"]}
     assert "hierarchical_f1" in {metric["name"] for metric in shared["metrics"]}
-    pairs = release.table("model_pairs")
+    pairs = model_pairs(release, "run")
     assert pairs["joint"].to_list() == pairs["co_predicted"].to_list()
 
 
@@ -502,7 +504,7 @@ def test_every_kind_of_behaviour_opens_as_many_instances_as_it_counts(release: R
     run = release.folder / "run"
     counted = {b["name"]: b["instances"] for b in release.shared()["overview"]["behaviours"]}
     kept = read_run(run)
-    window = InstanceList(kept, hierarchy_of(kept))
+    window = InstanceList(kept, kept.hierarchy)
 
     assert len(counted) == 7
     assert counted["torn"]

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from audit.cli.app import app
+from audit.runs.read import read_run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "fidelity.md").read_text("utf-8")
 TREE = {
@@ -82,7 +83,7 @@ def test_the_rates_of_figure_3_are_the_shares_of_notes_that_carry_both(caml: Pat
     [command, _] = commands("audit run test_full.csv")
     typed(command, "--out", "run", "--no-pdf")
 
-    pairs = pl.read_parquet(caml / "run" / "restricted" / "pairs.parquet")
+    pairs = read_run(caml / "run").pairs.collect()
     with (caml / "test_full.csv").open(newline="") as notes:
         labelled = [set(row["LABELS"].split(";")) for row in csv.DictReader(notes)]
     both = sum(bool(own & {"282", "282.6", "282.60", "283"}) and bool(own & {"401", "401.9"})

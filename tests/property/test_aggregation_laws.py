@@ -168,7 +168,7 @@ def entropy(*values: float) -> float:
 def test_the_confusion_of_labels_follows_the_reading(reading: Aggregation) -> None:
     hierarchy = of([*SICKLE, ("fracture", "injury"), ("blood", "all"), ("injury", "all")])
     records = {"1": ["282", "282.60", "283", "fracture"], "2": ["282.61", "fracture"]}
-    found = measure(labelled(hierarchy, records), Policy(aggregation=reading)).pairs.collect()
+    found = measure(labelled(hierarchy, records), Policy(aggregation=reading)).pairs.frame.collect()
     blood_and_injury = found.filter((pl.col("a") == "blood") & (pl.col("b") == "injury")).row(
         0, named=True
     )

@@ -15,7 +15,6 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import SYNTHETIC_ROOT
 from audit.checks.rules.cross_branch import CHECK as CROSS_BRANCH
-from audit.counting.pair_table import described
 from audit.data.dataset import LabelDataset
 from audit.engine.pairs import confusion, joint
 from audit.engine.pairs.confusion import binary_entropy
@@ -59,7 +58,7 @@ def measured(dataset: LabelDataset, policy: Policy | None = None) -> Measurement
 
 
 def pairs_of(dataset: LabelDataset) -> pl.DataFrame:
-    return described(measured(dataset).pairs, len(dataset)).collect()
+    return measured(dataset).pairs.frame.collect()
 
 
 def by_pair(frame: pl.DataFrame, column: str) -> dict[tuple[str, str], float]:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from audit.counting.pair_table import JUDGED, described
+from audit.counting.pair_verdicts import JUDGED
 from audit.data.dataset import LabelDataset
 from audit.engine.statistics import expectation
 from audit.hierarchies.hierarchy import Hierarchy
@@ -48,7 +48,7 @@ def policy(limits: oracle.Limits, **further: object) -> Policy:
 
 
 def table(measured: Measurements) -> pl.DataFrame:
-    return described(measured.pairs, measured.n_instances).collect()
+    return measured.pairs.frame.collect()
 
 
 def found(measured: Measurements) -> list[Pair]:

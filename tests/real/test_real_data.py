@@ -99,7 +99,8 @@ def test_the_run_is_complete_and_reads_back(name: str, tmp_path: Path) -> None:
     assert {path.name for path in (run / "restricted").iterdir()} == {
         "nodes.parquet", "edges.parquet", "pairs.parquet", "residuals.parquet", "findings.parquet",
         "policy.json", "strata.parquet", "branch_pairs.parquet", "cases.parquet",
-        "denominators.json", "manifest.json", "pairs_by_b.parquet", "pair_ends.parquet",
+        "denominators.json", "manifest.json", "judged_pairs.parquet", "pair_margins.parquet",
+        "pair_strata.parquet",
         "proposals.parquet",
     }  # fmt: skip
 

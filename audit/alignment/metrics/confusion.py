@@ -15,7 +15,8 @@ from audit.alignment.metrics.streaming import Computed, Estimate, Measure, Strea
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.settings import Aggregation
-from audit.counting.pair_table import pair_table
+from audit.counting.counted_pairs import counted_pairs
+from audit.counting.pair_table import PairTable
 from audit.engine.pairs.confusion import binary_entropy
 from audit.engine.pairs.pair_counts import PairCounts, merged
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
@@ -92,15 +93,9 @@ class ConfusionStream:
         Columns ``a, b, support_a, support_b, joint, rate, confusion, relation, lca``; rate and
         confusion are over all instances seen.
         """
-        table = pair_table(self.hierarchy, self._pairs, self._support)
-        seen = max(self._instances, 1)
-        return table.select(
-            pl.col("a", "b").cast(pl.String),
-            pl.col("support_a", "support_b", "joint"),
-            (pl.col("joint") / seen).alias("rate"),
-            (pl.col("confusion_sum") / seen).alias("confusion"),
-            pl.col("relation", "lca").cast(pl.String),
-        )
+        counted = counted_pairs(self._pairs, self._instances).lazy()
+        table = PairTable(counted, lambda: self.hierarchy, self._support, self._instances)
+        return table.frame.select(*_SHOWN).collect()
 
     def _add(self, instances: int, supports: IntArray, counted: PairCounts) -> None:
         self._instances += instances
@@ -115,6 +110,9 @@ def concept_confusion(
     stream = ConfusionStream(hierarchy, threshold=threshold)
     stream.update(scores)
     return stream.compute()
+
+
+_SHOWN = ("a", "b", "support_a", "support_b", "joint", "rate", "confusion", "relation", "lca")
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,7 @@ def lowest_pairs(measured: Measurements) -> pl.LazyFrame:
 
 def _by_number(measured: Measurements) -> pl.LazyFrame:
     """The table of pairs, the nodes by index."""
-    return measured.pairs.with_columns(pl.col("a", "b").to_physical().cast(pl.Int64))
+    return measured.pairs.counted.with_columns(pl.col("a", "b").cast(pl.Int64))
 
 
 def parts_of_instances(

@@ -76,17 +76,17 @@ def _pairs(measured: Measurements) -> Together:
     each = (joint - pl.col("joint_entailed")) / observed
     length = pl.when(observed > 0).then(length * each).otherwise(length)
     rarer, least = pl.min_horizontal(a, b), measured.policy.redundant_jaccard.value
-    met = measured.pairs.filter(
-        (pl.col("relation") != "ancestor")
-        & (rarer >= LEAST_SUPPORT)
-        & ((joint >= least * (a + b - joint)) | (joint >= ALWAYS * rarer))
+    met = measured.pairs.frame.filter(
+        (rarer >= LEAST_SUPPORT) & ((joint >= least * (a + b - joint)) | (joint >= ALWAYS * rarer))
     ).select(
-        pl.col("a", "b").to_physical().cast(pl.Int64),
+        pl.col("a", "b").cast(pl.Enum(measured.hierarchy.nodes)).to_physical().cast(pl.Int64),
         pl.col("joint", "support_a", "support_b").cast(pl.Float64),
+        "relation",
         instances=pl.lit(float(measured.labelled)),
         by_length=(length * measured.labelled / (a * b)).fill_null(1.0),
     )
-    table = met.collect(engine="streaming").sort("a", "b")
+    table = met.collect(engine="streaming").filter(pl.col("relation") != "ancestor")
+    table = table.drop("relation").sort("a", "b")
     return Together(**{name: table[name].to_numpy() for name in table.columns})
 
 

@@ -116,6 +116,6 @@ def found_within_groups(measured: Measurements) -> pl.DataFrame | None:
         return None
     columns, alone = (*measured.policy.strata, "group"), np.arange(measured.n_instances)
     records = measured.loaded.parted_by(columns, alone)
-    table = measured.pairs.select("a", "b", "joint", "joint_entailed").collect()
-    _, within = judge_pairs(measured.hierarchy, records, [(0, table)], measured.policy)
+    blocks = (rows.drop("observed") for rows in measured.pairs.blocks())
+    _, within = judge_pairs(measured.hierarchy, records, blocks, measured.policy)
     return within.found.select("a", "b")

@@ -28,9 +28,7 @@ from audit.results.shared_findings import shared_finding
 from audit.results.shared_nodes import shared_titles
 from audit.runs.fixes.sheet import Proposals
 from audit.runs.folder import INSTANCES, refuse_no_run
-from audit.runs.instances import hierarchy_of
 from audit.runs.manifest import RESTRICTED, RESULT
-from audit.runs.pair_layout import ends_of, twin_of
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun, refuse_faults
 
@@ -52,7 +50,7 @@ class RestrictedTables:
     @cached_property
     def hierarchy(self) -> Hierarchy:
         """The hierarchy, in the order of the table of nodes."""
-        return hierarchy_of(self.result)
+        return self.result.hierarchy
 
     @cached_property
     def places(self) -> NodePlaces:
@@ -263,25 +261,13 @@ def open_run(
 
 def _partners(folder: Path, result: AuditResult) -> Mapping[Source, Partners]:
     """The pairs of a run by their nodes."""
-    tables: dict[Source, str] = {"data": "pairs"}
-    if result.model is not None:
-        tables["model"] = "model_pairs"
-    return {
-        source: _ranges(folder / RESTRICTED / f"{name}.parquet", result.nodes["node"])
-        for source, name in tables.items()
+    found: dict[Source, Partners] = {
+        "data": Partners(folder / RESTRICTED / "pairs.parquet", result.pair_table)
     }
-
-
-def _ranges(table: Path, nodes: pl.Series) -> Partners:
-    for path in (twin_of(table), ends_of(table)):
-        if not path.is_file():
-            raise InputError(
-                "a run with all its tables is required",
-                found=f"no {path.name}",
-                where=path.parent,
-                hint="audit the data again; without the folder, only the shared view is shown",
-            )
-    return Partners(table, nodes)
+    if result.model is not None:
+        file = folder / RESTRICTED / "model_pairs.parquet"
+        found["model"] = Partners(file, result.model.pair_table)
+    return found
 
 
 def open_shared(

@@ -2,80 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from audit.counting.pair_table import observed_ratio
+from audit.counting.pair_table import PairTable
+from audit.explorer.run.pair_order import order_by_second
 from audit.explorer.run.shelf import RowRanges
 from audit.explorer.run.vocabulary import Row
-from audit.runs.pair_layout import KEPT, ends_of, twin_of
 
 SHOWN = ("joint", "expected", "lift", "expected_length", "ratio")
 """Numbers of a pair that its partners are shown with."""
-_READ_OF_PAIR = (
-    *("joint", "joint_entailed", "confusion", "observed", "expected_length", "ratio"),
-    *("explained", "groups", "effective", "shrunk_ratio", "ratio_low", "ratio_high", "q_value"),
+OF_PAIR = (
+    *("support_a", "support_b", "expected", "lift", "joint", "joint_entailed", "confusion"),
+    *("observed", "expected_length", "ratio", "explained", "groups", "effective"),
+    *("shrunk_ratio", "ratio_low", "ratio_high", "q_value"),
 )
-OF_PAIR = ("support_a", "support_b", "expected", "lift", *_READ_OF_PAIR)
 """Numbers that a pair is shown with alone."""
+_COUNTS = ("joint", "joint_entailed", "observed")
+"""What is read of each pair of a node."""
 
 
 class Partners:
-    """The pairs of a table that `audit.runs.pair_layout` has made ranges of.
+    """The pairs of a table, whose rows are two ranges for each node: by first and second node.
 
     Nodes are named by their numbers in node order.
 
     Args:
-        table: The pair table.
-        nodes: Ids in node order, which is their own order.
+        file: The rows of the table, ordered by first and second node.
+        table: What computes their columns.
     """
 
-    def __init__(self, table: Path, nodes: pl.Series) -> None:
-        self._nodes = nodes
-        self._by_a, self._by_b = RowRanges(table), RowRanges(twin_of(table))
-        ends = pl.read_parquet(ends_of(table))
-        self._support = ends["support"].fill_null(0).to_numpy()
+    def __init__(self, file: Path, table: PairTable) -> None:
+        self._rows, self._table = RowRanges(file), table
+        self._known = [name for name in _COUNTS if name in table.counted.collect_schema()]
+        ends = pl.read_parquet(file, columns=["a", "b"])
+        nodes = len(table.support)
         self._a_starts, self._b_starts = (
-            np.concatenate([[0], ends[f"as_{end}"].cum_sum().to_numpy()]) for end in ("a", "b")
+            np.cumsum(np.bincount(ends[end].to_numpy() + 1, minlength=nodes + 1))
+            for end in ("a", "b")
         )
-        some = self._by_a.read(0, min(1, int(self._a_starts[-1])), ["joint", "rate"])
-        self._instances = round(some["joint"][0] / some["rate"][0]) if len(some) else 1
+        self._by_b = order_by_second(file, ends["b"].to_numpy())
 
     def beside(self, node: int) -> pl.DataFrame:
         """All pairs with a node: ``other`` (number of the other node), ``relation``, ``support``
         (of the other) and `SHOWN`.
         """
-        return self._partner_rows(node, self._read(node, KEPT))
+        rows = self._read(node)
+        other = _other(rows, node)
+        support = pl.Series("support", self._table.support[other.to_numpy()])
+        return self._table.described(rows, ("relation", *SHOWN)).with_columns(other, support)
 
     def pair(self, a: int, b: int) -> Row | None:
         """`OF_PAIR` of two nodes in any order; None if they are never together."""
         first, second = min(a, b), max(a, b)
         start, stop = self._a_starts[first : first + 2].tolist()
-        pairs = self._by_a.read(start, stop, ["b", *_READ_OF_PAIR])
-        seconds, wanted = pairs["b"], self._nodes[second]
-        place = int(seconds.search_sorted(wanted))
-        if place == len(seconds) or seconds[place] != wanted:
+        place = int(np.searchsorted(self._rows.read(start, stop, ["b"])["b"].to_numpy(), second))
+        row = self._rows.read(start + place, min(start + place + 1, stop))
+        if not len(row) or row["b"][0] != second:
             return None
-        row = pairs.drop("b").row(place, named=True)
-        support_a, support_b = self._support[[first, second]].tolist()
-        expected, lift = self._if_independent(support_a, support_b, row["joint"])
-        numbers = {"support_a": support_a, "support_b": support_b, "expected": expected}
-        return {**numbers, "lift": lift, **row}
+        return self._table.described(row, OF_PAIR).row(0, named=True)
 
     def among(self, nodes: Sequence[int]) -> pl.DataFrame:
         """All pairs of some nodes: ``a``, ``b`` (numbers) and `SHOWN`."""
-        rows = []
-        for node in sorted(nodes):
-            seconds = self._seconds(node, KEPT)
-            kept = np.flatnonzero(np.isin(seconds["other"].to_numpy(), nodes))
-            first = pl.lit(node, pl.UInt32).alias("a")
-            shown = self._partner_rows(node, seconds[kept])
-            rows.append(shown.select(first, pl.col("other").alias("b"), *SHOWN))
-        return pl.concat(rows)
+        wanted = pl.Series(nodes, dtype=pl.UInt32).implode()
+        rows = pl.concat(
+            self._seconds(node).filter(pl.col("b").is_in(wanted)) for node in sorted(nodes)
+        )
+        return self._table.described(rows, SHOWN).select(rows["a"], rows["b"], *SHOWN)
 
     def between(
         self, a: int, b: int, of_a: np.ndarray, of_b: np.ndarray, most: int
@@ -98,67 +94,48 @@ class Partners:
         """
         if len(of_a) > len(of_b):
             a, b, of_a, of_b = b, a, of_b, of_a
-        bound, best = self._joint_counts(b), _MostFrequent(of_b, len(self._support), most)
+        bound, best = self._joint_counts(b), _MostFrequent(of_b, len(self._table.support), most)
         for node in sorted(of_a.tolist(), key=lambda node: -bound[node]):
             if bound[node] < max(best.least, 1):
                 break
-            best.add(node, self._read(node, _OF_CARRIERS, int(of_b.min()), int(of_b.max())))
-        found = best.rows().sort(pl.col("joint").neg(), "a", "b").head(most)
-        return found.select("a", "b", "joint", "expected_length", observed_ratio())
-
-    def _partner_rows(self, node: int, rows: pl.DataFrame) -> pl.DataFrame:
-        support, joint = self._support[rows["other"].to_numpy()], rows["joint"].to_numpy()
-        expected, lift = self._if_independent(support, self._support[node], joint)
-        return rows.select(
-            "other",
-            "relation",
-            pl.Series("support", support),
-            "joint",
-            pl.Series("expected", expected),
-            pl.Series("lift", lift),
-            "expected_length",
-            observed_ratio(),
-        )
-
-    def _if_independent(self, support: Any, of_other: Any, joint: Any) -> tuple[Any, Any]:
-        """Instances expected with both of two independent nodes, and the lift over these."""
-        expected = support * of_other / self._instances
-        return expected, joint / expected
+            best.add(node, self._read(node, int(of_b.min()), int(of_b.max())))
+        found = best.rows(self._read(b).clear()).sort("a", "b")
+        shown = self._table.described(found, ("joint", "expected_length", "ratio"))
+        ranked = shown.select(found["a"], found["b"], pl.all())
+        return ranked.sort("joint", descending=True, maintain_order=True).head(most)
 
     def _joint_counts(self, node: int) -> np.ndarray:
         """Number of instances that carry a node and each other; its own are its support."""
-        rows = self._read(node, ("joint",))
-        counted = np.zeros(len(self._support), dtype=np.int64)
-        counted[rows["other"].to_numpy()] = rows["joint"].to_numpy()
-        counted[node] = self._support[node]
+        rows, counted = self._read(node), np.zeros(len(self._table.support), dtype=np.int64)
+        counted[_other(rows, node).to_numpy()] = rows["joint"].to_numpy()
+        counted[node] = self._table.support[node]
         return counted
 
-    def _read(
-        self, node: int, columns: Iterable[str], least: int = 0, most: int | None = None
-    ) -> pl.DataFrame:
-        """Some columns of the pairs of a node, and ``other``, the number of the other node.
+    def _read(self, node: int, least: int = 0, most: int | None = None) -> pl.DataFrame:
+        """The rows of a node, by its partners.
 
-        Ranges without a node from ``least`` to ``most`` are not read.
+        Those before it are not read if all wanted ones are, from ``least`` on, behind it; nor those
+        behind it if none is, up to ``most``.
         """
-        read = []
-        if least < node:
-            start, stop = self._b_starts[node : node + 2].tolist()
-            firsts = self._by_b.read(start, stop, ["a", *columns])
-            read.append(firsts.rename({"a": "other"}).select("other", *columns))
-        if most is None or most > node:
-            read.append(self._seconds(node, columns))
-        return pl.concat(read) if read else self._seconds(node, columns).clear()
+        start, stop = self._b_starts[node : node + 2].tolist() if least < node else (0, 0)
+        rows = self._by_b[start:stop]
+        a = pl.Series("a", np.searchsorted(self._a_starts, rows, side="right") - 1, pl.UInt32)
+        b = pl.Series("b", np.full(len(rows), node), pl.UInt32)
+        firsts = self._rows.take(rows, self._known).select(a, b, *self._known)
+        behind = most is None or most > node
+        return pl.concat([firsts, self._seconds(node) if behind else firsts.clear()])
 
-    def _seconds(self, node: int, columns: Iterable[str]) -> pl.DataFrame:
-        """The same of the pairs that name the node first."""
+    def _seconds(self, node: int) -> pl.DataFrame:
+        """The rows that name the node first."""
         start, stop = self._a_starts[node : node + 2].tolist()
-        seconds = self._by_a.read(start, stop, ["b", *columns])
-        return seconds.select(pl.Series("other", self._numbers(seconds["b"])), *columns)
+        return self._rows.read(start, stop, ["a", "b", *self._known])
 
-    def _numbers(self, names: pl.Series) -> np.ndarray:
-        """Numbers of nodes by their ids: node order is the order of ids."""
-        numbers: np.ndarray = self._nodes.search_sorted(names).to_numpy()
-        return numbers
+
+def _other(rows: pl.DataFrame, node: int) -> pl.Series:
+    """The partner of a node in each of its rows."""
+    return rows.select(pl.when(pl.col("a") == node).then("b").otherwise("a").alias("other"))[
+        "other"
+    ]
 
 
 class _MostFrequent:
@@ -180,23 +157,15 @@ class _MostFrequent:
 
     def add(self, node: int, rows: pl.DataFrame) -> None:
         """Take those of the pairs of a node that may be among them."""
-        other, joint = rows["other"].to_numpy(), rows["joint"].to_numpy()
+        other, joint = _other(rows, node).to_numpy(), rows["joint"].to_numpy()
         kept = self._wanted[other] & (joint >= self.least)
         if self._wanted[node]:
             kept &= ~self._done[other]
         self._done[node] = True
-        one, two = pl.lit(node, pl.UInt32), pl.col("other")
-        ends = (pl.min_horizontal(one, two).alias("a"), pl.max_horizontal(one, two).alias("b"))
-        self._found.append(rows[np.flatnonzero(kept)].select(*ends, *_OF_CARRIERS))
+        self._found.append(rows[np.flatnonzero(kept)])
         self._counts = np.sort(np.concatenate([self._counts, joint[kept]]))[-self._most :]
         self.least = int(self._counts[0]) if len(self._counts) == self._most else 0
 
-    def rows(self) -> pl.DataFrame:
-        """All pairs that may be among them."""
-        none = pl.DataFrame(schema={"a": pl.UInt32, "b": pl.UInt32, **_OF_CARRIERS})
+    def rows(self, none: pl.DataFrame) -> pl.DataFrame:
+        """All pairs that may be among them; ``none`` has their columns."""
         return pl.concat([none, *self._found]).filter(pl.col("joint") >= self.least)
-
-
-_OF_CARRIERS = dict.fromkeys(("joint", "joint_entailed"), pl.Int64) | dict.fromkeys(
-    ("observed", "expected_length"), pl.Float64
-)

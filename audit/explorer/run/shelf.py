@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from audit.base.dag import IntArray
 from audit.base.disk import on_disk
@@ -202,10 +203,21 @@ class RowRanges:
         first = int(np.searchsorted(self._starts, start, side="right")) - 1
         last = int(np.searchsorted(self._starts, stop, side="left"))
         groups = range(first, last) if start < stop else range(0)
+        before = int(self._starts[first]) if start < stop else 0
+        return self._groups(groups, columns).slice(start - before, stop - start)
+
+    def take(self, rows: NDArray[np.integer], columns: Sequence[str]) -> pl.DataFrame:
+        """Some columns of some rows, named in ascending order."""
+        group = np.searchsorted(self._starts, rows, side="right") - 1
+        groups, own = np.unique(group, return_inverse=True)
+        sizes = np.diff(self._starts)[groups]
+        place = rows - self._starts[group] + (np.cumsum(sizes) - sizes)[own]
+        return self._groups(groups.tolist(), columns).select(pl.all().gather(place))
+
+    def _groups(self, groups: Iterable[int], columns: Sequence[str] | None) -> pl.DataFrame:
         wanted = None if columns is None else list(columns)
         with pq.ParquetFile(self._path, metadata=self._footer, memory_map=True) as file:
             rows = file.read_row_groups(list(groups), columns=wanted, use_threads=False)
-        before = int(self._starts[first]) if start < stop else 0
-        read = pl.from_arrow(pa.table(rows).slice(start - before, stop - start))
+        read = pl.from_arrow(pa.table(rows))
         assert isinstance(read, pl.DataFrame)
         return read

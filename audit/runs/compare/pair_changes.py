@@ -38,7 +38,7 @@ class PairChanges:
     ``table`` has the columns ``a, b, relation, joint_old, joint_new, support_a_old, support_b_old,
     support_a_new, support_b_new, mean_old, mean_new, difference, low, high, odds_ratio, p_value,
     q_value, lift_change, nodes_p_value, nodes_q_value, ratio_old, ratio_new, changed, folded_a,
-    folded_b``. If both runs have ``joint_entailed``, it is subtracted from the joint counts. With
+    folded_b``. ``joint_entailed`` is subtracted from the joint counts. With
     groups the means are those of the groups' shares, and what follows is of these; else they are
     null. ``relation`` and the
     ratios to the expectation from record length are given for changed pairs only.
@@ -82,10 +82,9 @@ def pair_changes(old: Release, new: Release, common: Common, *, same_data: bool)
     family, and both by the least effect size. A pair that another changed pair accounts for is
     folded into that one. Ancestor pairs are left out.
     """
-    entailed = all("joint_entailed" in _columns(release) for release in (old, new))
     kept = common.as_it_is
-    before = _read(old, common, kept, entailed=entailed)
-    after = _read(new, common, kept, entailed=entailed)
+    before = _read(old, common, kept)
+    after = _read(new, common, kept)
     grouped = old.grouped or new.grouped
     key = _candidates((old, before), (new, after), grouped=grouped, same_data=same_data)
     pairs = before.at(key), after.at(key)
@@ -114,17 +113,11 @@ def _candidates(*releases: tuple[Release, _Pairs], grouped: bool, same_data: boo
     return np.asarray(np.union1d(*some))
 
 
-def _columns(release: Release) -> list[str]:
-    return release.run.pairs.collect_schema().names()
-
-
-def _read(release: Release, common: Common, kept: BoolArray, *, entailed: bool) -> _Pairs:
+def _read(release: Release, common: Common, kept: BoolArray) -> _Pairs:
     ids = pl.Enum(common.nodes)
-    joint = pl.col("joint") - pl.col("joint_entailed") if entailed else pl.col("joint")
-    grouped = "group_sum" in _columns(release)
-    none, joints = pl.lit(None, pl.Float64), joint.cast(pl.Float64)
-    sums = pl.coalesce(pl.col("group_sum") if grouped else none, joints)
-    squares = pl.coalesce(pl.col("group_squares") if grouped else none, sums)
+    joint = pl.col("joint") - pl.col("joint_entailed")
+    sums = pl.coalesce("group_sum", joint.cast(pl.Float64))
+    squares = pl.coalesce("group_squares", sums)
     pairs = (
         release.run.pairs.filter(pl.col("relation") != "ancestor")
         .select(
@@ -341,7 +334,6 @@ def _described(table: pl.DataFrame, family: _Family) -> pl.DataFrame:
 
 
 def _ratios(release: Release, pairs: pl.DataFrame, suffix: str) -> pl.DataFrame:
-    ratio = pl.col("ratio") if "ratio" in _columns(release) else pl.lit(None, pl.Float64)
     return (
         release.run.pairs.filter(
             pl.col("a").is_in(pairs["a"].unique().implode())
@@ -351,7 +343,7 @@ def _ratios(release: Release, pairs: pl.DataFrame, suffix: str) -> pl.DataFrame:
             "a",
             "b",
             pl.col("relation").alias(f"relation_{suffix}"),
-            ratio.alias(f"ratio_{suffix}"),
+            pl.col("ratio").alias(f"ratio_{suffix}"),
         )
         .join(pairs.lazy(), on=["a", "b"], how="semi")
         .collect()

@@ -10,7 +10,6 @@ import polars as pl
 from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.fixes.sheet import Decided, decision_of
-from audit.runs.instances import hierarchy_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +54,7 @@ class Agreement:
         """Level, counted from below the root, rows whose labels have a common node there, and rows
         whose labels both lie that deep; of the rows that both leave with a label."""
         proposals = self.first.proposals
-        hierarchy, titles = hierarchy_of(proposals.run), proposals.titles
+        hierarchy, titles = proposals.run.hierarchy, proposals.titles
         named = [
             tuple(_levels(hierarchy, titles.node(label)) for label in pair)
             for pair in self.rows.select("becomes_a", "becomes_b").iter_rows()

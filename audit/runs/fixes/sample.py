@@ -18,7 +18,7 @@ from audit.results.order import ordered
 from audit.results.result import AuditResult
 from audit.runs.case_lists import BEHAVIOUR, cases_of, drawn
 from audit.runs.fixes.sheet import digest_of
-from audit.runs.instances import hierarchy_of, kept_labels, records
+from audit.runs.instances import kept_labels, records
 
 COLUMNS = ("row", "instance", "labels", "others", "verdict", "note", "drawn", "run")
 """Columns of a blind sheet; ``verdict`` and ``note`` are to be filled in."""
@@ -91,7 +91,7 @@ class Sample:
 
     def _of_findings(self, chosen: pl.DataFrame) -> Iterator[pl.DataFrame]:
         named = {one.id: one for check in self.run.checks for one in check.findings}
-        kept, hierarchy = kept_labels(self.run, chosen["instance"]), hierarchy_of(self.run)
+        kept, hierarchy = kept_labels(self.run, chosen["instance"]), self.run.hierarchy
         for part in chosen.partition_by("finding", maintain_order=True):
             finding = named[part["finding"][0]]
             nodes = finding.nodes or [node for one in finding.parts for node in one.nodes]
@@ -106,7 +106,7 @@ class Sample:
         free = labelled.join(behind, on="instance", how="anti").collect()["instance"].sort()
         order = np.argsort(unit_keys(free.to_list(), self.seed), kind="stable")[: len(chosen)]
         ids = free.gather(np.sort(order))
-        kept, hierarchy = kept_labels(self.run, ids), hierarchy_of(self.run)
+        kept, hierarchy = kept_labels(self.run, ids), self.run.hierarchy
         own = kept.filter(pl.col("label") > 0).sort("instance", "node")
         parts = [
             records(one["instance"].head(1), kept, [self._one_of(one)], hierarchy, self.run)

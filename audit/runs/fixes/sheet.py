@@ -20,7 +20,7 @@ from audit.data.sources.sheets import read_sheets
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
 from audit.runs.fixes.changes import CERTAIN, Change
-from audit.runs.instances import hierarchy_of, kept_labels
+from audit.runs.instances import kept_labels
 
 Decision: TypeAlias = Literal["", "accept", "reject", "remove", "other"]
 
@@ -123,7 +123,7 @@ class Proposals:
         instances = table["instance"]
         if instances.is_empty():
             return pl.Series(dtype=pl.String)
-        titles, hierarchy = self.titles, hierarchy_of(self.run)
+        titles, hierarchy = self.titles, self.run.hierarchy
         carried = kept_labels(self.run, instances).filter(pl.col("label") > 0)
         called = {
             node: hierarchy.describe(hierarchy.index(node)) if node in hierarchy else node

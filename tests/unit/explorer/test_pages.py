@@ -19,6 +19,7 @@ from audit.results.findings import CheckResult, Finding
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.instances import write_instances
+from audit.runs.read import read_run
 from fixtures import results
 from fixtures.explored import Visitor, entered
 from fixtures.labelled import labelled, repeated, tree
@@ -120,7 +121,7 @@ def test_a_file_has_the_rows_of_the_pages_and_says_what_it_is(
     visitor: Visitor, folder: Path
 ) -> None:
     told = file_of(visitor, "/node", "data-partners", id="left", relation="", order="node")
-    pairs = pl.read_parquet(folder / "restricted" / "pairs.parquet").to_dicts()
+    pairs = read_run(folder).pairs.collect().to_dicts()
     wanted = {
         row["b"] if row["a"] == "left" else row["a"]: row["joint"]
         for row in pairs
@@ -140,10 +141,11 @@ def test_a_file_has_the_rows_of_the_pages_and_says_what_it_is(
 def test_on_every_node_s_page_and_in_its_file_are_the_pairs_with_that_end(
     visitor: Visitor, folder: Path, sheet: str
 ) -> None:
-    name = "pairs" if sheet == "data-partners" else "model_pairs"
-    restricted = folder / "restricted"
-    pairs = pl.read_parquet(restricted / f"{name}.parquet").select("a", "b", "joint").rows()
-    for node in pl.read_parquet(restricted / "nodes.parquet")["node"]:
+    run = read_run(folder)
+    part = run if sheet == "data-partners" else run.model
+    assert part is not None
+    pairs = part.pairs.select("a", "b", "joint").collect().rows()
+    for node in run.nodes["node"]:
         wanted = {(b if a == node else a, joint) for a, b, joint in pairs if node in (a, b)}
         told = file_of(visitor, "/node", sheet, id=node, relation="", order="node")
         assert {(row["node"], int(row["joint"])) for row in told} == wanted

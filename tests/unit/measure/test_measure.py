@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from audit.counting.pair_table import described
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.measure.residual_use import judged_parents, residual_share
 from audit.policy.policy import Policy
+from fixtures.given_pairs import no_pairs
 from fixtures.labelled import labelled, repeated, tree
 
 LABELS = {"a": ["dog", "cow"], "b": ["dog"], "c": ["tool", "bird"], "d": [], "e": ["cow", "cow"]}
@@ -23,7 +25,7 @@ def measured(toy_hierarchy: Hierarchy) -> Measurements:
 
 
 def pairs(measured: Measurements) -> pl.DataFrame:
-    return described(measured.pairs, measured.n_instances).collect()
+    return measured.pairs.frame.collect()
 
 
 def pair(measured: Measurements, a: str, b: str) -> dict[str, object]:
@@ -193,23 +195,18 @@ def test_instances_are_counted_one_by_one_when_first_asked_for(measured: Measure
 def test_a_quotient_has_the_same_bits_however_many_rows_are_read() -> None:
     rng = np.random.default_rng(0)
     a, b, joint = rng.integers(1, 10**6, (3, 500))
-    table = pl.DataFrame(
-        {
-            **{key: [f"n{n:03}" for n in range(500)] for key in ("a", "b", "relation", "lca")},
-            "support_a": a,
-            "support_b": b,
-            "joint": joint,
-            "confusion_sum": joint / 3,
-        }
-    )
-    lazy = described(table.lazy(), 3471)
+    first = np.arange(500, dtype=np.uint32)
+    counted = pl.LazyFrame({"a": first, "b": first + 500, "joint": joint})
+    own = replace(no_pairs(0), counted=counted, support=np.concatenate([a, b]), instances=3471)
+    lazy = own.frame.select("support_a", "joint", "rate", "expected", "lift")
 
     whole = lazy.collect()
 
     assert whole["expected"].to_list() == [x * y / 3471 for x, y in zip(a, b, strict=True)]
     assert whole["rate"].to_list() == [n / 3471 for n in joint.tolist()]
-    one_by_one = [lazy.filter(pl.col("a") == name).collect() for name in whole["a"][:40]]
-    assert_frame_equal(pl.concat(one_by_one), whole[:40], check_exact=True)
+    for row in whole[:40].iter_slices(1):
+        one = lazy.filter(pl.col("joint") == row["joint"].item()).collect()
+        assert_frame_equal(one, row, check_exact=True)
 
 
 def test_groups_of_instances_that_all_have_one_label_are_no_fault() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from audit.counting.pair_table import JUDGED
+from audit.counting.pair_verdicts import JUDGED
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.measure.pair_excess import BRANCHES, Excess
@@ -173,7 +173,7 @@ def test_where_no_instance_has_two_labels_nothing_is_judged(rows: dict[str, list
     assert (excess.family, excess.records, excess.cuts) == (0, 0, ())
     assert (len(excess.found), excess.threshold) == (0, 0.0)
     assert "two labels" in excess.why_not
-    pairs = measured.pairs.collect()
+    pairs = measured.pairs.frame.collect()
     assert all(pairs[name].null_count() == len(pairs) for name in JUDGED)
 
 

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from audit.counting import pair_table
-from audit.counting.pair_table import described
 from audit.measure import pair_excess
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
@@ -36,7 +35,7 @@ def stated(**values: float) -> Policy:
 
 
 def whole(measured: Measurements) -> pl.DataFrame:
-    return described(measured.pairs, measured.n_instances).collect()
+    return measured.pairs.frame.collect()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -94,7 +93,7 @@ def test_a_pair_whose_p_value_is_the_threshold_is_tested_between_groups() -> Non
 
     assert measured.excess.threshold == 0
     assert measured.excess.found.is_empty()
-    assert measured.pairs.select(pl.col("p_value").min()).collect().item() > p_value
+    assert measured.pairs.frame.select(pl.col("p_value").min()).collect().item() > p_value
 
 
 def test_why_nothing_is_judged_is_told() -> None:

@@ -31,6 +31,7 @@ from audit.results.published_cells import (
     scope_counts,
 )
 from audit.results.record import Record
+from fixtures.given_pairs import given_pairs
 
 NODES = pl.DataFrame(
     {
@@ -50,7 +51,7 @@ EDGES = pl.DataFrame(
 LEDGER = {"instances": 110, "instances_without_labels": 10}
 RUN = Record(
     identity={}, ledger=LEDGER, policy={}, checks=(), nodes=NODES, edges=EDGES,
-    pairs=pl.LazyFrame(), residuals=pl.DataFrame(),
+    pair_table=given_pairs(pl.LazyFrame()), residuals=pl.DataFrame(),
 )  # fmt: skip
 RELEASE = RUN.release
 PAIR = {
@@ -179,7 +180,7 @@ def test_all_counts_that_readers_might_infer() -> None:
             "n": [35, 34],
         }
     )
-    known = dict(known_counts(replace(RUN, pairs=pairs, residuals=residuals)))
+    known = dict(known_counts(replace(RUN, pair_table=given_pairs(pairs), residuals=residuals)))
     alone = {cell: n for cell, n in known.items() if len(cell.meets) == 1}
     met = {cell: n for cell, n in known.items() if len(cell.meets) == 2 and n}
 

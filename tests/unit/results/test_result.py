@@ -18,6 +18,7 @@ from audit.results.findings import CheckResult, Finding, Part, Severity
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_findings import shared_finding
 from audit.runs.audit import run_audit
+from fixtures.given_pairs import given_pairs
 from fixtures.labelled import labelled
 
 
@@ -54,17 +55,18 @@ def result(*checks: CheckResult, max_findings: int = 20, min_cell: int = 1) -> A
         "direct": pl.Int64,
         "branch": pl.String,
         "assignable": pl.Boolean,
+        "residual": pl.String,
     }
     texts, numbers = ("a", "b", "relation"), ("support_a", "support_b", "joint", "found_rank")
     pairs = dict.fromkeys(texts, pl.String) | dict.fromkeys(numbers, pl.Int64)
     return AuditResult(
         identity={},
-        ledger={"instances": 0},
+        ledger={"instances": 0, "instances_without_labels": 0},
         policy={"min_cell": min_cell, "max_findings": max_findings},
         checks=checks,
         nodes=pl.DataFrame(schema=nodes),
         edges=pl.DataFrame(schema={"child": pl.String, "parent": pl.String}),
-        pairs=pl.LazyFrame(schema=pairs),
+        pair_table=given_pairs(pl.LazyFrame(schema=pairs)),
         residuals=pl.DataFrame(schema=RESIDUALS),
     )
 

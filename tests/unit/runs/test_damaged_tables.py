@@ -45,7 +45,7 @@ def without_utf8(content: Path) -> pa.Table:
     return table.set_column(at, table.schema.field(at), wrong)
 
 
-@pytest.mark.parametrize("name", [*EAGER, "pairs", "cases"])
+@pytest.mark.parametrize("name", [*EAGER, "cases"])
 def test_text_that_is_no_utf8_is_refused_where_a_broken_seal_is_passed(
     run: Path, name: str
 ) -> None:
@@ -59,6 +59,46 @@ def test_text_that_is_no_utf8_is_refused_where_a_broken_seal_is_passed(
                 read_run(run, unsealed=True)
     finally:
         table_of(run, name).write_bytes(whole)
+
+
+@pytest.mark.parametrize("column", ["a", "b"])
+def test_pairs_of_no_node_are_refused_where_a_broken_seal_is_passed(run: Path, column: str) -> None:
+    whole = table_of(run, "pairs").read_bytes()
+    try:
+        beyond = pl.lit(10**9, pl.UInt32).alias(column)
+        pl.read_parquet(table_of(run, "pairs")).with_columns(beyond).write_parquet(
+            table_of(run, "pairs")
+        )
+        with pytest.raises(InputError, match="whatever its seal"):
+            read_run(run, unsealed=True)
+    finally:
+        table_of(run, "pairs").write_bytes(whole)
+
+
+@pytest.mark.parametrize("name", ["pair_margins", "judged_pairs", "pair_strata"])
+def test_margins_that_are_missing_or_changed_are_refused(run: Path, name: str) -> None:
+    whole = table_of(run, name).read_bytes()
+    try:
+        table_of(run, name).write_bytes(whole + b" ")
+        with pytest.raises(InputError, match=f"changed: .*{name}.parquet"):
+            read_run(run)
+        table_of(run, name).unlink()
+        with pytest.raises(InputError, match=f"missing: .*{name}.parquet"):
+            read_run(run)
+        with pytest.raises(InputError, match=f"no restricted/{name}.parquet"):
+            read_run(run, unsealed=True)
+    finally:
+        table_of(run, name).write_bytes(whole)
+
+
+def test_a_run_with_all_columns_of_pairs_is_refused_with_what_to_do(run: Path) -> None:
+    whole = table_of(run, "pairs").read_bytes()
+    try:
+        read_run(run).pairs.collect().write_parquet(table_of(run, "pairs"))
+        with pytest.raises(InputError, match="audit the data again"):
+            read_run(run, unsealed=True)
+    finally:
+        table_of(run, "pairs").write_bytes(whole)
 
 
 @pytest.mark.parametrize("name", ["nodes", "pairs"])

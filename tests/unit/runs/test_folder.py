@@ -375,7 +375,7 @@ def test_tables_have_the_columns_that_formats_promises(
     toy_hierarchy: Hierarchy, tmp_path: Path
 ) -> None:
     run = write_run(run_audit(labelled(toy_hierarchy, {"a": ["dog", "tool"]})), tmp_path / "run")
-    pairs = pl.read_parquet_schema(run / "restricted" / "pairs.parquet")
+    pairs = read_run(run).pairs.collect_schema()
 
     whole = dict.fromkeys(("support_a", "support_b", "joint", "joint_entailed"), pl.Int64())
     against_chance = ("rate", "confusion", "expected", "lift")

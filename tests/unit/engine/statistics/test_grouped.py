@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.counting.pair_table import JUDGED, described
+from audit.counting.pair_table import described
+from audit.counting.pair_verdicts import JUDGED
 from audit.engine.pairs import sums
 from audit.engine.pairs.pair_counts import count_pairs
 from audit.engine.pairs.sums import UNIT, weighed_sums

@@ -23,6 +23,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.instances import write_instances
+from audit.runs.read import read_run
 from fixtures.brute_force import at_or_below, parents_of
 from fixtures.labelled import labelled
 from fixtures.predicted import predicted
@@ -67,6 +68,11 @@ def instances(run: OpenedRun) -> InstanceList:
 
 
 def table(folder: Path, name: str) -> pl.DataFrame:
+    result = read_run(folder)
+    assert result.model is not None
+    pairs = {"pairs": result.pairs, "model_pairs": result.model.pairs}
+    if name in pairs:
+        return pairs[name].collect()
     return pl.read_parquet(folder / "restricted" / f"{name}.parquet")
 
 

@@ -6,26 +6,25 @@ import itertools
 import math
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.base.errors import InputError
-from audit.explorer.run import pair_rows
+from audit.explorer.run import pair_order, pair_rows
 from audit.explorer.run.opened_run import OpenedRun, open_run
 from audit.explorer.run.pair_rows import APART, PARTNER_ORDERS, PairRows
 from audit.explorer.run.vocabulary import Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs import folder as run_folder
-from audit.runs import pair_layout
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
-from audit.runs.pair_layout import ends_of, twin_of, write_pair_layout
+from audit.runs.read import read_run
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 from fixtures.scanned_partners import open_scanned
@@ -42,8 +41,6 @@ def small_parts() -> Iterator[None]:
     A pair tells so few of the label pairs that carry it that some are left out.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pair_layout, "ROWS_AT_ONCE", 5)
-        patch.setattr(pair_layout, "ROWS_OF_GROUP", 3)
         patch.setattr(run_folder, "ROWS_OF_GROUP", 3)
         patch.setattr(pair_rows, "MOST_CARRIERS", 2)
         yield
@@ -74,7 +71,10 @@ def seen_from(run: Path, table: str, node: str) -> list[dict[str, Any]]:
     """The rows of a pair table with a node at either end, one by one in plain Python."""
     titles = dict(pl.read_parquet(run / "restricted" / "nodes.parquet")["node", "title"].rows())
     rows = []
-    for row in pl.read_parquet(run / "restricted" / f"{table}.parquet").to_dicts():
+    result = read_run(run)
+    part = result if table == "pairs" else result.model
+    assert part is not None
+    for row in part.pairs.collect().to_dicts():
         for end, other in (("a", "b"), ("b", "a")):
             if row[end] == node:
                 seen = {"node": row[other], "title": titles[row[other]]}
@@ -155,20 +155,10 @@ def test_what_ranges_tell_is_what_a_search_of_the_table_tells(
         run = written(release, Path(folder) / "run")
         ranged, searched = pairs_of(open_run(run, "drawn")), pairs_of(open_scanned(run))
         nodes = release[0].nodes
-        assert_lies_in_ranges(run)
         for one in nodes:
             assert ranged.below(one, "data") == searched.below(one, "data")
             for other in nodes:
                 assert ranged.view(one, other) == searched.view(one, other)
-
-
-def assert_lies_in_ranges(run: Path) -> None:
-    """The pair table has the order that ranges need."""
-    nodes = pl.read_parquet(run / "restricted" / "nodes.parquet")["node"].to_list()
-    pairs = pl.read_parquet(run / "restricted" / "pairs.parquet").select("a", "b").rows()
-    numbers = [(nodes.index(a), nodes.index(b)) for a, b in pairs]
-    assert numbers == sorted(numbers)
-    assert all(a < b for a, b in numbers)
 
 
 @pytest.fixture(scope="module")
@@ -182,51 +172,57 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def test_the_twin_has_every_pair_once_by_its_second_node(zoo: Path) -> None:
-    table = zoo / "restricted" / "pairs.parquet"
-    nodes = pl.read_parquet(table.with_name("nodes.parquet"))["node"].to_list()
-    rows = pl.read_parquet(twin_of(table)).to_dicts()
-    assert [(row["b"], row["a"]) for row in rows] == sorted((row["b"], row["a"]) for row in rows)
-    kept = [name for name in rows[0] if name not in ("a", "b")]
-    twins = {(nodes[r["a"]], nodes[r["b"]]): [r[name] for name in kept] for r in rows}
-    pairs = pl.read_parquet(table).to_dicts()
-    assert twins == {(r["a"], r["b"]): [r[name] for name in kept] for r in pairs}
-    assert len(rows) == len(pairs)
+@given(st.lists(st.integers(0, 200_000), max_size=50))
+def test_an_order_is_that_of_second_nodes_and_rows(second: list[int]) -> None:
+    order = pair_order.in_order(np.array(second, np.uint32)).tolist()
+    assert order == sorted(range(len(second)), key=lambda row: (second[row], row))
 
 
-def test_the_ends_count_the_rows_of_each_node(zoo: Path) -> None:
-    table = zoo / "restricted" / "pairs.parquet"
-    pairs = pl.read_parquet(table)
-    ends = pl.read_parquet(ends_of(table)).to_dicts()
-    assert [end["as_a"] for end in ends] == [(pairs["a"] == end["node"]).sum() for end in ends]
-    assert [end["as_b"] for end in ends] == [(pairs["b"] == end["node"]).sum() for end in ends]
+def test_an_order_is_kept_in_the_cache_alone(zoo: Path, own_cache: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in zoo.rglob("*")}
+    partners = seen(zoo)
+    (kept,) = own_cache.rglob("*.npy")
+    assert kept.parent.stat().st_mode & 0o077 == 0
+    assert {path: path.stat().st_mtime_ns for path in zoo.rglob("*")} == before
+    made = kept.stat().st_ino
+    assert seen(zoo) == partners
+    assert kept.stat().st_ino == made
+    kept.write_bytes(b"damaged")
+    assert seen(zoo) == partners
+    assert kept.stat().st_ino != made
 
 
-def test_parts_of_any_size_give_the_same_twin(zoo: Path, tmp_path: Path) -> None:
-    nodes = pl.read_parquet(zoo / "restricted" / "nodes.parquet")["node"]
-    twins = []
-    for rows in (1, 4, 1000):
-        table = tmp_path / f"{rows}.parquet"
-        shutil.copy(zoo / "restricted" / "pairs.parquet", table)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pair_layout, "ROWS_AT_ONCE", rows)
-            write_pair_layout(table, nodes)
-        twins.append(pl.read_parquet(twin_of(table)))
-    assert twins[0].equals(twins[1])
-    assert twins[1].equals(twins[2])
+def test_a_cache_that_cannot_be_written_is_done_without(zoo: Path, own_cache: Path) -> None:
+    partners = seen(zoo)
+    shutil.rmtree(own_cache)
+    own_cache.write_text("a file")
+    assert seen(zoo) == partners
 
 
-def test_progress_ends_at_all_pairs(zoo: Path, tmp_path: Path) -> None:
-    table = tmp_path / "pairs.parquet"
-    shutil.copy(zoo / "restricted" / "pairs.parquet", table)
-    calls: list[tuple[int, int | None]] = []
-    nodes = pl.read_parquet(zoo / "restricted" / "nodes.parquet")["node"]
-    write_pair_layout(
-        table, nodes, lambda _, done=0, total=None, unit="": calls.append((done, total))
-    )
-    pairs = len(pl.read_parquet(table))
-    assert calls[0] == (0, pairs)
-    assert calls[-1] == (pairs, pairs)
+def test_the_oldest_orders_are_taken_away(
+    zoo: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen(zoo)
+    monkeypatch.setattr(pair_order, "MOST_KEPT", 1)
+    (kept,) = own_cache.rglob("*.npy")
+    kept.rename(kept.with_name("older.npy"))
+    seen(zoo)
+    assert list(own_cache.rglob("*.npy")) == [kept]
+
+
+def seen(run: Path) -> list[dict[str, Any]]:
+    """The partners of a node of the zoo."""
+    page = pairs_of(open_run(run, "zoo")).partners("owl", "data", None, "node", Span(0, None))
+    return list(page.rows)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The user's cache, empty."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield folder
 
 
 def test_carriers_are_the_most_frequent_label_pairs(
@@ -236,15 +232,3 @@ def test_carriers_are_the_most_frequent_label_pairs(
     assert view is not None
     carried = [({row["a"], row["b"]}, row["joint"]) for row in view.carriers]
     assert carried == [({"cow", "owl"}, 30), ({"dog", "owl"}, 2)]
-
-
-@pytest.mark.parametrize("path", [twin_of, ends_of])
-def test_a_run_without_its_ranges_is_refused(
-    zoo: Path, tmp_path: Path, path: Callable[[Path], Path]
-) -> None:
-    bare = Path(shutil.copytree(zoo, tmp_path / "bare"))
-    missing = path(bare / "restricted" / "pairs.parquet")
-    missing.unlink()
-    with pytest.raises(InputError, match="a run with all its tables is required") as refused:
-        open_run(bare, "bare", unsealed=True)
-    assert f"no {missing.name}" in str(refused.value)
