@@ -11,6 +11,10 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 # There is a test on every core: the threads of a product of matrices would wait for each other.
 export OPENBLAS_NUM_THREADS := 1
+# Pins are of one kernel of OpenBLAS: those of other processors round otherwise.
+ifeq ($(shell uname -m),x86_64)
+export OPENBLAS_CORETYPE := Haswell
+endif
 PYTEST := $(VENV)/bin/python -m pytest --numprocesses=auto --dist=worksteal
 
 help:  ## Show this list
