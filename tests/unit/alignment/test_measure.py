@@ -38,14 +38,14 @@ def measured(
 
 
 def row(found: ModelMeasurements, a: str, b: str) -> dict[str, object]:
-    rows = found.described().filter((pl.col("a") == a) & (pl.col("b") == b)).collect()
+    rows = found.pairs.frame.filter((pl.col("a") == a) & (pl.col("b") == b)).collect()
     return rows.row(0, named=True) if len(rows) else {}
 
 
 def test_pairs_have_the_columns_of_the_data_s_pairs_and_co_predicted(
     toy_hierarchy: Hierarchy,
 ) -> None:
-    schema = measured(toy_hierarchy).described().collect_schema()
+    schema = measured(toy_hierarchy).pairs.frame.collect_schema()
 
     text, whole, real = pl.String(), pl.Int64(), pl.Float64()
     assert list(schema.items()) == [
@@ -139,7 +139,7 @@ def of_sets(hierarchy: Hierarchy) -> ModelMeasurements:
 
 
 def test_of_sets_the_joint_count_is_what_is_predicted_together(toy_hierarchy: Hierarchy) -> None:
-    pairs = of_sets(toy_hierarchy).described().collect()
+    pairs = of_sets(toy_hierarchy).pairs.frame.collect()
 
     assert pairs["joint"].to_list() == pairs["co_predicted"].to_list()
     assert row(of_sets(toy_hierarchy), "dog", "mammal")["joint"] == 2

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.counting.pair_table import described
 from audit.counting.pair_verdicts import JUDGED
 from audit.engine.pairs import sums
 from audit.engine.pairs.pair_counts import count_pairs
@@ -37,7 +36,7 @@ def measured(release: Planted) -> Measurements:
 
 
 def table(found: Measurements) -> pl.DataFrame:
-    return described(found.pairs, found.n_instances).collect()
+    return found.pairs.frame.collect()
 
 
 def grouped(seed: int, groups: Mapping[str, str] | None = None) -> Planted:
