@@ -13,10 +13,14 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from large_release import make_large_release, records, write_drawn
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from large_release import SEED, make_large_release
 from measure import Taken, keep, run, stay_on_cores, surroundings
 
 from audit.counting.spark.jobs import count_pairs
@@ -26,6 +30,39 @@ from audit.data.sources.spark import reading
 
 WORKERS = (1, 2)
 ROUNDS = 3
+PER_GROUP = 100_000
+"""Instances a row group."""
+
+
+def records(release: Any) -> list[list[str]]:
+    """Labels of each record."""
+    rows = release.rows.drop_nulls("label")
+    return rows.group_by("instance", maintain_order=True).agg("label")["label"].to_list()
+
+
+def write_drawn(records: Sequence[list[str]], instances: int, path: Path) -> None:
+    """Rows ``instance, label`` of records drawn with replacement, ids ascending, as Parquet."""
+    tables = _drawn(records, instances)
+    first = next(tables)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(table)
+
+
+def _drawn(records: Sequence[list[str]], instances: int) -> Iterator[pa.Table]:
+    labels, code = np.unique(np.concatenate([np.array(r) for r in records]), return_inverse=True)
+    width = np.array([len(record) for record in records])
+    start = np.cumsum(width) - width
+    words, rng = pa.array(labels.tolist()), np.random.default_rng(SEED)
+    for first in range(0, instances, PER_GROUP):
+        ids = np.arange(first, min(first + PER_GROUP, instances))
+        chosen = rng.integers(len(records), size=len(ids))
+        size = width[chosen]
+        within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        label = code[np.repeat(start[chosen], size) + within].astype(np.int32)
+        written = pa.DictionaryArray.from_arrays(label, words)
+        yield pa.table({"instance": np.repeat(ids, size), "label": written})
 
 
 def count(path: Path, workers: int) -> float:

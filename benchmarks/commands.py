@@ -19,22 +19,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from first_view import AUDIT
-from large_release import (
-    INSTANCES,
-    make_large_release,
-    records,
-    write_ancestors,
-    write_drawn,
-    write_few,
-    write_size,
-)
+from large_release import INSTANCES
 from measure import RESULTS, run, stay_on_cores, surroundings
 
 ROOT = Path(__file__).parents[1]
@@ -114,15 +106,10 @@ def others_of(inputs: Path, out: Path) -> Iterator[Row]:
         command = [sys.executable, str(ROOT / "benchmarks" / "peers.py"), name, str(inputs)]
         yield Row(name, title, command)
     for size in SIZES:
-        options = [
-            str(inputs / f"{size}.parquet"),
-            "--hierarchy",
-            "icd9cm",
-            "--out",
-            str(out / "grown"),
-        ]
-        command = [*AUDIT, "run", *options, "--overwrite", "--no-pdf"]
-        yield Row(f"{size:,}", f"`audit run`, {size:,} admissions", command, once=True)
+        columns = ["--hierarchy", "icd9cm", "--id", "instance", "--label", "label"]
+        written = ["--out", str(out / "grown"), "--overwrite", "--no-pdf"]
+        command = [*AUDIT, "run", str(inputs / f"{size}.csv"), *columns, *written]
+        yield Row(f"{size:,}", f"{size:,} admissions, one table, no PDF", command, once=True)
         if size == SIZES[1]:
             yield Row(f"{size:,} in batches", "", [*command, "--engine", "stream"], once=True)
 
@@ -136,6 +123,7 @@ def main() -> None:
     kept = RESULTS / "commands.jsonl"
     with tempfile.TemporaryDirectory() as folder:
         trees = dict(_trees(options.before, Path(folder)))
+        _refuse_others(trees.values())
         for round_, row, (version, tree) in _turns(inputs, trees, options.rounds):
             if time.monotonic() > ends:
                 break
@@ -165,17 +153,11 @@ def _options() -> argparse.Namespace:
 
 
 def _inputs(folder: Path) -> Path:
-    """The files that are read; made once."""
+    """The files that are read; made once, by a child, whose memory no measured process inherits."""
     if not (folder / "size.json").exists():
         folder.mkdir(exist_ok=True)
-        release = make_large_release()
-        release.write_mimic3(folder / "release")
-        write_ancestors(release, folder / "ancestors.parquet")
-        write_few(folder / "few.csv")
-        (folder / "policy.toml").write_text('[severities]\nunexpected_pair = "note"\n', "utf-8")
-        for size in SIZES:
-            write_drawn(records(release), size, folder / f"{size}.parquet")
-        write_size(release, folder / "size.json")
+        script, sizes = str(ROOT / "benchmarks" / "large_release.py"), [*map(str, SIZES)]
+        run(["env", f"PYTHONPATH={ROOT}", sys.executable, script, str(folder), *sizes])
     return folder
 
 
@@ -187,8 +169,17 @@ def _trees(before: str | None, folder: Path) -> Iterator[tuple[str, Path]]:
     """Each version and where it lies, the earlier one first."""
     if before:
         _git("worktree", "add", "--detach", str(folder / "before"), before)
-        yield _git("rev-parse", "--short=8", before), folder / "before"
+        yield _git("rev-parse", "--short=8", before), folder.resolve() / "before"
     yield _git("describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"), ROOT
+
+
+def _refuse_others(trees: Iterable[Path]) -> None:
+    """End where a tree would run code of another one, or of an installed package."""
+    for tree in trees:
+        code = "import audit, reports; print(audit.__file__, reports.__file__)"
+        found = run(["env", f"PYTHONPATH={tree}", sys.executable, "-c", code], tree).output.split()
+        if not all(Path(one).resolve().is_relative_to(tree.resolve()) for one in found):
+            sys.exit(f"{tree} would run {' and '.join(found)}")
 
 
 def _turns(
@@ -216,9 +207,8 @@ def _taken(row: Row, tree: Path, out: Path) -> dict[str, Any]:
         return {"without": package}
     with tempfile.TemporaryDirectory() as cache:
         variables = {"PYTHONPATH": str(tree), "XDG_CACHE_HOME": cache, "OPENBLAS_NUM_THREADS": "1"}
-        taken = run(
-            ["env", *(f"{name}={value}" for name, value in variables.items()), *row.command]
-        )
+        set_to = [f"{name}={value}" for name, value in variables.items()]
+        taken = run(["env", *set_to, *row.command], tree)
     said = taken.output.strip().split("\n")[-1]
     written = out / row.name
     return {
@@ -261,7 +251,8 @@ def _table(inputs: Path, kept: Path, versions: Sequence[str], cores: int) -> Ite
         f"{name} {value}" for name, value in surroundings(cores).items() if name != "load"
     )
     numba = "with" if _there("numba") else "without"
-    yield f"{told}, {numba} numba; load {loads[0]:.0f} to {loads[-1]:.0f}."
+    load = f"load {loads[0]:.0f} to {loads[-1]:.0f}" if loads else "nothing measured yet"
+    yield f"{told}, {numba} numba; {load}."
     yield f"The release: {', '.join(f'{value:,} {name}' for name, value in size.items())}."
     yield ""
     old, new = ([*versions, versions[0]][0], versions[-1])
@@ -287,8 +278,8 @@ def _table(inputs: Path, kept: Path, versions: Sequence[str], cores: int) -> Ite
             yield _line(row.title or row.name, earlier, now)
         if row.name == "explore" and now and found[new].get("large"):
             both = [
-                found[version].get(name, [])
-                for version in (old, new)
+                found.get(version, {}).get(name, [])
+                for version in (old if old != new else "", new)
                 for name in ("large", "explore")
             ]
             yield _together("`audit run` and the first `audit explore` together", *both)

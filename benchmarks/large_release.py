@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import sys
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from audit.hierarchies.reading import load_hierarchy
 from fixtures.synthetic import (
@@ -29,8 +27,6 @@ LABELS_PER_INSTANCE = 15.75
 DIAGNOSES = 2_300
 PROCEDURES = 500
 SEED = 2026
-PER_GROUP = 100_000
-"""Instances a row group."""
 
 
 def make_large_release(instances: int = INSTANCES) -> Release:
@@ -56,37 +52,6 @@ def make_large_release(instances: int = INSTANCES) -> Release:
             MissingCodes(count=100),
         ),
     )
-
-
-def records(release: Release) -> list[list[str]]:
-    """Labels of each record."""
-    rows = release.rows.drop_nulls("label")
-    return rows.group_by("instance", maintain_order=True).agg("label")["label"].to_list()
-
-
-def write_drawn(records: Sequence[list[str]], instances: int, path: Path) -> None:
-    """Rows ``instance, label`` of records drawn with replacement, ids ascending, as Parquet."""
-    tables = _drawn(records, instances)
-    first = next(tables)
-    with pq.ParquetWriter(path, first.schema) as writer:
-        writer.write_table(first)
-        for table in tables:
-            writer.write_table(table)
-
-
-def _drawn(records: Sequence[list[str]], instances: int) -> Iterator[pa.Table]:
-    labels, code = np.unique(np.concatenate([np.array(r) for r in records]), return_inverse=True)
-    width = np.array([len(record) for record in records])
-    start = np.cumsum(width) - width
-    words, rng = pa.array(labels.tolist()), np.random.default_rng(SEED)
-    for first in range(0, instances, PER_GROUP):
-        ids = np.arange(first, min(first + PER_GROUP, instances))
-        chosen = rng.integers(len(records), size=len(ids))
-        size = width[chosen]
-        within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
-        label = code[np.repeat(start[chosen], size) + within].astype(np.int32)
-        written = pa.DictionaryArray.from_arrays(label, words)
-        yield pa.table({"instance": np.repeat(ids, size), "label": written})
 
 
 def write_few(path: Path) -> None:
@@ -116,3 +81,20 @@ def write_size(release: Release, path: Path) -> None:
     in_use = np.unique(hierarchy.closure[np.sort(used)].indices)
     sizes = {"instances": len(release.instances), "rows": len(release.rows), "nodes": len(in_use)}
     path.write_text(json.dumps(sizes), "utf-8")
+
+
+def main() -> None:
+    """Write into a folder all that is measured on, and a table of each size."""
+    folder = Path(sys.argv[1])
+    release = make_large_release()
+    release.write_mimic3(folder / "release")
+    write_ancestors(release, folder / "ancestors.parquet")
+    write_few(folder / "few.csv")
+    (folder / "policy.toml").write_text('[severities]\nunexpected_pair = "note"\n', "utf-8")
+    for size in map(int, sys.argv[2:]):
+        make_large_release(size).write_long(folder / f"{size}.csv")
+    write_size(release, folder / "size.json")
+
+
+if __name__ == "__main__":
+    main()

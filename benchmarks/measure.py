@@ -36,17 +36,19 @@ class Taken:
     output: str
 
 
-def run(command: list[str]) -> Taken:
-    """Run a command to its end; one that fails ends the benchmark with what it said."""
+def run(command: list[str], folder: Path | None = None) -> Taken:
+    """Run a command to its end, in a folder; SystemExit with its last words if it fails."""
     started = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder
+    )
     assert child.stdout is not None
     output = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     wall = time.perf_counter() - started
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
-        sys.exit(f"{' '.join(command)} ended with {child.returncode}:\n{output}")
+        sys.exit(f"{' '.join(command)} ended with {child.returncode}:\n{output[-300:]}")
     unit = 1 if sys.platform == "darwin" else 1024
     return Taken(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit, output)
 
