@@ -6,16 +6,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
-from audit.counting.pair_table import PairTable, counted_in, graph_of
-from audit.counting.pair_verdicts import ReadTable
 from audit.results.shared_metrics import Scopes, shared_metrics
 from audit.results.shared_tables import SharedTable, shared_rows
+
+if TYPE_CHECKING:
+    from audit.counting.pair_table import PairTable
+    from audit.counting.pair_verdicts import ReadTable
 
 Tables: TypeAlias = Mapping[str, pl.DataFrame | pl.LazyFrame]
 """Restricted tables by the name of their Parquet file."""
@@ -180,6 +182,8 @@ class ModelPart:
     @classmethod
     def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:
         """The part of a run with predictions."""
+        from audit.counting.pair_table import PairTable, counted_in, graph_of
+
         if shared["ledger"]["predictions"] is None:
             return None
         metrics, beside = metric_rows(table("metrics").collect())

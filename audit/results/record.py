@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
 from audit.base.schemas import schema
-from audit.counting.pair_table import PairTable
 from audit.disclosure import Known, Release
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
@@ -20,6 +19,9 @@ from audit.results.frames import finding_frame, metric_frame
 from audit.results.order import TEN, between, ordered, worst
 from audit.results.parts import AnalysisPart, ModelPart, ResultPart
 from audit.results.reference_changes import Remembered
+
+if TYPE_CHECKING:
+    from audit.counting.pair_table import PairTable
 
 COUNTED = "counted"
 """Format of data that were counted in batches, so that individual instances are not available."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import polars as pl
 
-from audit.counting.pair_verdicts import ReadTable
 from audit.disclosure import is_small, shown_change, shown_count, withheld_last
 from audit.results.parts import ModelPart, Tables, metric_rows, metric_table
 from audit.results.record import Record
 from audit.results.shared_metrics import ALL, NET, SHARES, in_decimals, shared_metrics
+
+if TYPE_CHECKING:
+    from audit.counting.pair_verdicts import ReadTable
 
 SHOWN = 20
 """Largest number of rows of each ranked table of a comparison; the restricted tables hold all."""

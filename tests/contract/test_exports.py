@@ -21,6 +21,7 @@ import pytest
 from typer.testing import CliRunner
 
 import reports
+from audit import _reports
 from audit.cli.app import app
 from audit.cli.ci.outcomes import of_audit
 from audit.cli.ci.publishing import junit_bytes, markdown
@@ -52,7 +53,7 @@ EXEMPT: Mapping[str, str] = {
     r"\b0\s+[\d,]+\s+[125][0,]*0\b": "ticks of an axis of counts",
 }
 """Numbers that are of no data, or of two that stand beside them, and what they are."""
-METHODS = " ".join(map(Path.read_text, Path(reports.__file__).parent.glob("words/data/*.*")))
+METHODS = " ".join(map(Path.read_text, Path(_reports.__file__).parent.glob("words/data/*.*")))
 """What reports say of methods, whatever the data are."""
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 

@@ -196,8 +196,10 @@ def test_the_workflow_of_the_docs_runs(data: Path, shell: dict[str, str]) -> Non
 
 @pytest.mark.slow
 def test_the_hook_of_pre_commit_refuses_errors(data: Path, shell: dict[str, str]) -> None:
-    (entry,) = re.findall(r"^        entry: (.*)$", PAGE, re.M)
-    (pattern,) = re.findall(r"^        files: (.*)$", PAGE, re.M)
+    pattern = re.findall(r"^        files: (.*)$", PAGE, re.M)[-1]
+    arguments = re.findall(r"^        args: \[(.*)\]$", PAGE, re.M)[-1].replace(",", "")
+    hooks = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
+    entry = re.findall(r"^  entry: (.*)$", hooks, re.M)[-1] + " " + arguments
 
     assert [bool(re.search(pattern, name)) for name in ("labels.csv", "x/labels.csv")] == [1, 0]
     assert run_shell(entry, shell).returncode == 1
