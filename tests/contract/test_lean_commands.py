@@ -11,7 +11,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 OTHERS = ("sklearn", "statsmodels", "networkx", "torch", "pyspark", "duckdb", "scipy.stats")
 NUMBERS = ("polars", "numpy", "scipy", "pyarrow", "pydantic", "weasyprint", *OTHERS)
-MEASURING = ("scipy.optimize", "audit.checks", "audit.measure", "audit.counting.counts", "audit.data")
+MEASURING = (
+    "scipy.optimize",
+    "audit.checks",
+    "audit.measure",
+    "audit.counting.counts",
+    "audit.data",
+)
 ANALYSES = ("audit.runs.analyses", "audit.runs.compare", "audit.explorer")
 
 
