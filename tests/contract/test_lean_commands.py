@@ -11,13 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 OTHERS = ("sklearn", "statsmodels", "networkx", "torch", "pyspark", "duckdb", "scipy.stats")
 NUMBERS = ("polars", "numpy", "scipy", "pyarrow", "pydantic", "weasyprint", *OTHERS)
-MEASURING = (
-    "scipy.optimize",
-    "audit.checks",
-    "audit.measure",
-    "audit.counting.counts",
-    "audit.data",
-)
+MEASURING = ("scipy.optimize", "audit.checks", "audit.measure", "audit.data")
+READING = {"audit.counting", "audit.counting.pair_table", "audit.counting.pair_verdicts"}
+"""What of counting the table of pairs of a run is read by; a report loads no more of it."""
 ANALYSES = ("audit.runs.analyses", "audit.runs.compare", "audit.explorer")
 
 
@@ -42,3 +38,6 @@ def test_no_command_loads_what_it_does_not_use(tmp_path: Path) -> None:
         ("report", out, "--no-pdf"): (*OTHERS, *MEASURING, *ANALYSES, "weasyprint"),
     }.items():
         assert loaded(*command) & set(without) == set(), command[0]
+
+    told = loaded("report", out, "--no-pdf")
+    assert {one for one in told if one.startswith("audit.counting")} <= READING
