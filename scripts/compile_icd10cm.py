@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from audit.base import dag
+from audit.hierarchies.coding import Companions, Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.built_in import ICD10CM_NODES, ICD10CM_NOTES, icd10cm_rules
 from audit.hierarchies.icd.icd10 import CATEGORY
-from audit.hierarchies.icd.icd10cm import NODES, NOTES, rules
-from audit.hierarchies.notes import Companions, Exclusion, Exclusions
 from audit.policy.rules import Companion
 
 ROOT = "ICD-10-CM"
@@ -60,7 +60,7 @@ def compiled() -> Hierarchy:
     tabular = Tabular({node.node: node.parent for node in nodes})
     notes = ((node.node, text) for node in nodes for text in node.excludes1)
     return replace(
-        Hierarchy.build(edges, frame.drop("parent"), name="icd10cm", **rules(release)),
+        Hierarchy.build(edges, frame.drop("parent"), name="icd10cm", **icd10cm_rules(release)),
         exclusions=exclusions(tabular, notes, release=release),
         companions=companions(
             tabular,
@@ -97,8 +97,8 @@ def main() -> None:
         *((r.position, r.asking[0], r.needed, r.source, False) for r in companions.rules),
     ]
     table = pl.DataFrame(notes, ["kind", "node", "codes", "text", "wide"], orient="row")
-    _write(nodes, NODES)
-    _write(table, NOTES, unread=str(companions.unread))
+    _write(nodes, ICD10CM_NODES)
+    _write(table, ICD10CM_NOTES, unread=str(companions.unread))
 
 
 def _write(table: pl.DataFrame, path: Path, **stated: str) -> None:

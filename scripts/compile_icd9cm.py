@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from audit.hierarchies.icd.built_in import ICD9CM_NODES
 from audit.hierarchies.icd.icd9 import dotted, prefixes
-from audit.hierarchies.icd.icd9cm import DATA
 
 TABLES = {
     "diagnoses": ("CMS32_DESC_LONG_SHORT_DX.xlsx", "DIAGNOSIS CODE"),
@@ -53,8 +53,8 @@ def main(archive: Path) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Node._fields)
     writer.writerows((*node[:3], str(node.assignable).lower()) for node in nodes)
-    DATA.write_bytes(gzip.compress(text.getvalue().encode(), 9, mtime=0))
-    print(f"{DATA}: {len(nodes):,} nodes")
+    ICD9CM_NODES.write_bytes(gzip.compress(text.getvalue().encode(), 9, mtime=0))
+    print(f"{ICD9CM_NODES}: {len(nodes):,} nodes")
 
 
 def read_codes(archive: Path, table: str) -> Iterator[tuple[str, str]]:

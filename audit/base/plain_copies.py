@@ -4,17 +4,192 @@ in a way of their own, copied without these."""
 from __future__ import annotations
 
 import codecs
+import csv
 import io
 import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from audit.base.dialects import Dialect, dialect_of
 from audit.base.errors import first_cases
 from audit.base.files import SNIFFED_BYTES, first_bytes, is_gzip, read_bytes
 from audit.base.readings import Reading
+from audit.base.spreadsheets import stream_of
 from audit.base.text_tables import separator_in
+
+_ODD = r"[~^|¦§\x01-\x08\x1c-\x1f]"
+_RULE = re.compile(r"[+| ]*([-=]{2,}:?[+| :]+)*[-=]{2,}[+| :]*")
+"""A line of dashes below the names of columns."""
+_LOOKED_AT, _LEAST = 500, 3
+"""Numbers of the first lines by which a way is known, and of lines that it must hold for."""
+
+Split = Callable[[str], list[str]]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How the cells of each line stand apart.
+
+    Args:
+        said: How, as a clause.
+        split: The cells of a line.
+        header: Number of the line of the names of columns, from 0.
+        rows: Number of that of the first row.
+        unnamed: Whether a first column has no name.
+        whole: The separator and the quote of cells that may hold line ends.
+    """
+
+    said: str
+    split: Split
+    header: int = 0
+    rows: int = 1
+    unnamed: bool = False
+    whole: tuple[str, str] | None = None
+
+    def written(self, text: str) -> str:
+        """The text as values separated by commas, up to the first blank line below a rule."""
+        lines = text.split("\n")
+        below: Sequence[str] = lines[self.rows :]
+        if self.rows > self.header + 1:
+            below = [*takewhile(str.strip, below)]
+        first = [*([""] if self.unnamed else []), *self.split(lines[self.header])]
+        made = io.StringIO()
+        write = csv.writer(made, lineterminator="\n").writerows
+        write([first, *self._rows(below, len(first))])
+        return made.getvalue()
+
+    def _rows(self, lines: Sequence[str], width: int) -> Iterator[list[str]]:
+        sign, quote = self.whole or (",", '"')
+        held = csv.reader(stream_of("\n".join(lines)), delimiter=sign, quotechar=quote)
+        for row in held if self.whole else map(self.split, filter(_is_row, lines)):
+            yield row[:width] if row[width:] == [""] else row
+
+
+def _is_row(line: str) -> bool:
+    return bool(line.strip()) and not _RULE.fullmatch(line.strip())
+
+
+def dialect_of(lines: Sequence[str]) -> Dialect | None:
+    """The way in which the first lines of a text are a table; None of one that is read as it is.
+
+    Args:
+        lines: Complete lines, without their ends.
+    """
+    lines = lines[:_LOOKED_AT]
+    first = next((line for line in lines if line.strip()), "")
+    if len(lines) < _LEAST or first.startswith(("{", "[", "<", "#", "!", "@", "%")):
+        return None
+    ways = (_ruled, _apart_by_signs, _quoted, _one_more, _in_columns, _apart_by_blanks)
+    return next((found for way in ways if (found := way(lines)) is not None), None)
+
+
+def _ruled(lines: Sequence[str]) -> Dialect | None:
+    """Columns below a line of dashes, as databases print them."""
+    found = (n for n, line in enumerate(lines[1:12], 1) if _RULE.fullmatch(line.strip()))
+    for n in found:
+        spans = [one.span() for one in re.finditer("[-=]+", lines[n])]
+        bars = "|" in lines[n - 1]
+        split = _between_bars if bars else _slices([*spans])
+        below = [*takewhile(str.strip, lines[n + 1 :])]
+        apart = bars or all(line[a - 1 : a] in ("", " ") for line in below for a, _ in spans[1:])
+        rows, names = [*map(split, filter(_is_row, below))], split(lines[n - 1])
+        if len(names) > 1 and all(names) and apart and {*map(len, rows)} == {len(names)}:
+            said = f"columns stand below line {n + 1}, which is dashes, up to the first blank line"
+            return Dialect(said, split, n - 1, n + 1)
+    return None
+
+
+def _between_bars(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def _slices(spans: Sequence[tuple[int, int]]) -> Split:
+    ends = [*(b for b, _ in spans[1:]), None]
+    places = [slice(a, end) for (a, _), end in zip(spans, ends, strict=True)]
+    return lambda line: [line[place].strip() for place in places]
+
+
+def _apart_by_signs(lines: Sequence[str]) -> Dialect | None:
+    """Cells between signs that are hardly ever in texts, as ``~|~``."""
+    signs = {*re.findall(f"{_ODD}+", lines[0])}
+    sign = "".join(signs)
+    full = [line for line in lines if line.strip()]
+    if len(signs) != 1 or sign == "|" or len({line.count(sign) for line in full}) != 1:
+        return None
+    return Dialect(f"cells stand between {sign!r}", lambda line: [*map(_bare, line.split(sign))])
+
+
+def _bare(cell: str) -> str:
+    cell = cell.strip()
+    return cell[1:-1] if len(cell) > 1 and cell[0] == cell[-1] and cell[0] in "'\"" else cell
+
+
+def _quoted(lines: Sequence[str]) -> Dialect | None:
+    """Cells between single quotes."""
+    sign = separator_in(lines[0])
+    names = lines[0].strip().split(sign) if sign else []
+    if sign is None or not all(re.fullmatch("'[^']*'", name.strip()) for name in names):
+        return None
+    rows = [*csv.reader(lines[:-1], delimiter=sign, quotechar="'")]
+    if {*map(len, filter(None, rows))} != {len(names)}:
+        return None
+    said = "single quotes stand around cells"
+    return Dialect(said, lambda line: [*map(_bare, line.split(sign))], whole=(sign, "'"))
+
+
+def _one_more(lines: Sequence[str]) -> Dialect | None:
+    """Rows with one cell more than there are names: those of rows in R, or an empty last one."""
+    sign = separator_in(lines[0])
+    try:
+        first, *rows = csv.reader(lines[:-1], delimiter=sign or ",", strict=True)
+    except csv.Error:
+        return None
+    rows = [row for row in rows if row]
+    if sign is None or len(rows) < _LEAST or {*map(len, rows)} != {len(first) + 1} or not first[1:]:
+        return None
+    names = [row[0] for row in rows]
+    whole, split = (sign, '"'), lambda line: next(csv.reader([line], delimiter=sign))
+    if not any(row[-1] for row in rows):
+        return Dialect("a separator stands behind the last cell of each row", split, whole=whole)
+    if len({*names}) < len(names) or not all(names):
+        return None
+    said = "the first cell of each row, which no column is named for, is the name of the row"
+    return Dialect(said, split, unnamed=True, whole=whole)
+
+
+def _in_columns(lines: Sequence[str]) -> Dialect | None:
+    """Columns of a fixed width: places that are blank in all lines, with a name above each."""
+    full = [line.rstrip() for line in lines if line.strip()]
+    if any(re.search(r"[\t,;|\"]", line) for line in full[:1]) or len(full) < _LEAST:
+        return None
+    width = max(map(len, full))
+    blank = [all(line[n : n + 1] in ("", " ") for line in full) for n in range(width)]
+    starts = [n for n in range(width) if not blank[n] and (n == 0 or blank[n - 1])]
+    named = [a for a, b in pairwise([*starts, width]) if full[0][a:b].strip()]
+    spans = [*pairwise([*named, width])]
+    split = _slices(spans)
+    names = split(full[0])
+    gaps = [*re.finditer(r"\S( {2,})\S", full[0])]
+    if len(spans) < 2 or not gaps or not all(names) or any(" " * 2 in name for name in names):
+        return None
+    return Dialect("columns stand below their names, with blanks between them", split)
+
+
+def _apart_by_blanks(lines: Sequence[str]) -> Dialect | None:
+    """Cells between blanks, texts between quotes, as R writes a table."""
+    if not re.fullmatch(r'"[^"]*"( "[^"]*")+', lines[0].strip()):
+        return None
+    split: Split = lambda line: next(csv.reader([line.strip()], delimiter=" "))  # noqa: E731
+    rows = [split(line) for line in lines[:-1] if line.strip()]
+    more = {len(row) - len(rows[0]) for row in rows[1:]}
+    if more not in ({0}, {1}):
+        return None
+    said = "cells stand between blanks"
+    return Dialect(said, split, unnamed=more == {1}, whole=(" ", '"'))
+
 
 _BLOCK = 2**20
 _NO_LETTERS = re.compile("[\x00-\x08\x0e-\x1f\x80-\ufffc\ufffe-\U0010ffff]")

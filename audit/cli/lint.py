@@ -37,7 +37,7 @@ def lint(
     """Find faults in a hierarchy's structure: cycles, redundant edges, titles that clash."""
     with shown_progress() as progress:
         from audit.cli.ci.publishing import refuse_no_file
-        from audit.hierarchies.lint.linting import lint as linted
+        from audit.hierarchies.lint import lint as linted
 
         refuse_no_file(junit)
         progress("reading")

@@ -13,9 +13,8 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.progress import Progress, silent
-from audit.hierarchies.catch_alls import KINDS, WORDS, CatchAlls, Kind
+from audit.hierarchies.catch_alls import KINDS, WORDS, CatchAlls, Kind, Review, reviewed
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd.reviewed_residuals import Review, reviewed
 from audit.policy.policy import Policy
 
 COMPILED = Path(__file__).parents[1] / "hierarchies" / "icd" / "data" / "catch_alls.parquet"

@@ -32,9 +32,8 @@ from audit.hierarchies.building import (
     rooted,
     without_dangling,
 )
-from audit.hierarchies.coding import Coding, Integrity, Placement
+from audit.hierarchies.coding import Coding, Companions, Exclusions, Integrity, Placement
 from audit.hierarchies.label_words import FOUND, Words
-from audit.hierarchies.notes import Companions, Exclusions
 
 if TYPE_CHECKING:
     import networkx as nx

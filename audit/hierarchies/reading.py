@@ -20,19 +20,13 @@ from audit.base.reading import see
 from audit.base.remote import local
 from audit.base.settings import Dangling, Ids, Unlisted
 from audit.hierarchies.formats import (
-    audioset,
     caml,
     classifications,
-    code_system,
+    clinical,
     edges,
     interface,
-    levels,
     media,
-    meds,
-    mesh,
     obo,
-    obographs,
-    omop,
     paths,
     rdf,
     tree,
@@ -46,17 +40,17 @@ from audit.hierarchies.formats.format import (
 )
 from audit.hierarchies.formats.tables import columns_of
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd import icd9cm, icd10cm
+from audit.hierarchies.icd.built_in import ICD9CM, ICD10CM
 
 FORMATS: tuple[HierarchyFormat, ...] = (
     edges.FORMAT,
-    levels.FORMAT,
+    paths.LEVELS,
     caml.FORMAT,
     obo.FORMAT,
-    obographs.FORMAT,
+    obo.GRAPHS,
     rdf.FORMAT,
     *rdf.KINDS,
-    audioset.FORMAT,
+    media.AUDIOSET,
     interface.FORMAT,
     tree.FORMAT,
     tree.PARENTS,
@@ -64,15 +58,15 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     paths.FORMAT,
     paths.DOTTED,
     *classifications.FORMATS,
-    mesh.FORMAT,
-    meds.FORMAT,
-    code_system.FORMAT,
+    classifications.MESH,
+    clinical.MEDS,
+    clinical.CODE_SYSTEM,
     *media.FORMATS,
 )
-FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT, omop.FORMAT)
+FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT, clinical.OMOP)
 """Formats of hierarchies that are stored in folders."""
 
-BUILT_IN: tuple[BuiltInHierarchy, ...] = (icd9cm.BUILT_IN, icd10cm.BUILT_IN)
+BUILT_IN: tuple[BuiltInHierarchy, ...] = (ICD9CM, ICD10CM)
 
 
 def hierarchy_formats() -> tuple[HierarchyFormat, ...]:
@@ -180,15 +174,15 @@ def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
 
 def vocabulary_of(hierarchy: HierarchyName, vocabulary: str | None) -> str | None:
     """The vocabulary of labels, if it is that of the hierarchy too, a folder of OMOP."""
-    there = isinstance(hierarchy, str | Path) and omop.matches(Path(hierarchy))
+    there = isinstance(hierarchy, str | Path) and clinical.is_omop(Path(hierarchy))
     return vocabulary if there else None
 
 
 def files_of(path: Path) -> list[Path]:
     """The files that a hierarchy is read from: a file itself, those of a folder that are used."""
-    if omop.matches(path):
-        files = omop.Tables(path).files
-        return [files[name] for name in (omop.CODES, omop.RELATIONSHIP)]
+    if clinical.is_omop(path):
+        files = clinical.Tables(path).files
+        return [files[name] for name in (clinical.CODES, clinical.RELATIONSHIP)]
     return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
 
 
@@ -206,7 +200,7 @@ def _of_object(source: Any, shape: Shape) -> Hierarchy:
             "a hierarchy is a name, a path, a dictionary, a list, a frame or a graph of networkx",
             found=type(source).__name__,
         ) from None
-    of_table = levels.of_table if shape.levels else edges.of_table
+    of_table = paths.of_levels if shape.levels else edges.of_table
     with reading_of(_GIVEN):
         return of_table(_GIVEN, frame, shape)
 
@@ -267,7 +261,7 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
         raise InputError("a hierarchy file with content is required", found="nothing", where=path)
     columns = columns_of(path, head)
     if not name and columns and (shape.levels or shape.parent):
-        name = (levels if shape.levels else edges).FORMAT.name
+        name = (paths.LEVELS if shape.levels else edges.FORMAT).name
     matching = [
         known
         for known in hierarchy_formats()

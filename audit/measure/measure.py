@@ -23,8 +23,8 @@ from audit.data.dataset import LabelDataset
 from audit.data.mapping import Ledger
 from audit.data.predictions import Predictions
 from audit.engine.pairs.propagation import LabelsBelow, labels_below
+from audit.hierarchies.catch_alls import reviewed
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd.reviewed_residuals import reviewed
 from audit.measure.pair_excess import Excess, judge_pairs
 from audit.measure.residual_use import ResidualUse, residual_use
 from audit.measure.validity import VALIDITY, validity

@@ -23,8 +23,8 @@ from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse
 from audit.data.dataset import LabelDataset
 from audit.disclosure import BESIDE, WHOLE
+from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import LabelDepths, Measurements, Reference, measure
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy

@@ -13,8 +13,8 @@ from audit.base.dag import IntArray, Sparse
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
 from audit.disclosure import count, derived
+from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Measurements
 from audit.results.findings import INSTANCES, SHARE, Column, Finding, Part, finding_id
 

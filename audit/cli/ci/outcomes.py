@@ -11,7 +11,7 @@ from audit.results.findings import SEVERITIES
 from audit.results.order import first_findings
 
 if TYPE_CHECKING:
-    from audit.hierarchies.lint.linting import LintResult
+    from audit.hierarchies.lint import LintResult
     from audit.runs.verify import Verdict
 
 State: TypeAlias = Literal["passed", "failed", "crashed", "skipped"]
@@ -246,7 +246,7 @@ def of_verification(run: str, verdicts: Sequence[Verdict]) -> Outcome:
 
 def of_lint(result: LintResult, fail_on: Severity) -> Outcome:
     """The outcome of linting a hierarchy: a case for each rule."""
-    from audit.hierarchies.lint.finding import LINTS
+    from audit.hierarchies.edge_faults import LINTS
 
     cases = tuple(_of_rule(rule, title, result, fail_on) for rule, title in LINTS.items())
     sentence = f"{len(result.findings)} findings in {len(result.hierarchy):,} nodes."

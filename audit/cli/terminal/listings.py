@@ -13,9 +13,9 @@ from rich.text import Text
 from audit.base.plurals import counted
 from audit.cli.terminal.summary import read_as_lines
 from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_word, table
+from audit.hierarchies.edge_faults import LintFinding
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.lint.finding import LintFinding
-from audit.hierarchies.lint.linting import LintResult
+from audit.hierarchies.lint import LintResult
 
 if TYPE_CHECKING:
     import polars as pl

@@ -42,7 +42,7 @@ from audit.entailment.graph.text_graph import (
 )
 from audit.entailment.graph.wordnet import agreement_table
 from audit.hierarchies.formats.wordnet import WordNet
-from audit.hierarchies.lint.linting import lint_hierarchy
+from audit.hierarchies.lint import lint_hierarchy
 
 LEAST_SHARED = 5
 """Instances that two concepts must share to be compared."""

@@ -12,16 +12,15 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, read_text
 from audit.base.readings import Reading
-from audit.hierarchies.formats import classifications, meds, names, tables
-from audit.hierarchies.formats.format import HierarchyFormat, Shape
-from audit.hierarchies.formats.records import hierarchy_of_records
+from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY
+from audit.hierarchies.formats import classifications, clinical, names, tables
+from audit.hierarchies.formats.format import HierarchyFormat, Shape, hierarchy_of_records
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.retired import CONSIDER, OBSOLETE, REPLACED_BY
 
 
 def matches(path: Path, head: bytes) -> bool:
     """Whether a table has a column of parents, or is two columns of names without a header."""
-    if classifications.is_known(path, head) or meds.matches(path, head):
+    if classifications.is_known(path, head) or clinical.is_codes(path, head):
         return False
     parents = names.parents_among(tables.columns_of(path, head))
     return bool(parents) or tables.is_headless(path, head)

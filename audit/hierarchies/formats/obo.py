@@ -1,15 +1,17 @@
-"""OBO 1.2 and 1.4: the terms of an ontology and their ``is_a`` edges."""
+"""OBO 1.2 and 1.4, and the same ontologies as JSON: terms and their ``is_a`` edges."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from audit.base.errors import SchemaError
-from audit.base.files import read_lines
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import read_json, read_lines
 from audit.hierarchies.building import DanglingError, refuse_unused
+from audit.hierarchies.coding import Obsolete, RetiredIds, retired_ids
 from audit.hierarchies.formats.format import (
     HierarchyFormat,
     Shape,
@@ -19,7 +21,6 @@ from audit.hierarchies.formats.format import (
     titles_of,
 )
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.retired import Obsolete, RetiredIds, retired_ids
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -177,3 +178,174 @@ def _retired(every: Sequence[_Term]) -> RetiredIds | None:
     merged = [(other, term.id) for term in every for other in term.named("alt_id")]
     nodes = {term.id for term in every if not term.obsolete}
     return retired_ids(nodes, obsolete, merged)
+
+
+_OPENS = re.compile(r'\{\s*"graphs"\s*:\s*\[\s*\{')
+_IS_A = "is_a"
+_IRI = re.compile(r"http://purl\.obolibrary\.org/obo/([A-Za-z][A-Za-z0-9]*)_([^/#]+)")
+_REPLACED_BY = "IAO:0100001"
+_OBO_IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
+_CONSIDER, _ALTERNATIVE = f"{_OBO_IN_OWL}consider", f"{_OBO_IN_OWL}hasAlternativeId"
+
+
+def _is_graphs(path: Path, head: bytes) -> bool:
+    """Whether the file starts as an object whose ``graphs`` are objects, one with ``nodes``."""
+    text = head_text(head)
+    return _OPENS.match(text) is not None and '"nodes"' in text
+
+
+def read_graphs(path: Path, shape: Shape) -> Hierarchy:
+    """Read the classes that are not deprecated, of all graphs; each is assignable.
+
+    Where nodes have types, one without is no class: it only stands at the end of an edge.
+
+    Ids are as OBO writes them: ``GO:0008150`` for the IRI that ends in ``/obo/GO_0008150``; any
+    other is kept. Deprecated and alternative ids are no nodes; `retired_ids` says what took their
+    place.
+
+    Args:
+        path: A JSON file.
+        shape: ``relations`` are predicates to use as edges besides ``is_a``, by their ids or
+            labels: ``BFO:0000050`` or ``part_of``; ``dangling`` is for edges to what is no class,
+            or is deprecated.
+
+    Raises:
+        HierarchyError: On such an edge if it is not to be dropped, on a cycle, or if there is no
+            class.
+        SchemaError: On a node or an edge that is not as above, or a relation that no edge has.
+        InputError: If the file cannot be read.
+    """
+    graphs = _graphs(path)
+    stated = _records(graphs, "nodes")
+    classes = ("CLASS",) if any(one.get("type") for one in stated) else (None,)
+    nodes = [_node(one) for one in stated if one.get("type") in classes]
+    edges = [_edge(one) for one in _records(graphs, "edges")]
+    chosen = _chosen(shape.relations, stated, {predicate for _, predicate, _ in edges})
+    titles = titles_of((one.id, one.title) for one in nodes if not one.deprecated)
+    gone = [node for node in nodes if node.deprecated and node.id not in titles]
+    merged = [(old, one.id) for one in nodes for old in one.alternative]
+    passed = {node.id for node in gone}
+    return hierarchy_of(
+        path,
+        [(sub, obj) for sub, predicate, obj in edges if predicate in chosen and sub not in passed],
+        [(node, title, True) for node, title in titles.items()],
+        coding=retired_ids(
+            titles,
+            (Obsolete(node.id, node.replaced_by, node.consider) for node in gone),
+            dict.fromkeys(merged),
+        ),
+        dangling=shape.dangling,
+    )
+
+
+GRAPHS = HierarchyFormat(
+    "obographs",
+    "an ontology as OBO Graphs JSON: graphs of nodes and edges",
+    _is_graphs,
+    read_graphs,
+    frozenset({"relations"}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """What a record of a node states; ids as OBO writes them."""
+
+    id: str
+    title: str | None
+    deprecated: bool
+    replaced_by: tuple[str, ...]
+    consider: tuple[str, ...]
+    alternative: tuple[str, ...]
+
+
+def _graphs(path: Path) -> list[dict[str, Any]]:
+    stated = read_json(path)
+    graphs = stated.get("graphs") if isinstance(stated, dict) else None
+    if not isinstance(graphs, list) or not all(isinstance(graph, dict) for graph in graphs):
+        raise SchemaError(
+            "an object with 'graphs', a list of objects, is required",
+            found=str(stated)[:60],
+        )
+    return graphs
+
+
+def _records(graphs: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    """What the graphs list under a key."""
+    lists = [graph.get(key) or [] for graph in graphs]
+    records: list[Any] = [
+        one for listed in lists for one in (listed if isinstance(listed, list) else [None])
+    ]
+    wrong = [one for one in records if not isinstance(one, dict)]
+    if wrong:
+        raise SchemaError(
+            f"{key!r} of a graph must be a list of objects",
+            found=first_cases(str(one)[:40] for one in wrong),
+        )
+    return records
+
+
+def _node(stated: dict[str, Any]) -> _Node:
+    title, meta = stated.get("lbl"), stated.get("meta") or {}
+    values = meta.get("basicPropertyValues") or [] if isinstance(meta, dict) else None
+    shaped = (
+        _is_text(stated.get("id"))
+        and isinstance(title, str | None)
+        and isinstance(values, list)
+        and isinstance(meta.get("deprecated"), bool | None)
+        and all(isinstance(one, dict) for one in values)
+        and all(_is_text(one.get(key)) for one in values for key in ("pred", "val"))
+    )
+    if not shaped or values is None:
+        raise SchemaError(
+            "a node needs an 'id', and may have a text 'lbl' and a 'meta' with 'deprecated', true "
+            "or false, and 'basicPropertyValues', each with 'pred' and 'val'",
+            found=str(stated)[:80],
+        )
+    said = [(short(one["pred"]), short(one["val"])) for one in values]
+    return _Node(
+        short(stated["id"]),
+        title,
+        bool(meta.get("deprecated")),
+        *(
+            tuple(value for predicate, value in said if predicate == wanted)
+            for wanted in (_REPLACED_BY, _CONSIDER, _ALTERNATIVE)
+        ),
+    )
+
+
+def _edge(stated: dict[str, Any]) -> tuple[str, str, str]:
+    """Subject, predicate and object of an edge."""
+    ends = [stated.get(key) for key in ("sub", "pred", "obj")]
+    if not all(map(_is_text, ends)):
+        raise SchemaError("an edge needs a 'sub', a 'pred' and an 'obj'", found=str(stated)[:80])
+    sub, predicate, obj = (short(str(end)) for end in ends)
+    return sub, predicate, obj
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def short(iri: str) -> str:
+    """The id of an IRI as OBO writes it.
+
+    >>> short("http://purl.obolibrary.org/obo/GO_0008150"), short("http://example.org/a_b")
+    ('GO:0008150', 'http://example.org/a_b')
+    """
+    known = _IRI.fullmatch(iri)
+    return f"{known[1]}:{known[2]}" if known else iri
+
+
+def _chosen(
+    relations: tuple[str, ...], stated: Iterable[dict[str, Any]], used: set[str]
+) -> set[str]:
+    """The predicates of edges: ``is_a``, and those that the relations name by id or by label."""
+    labels = {
+        short(one["id"]): str(one.get("lbl", "")).replace(" ", "_")
+        for one in stated
+        if one.get("type") == "PROPERTY" and _is_text(one.get("id"))
+    }
+    names = {name: labels.get(name) or name for name in used - {_IS_A}}
+    refuse_unused(relations, {*names, *names.values()}, "edges")
+    return {_IS_A, *(one for one, label in names.items() if {one, label} & set(relations))}

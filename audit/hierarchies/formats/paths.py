@@ -1,15 +1,20 @@
-"""Paths: nodes as all names on the way to them, joined by a sign, or a column a level."""
+"""Nodes as all names on the way to them: a path a line, or a table with a column a level."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise, repeat
 from pathlib import Path
 
-from audit.base.errors import SchemaError
-from audit.base.files import SNIFFED_BYTES, read_lines
+import polars as pl
+import polars.selectors as cs
+
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import SNIFFED_BYTES, column_named, read_lines, read_table
 from audit.base.limits import PARTS
 from audit.base.readings import Reading
-from audit.hierarchies.formats import caml, edges, levels, mesh, names, obo
+from audit.hierarchies.formats import caml, classifications, clinical, edges, names, obo, tables
 from audit.hierarchies.formats.format import (
     PATH_SIGN,
     HierarchyFormat,
@@ -21,12 +26,183 @@ from audit.hierarchies.formats.format import (
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
+
+def has_levels(path: Path, head: bytes) -> bool:
+    """Whether the columns of a table, in its first rows, are levels, and none holds parents."""
+    if edges.matches(path, head) or not tables.columns_of(path, head):
+        return False
+    if classifications.is_known(path, head) or clinical.is_codes(path, head):
+        return False
+    if tables.is_parquet(path):
+        return bool(_levels(read_table(path).select(~cs.nested())))
+    header, *rows = [row for row in tables.rows_of(head) if any(row)] or [[]]
+    if any(len(row) != len(header) for row in rows) or len({*header}) < len(header):
+        return False
+    schema = dict.fromkeys(map(tables.bare, header), pl.String)
+    return bool(_levels(pl.DataFrame(rows, schema=schema, orient="row")))
+
+
+def read_levels(path: Path, shape: Shape) -> Hierarchy:
+    """Read a table with a row a node and a column a level, from the top down.
+
+    Levels are the columns that are stated, else those that differ in one running number, else those
+    side by side of which each has more values than the one before, and nearly each value one value
+    before it. A column that has another value in each row is the node itself. ``X LABEL`` and the
+    like hold the titles of ``X``. Empty levels are passed over.
+
+    Raises:
+        HierarchyError: If there is no node.
+        SchemaError: If no columns are levels, or one is missing.
+        InputError: If the file cannot be read.
+    """
+    return of_levels(path, tables.table_of(path, shape), shape)
+
+
+def of_levels(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
+    """The hierarchy of a table of levels, as `read_levels` describes it."""
+    stated = [column_named(frame, name, path) for name in shape.levels]
+    levels = stated or _levels(frame)
+    if not levels:
+        raise SchemaError(
+            "columns of levels are required, each with fewer values than the next",
+            found=f"the columns {first_cases(frame.columns)}",
+            hint="--hierarchy-levels COL names them, from the top down, one at a time",
+        )
+    if len(levels) == 1:
+        return _of_paths(path, frame, levels[0], shape)
+    leaf = shape.child or (None if stated else _own_column(frame, levels))
+    columns = [*levels, *([column_named(frame, leaf, path)] if leaf else [])]
+    titled = [_title_of(frame, name, shape.title) for name in columns]
+    cells = [tables.text_of(frame, name).fill_null("") for name in columns]
+    labels = [iter(tables.text_of(frame, n).fill_null("")) if n else repeat("") for n in titled]
+    rows, titles = list[tuple[Names, None]](), dict[Names, str]()
+    for row in zip(*cells, strict=True):
+        said = [next(label) for label in labels]
+        there = [number for number, name in enumerate(row) if name]
+        place = tuple(row[number] for number in there)
+        titles |= {place[:n]: said[number] for n, number in enumerate(there, 1) if said[number]}
+        rows += [(place, None)] if place else []
+    told = Reading(
+        f"the columns {', '.join(columns)} are levels from the top down",
+        "each has fewer values than the next", len(frame), "--hierarchy-levels COL",
+    )  # fmt: skip
+    return hierarchy_of_paths(
+        path, rows, shape.ids or "names", titles=titles, readings=() if stated else (told,)
+    )
+
+
+def _of_paths(path: Path, frame: pl.DataFrame, column: str, shape: Shape) -> Hierarchy:
+    """The hierarchy of a column of paths, whose nodes go by the ids beside them."""
+    cells = tables.text_of(frame, column).fill_null("").to_list()
+    sign = names.sign_of([cell for cell in cells if cell]) or PATH_SIGN
+    own = shape.child or _own_column(frame, [column])
+    ids = (
+        tables.text_of(frame, column_named(frame, own, path)).to_list()
+        if own
+        else [None] * len(cells)
+    )
+    told = Reading(
+        f"{sign.strip()!r} joins the names of paths in {column!r}", "half of its cells have it",
+        len(cells), "--hierarchy-levels COL",
+    )  # fmt: skip
+    rows = [
+        (tuple(map(str.strip, cell.strip(sign).split(sign))), node)
+        for cell, node in zip(cells, ids, strict=False)
+        if cell
+    ]
+    readings = () if shape.levels else (told,)
+    return hierarchy_of_paths(path, rows, shape.ids or "paths", sign, readings=readings)
+
+
+LEVELS = HierarchyFormat(
+    "levels", "a table with a row a node and a column a level", has_levels, read_levels,
+    frozenset({"child", "title", "levels", "ids"}),
+)  # fmt: skip
+
+
+_OF_TITLES = ("label", "title", "name", "description", "desc")
+_NUMBER = re.compile(r"\d+")
+_NEARLY = 0.8
+"""Share of the values of a level that must have one value of the level above, unless numbered."""
+
+
+def _levels(frame: pl.DataFrame) -> list[str]:
+    """The columns of levels, from the top down; nothing where that is not clear."""
+    for name in frame.columns:
+        cells = tables.text_of(frame, name).drop_nulls()
+        if 2 * cells.str.contains(PATH_SIGN, literal=True).sum() >= len(frame) > 0:
+            return [name]
+    families: dict[str, list[str]] = {}
+    for name in frame.columns:
+        if len(_NUMBER.findall(name)) == 1:
+            families.setdefault(names.plain(_NUMBER.sub("#", name)), []).append(name)
+    numbered = [
+        sorted(family, key=lambda name: int(_NUMBER.findall(name)[0]))
+        for stem, family in families.items()
+        if len(family) > 1 and not stem.endswith(_OF_TITLES)
+    ]
+    if len(numbered) == 1 and all(_below(frame, *pair)[0] >= 0.5 for pair in pairwise(numbered[0])):
+        return numbered[0]
+    plain = [name for name in frame.columns if not names.plain(name).endswith(_OF_TITLES[2:])]
+    plain = plain or frame.columns
+    several = {name: tables.text_of(frame, name).drop_nulls().n_unique() for name in plain}
+    plain = [name for name in plain if several[name] > 1 or name == frame.columns[0]]
+    runs: list[list[str]] = [[]]
+    for name in plain:
+        one, fewer = _below(frame, runs[-1][-1], name) if runs[-1] else (0.0, False)
+        below = one >= _NEARLY and fewer
+        runs = [*runs[:-1], [*runs[-1], name]] if below else [*runs, [name]]
+    longest = max(runs, key=len)
+    whole = len(longest) > 2 or longest == list(frame.columns)[:2] == plain
+    return longest if whole or (len(longest) == 2 and _has_codes(frame, longest)) else []
+
+
+def _has_codes(frame: pl.DataFrame, levels: Sequence[str]) -> bool:
+    """Whether a column beside levels, which is called a code, has another word in each row."""
+    own = _own_column(frame, levels)
+    words = tables.text_of(frame, own) if own in names.ids_among(frame.columns) else None
+    below = own is not None and _below(frame, levels[-1], own) == (1.0, True)
+    return below and words is not None and not words.str.contains(r"^\d*$").any()
+
+
+def _below(frame: pl.DataFrame, above: str, name: str) -> tuple[float, bool]:
+    """Share of values that have one in the column above, and whether this has fewer values."""
+    pair = pl.DataFrame(
+        {"above": tables.text_of(frame, above), "name": tables.text_of(frame, name)}
+    ).drop_nulls()
+    pair = pair.filter(pl.col("above") != "", pl.col("name") != "")
+    each = pair.group_by("name").agg(pl.col("above").n_unique())["above"]
+    one = int((each == 1).sum()) / len(each) if len(each) else 1.0
+    return one, len(each) > pair["above"].n_unique()
+
+
+def _own_column(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:
+    """The column beside the levels that has another value in each row, an id first; else None.
+
+    Where the last level has so too, only a column that is called an id is one.
+    """
+    others = [name for name in frame.columns if name not in levels]
+    ids = names.ids_among(others)
+    whole = tables.text_of(frame, levels[-1]).is_unique().all()
+    possible = ids if whole else [*ids, *others]
+    return next((name for name in possible if tables.text_of(frame, name).is_unique().all()), None)
+
+
+def _title_of(frame: pl.DataFrame, name: str, stated: str | None) -> str | None:
+    wanted = {names.plain(name) + end for end in _OF_TITLES} | {names.plain(stated or name + "?")}
+    own = [n for n in frame.columns if n != name and names.plain(n) in wanted]
+    if own or not (stated is None and tables.text_of(frame, name).is_unique().all()):
+        return next(iter(own), None)
+    called = (n for n in frame.columns if n != name and names.plain(n).endswith(_OF_TITLES[1:3]))
+    return next((n for n in called if tables.text_of(frame, n).is_unique().all()), None)
+
+
 _NUMBERED = re.compile(r"([\w:.-]*\d[\w:.-]*)(?: - |\t|,|;)\s*(.+)")
 
 
 def matches(path: Path, head: bytes) -> bool:
     """Whether the lines of a text file are paths whose names a sign of `SIGNS` joins."""
-    others = (edges, levels, obo, caml.FORMAT, mesh)
+    others = (edges, LEVELS, obo, caml.FORMAT, classifications.MESH)
     if not _is_text(path, head) or any(one.matches(path, head) for one in others):
         return False
     if _is_dotted(path, head):
@@ -94,7 +270,7 @@ def _is_dotted(path: Path, head: bytes) -> bool:
     """Whether the file is plain text with one word on each line, at least one with a dot."""
     lines = _lines(head)
     words = not any(blank in line for line in lines for blank in "\t, ") and _is_text(path, head)
-    return words and any("." in line for line in lines) and not mesh.matches(path, head)
+    return words and any("." in line for line in lines) and not classifications.is_mesh(path, head)
 
 
 FORMAT = HierarchyFormat(

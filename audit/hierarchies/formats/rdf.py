@@ -13,6 +13,7 @@ from typing import Any
 from audit.base.errors import SchemaError, first_cases
 from audit.base.readings import Reading, asked
 from audit.hierarchies.building import refuse_unused
+from audit.hierarchies.coding import Obsolete, retired_ids
 from audit.hierarchies.formats.format import (
     EdgeRow,
     HierarchyFormat,
@@ -20,10 +21,9 @@ from audit.hierarchies.formats.format import (
     hierarchy_of,
     titles_of,
 )
-from audit.hierarchies.formats.obographs import short
+from audit.hierarchies.formats.obo import short
 from audit.hierarchies.formats.rdf_graph import OWL, RDFS, SKOS, XL, Graph, matches, read_graph
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.retired import Obsolete, retired_ids
 
 _OIO, _DC = "http://www.geneontology.org/formats/oboInOwl#", "http://purl.org/dc/terms/"
 _REPLACED = ("http://purl.obolibrary.org/obo/IAO_0100001", f"{_DC}isReplacedBy")

@@ -12,14 +12,13 @@ from typing import Any
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import once, read_json, read_lines
 from audit.base.readings import Reading
+from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY
 from audit.hierarchies.formats import (
-    audioset,
-    code_system,
+    clinical,
     interface,
     media,
     names,
     obo,
-    obographs,
     rdf,
 )
 from audit.hierarchies.formats.format import (
@@ -28,16 +27,15 @@ from audit.hierarchies.formats.format import (
     Shape,
     bare_suffix,
     head_text,
+    hierarchy_of_records,
 )
-from audit.hierarchies.formats.records import hierarchy_of_records
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.retired import CONSIDER, OBSOLETE, REPLACED_BY
 
 
 def matches(path: Path, head: bytes) -> bool:
     """Whether the file starts as JSON that no other format takes."""
     opens_as_json = head_text(head).startswith(("{", "["))
-    others = (audioset, code_system, interface, obo, obographs, rdf, *media.FORMATS)
+    others = (media.AUDIOSET, clinical.CODE_SYSTEM, interface, obo, obo.GRAPHS, rdf, *media.FORMATS)
     return opens_as_json and not any(other.matches(path, head) for other in others)
 
 

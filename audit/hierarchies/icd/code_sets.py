@@ -8,9 +8,9 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.hierarchies.icd import icd9cm, icd10cm
+from audit.hierarchies.icd.built_in import ICD9CM_NODES, ICD10CM_NODES
+from audit.hierarchies.icd.icd9 import once_valid
 from audit.hierarchies.icd.icd10 import DIAGNOSES, WHO
-from audit.hierarchies.icd.once_valid import once_valid
 
 WHO_CODES = Path(__file__).parent / "data" / "who_icd10.txt.xz"
 """A code of ICD-10 of the WHO a line, compiled by ``scripts/compile_who_codes.py``."""
@@ -40,14 +40,14 @@ def code_sets() -> pl.DataFrame:
 
     ``head`` and ``tail`` are what stands before and after the dot. Read once, in about .1 s.
     """
-    ninth = pl.read_csv(icd9cm.DATA.read_bytes(), columns=["node", "assignable"])
+    ninth = pl.read_csv(ICD9CM_NODES.read_bytes(), columns=["node", "assignable"])
     codes = ninth.filter("assignable").select(
         table=pl.when(pl.col("node").str.contains(_PROCEDURE))
         .then(pl.lit("procedures"))
         .otherwise(pl.lit("diagnoses")),
         code="node",
     )
-    tenth = pl.read_parquet(icd10cm.NODES).filter("assignable")
+    tenth = pl.read_parquet(ICD10CM_NODES).filter("assignable")
     who = pl.Series("code", lzma.decompress(WHO_CODES.read_bytes()).decode().split())
     once = [(table, code) for table in SAID for code in once_valid(table)]
     earlier = pl.DataFrame(once, codes.schema, orient="row")

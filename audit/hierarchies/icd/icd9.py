@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 
 from audit.hierarchies.coding import VERSIONS, Integrity, Placement
-from audit.hierarchies.icd.once_valid import once_valid
+
+DATA = Path(__file__).parent / "data" / "once_valid.csv"
+"""Table ``table, first, last, codes``: dotted codes of a code set that were assignable from the
+first to the last of these fiscal years."""
+
+
+@cache
+def once_valid(table: str) -> Mapping[str, str]:
+    """The codes that editions before or after the listed one had: ``FY1997 to FY2005``, ``FY2017``.
+
+    Args:
+        table: ``diagnoses`` or ``procedures`` of ICD-9-CM, from FY1997, or ``diagnoses-10``,
+            ICD-10-CM, from FY2014. Empty for any other.
+    """
+    with DATA.open(encoding="utf-8", newline="") as stream:
+        return {
+            code: " to ".join(dict.fromkeys(f"FY{line[end]}" for end in ("first", "last")))
+            for line in csv.DictReader(stream)
+            if line["table"] == table
+            for code in line["codes"].split()
+        }
+
 
 _ICD10_DIAGNOSIS = re.compile(r"[A-DF-UW-Z][0-9][0-9AB](?:\.?[0-9A-Z]{1,4})?")
 _ICD10_E_CODE = re.compile(r"E[0-9]{2}\.[0-9A-Z]{1,4}")

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.checks.rules.excludes1 import CHECK
+from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy

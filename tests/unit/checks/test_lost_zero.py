@@ -15,8 +15,8 @@ from audit.checks.rules.lost_zero import CHECK
 from audit.checks.shared import labels_as_written
 from audit.checks.shared.labels_as_written import integrity_of, read_again, unexplained
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd.icd9cm import DATA
-from audit.hierarchies.lint.linting import lint
+from audit.hierarchies.icd.built_in import ICD9CM_NODES
+from audit.hierarchies.lint import lint
 from audit.hierarchies.titles import TitleList, read_titles, with_titles
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
@@ -180,7 +180,7 @@ def test_each_code_that_a_number_damaged_is_among_those_that_it_may_stand_for(
     table: str, damage: Callable[[str], str]
 ) -> None:
     """The numbers are made by Python's own; those that are a code again can never be told."""
-    frame = pl.read_csv(gzip.decompress(DATA.read_bytes()), infer_schema=False)
+    frame = pl.read_csv(gzip.decompress(ICD9CM_NODES.read_bytes()), infer_schema=False)
     shape = r"^0\d\.\d+$" if table == "procedures" else r"^0\d\d(\.\d+)?$"
     codes = frame.filter((pl.col("assignable") == "true") & pl.col("node").str.contains(shape))
     undamaged = "99.99" if table == "procedures" else "401.9"
@@ -256,7 +256,7 @@ def test_procedures_read_as_numbers_are_found_though_diagnoses_are_text() -> Non
 @pytest.fixture(scope="module")
 def published() -> pl.DataFrame:
     """Diagnoses of the published list, without dots: ``code, assignable``."""
-    nodes = pl.read_csv(gzip.decompress(DATA.read_bytes()), infer_schema=False)
+    nodes = pl.read_csv(gzip.decompress(ICD9CM_NODES.read_bytes()), infer_schema=False)
     return nodes.filter(pl.col("node").str.contains(r"^\d{3}(\.|$)")).select(
         pl.col("node").str.replace(".", "", literal=True).alias("code"),
         pl.col("assignable") == "true",

@@ -18,7 +18,7 @@ from audit.base.plurals import filled
 from audit.checks.rules.missing_companion import CHECK
 from audit.checks.rules.sibling_exclusive import CHECK as EXCLUSIVE
 from audit.hierarchies.applied_policy import policy_for
-from audit.hierarchies.notes import Companions
+from audit.hierarchies.coding import Companions
 from audit.measure.measure import Measurements, measure
 from audit.measure.rule_book import at_or_below
 from audit.policy.policy import Policy

@@ -14,7 +14,7 @@ from audit.checks.judging import rejudged
 from audit.checks.rules.not_specific import CHECK
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd.icd9cm import DATA
+from audit.hierarchies.icd.built_in import ICD9CM_NODES
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Spell, Threshold
@@ -46,7 +46,7 @@ def test_a_label_at_a_heading_is_a_note() -> None:
 
 @pytest.fixture(scope="module")
 def published() -> pl.DataFrame:
-    return pl.read_csv(gzip.decompress(DATA.read_bytes()), infer_schema=False)
+    return pl.read_csv(gzip.decompress(ICD9CM_NODES.read_bytes()), infer_schema=False)
 
 
 def one_each(codes: pl.Series) -> dict[str, list[str]]:

@@ -9,8 +9,8 @@ import pytest
 
 from audit.checks.rules.habits.principal_position import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.built_in import ICD9CM_NODES
 from audit.hierarchies.icd.icd9 import why_never_first
-from audit.hierarchies.icd.icd9cm import DATA
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
@@ -84,7 +84,7 @@ def test_titles_and_letters_decide(code: str, title: str, found: bool) -> None:
 
 
 def test_the_list_has_1291_external_causes_and_74_manifestations_by_title() -> None:
-    listed = pl.read_csv(gzip.decompress(DATA.read_bytes()), infer_schema=False).filter(
+    listed = pl.read_csv(gzip.decompress(ICD9CM_NODES.read_bytes()), infer_schema=False).filter(
         pl.col("assignable") == "true"
     )
     causes = listed["node"].str.starts_with("E").sum()

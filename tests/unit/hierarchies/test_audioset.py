@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from audit.base.errors import AuditError, HierarchyError, InputError, SchemaError
-from audit.hierarchies.formats import audioset
+from audit.hierarchies.formats.media import AUDIOSET
 from audit.hierarchies.reading import load_hierarchy
 
 ENTRIES: list[dict[str, Any]] = [
@@ -89,9 +89,9 @@ def test_malformed_json_is_refused_with_its_line(tmp_path: Path) -> None:
 
 
 def test_format_is_found_by_its_keys() -> None:
-    assert audioset.matches(Path("x"), b' [ {"id": "a", "child_ids": []')
-    assert not audioset.matches(Path("x"), b'{"child_ids": []}')
-    assert not audioset.matches(Path("x"), b'[{"id": "a", "children": []}]')
+    assert AUDIOSET.matches(Path("x"), b' [ {"id": "a", "child_ids": []')
+    assert not AUDIOSET.matches(Path("x"), b'{"child_ids": []}')
+    assert not AUDIOSET.matches(Path("x"), b'[{"id": "a", "children": []}]')
 
 
 @pytest.mark.skipif(

@@ -19,7 +19,7 @@ import audit
 from audit.base.errors import PolicyError
 from audit.hierarchies.building import CyclicError, DanglingError, DroppedEdges
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.lint.linting import lint
+from audit.hierarchies.lint import lint
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
 from audit.runs.audit import run_audit

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.hierarchies.notes import Exclusion
+from audit.hierarchies.coding import Exclusion
 from scripts.compile_icd10cm import Reference, Tabular, exclusions, is_range, references
 
 codes = st.from_regex(r"[A-Z]([0-9][0-9A-Z]|[A-Z][0-9])(\.[0-9A-Z]{1,4})?", fullmatch=True).map(str)

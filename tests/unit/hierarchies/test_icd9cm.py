@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.built_in import ICD9CM_NODES
 from audit.hierarchies.icd.icd9 import category, prefixes, table_of
-from audit.hierarchies.icd.icd9cm import DATA
 from fixtures import coded
 
 REAL = os.environ.get("AUDIT_DATA")
@@ -25,7 +25,7 @@ def hierarchy() -> Hierarchy:
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
-    return pl.read_csv(DATA, infer_schema=False)
+    return pl.read_csv(ICD9CM_NODES, infer_schema=False)
 
 
 def holds(outer: str, inner: str) -> bool:

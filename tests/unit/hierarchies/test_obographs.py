@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from audit.base.errors import HierarchyError, InputError, SchemaError
-from audit.hierarchies.formats import obographs
-from audit.hierarchies.formats.obographs import matches
+from audit.hierarchies.formats.obo import GRAPHS
 from audit.hierarchies.reading import load_hierarchy
 
 OBO = "http://purl.obolibrary.org/obo/"
@@ -128,7 +127,7 @@ def test_a_document_without_graphs_is_refused(tmp_path: Path, text: str) -> None
 def test_a_tree_of_graphs_is_no_ontology() -> None:
     path = Path("h.json")
 
-    assert matches(path, b'{"graphs": [{"id": "x", "nodes": []}]}')
-    assert not matches(path, b'{"graphs": ["nodes"]}')
-    assert not matches(path, b'{"charts": [{"nodes": []}]}')
-    assert obographs.FORMAT.name == "obographs"
+    assert GRAPHS.matches(path, b'{"graphs": [{"id": "x", "nodes": []}]}')
+    assert not GRAPHS.matches(path, b'{"graphs": ["nodes"]}')
+    assert not GRAPHS.matches(path, b'{"charts": [{"nodes": []}]}')
+    assert GRAPHS.name == "obographs"

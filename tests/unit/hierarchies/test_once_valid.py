@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import audit
-from audit.hierarchies.icd.once_valid import once_valid
+from audit.hierarchies.icd.icd9 import once_valid
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from rdflib.collection import Collection
 from audit.base.dag import SYNTHETIC_ROOT
 from audit.base.errors import AuditError
 from audit.base.readings import AskedError
-from audit.hierarchies.lint.linting import lint
+from audit.hierarchies.lint import lint
 from audit.hierarchies.reading import load_hierarchy
 
 EX, OBO = Namespace("http://example.org/t/"), Namespace("http://purl.obolibrary.org/obo/")

@@ -6,9 +6,8 @@ from typing import get_args
 
 import pytest
 
-from audit.hierarchies.catch_alls import CatchAlls
+from audit.hierarchies.catch_alls import CatchAlls, Decision, Review, reviewed, reviews
 from audit.hierarchies.icd.icd9 import ICD9
-from audit.hierarchies.icd.reviewed_residuals import Decision, Review, reviewed, reviews
 from fixtures.coded import icd9cm
 from fixtures.labelled import tree
 

@@ -16,7 +16,7 @@ import pytest
 from audit.base.errors import AuditError, InputError, SchemaError
 from audit.base.settings import HierarchyShape
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.lint.linting import lint
+from audit.hierarchies.lint import lint
 from audit.hierarchies.reading import load_hierarchy
 
 ANIMALS = [("cat", "animal"), ("dog", "animal"), ("poodle", "dog")]

@@ -161,7 +161,7 @@ def test_rules_that_ask_for_the_same_know_what_is_above_them_all() -> None:
 def test_expected_pairs_come_before_what_rules_and_notes_ask_for() -> None:
     from dataclasses import replace
 
-    from audit.hierarchies.notes import Companions
+    from audit.hierarchies.coding import Companions
 
     one, two, three = Expected(nodes=("a", "b"), source="."), rule("a", "b"), rule("a", "c")
     noting: Hierarchy = replace(BODY, companions=Companions("May", (three,)))

@@ -33,7 +33,7 @@ from audit.entailment.detection.baselines import BASELINES as MEASURED_BASELINES
 from audit.entailment.detection.measures import MEASURES
 from audit.entailment.reading.columns import KINDS as READ_KINDS
 from audit.entailment.reading.reading import REASONS
-from audit.hierarchies.lint.finding import LINTS
+from audit.hierarchies.edge_faults import LINTS
 from fixtures import entailment_results, results
 from fixtures.entailment_results import HOSTILE, MODELS, OUTLIER
 from fixtures.examples import examples

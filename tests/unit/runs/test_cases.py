@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from audit.checks import CHECKS
 from audit.data.dataset import map_labels
 from audit.data.label_format import INSTANCES, ROWS, RawLabels
-from audit.hierarchies.notes import Exclusion, Exclusions
+from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.rules import Exclusive

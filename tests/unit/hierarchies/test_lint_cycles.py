@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from audit.base.errors import HierarchyError
 from audit.hierarchies.building import CyclicError
-from audit.hierarchies.lint.linting import LintResult, lint
+from audit.hierarchies.lint import LintResult, lint
 from audit.hierarchies.reading import load_hierarchy
 from fixtures.examples import examples
 

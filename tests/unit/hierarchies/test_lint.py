@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 
+from audit.hierarchies.edge_faults import LINTS, LintFinding
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.lint.finding import LINTS, LintFinding
-from audit.hierarchies.lint.linting import lint, lint_hierarchy
+from audit.hierarchies.lint import lint, lint_hierarchy
 from fixtures.examples import examples
 from fixtures.labelled import tree
 from fixtures.strategies import hierarchies

@@ -1,4 +1,4 @@
-"""The ICD-10-CM classification that comes with the package."""
+"""The classifications that come with the package: ICD-9-CM, version 32, and ICD-10-CM."""
 
 from __future__ import annotations
 
@@ -11,22 +11,48 @@ import numpy as np
 import polars as pl
 
 from audit.base import dag
+from audit.hierarchies.coding import Companions, Exclusion, Exclusions
 from audit.hierarchies.formats.format import BuiltInHierarchy
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9 import ICD9, TABLES, once_valid
 from audit.hierarchies.icd.icd10 import DIAGNOSES, INTEGRITY, ICD10Coding
-from audit.hierarchies.icd.once_valid import once_valid
-from audit.hierarchies.notes import Companions, Exclusion, Exclusions
 from audit.policy.rules import Companion
 
+ICD9CM_NODES = Path(__file__).parent / "data" / "icd9cm.csv.gz"
+"""``node, parent, title, assignable``, compiled by ``scripts/compile_icd9cm.py``."""
+
+
+def _load_icd9cm() -> Hierarchy:
+    nodes = pl.read_csv(
+        ICD9CM_NODES.read_bytes(), infer_schema=False, schema_overrides={"assignable": pl.Boolean}
+    )
+    edges = nodes.select(pl.col("node").alias("child"), "parent").drop_nulls()
+    return Hierarchy.build(
+        edges,
+        nodes.drop("parent"),
+        name="icd9cm",
+        labelled_ancestors="fault",
+        coding=ICD9,
+        complete_tables=frozenset(TABLES),
+    )
+
+
+ICD9CM = BuiltInHierarchy(
+    name="icd9cm",
+    title="ICD-9-CM version 32: all diagnoses and procedures",
+    load=_load_icd9cm,
+)
+
+
 _DATA = Path(__file__).parent / "data"
-NODES = _DATA / "icd10cm.parquet"
+ICD10CM_NODES = _DATA / "icd10cm.parquet"
 """``node, parent, title, assignable`` in code-point order, compiled by
 ``scripts/compile_icd10cm.py``; ``parent`` is the number of a row."""
-NOTES = _DATA / "icd10cm_notes.parquet"
+ICD10CM_NOTES = _DATA / "icd10cm_notes.parquet"
 """``kind, node, codes, text, wide`` of each note on other codes, compiled by the same script."""
 
 
-def rules(release: str) -> dict[str, Any]:
+def icd10cm_rules(release: str) -> dict[str, Any]:
     """What is true of any release of ICD-10-CM, as `Hierarchy` takes it."""
     editions, years = {DIAGNOSES: f"release {release}"}, once_valid(DIAGNOSES)
     integrity = replace(INTEGRITY, editions=editions, years=years)
@@ -37,31 +63,31 @@ def rules(release: str) -> dict[str, Any]:
     }
 
 
-def _load() -> Hierarchy:
-    nodes = pl.read_parquet(NODES)
+def _load_icd10cm() -> Hierarchy:
+    nodes = pl.read_parquet(ICD10CM_NODES)
     linked = nodes.with_row_index("child").drop_nulls("parent")
     child, parent = linked.select("child", "parent").to_numpy().T.astype(np.int64)
     titles = nodes["title"].to_list()
     release = titles[nodes["node"].to_list().index("ICD-10-CM")].partition("release ")[2]
     return Hierarchy(
-        name=BUILT_IN.name,
+        name=ICD10CM.name,
         nodes=tuple(nodes["node"]),
         titles=tuple(titles),
         edges=dag.edge_matrix(child, parent, len(nodes)),
         assignable=nodes["assignable"].to_numpy(),
         **_notes(release),
-        **rules(release),
+        **icd10cm_rules(release),
     )
 
 
 def _notes(release: str) -> dict[str, Any]:
-    kinds = pl.read_parquet(NOTES).partition_by("kind", as_dict=True, include_key=False)
+    kinds = pl.read_parquet(ICD10CM_NOTES).partition_by("kind", as_dict=True, include_key=False)
     excluding = [
         Exclusion(node, tuple(codes), text, wide)
         for node, codes, text, wide in kinds["excludes",].iter_rows()
     ]
     unparsed = tuple(kinds["unparsed",].select("node", "text").iter_rows())
-    unread = int(pl.read_parquet_metadata(NOTES)["unread"])
+    unread = int(pl.read_parquet_metadata(ICD10CM_NOTES)["unread"])
     required = [*_required(kinds["before",], "before"), *_required(kinds["any",], "any")]
     return {
         "exclusions": Exclusions(release, tuple(excluding), unparsed),
@@ -76,8 +102,8 @@ def _required(notes: pl.DataFrame, position: str) -> Iterator[Companion]:
         yield Companion.model_validate(stated | {"severity": severity})
 
 
-BUILT_IN = BuiltInHierarchy(
+ICD10CM = BuiltInHierarchy(
     name="icd10cm",
     title="ICD-10-CM, April 2026: all diagnoses, with notes on other codes",
-    load=_load,
+    load=_load_icd10cm,
 )

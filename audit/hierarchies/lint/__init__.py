@@ -1,1 +1,0 @@
-"""Structural checks on a hierarchy by itself, without data: `audit lint`."""
