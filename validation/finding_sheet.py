@@ -3,9 +3,9 @@
 ``AUDIT_DATA=FOLDER python -m validation.finding_sheet OUT`` audits five public data sets and writes
 ``sheet.md``, which tells sentences, titles and some records, and ``answers.json``, which tells what
 was reported and whether its numbers come out again.
-``python -m validation.finding_sheet OUT JUDGEMENTS`` prints the tables of
-docs/finding_judgements.md; JUDGEMENTS has a number, ``yes``, ``partly`` or ``no`` and a reason a
-line, separated by tabs.
+``python -m validation.finding_sheet OUT JUDGEMENTS`` writes ``finding_judgements.csv`` beside this
+file and prints the table of docs/finding_judgements.md; JUDGEMENTS has a number, ``yes``,
+``partly`` or ``no`` and a reason a line, separated by tabs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import numpy as np
 import polars as pl
 
 import audit
-from audit.engine.statistics.intervals import wilson
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.case_lists import cases_of
@@ -32,6 +31,7 @@ from validation.finding_decoys import Entry, decoys
 from validation.finding_recount import Recount, recounted
 from validation.plain_releases import Release, read
 
+JUDGED = Path(__file__).with_name("finding_judgements.csv")
 TOP, PER_CHECK, RECORDS, LABELS, TITLE = 20, 8, 10, 10, 60
 _SEVERITIES = ("error", "warning", "note")
 AUDITED: Mapping[str, Source] = {
@@ -60,10 +60,12 @@ A residual label is a catch-all such as “other” or “unspecified”.
 
 
 def main() -> None:
-    """Write the sheet and the answers, or print the tables."""
+    """Write the sheet and the answers, or what readers said of them."""
     out = Path(sys.argv[1])
     if len(sys.argv) > 2:
-        print("\n".join(tables(json.loads((out / "answers.json").read_text("utf-8")), sys.argv[2])))
+        kept = judged(json.loads((out / "answers.json").read_text("utf-8")), sys.argv[2])
+        kept.write_csv(JUDGED)
+        print("\n".join(totals(kept)))
         return
     folder = Path(os.environ["AUDIT_DATA"])
     out.mkdir(parents=True, exist_ok=True)
@@ -202,49 +204,40 @@ def shortened(text: str) -> str:
     return text if len(text) <= TITLE else f"{text[: TITLE - 1].rstrip()}…"
 
 
-def tables(answers: Mapping[str, Mapping[str, Any]], judgements: str) -> Iterator[str]:
-    """The tables of the page on what readers said.
+def judged(answers: Mapping[str, Mapping[str, Any]], judgements: str) -> pl.DataFrame:
+    """What readers said of each line, as validation/finding_judgements.csv keeps it.
 
     Args:
         answers: By number, as `main` writes them.
-        judgements: The file of verdicts.
-
-    Lines without a verdict are left out, and counted below the first table.
+        judgements: The file of verdicts. Lines without one are left out.
     """
     rows = (line.split("\t") for line in Path(judgements).read_text("utf-8").splitlines() if line)
     said = {number: (verdict.strip("`"), why) for number, verdict, why in rows}
-    unread = len(answers.keys() - said.keys())
-    answers = {number: one for number, one in answers.items() if number in said}
-    verdicts = {number: said[number][0] for number in answers}
-    by: dict[tuple[str, str, bool], Counter[str]] = {}
-    for number, one in answers.items():
-        place = (one["data"], one["check"], one["reported"])
-        by.setdefault(place, Counter())[verdicts[number]] += 1
-    yield "| data | check | lines | yes | partly | no |\n|---|---|---|---:|---:|---:|"
-    for (data, check, reported), counts in sorted(by.items(), key=lambda one: (not one[0][2], one)):
-        yield f"| {data} | `{check}` | {_kind(reported)} | {_counts(counts)} |"
-    for kind in (True, False):
-        whole = Counter(verdicts[n] for n, one in answers.items() if one["reported"] == kind)
-        if whole:
-            low, high = wilson(whole["no"], whole.total())
-            share = f"{whole['no'] / whole.total():.1%}; {low:.1%} to {high:.1%}"
-            yield f"| all | all | {_kind(kind)} | {_counts(whole)} ({share}) |"
-    yield f"\n{unread} lines were not judged."
-    yield "\n| finding | lines | counted again | judged | why |\n|---|---|---|---|---|"
-    for number, one in answers.items():
-        again = one["recount"] or "–"
-        yield (
-            f"| {one['data']} {number}: {_first_sentence(one['statement'])} | "
-            f"{_kind(one['reported'])} | {again} | {said[number][0]} | {said[number][1]} |"
-        )
+    return pl.DataFrame(
+        {
+            "data": one["data"],
+            "line": int(number),
+            "check": one["check"],
+            "statement": _first_sentence(one["statement"]),
+            "reported": "yes" if one["reported"] else "no",
+            "counted_again": one["recount"],
+            "judged": said[number][0],
+            "why": said[number][1],
+        }
+        for number, one in answers.items()
+        if number in said
+    )
 
 
-def _kind(reported: bool) -> str:
-    return "reported" if reported else "decoys"
-
-
-def _counts(counts: Counter[str]) -> str:
-    return " | ".join(str(counts[verdict]) for verdict in ("yes", "partly", "no"))
+def totals(lines: pl.DataFrame) -> Iterator[str]:
+    """The table of docs/finding_judgements.md, of what `judged` gives."""
+    yield "| check | yes | partly | no | decoys: yes | partly | no |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    for check in (*sorted(set(lines["check"])), None):
+        of = lines if check is None else lines.filter(pl.col("check") == check)
+        counts = Counter(of.select("reported", "judged").iter_rows())
+        cells = (counts[kind, said] for kind in ("yes", "no") for said in ("yes", "partly", "no"))
+        yield f"| {f'`{check}`' if check else 'all'} | {' | '.join(map(str, cells))} |"
 
 
 def _first_sentence(statement: str) -> str:
