@@ -53,8 +53,9 @@ def test_eighteen_statements_stand_on_the_page_with_why_one_may_not_hold() -> No
     }
     colours = {Task("CNN", seed, at): {"right": right} for seed in (0, 1)
                for at, right in ((0.9, 0.25 + seed / 2), (1.0, 0.5))}  # fmt: skip
+    interrupted = {Task("CNN", 2, 0.9): {"right": 0.1}}
 
-    lines = page({"small": networks | colours}).splitlines()
+    lines = page({"small": networks | colours | interrupted}).splitlines()
 
     rows = [re.split(r" \| ", line.strip("| ")) for line in lines if re.match(r"\| \d+ \|", line)]
     assert [int(row[0]) for row in rows] == list(range(1, 19))
