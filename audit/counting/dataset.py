@@ -54,8 +54,8 @@ from audit.engine.statistics.grouped import (
     joint_weights,
     node_sums,
 )
-from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import aggregated_values
 from audit.policy.policy import Policy
 
 

@@ -13,7 +13,7 @@ from audit.data.row_rules import version_of
 from audit.hierarchies.coding import BESIDE, VERSIONS, Integrity
 from audit.hierarchies.formats.names import whole
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd.code_sets import HOLDING, SAID
+from audit.hierarchies.icd.built_in import HOLDING, SAID
 from audit.hierarchies.icd.column import ColumnReading, column_readings
 from audit.hierarchies.icd.icd9 import TABLES
 from audit.hierarchies.icd.icd10 import DIAGNOSES, WHO

@@ -1,4 +1,4 @@
-"""Which columns of a table can hold its labels, by their cells and their names."""
+"""Which columns of a table can hold its labels, by their names and their cells."""
 
 from __future__ import annotations
 
@@ -8,22 +8,98 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from audit.base.files import called
-from audit.data.column_kinds import (
-    is_admitting,
-    is_further,
-    is_main,
-    is_predicted,
-    may_be_rival,
-    names_diagnoses,
-    names_labels,
-    names_system,
-)
 from audit.data.known_nodes import LEAST_SHARE, common_beginning
 from audit.data.label_format import Columns
 from audit.data.label_formats.several import code_sets_of, families, families_of, is_pattern
 from audit.data.records import fitting
 from audit.data.sources import Source
-from audit.data.unnamed_columns import MOST_VALUES
+from audit.data.sources.source import ID_NAMES
+from audit.data.unnamed_columns import MOST_VALUES, names_system, plain_name
+
+PREDICTED = re.compile(r"(^|_)pred(?!.*string)|^(score|prob)")
+"""Names of predictions and their scores."""
+_STAY = re.compile(
+    r"stay|visit|admission|encounter|episod|hadm|claim|discharge|aufenthalt|sejour|estancia|acct|"
+    r"ingreso|internac|ricovero|degenza|opname|"
+    r"(?:^|[^a-z])(?:enc|csn|clm|case|spell|account)(?:$|[^a-z]|id$)|^fall"
+)
+_PERSON = re.compile(
+    r"(?:^|[^a-z])(?:(?:patient(?:en|e)?|pa[cz]iente|subject|person[ae]?|pessoa|member|participant|"
+    r"customer|user|usuario|assistito|versicherten|pat)s?|mrn|pid|ipp|bene(?:ficiary)?|desynpuf)"
+    r"(?:$|[^a-z]|id$|no$|nr$|key$|nummer$)"
+)
+_ID = re.compile(
+    r"(?:^|[^a-z])(?:id|key|uuid|guid|pmid|doi|accession)(?:$|[^a-z])|(?:id|key|nr|nbr|nummer)$|#$|"
+    r"[^a-z](?:no|num|number)$|\.reference$|^n(?:[o°º.]|r[o.]?|um(?:ero)?)?\W+[a-z]|^numero|"
+    r"^(?:record|instance|image|img|file|doc|sample|url|path)"
+)
+UNIT = re.compile(
+    r"(?:^|[^a-z])(?:sample|specimen|image|img|scan|slide|biops[yi]|tumou?r|stud[yi]|exam|note|doc|"
+    r"document|recording|clip|video)"
+)
+"""Of what a person may have several of, each with its own labels."""
+_ALONE = re.compile(r"[a-z]{3,12}")
+ATTRIBUTE = re.compile(
+    r"type|source|date|time|status|class|kind|location|reason|title|seq|line|rank|prio|order|"
+    r"(?:^|[^a-z])(?:dt|amt|pmt|cd|code|ind|days?|age|sex[eo]?|text|sesso|geslacht|geschlecht|alter|"
+    r"leeftijd|edad|idade|eta|datum|fecha|data|duree|cout)(?:$|[^a-z])|^(?:n|num|number|no)_"
+)
+"""Of what is said of an instance or a row."""
+_SHARED = re.compile(
+    r"group|parent|batch|provider|physician|doctor|hospital|facilit|insur|payer|payor|depart|vendor|"
+    r"seller|merchant|region|county|country|zip|postal|site|center|centre"
+)
+"""What instances share that are no parts of it."""
+MAIN = re.compile(
+    r"princ|prncpal|primary|primaire|(?:^|[^a-z])(?:main|pdx)|haupt|hoofd|^(?:hd|dp)$|主要|주상병|主病"
+)
+"""Of the one main diagnosis, or label."""
+ADMITTING = re.compile(r"adm(?:i|t)|einweis|aufnahmediag|presenting|provisional|working")
+"""Of what was thought when a stay began."""
+_FURTHER = re.compile(
+    r"second|secun|associ|(?:^|[^a-z])other|further|addition|neben|neven|autre|otr[ao]|outr[ao]|"
+    r"altr[ei]|comorb|^(?:nd|das|ds)$|其他|次要|부상병|副病"
+)
+LABEL = re.compile(
+    r"label|codi?g?[eo]|diag|dx|icd|cie|cid|cim|class|term|concept|tag|categor|诊断|診断|診斷|진단|상병|病名"
+)
+"""Of labels."""
+RIVAL = re.compile(
+    r"old|new|prev|before|after|^pre|post|orig|raw|clean|mapp|conver|auto|coder|review|refer|source|"
+    r"target|first|last|family|history|death"
+)
+"""Of what says otherwise what another column says too, or something else."""
+CODED = re.compile(
+    r"^(?!.*(?:ccs|drg|mdc|gr(?:ou)?p|ver))(?:.*[^a-z])?(?:(?:dx|icd|cie|cim|cid)|.*diag)"
+)
+"""Of codes of diagnoses."""
+USUAL, OF_STAY, FINER, NAMED, OF_PERSON, OTHER = range(6)
+"""Kinds of columns, the likeliest to hold ids first; a finer one lies within those of persons."""
+
+
+def kind_of(name: str) -> int:
+    """What a column is by its name: of the least number the likeliest to hold ids."""
+    low = plain_name(name)
+    if called([name], ID_NAMES):
+        return USUAL
+    if ATTRIBUTE.search(low) or not (_ID.search(low) or _ALONE.fullmatch(low)):
+        return OTHER
+    if _STAY.search(low):
+        return OF_STAY
+    if _SHARED.search(low):
+        return OTHER
+    return OF_PERSON if _PERSON.search(low) else NAMED if _ID.search(low) else OTHER
+
+
+def says(name: str, what: re.Pattern[str]) -> bool:
+    """Whether the name of a column, in lower case and without accents, says something."""
+    return what.search(plain_name(name)) is not None
+
+
+def is_further(name: str) -> bool:
+    """Whether a column is named as those of what comes beside the main one."""
+    return says(name, _FURTHER) and not says(name, MAIN)
+
 
 _FAR, _FAR_NUMBERS, _FAR_UNNAMED = 0.5, 0.75, 0.9
 """Share of nodes, of that of labels, below which other cells are something else: any, numbers, and
@@ -98,7 +174,7 @@ class TableColumns:
         members, nodes = self.members(label), self.source.nodes
         filled = [one for name in members if (one := self.source.share_of_nodes(name)) is not None]
         share = sum(filled) / len(filled) if filled else 0.0
-        if nodes and names_diagnoses(label):
+        if nodes and says(label, CODED):
             share = max(share, self.headed(cell for name in members for cell in self.values[name]))
         cells = self.values.get(label)
         for name in self._systems if nodes and cells and share < LEAST_SHARE else ():
@@ -124,7 +200,7 @@ class TableColumns:
         """The column, or the columns of all families, whose cells alone are nodes."""
         best = self.best
         if best is None or self.share(best) < LEAST_SHARE:
-            return self._titled([one for one in self._alone if not is_predicted(one)])
+            return self._titled([one for one in self._alone if not says(one, PREDICTED)])
         if self._lacks_zeros(best) or self._is_torn(best):
             return None
         near = self.beside(best)
@@ -153,15 +229,15 @@ class TableColumns:
         """
         own = [name for name in own if name not in self.families]
         further = [name for name in own if is_further(name)]
-        if sum(map(is_main, own)) == 1 and len(further) == len(own) - 1:
+        if sum(says(name, MAIN) for name in own) == 1 and len(further) == len(own) - 1:
             return True
         nodes, every = self.source.nodes, [*own, *self.members(best)]
         far = min(map(self.share, own), default=0) < _FAR_NUMBERS * self.share(best)
-        if nodes is None or not nodes.coded or far or any(map(may_be_rival, every)):
+        if nodes is None or not nodes.coded or far or any(says(n, RIVAL) for n in every):
             return False
         stem = common_beginning(every).strip("_ ")
         return 2 * len(stem) >= max(map(len, every)) or all(
-            is_main(name) or is_further(name) or names_labels(name) for name in own
+            says(name, MAIN) or is_further(name) or says(name, LABEL) for name in own
         )
 
     @cached_property
@@ -174,7 +250,7 @@ class TableColumns:
     def best(self) -> str | None:
         """The columns of all families, else the column, that most likely hold the labels."""
         alone = self._alone
-        own = [name for name in alone if not is_predicted(name)]
+        own = [name for name in alone if not says(name, PREDICTED)]
         ranks = {one: (round(alone[one], 2), self._plain_share(one)) for one in own}
         return next(iter(self.families), None) or max(ranks, key=lambda n: ranks[n], default=None)
 
@@ -185,11 +261,11 @@ class TableColumns:
 
     def beside(self, best: str) -> list[str]:
         """Columns whose cells are nodes too and say something that the likeliest labels do not."""
-        alone = [n for n in self.rest(best) if n in self._alone and not is_predicted(n)]
+        alone = [n for n in self.rest(best) if n in self._alone and not says(n, PREDICTED)]
         alone = [n for n in alone if not self._measures(n, best)]
         least = {name: self._far(name, best) * self.share(best) for name in alone}
         near = [name for name in alone if self.share(name) > least[name] and self._varies(name)]
-        return [one for one in near if not (is_admitting(one) or self._stands_in(one, best))]
+        return [one for one in near if not (says(one, ADMITTING) or self._stands_in(one, best))]
 
     def _varies(self, name: str) -> bool:
         return len({*self._nodes_of(name)}) > 1
@@ -218,7 +294,7 @@ class TableColumns:
 
     def _measures(self, name: str, best: str) -> bool:
         """Whether cells are numbers beside labels some of which are none, and not named as such."""
-        if names_labels(name) or is_main(name) or is_further(name):
+        if says(name, LABEL) or says(name, MAIN) or is_further(name):
             return False
         whole, *labels = (
             all(re.fullmatch(r"-?\d*([.,]\d*)?", cell) for cell in self.values[one])
@@ -229,7 +305,7 @@ class TableColumns:
     def _far(self, name: str, best: str) -> float:
         if not self.are_numbers(name):
             return _FAR
-        unnamed = names_labels(best) and not (names_labels(name) or is_main(name))
+        unnamed = says(best, LABEL) and not (says(name, LABEL) or says(name, MAIN))
         return _FAR_UNNAMED if unnamed and not is_further(name) else _FAR_NUMBERS
 
     def _lacks_zeros(self, label: str) -> bool:
@@ -243,7 +319,7 @@ class TableColumns:
     def within(self, label: str) -> list[str]:
         """Columns of nodes that stand among the labels."""
         near = [name for name in self.rest(label) if self.share(name) >= LEAST_SHARE]
-        return [name for name in near if self._stands_in(name, label) or is_admitting(name)]
+        return [name for name in near if self._stands_in(name, label) or says(name, ADMITTING)]
 
     def _stands_in(self, name: str, label: str) -> bool:
         """Whether the nodes of each cell of a column are among those of the labels in its row."""

@@ -22,13 +22,12 @@ from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, with_class_names
 from audit.data.label_formats import (
     events,
-    gene_annotations,
     id_lines,
     jsonl,
     long,
-    media,
     mimic,
     npy,
+    published,
     several,
     wide,
 )
@@ -36,10 +35,9 @@ from audit.data.label_formats.several import is_pattern
 from audit.data.label_formats.tables import stated_tables
 from audit.data.prediction_format import PredictionFormat, RawPredictions, with_names
 from audit.data.prediction_formats import (
+    listed,
     scores_arrays,
     scores_jsonl,
-    scores_long,
-    scores_sets,
     scores_wide,
 )
 from audit.data.records import UnclearColumnsError, column_for
@@ -53,9 +51,9 @@ FORMATS: tuple[LabelFormat, ...] = (
     long.FORMAT,
     long.JOINED,
     several.FORMAT,
-    *gene_annotations.FORMATS,
-    media.OPEN_IMAGES,
-    media.FSD50K,
+    *published.FORMATS,
+    published.OPEN_IMAGES,
+    published.FSD50K,
     jsonl.FORMAT,
     wide.FORMAT,
     id_lines.GROUPED,
@@ -70,12 +68,12 @@ FORMATS: tuple[LabelFormat, ...] = (
 
 PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
     *scores_arrays.NUMPY,
-    scores_long.FORMAT,
+    listed.SCORES,
     scores_wide.FORMAT,
     scores_jsonl.FORMAT,
     *scores_arrays.TENSORS,
     interface_folder.OF_SCORES,
-    *scores_sets.FORMATS,
+    *listed.FORMATS,
 )
 """All formats of prediction files."""
 

@@ -12,22 +12,23 @@ import polars as pl
 
 from audit.base.errors import AuditError
 from audit.base.readings import AskedError, Reading
-from audit.data.column_kinds import (
+from audit.data.column_roles import (
+    ADMITTING,
+    ATTRIBUTE,
+    CODED,
     FINER,
+    LABEL,
     NAMED,
     OF_PERSON,
     OF_STAY,
     OTHER,
+    PREDICTED,
+    UNIT,
     USUAL,
-    is_admitting,
-    is_attribute,
-    is_predicted,
-    is_unit,
+    TableColumns,
     kind_of,
-    names_diagnoses,
-    names_labels,
+    says,
 )
-from audit.data.column_roles import TableColumns
 from audit.data.known_nodes import LEAST_SHARE, sign_between
 from audit.data.label_format import Columns, RawLabels
 from audit.data.label_formats.jsonl import as_table
@@ -85,7 +86,7 @@ class InstanceColumns(TableColumns):
         return (
             len(filled) >= (1 - _BLANK) * max(1, len(values))
             and not (few or days or (decimals and not named))
-            and not (is_predicted(name) or (nodes and nodes.means(name)))
+            and not (says(name, PREDICTED) or (nodes and nodes.means(name)))
             and not self._says_label(name, label)
         )
 
@@ -130,14 +131,14 @@ class InstanceColumns(TableColumns):
             return self._only(stays, own)
         if self.each(label) or self._joins(label) or not shared:
             return self._likeliest(unique)
-        units = [*filter(is_unit, unique)]
+        units = [one for one in unique if says(one, UNIT)]
         if units and len(persons) == len([one for one in shared if kind_of(one) < OTHER]) > 0:
             return self._likeliest(units)
-        if len(found) == 1 and self._is_in_runs(found[0]) and not is_attribute(found[0]):
+        if len(found) == 1 and self._is_in_runs(found[0]) and not says(found[0], ATTRIBUTE):
             return found[0]
         if not any(kind_of(one) < OTHER or self._is_in_runs(one) for one in shared):
             return self._only(unique, [one for one in unique if not self._counts_rows(one)])
-        if min(map(kind_of, unique), default=OTHER) > OF_STAY and not any(map(is_unit, unique)):
+        if min(map(kind_of, unique), default=OTHER) > OF_STAY and not units:
             return self._finest(shared)
         return None if min(map(kind_of, shared)) < OTHER else self._only(unique, unique)
 
@@ -234,7 +235,7 @@ class InstanceColumns(TableColumns):
         yield from self.families
         shares = self._alone
         held = [name for name in shares if shares[name] >= LEAST_SHARE]
-        named = {name: names_labels(name) for name in held}
+        named = {name: says(name, LABEL) for name in held}
         yield from sorted(held, key=lambda name: (-round(shares[name], 1), not named[name]))
 
     def _ids(self, label: str) -> list[str]:
@@ -253,7 +254,7 @@ class InstanceColumns(TableColumns):
             kind = USUAL if self.is_index(name) else kind_of(name)
             if kind > OF_STAY and person not in ("", name):
                 kind = FINER if self._lies_in(name, person) else kind
-            unsound = kind > OF_STAY and self.differs(name) != several and not is_unit(name)
+            unsound = kind > OF_STAY and self.differs(name) != several and not says(name, UNIT)
             unsound |= kind == OTHER and not (self.differs(name) or self._is_in_runs(name))
             unsound &= not self.is_index(name)
             unsound |= not name.strip() and self._counts_rows(name)
@@ -349,7 +350,7 @@ def _reads(table: InstanceColumns, columns: Columns, tried: Tried, said: bool = 
         return False
     known, some = table.source.nodes, labels.head(10_000)
     shares = [known.share(some) or 0.0, known.share_of_titles(some)] if known else [0.0]
-    shares += [table.headed(some)] * names_diagnoses(columns.label or "")
+    shares += [table.headed(some)] * says(columns.label or "", CODED)
     return said or max(shares) >= LEAST_SHARE
 
 
@@ -376,7 +377,7 @@ def _told(
         yield Reading(said, why, rows, "--label COLUMN")
         for one in found.within(label):
             said, why = f"{one!r} is left out", "each of its cells is one of its row's labels too"
-            why = "its name says that it was thought at first" if is_admitting(one) else why
+            why = "its name says that it was thought at first" if says(one, ADMITTING) else why
             other = f"{label},{one}" if found.each(label) and label not in source.schema else one
             yield Reading(said, why, rows, f"--label {quote(other)}")
     for pattern, own in {} if columns.codes is named.codes else columns.codes.items():

@@ -17,7 +17,6 @@ from audit.base.plugins import opening
 from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.base.settings import Join, Transform
-from audit.data.answers import answered
 from audit.data.class_names import GivenClasses, classes_of, refuse_unused
 from audit.data.dataset import LabelDataset
 from audit.data.formats import read_predictions
@@ -25,7 +24,7 @@ from audit.data.joining import joined
 from audit.data.known_nodes import KnownNodes
 from audit.data.mapping import grown, place, read_texts
 from audit.data.prediction_format import RawPredictions, are_numbers
-from audit.data.scores import as_scores, have_score, placed_scores
+from audit.data.scores import answered, as_scores, have_score, placed_scores
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy

@@ -384,3 +384,9 @@ def _text(values: pl.Expr, dtype: pl.DataType | DataTypeClass) -> pl.Expr:
         values = values.dt.to_string("iso")
     stripped = values.cast(pl.String).str.strip_chars()
     return pl.when(stripped != "").then(stripped)
+
+
+ATTRIBUTION_COLUMNS = ("id", "target", "tokens", "scores")
+"""Columns that attributions must have."""
+ATTRIBUTION_DEFAULTS: Mapping[str, Any] = {"method": "attribution", "model": "model", "seed": 0}
+"""Defaults for columns or values that are missing."""

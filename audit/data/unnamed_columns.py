@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +14,6 @@ import polars as pl
 
 from audit.base.errors import AuditError, first_cases
 from audit.base.readings import Reading, asked
-from audit.data.column_kinds import names_system
 from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import INSTANCES, Chosen, Columns
 from audit.data.records import STRATUM, is_coarse, pick, tidy
@@ -34,6 +34,23 @@ _YEAR, _PART = r"\d{4}", r"\d{1,2}"
 _DIGITS = r"(?:19|20)\d{2}(?:0\d|1[0-2])(?:[0-2]\d|3[01])"
 DAY = rf"^(?:{_YEAR}[-/.]{_PART}[-/.]{_PART}|{_PART}[-/.]{_PART}[-/.]{_YEAR}|{_DIGITS})(?:[ T].*)?$"
 """A day as it is written, with or without a time."""
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=I[dD]$|Key$|N(?:r|o)$)")
+_SYSTEM = re.compile(
+    r"(.*_)?(system|vocabulary|terminology|nomenclature|classification|scheme|standard|"
+    r"code_?(set|type|system)|(dx|diagnosis|icd)_?type)(_?(id|cd|name|type|code))?"
+)
+
+
+def plain_name(name: str) -> str:
+    """A name in lower case, without accents."""
+    apart = unicodedata.normalize("NFD", _CAMEL.sub("_", name.strip()).lower())
+    return "".join(sign for sign in apart if not unicodedata.combining(sign))
+
+
+def names_system(name: str) -> bool:
+    """Whether a column is named as that of the code system, or version, of a row's code."""
+    return _SYSTEM.fullmatch(re.sub(r"\W+", "_", plain_name(name))) is not None
 
 
 def may_be_groups(values: pl.Series) -> bool:

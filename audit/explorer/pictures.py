@@ -13,7 +13,7 @@ from audit._reports.charts.svg import ATTRIBUTES, SHAPES
 from audit._reports.html import environment
 from audit._reports.words.parts import Drawing, Key, Plot
 from audit._reports.words.words import printable, shortened
-from audit.base.xml_text import xml_text
+from audit.base.errors import xml_text
 from audit.explorer.sheets import UNSUPPRESSED
 
 MARGIN = 20

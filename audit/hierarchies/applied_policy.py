@@ -14,7 +14,7 @@ from audit.base.errors import PolicyError
 from audit.base.readings import Reading
 from audit.base.settings import WITH_POLICY
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd.code_sets import HOLDING, code_sets
+from audit.hierarchies.icd.built_in import HOLDING, code_sets
 from audit.hierarchies.reading import built_in_named
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy

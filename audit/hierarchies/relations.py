@@ -1,4 +1,4 @@
-"""Relations between pairs of nodes of a hierarchy."""
+"""What nodes are to each other: relations between pairs of them, and values of all below one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from audit.base import dag
 from audit.base.dag import IntArray, Sparse
 from audit.base.machine import cores
+from audit.base.settings import Aggregation
+from audit.engine.pairs.propagation import aggregate, keep_own_values, path_counts
 from audit.hierarchies.hierarchy import Hierarchy
 
 RELATIONS = ("ancestor", "sibling", "overlap", "same_branch", "cross_branch")
@@ -88,3 +90,24 @@ def _prepared(hierarchy: Hierarchy) -> tuple[dag.CommonAncestors, IntArray]:
     """What relations of any pairs are looked up in; kept, for pairs come in many blocks."""
     ancestors = dag.CommonAncestors(hierarchy.closure, hierarchy.depth, hierarchy.height)
     return ancestors, dag.sharing_descendant(hierarchy.edges, hierarchy.closure)
+
+
+def aggregated_values(
+    hierarchy: Hierarchy, values: Sparse, aggregation: Aggregation = "descendants"
+) -> Sparse:
+    """Aggregated value of each node, shape (n_instances, n_nodes), canonical CSR.
+
+    Args:
+        hierarchy: The nodes.
+        values: Own values, not negative, shape (n_instances, n_nodes).
+        aggregation: What an aggregated value is: each descendant counts once (``descendants``),
+            once for each path (``paths``), or only below nodes without a value (``mimic``).
+
+    Raises:
+        SchemaError: If nodes have more paths between them than can be counted.
+    """
+    if aggregation == "paths":
+        return aggregate(values, path_counts(hierarchy.edges))
+    if aggregation == "mimic":
+        return keep_own_values(values, hierarchy.edges, hierarchy.height)
+    return aggregate(values, hierarchy.closure)

@@ -11,9 +11,8 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.data.dataset import LabelDataset
-from audit.data.instance_tree import InstanceTree
 from audit.data.predictions import Predictions
-from audit.data.weighted_dag import WeightedDag
+from audit.data.weighted_dag import InstanceTree, WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
 from audit.runs.folder import INSTANCES, REFUSED

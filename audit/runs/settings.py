@@ -352,8 +352,8 @@ class Settings(HierarchyShape):
 
     @property
     def rows(self) -> int:
-        """As `audit.data.sources.extent.estimated_rows` says of the dataset."""
-        from audit.data.sources.extent import estimated_rows
+        """As `audit.data.sources.file.estimated_rows` says of the dataset."""
+        from audit.data.sources.file import estimated_rows
 
         return estimated_rows(self.dataset)
 

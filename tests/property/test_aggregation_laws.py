@@ -18,8 +18,8 @@ from audit.base.errors import InputError, SchemaError
 from audit.base.settings import Aggregation
 from audit.engine.pairs.propagation import path_counts
 from audit.engine.scores.cuts import cut_at
-from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import aggregated_values
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from fixtures import brute_force as plain

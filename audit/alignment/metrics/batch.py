@@ -23,8 +23,8 @@ from audit.engine.scores.cuts import (
     level_cut,
     normalised,
 )
-from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import aggregated_values
 
 
 @dataclass(frozen=True, eq=False)

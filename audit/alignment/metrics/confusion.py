@@ -22,8 +22,8 @@ from audit.engine.pairs.pair_counts import PairCounts, merged
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.resampling import REPLICATES
-from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import aggregated_values
 
 THRESHOLD = 1e-5
 """Default threshold: a node with a lower aggregated score is ignored."""

@@ -23,8 +23,8 @@ from audit.base.errors import SchemaError
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers, stored
 from audit.engine.statistics.association import ratio
-from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import aggregated_values
 
 On: TypeAlias = Literal["values", "aggregated"]
 """Values compared: a node's own scores, or scores aggregated over its descendants."""

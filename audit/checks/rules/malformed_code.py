@@ -13,7 +13,7 @@ from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, looked_at, refused_for
 from audit.checks.shared.proposals import near_codes
 from audit.disclosure import Quantity
-from audit.hierarchies.icd.code_sets import code_sets
+from audit.hierarchies.icd.built_in import code_sets
 from audit.hierarchies.icd.icd10 import DIAGNOSES, WHO
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding

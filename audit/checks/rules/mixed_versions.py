@@ -11,7 +11,7 @@ from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, mapped, refused_for, written
 from audit.hierarchies.coding import BESIDE, VERSIONS
 from audit.hierarchies.icd import icd9, icd10
-from audit.hierarchies.icd.code_sets import code_sets
+from audit.hierarchies.icd.built_in import code_sets
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 

@@ -16,8 +16,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import typer
 
 from audit.base.disk import dated, written_whole
-from audit.base.errors import InputError, OutputError
-from audit.base.xml_text import xml_text
+from audit.base.errors import InputError, OutputError, xml_text
 from audit.cli.ci.outcomes import Case, Outcome, Statement
 from audit.cli.terminal.tables import one_line
 

@@ -13,7 +13,7 @@ import polars as pl
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import called
 from audit.base.readings import Reading
-from audit.data.column_kinds import OF_PERSON, OF_STAY, kind_of
+from audit.data.column_roles import OF_PERSON, OF_STAY, kind_of
 from audit.data.json_lines import (
     Line,
     begins_object,

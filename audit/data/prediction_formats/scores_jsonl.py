@@ -26,7 +26,7 @@ from audit.data.label_format import Columns
 from audit.data.label_formats import jsonl
 from audit.data.prediction_format import PredictionFormat, RawPredictions, listed, predicted_sets
 from audit.data.prediction_formats import scores_wide
-from audit.data.prediction_formats.scores_sets import PREDICTED, as_frame, called_like, of_frame
+from audit.data.prediction_formats.listed import PREDICTED, as_frame, called_like, of_frame
 from audit.data.records import id_among, table_of
 from audit.data.sources import Source
 

@@ -15,7 +15,7 @@ from audit.data.class_names import Classes
 from audit.data.label_formats import id_lines
 from audit.data.label_formats.wide import refuse_repeated
 from audit.data.prediction_format import PredictionFormat, RawPredictions, matrix, numbers_in
-from audit.data.prediction_formats.scores_sets import (
+from audit.data.prediction_formats.listed import (
     UNNAMED,
     TableRoles,
     is_unnamed,

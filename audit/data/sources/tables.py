@@ -21,9 +21,8 @@ from audit.base.other_files import SHEETS
 from audit.base.readings import Reading
 from audit.base.spreadsheets import stream_of
 from audit.base.text_tables import told_of_titles
-from audit.data.sources.documents import document, series, table_of_rows
+from audit.data.sources.documents import coco, document, label_studio, series, table_of_rows
 from audit.data.sources.in_memory import Frame
-from audit.data.sources.media import coco, label_studio
 from audit.data.sources.sheets import read_sheets
 from audit.data.sources.source import HEAD
 

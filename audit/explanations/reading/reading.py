@@ -13,7 +13,7 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
 from audit.base.readings import Reading
-from audit.data.attribution_columns import REQUIRED
+from audit.data.records import ATTRIBUTION_COLUMNS
 from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
 from audit.explanations.lists import Lists, laid_out, lists_in
 from audit.explanations.reading.human_evidence import (
@@ -66,11 +66,11 @@ def read_attributions(
     path = Path(path)
     choices = Choices.named(word_pieces, special, stop_words, kind)
     if evidence is None:
-        rows = read_rows(path, REQUIRED).drop(LINE, strict=False)
+        rows = read_rows(path, ATTRIBUTION_COLUMNS).drop(LINE, strict=False)
         read = attributions_of(rows, choices, sources=(path,))
         return replace(read, readings=(*source_in(path).readings, *read.readings))
     evidence = Path(evidence)
-    held, rows = read_rows(evidence, ("id",)), read_rows(path, REQUIRED)
+    held, rows = read_rows(evidence, ("id",)), read_rows(path, ATTRIBUTION_COLUMNS)
     told = (
         *_of_lines(rows, held, (path, evidence)),
         *_of_texts(held, evidence),

@@ -9,8 +9,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import SchemaError, first_cases
-from audit.data.attribution_columns import DEFAULTS, REQUIRED
-from audit.data.records import sound_records
+from audit.data.records import ATTRIBUTION_COLUMNS, ATTRIBUTION_DEFAULTS, sound_records
 from audit.explanations.attributions import ROWS
 from audit.explanations.lists import laid_out
 from audit.explanations.reading.row_files import FLAG, FLAGS, NUMBER
@@ -53,7 +52,7 @@ def sound_rows(
             none is a target.
     """
     full = _completed(rows, where)
-    lacking = pl.any_horizontal(pl.col(*REQUIRED).is_null())
+    lacking = pl.any_horizontal(pl.col(*ATTRIBUTION_COLUMNS).is_null())
     tokens, token_starts = laid_out(full["tokens"])
     refused = (
         pl.when("fault")
@@ -112,12 +111,14 @@ def _any(flags: pl.Series, starts: IntArray) -> pl.Series:
 
 def _completed(rows: pl.DataFrame, where: object) -> pl.DataFrame:
     """The rows with all columns of `KEY` and with ``gold``, ``predicted`` and ``group``."""
-    missing = [name for name in (*DEFAULTS, "group", *FLAGS) if name not in rows.columns]
+    missing = [
+        name for name in (*ATTRIBUTION_DEFAULTS, "group", *FLAGS) if name not in rows.columns
+    ]
     full = rows.with_columns(pl.lit(None, ROWS[name]).alias(name) for name in missing)
     flags = [_label_or_flag(rows, name, where) for name in FLAGS if name in rows.columns]
     return (
         full.with_columns(
-            *flags, *(pl.col(name).fill_null(value) for name, value in DEFAULTS.items())
+            *flags, *(pl.col(name).fill_null(value) for name, value in ATTRIBUTION_DEFAULTS.items())
         )
         .with_columns(pl.col("borrowed").fill_null(False))
         .rename({"text": "passage"}, strict=False)

@@ -17,7 +17,7 @@ import polars as pl
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import sha256_of
 from audit.base.plurals import counted
-from audit.data.attribution_columns import DEFAULTS, REQUIRED
+from audit.data.records import ATTRIBUTION_COLUMNS, ATTRIBUTION_DEFAULTS
 from audit.data.sources.source import ID_NAMES
 from audit.explorer.run.shelf import Shelf, plain_text, streamed_rows
 from audit.results.parts import AnalysisPart
@@ -81,13 +81,15 @@ def attribution_shelf(
 
 def _attributions(path: Path) -> Iterator[tuple[str | None, list[Any]]]:
     """The rows that have as many finite scores as tokens, and read no other explanation."""
-    for where, row in streamed_rows(path, (*REQUIRED, *DEFAULTS, "borrowed")):
+    for where, row in streamed_rows(
+        path, (*ATTRIBUTION_COLUMNS, *ATTRIBUTION_DEFAULTS, "borrowed")
+    ):
         tokens, scores = _list(row.get("tokens")), _scores(row.get("scores"))
         sound = all(isinstance(token, str) for token in tokens) and all(map(math.isfinite, scores))
         borrowed = str(row.get("borrowed")).lower() in ("true", "1")
         if tokens and len(tokens) == len(scores) and sound and not borrowed:
             plain = [plain_text(row.get(name), name, where) for name in _PLAIN]
-            defaults = [str(DEFAULTS.get(name, "")) for name in _PLAIN]
+            defaults = [str(ATTRIBUTION_DEFAULTS.get(name, "")) for name in _PLAIN]
             said = [value or default for value, default in zip(plain, defaults, strict=True)]
             yield plain_text(row.get("id"), "id", where), [*said, tokens, scores]
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
-from audit.hierarchies.icd.code_sets import SAID, code_sets
+from audit.hierarchies.icd.built_in import SAID, code_sets
 from audit.hierarchies.icd.icd9 import TABLES
 from audit.hierarchies.icd.writers import AFFIXES, AS_WRITTEN, WRITERS, Affix, written
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from audit.hierarchies.icd.code_sets import core
+from audit.hierarchies.icd.built_in import core
 from audit.hierarchies.icd.icd9 import TABLES
 
 _HEAD, _TAIL, _CODE, _TABLE = (pl.col(name) for name in ("head", "tail", "code", "table"))
@@ -97,7 +97,7 @@ def written(texts: pl.DataFrame, codes: pl.DataFrame) -> pl.DataFrame:
 
     Args:
         texts: Column ``text``.
-        codes: Columns of `audit.hierarchies.icd.code_sets.code_sets`.
+        codes: Columns of `audit.hierarchies.icd.built_in.code_sets`.
 
     Returns:
         ``writer`` is a place in `WRITERS`; ``share`` the share of the code's texts that are this.

@@ -21,8 +21,8 @@ from audit.base.schemas import schema
 from audit.engine.pairs.confusion import binary_entropy
 from audit.engine.scores.cuts import decide
 from audit.engine.statistics.intervals import LEVEL
-from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import aggregated_values
 from audit.results.model_overview import most_confused
 from audit.results.result import AuditResult
 from audit.runs.compare.counts import (

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.cli.show import bar, instance_lines
-from audit.data.instance_tree import InstanceTree
-from audit.data.weighted_dag import WeightedDag
+from audit.data.weighted_dag import InstanceTree, WeightedDag
 from fixtures.labelled import tree
 
 SHARES, WIDTHS = st.floats(0, 1), st.integers(1, 40)

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit.data.sources.extent import estimated_rows
+from audit.data.sources.file import estimated_rows
 
 ROWS = pl.DataFrame({"id": [f"{n:06}" for n in range(20_000)], "label": ["dog"] * 20_000})
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.data.instance_tree import InstanceTree
-from audit.data.weighted_dag import WeightedDag
+from audit.data.weighted_dag import InstanceTree, WeightedDag
 from fixtures.labelled import tree
 from fixtures.strategies import hierarchies
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.data.instance_tree import InstanceTree
-from audit.data.weighted_dag import WeightedDag
+from audit.data.weighted_dag import InstanceTree, WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.brute_force import at_or_below, parents_of
 from fixtures.labelled import tree

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.hierarchies.icd.code_sets import SAID
+from audit.hierarchies.icd.built_in import SAID
 from audit.hierarchies.icd.column import ColumnReading, column_readings
 from audit.hierarchies.icd.writers import WRITERS
 from fixtures.code_columns import code_columns

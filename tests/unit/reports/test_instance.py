@@ -12,8 +12,7 @@ import reports
 from audit._reports.html import csp_source
 from audit._reports.instance import DEEPEST
 from audit.base.errors import RenderError
-from audit.data.instance_tree import InstanceTree
-from audit.data.weighted_dag import WeightedDag
+from audit.data.weighted_dag import InstanceTree, WeightedDag
 from audit.runs.instances import instance_view
 from fixtures.labelled import tree
 from tests.unit.reports.document import Document, joined

@@ -12,9 +12,8 @@ import pytest
 from audit.base.errors import InputError
 from audit.base.settings import Aggregation
 from audit.data.dataset import LabelDataset
-from audit.data.instance_tree import InstanceTree
 from audit.data.predictions import Predictions
-from audit.data.weighted_dag import WeightedDag
+from audit.data.weighted_dag import InstanceTree, WeightedDag
 from audit.explorer.run.instance_list import InstanceList, InstanceQuery
 from audit.explorer.run.vocabulary import Span
 from audit.hierarchies.hierarchy import Hierarchy
