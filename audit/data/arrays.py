@@ -43,11 +43,7 @@ _BROKEN = (
 
 
 def read_npy(source: Source) -> AnyArray:
-    """The array of an ``.npy`` file, whatever its shape and type.
-
-    Raises:
-        InputError: If it is not an ``.npy`` file, is truncated, or holds pickled objects.
-    """
+    """The array of an ``.npy`` file, whatever its shape and type."""
     _require_magic(source, NPY_MAGIC, "a NumPy array file (.npy)")
     with _whole(source), source.open() as stream:
         array = _array(np.lib.format.read_array(stream, allow_pickle=False))
@@ -57,11 +53,7 @@ def read_npy(source: Source) -> AnyArray:
 
 
 def read_npz(source: Source) -> dict[str, AnyArray]:
-    """The arrays of an ``.npz`` file by name, in file order.
-
-    Raises:
-        InputError: If it is not an ``.npz`` file, is truncated, or holds pickled objects.
-    """
+    """The arrays of an ``.npz`` file by name, in file order."""
     _require_magic(source, ZIP_MAGIC, "an archive of NumPy arrays (.npz)")
     with _whole(source), source.open() as stream, np.load(stream, allow_pickle=False) as archive:
         size = sum(member.file_size for member in archive.zip.infolist())
@@ -72,11 +64,7 @@ def read_npz(source: Source) -> dict[str, AnyArray]:
 
 
 def texts_of(array: AnyArray, what: str, source: Source) -> tuple[str, ...]:
-    """The names or whole numbers of a one-dimensional array as text without surrounding blanks.
-
-    Raises:
-        SchemaError: If the array has another shape, or holds anything else.
-    """
+    """The names or whole numbers of a one-dimensional array as text without surrounding blanks."""
     if array.ndim != 1 or array.dtype.kind not in "USiu":
         raise SchemaError(
             f"{what} must be a one-dimensional array of text or whole numbers",
@@ -168,11 +156,7 @@ class _Tensor:
 
 
 def read_tensors(source: Source) -> Tensors:
-    """All tensors of a safetensors file whose type is read.
-
-    Raises:
-        InputError: If header and numbers do not match, or the file is truncated.
-    """
+    """All tensors of a safetensors file whose type is read."""
     with source.open() as stream:
         content = stream.read()
     header, start = _header(content, source)

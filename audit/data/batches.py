@@ -52,10 +52,6 @@ def rows_of(source: Source, chosen: Chosen, *, at_once: int, start: int = 0) -> 
         chosen: The columns, or keys, from `audit.data.formats.chosen_of`.
         at_once: Approximate number of rows per batch; batches end at the same rows each time.
         start: Number of rows to skip; must be the end of a batch of an earlier reading.
-
-    Raises:
-        InputError: If the source cannot be read, with the line or the row group.
-        SchemaError: If a column is missing, or holds neither plain values nor lists of them.
     """
     for frame in chosen.frames(source, chosen, at_once, start):
         stop = start + frame.height

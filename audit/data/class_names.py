@@ -44,9 +44,6 @@ def refuse_unused(classes: GivenClasses, found: Sequence[str] | None, where: obj
         classes: As the caller gives them.
         found: Names in the data; None if those of the caller are needed.
         where: The data.
-
-    Raises:
-        InputError: If they are given, and no file that is shared.
     """
     if not (classes is None or found is None or isinstance(classes, Shared)):
         raise InputError(
@@ -69,12 +66,7 @@ _HINT = (
 
 
 def read_classes(path: Classes) -> tuple[str, ...]:
-    """The names, read from a file if it is one, without surrounding blanks.
-
-    Raises:
-        InputError: If the file cannot be read or is empty.
-        SchemaError: If there is a blank line between others, or a name occurs twice.
-    """
+    """The names, read from a file if it is one, without surrounding blanks."""
     if not isinstance(path, Path):
         return distinct([name.strip() for name in path], "class", "classes")
     names = [line.strip() for line in read_text(path).rstrip().split("\n")]
@@ -94,9 +86,6 @@ def classes_for(columns: int, file: Classes | None, where: object) -> tuple[str,
         columns: Number of columns of the matrix.
         file: The file of names.
         where: The matrix, for messages.
-
-    Raises:
-        SchemaError: If no file is given, or it does not hold one name per column.
     """
     if file is None:
         raise SchemaError(
@@ -145,11 +134,7 @@ ClassNames = Mapping[str, tuple[str, ...]]
 
 
 def class_names_of(features: Any, where: object) -> ClassNames:
-    """The names that features of a dataset give to the numbers of its columns.
-
-    Raises:
-        SchemaError: If features are not by column, or a ``ClassLabel`` has no names, or one twice.
-    """
+    """The names that features of a dataset give to the numbers of its columns."""
     if not isinstance(features or {}, Mapping):
         raise SchemaError("features by column are required", found=repr(features), where=where)
     inner = {name: _inner(one) for name, one in (features or {}).items()}

@@ -45,9 +45,6 @@ def with_codes(hierarchy: Hierarchy, codes: str | Iterable[str]) -> Hierarchy:
             ``PATTERN=procedures`` for the columns that fit; ``with-zeros`` or ``as-written`` where
             nodes are numbers and some begin with 0. ``PATTERN*`` alone chooses labels; what stands
             before the star is taken off, unless a node begins with it.
-
-    Raises:
-        InputError: If a word is none of these, or the hierarchy has no such code set.
     """
     integrity = hierarchy.integrity
     tables = {} if integrity is None else {one.split("-")[0]: one for one in integrity.tables}
@@ -105,9 +102,6 @@ def read_as_codes(
     Returns:
         ``label, table, text, set`` of labels that are read otherwise than one by one, as codes of a
         set; and what is to be told.
-
-    Raises:
-        InputError: If labels may be codes of two sets, neither much less likely, or no codes.
     """
     changed, told = [pl.DataFrame(schema=_CHANGED)], list[Reading]()
     integrity = hierarchy.integrity

@@ -109,11 +109,6 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
         data: What `audit.data.sources.source_of` takes: a path or a frame.
         columns: The columns that the user names.
         format: A name from `FORMATS`; None: detected from the source.
-
-    Raises:
-        FormatError: If not exactly one format matches; the message says how to choose one.
-        InputError: If the path does not exist, cannot be read, or holds pickled objects.
-        SchemaError: If a column is missing or of another type, or differs between parts.
     """
     source = source_of(data)
     source.load()
@@ -168,10 +163,6 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
     """The columns of a source that is read in batches, as `read_labels` finds them.
 
     What no format recognises is a table, as `long` reads it.
-
-    Raises:
-        InputError: If it holds pickled objects.
-        SchemaError: If a column is missing, or it is not clear which one is meant.
     """
     source.refuse_pickle()
     source.know(columns.nodes)
@@ -252,11 +243,6 @@ def read_predictions(
         id: What the column of the labels' ids is called; it is that of the predictions where they
             have one of that name.
         instances: These ids, by which their column is recognised too.
-
-    Raises:
-        FormatError: If not exactly one format matches; the message says how to choose one.
-        InputError: If the file does not exist, cannot be read, or holds pickled objects.
-        SchemaError: If its shape, its names or its values are not as the format requires.
     """
     source = source_of(data)
     source.know(nodes, named_classes=classes is not None, id=id)
@@ -285,11 +271,6 @@ def format_of(source: Source, name: str | None, columns: Columns) -> LabelFormat
         name: A name from `FORMATS`; None: detected.
         columns: What the user names. A table that no format recognises is one of labels in the
             column of labels named.
-
-    Raises:
-        FormatError: If not exactly one format matches.
-        UnclearFormatError: If none knows the columns of a table.
-        InputError: If the dataset cannot be read, or holds pickled objects.
     """
     if not isinstance(source, Folder):
         _refuse_unreadable(source)

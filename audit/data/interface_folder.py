@@ -118,10 +118,6 @@ def read_labels(source: Source, columns: Columns) -> RawLabels:
     """Read ``labels.json``: for each instance the names of its nodes, as the graph spells them.
 
     A name that the graph lacks is a label as it is written.
-
-    Raises:
-        InputError: If the graph is not beside it, or a file cannot be read.
-        SchemaError: If an entry is not a list of texts, or the user named a column.
     """
     refuse_named(columns, source, "id", "label", "group", "split", "strata", "rules")
     folder = InterfaceFolder(source)
@@ -144,10 +140,6 @@ def read_scores(source: Source, classes: Classes | None) -> RawPredictions:
     """Read ``scores.json``: for each instance the score of each node, by the node's number.
 
     A node that is not listed has score 0.
-
-    Raises:
-        InputError: If the graph is not beside it, or a file cannot be read.
-        SchemaError: If an entry is not an object of numbers, or names a number that is not a node.
     """
     folder = InterfaceFolder(source)
     entries = folder.entries(SCORES, dict)

@@ -25,10 +25,6 @@ def joined(raw: RawPredictions, dataset: LabelDataset, join: Join | None) -> Joi
     Where one side lacks ids, and those of the other are the row numbers from 0 in order, both are
     joined by order, which is stated. Other ids beside none, and row numbers from 0 beside others
     from 1, are asked for.
-
-    Raises:
-        InputError: If it is not clear how rows belong together.
-        SchemaError: If both are to be joined by order and differ in number, or share no id.
     """
     labels = dataset.instances["instance"].gather(dataset.order).to_list()
     ids, alike = [*raw.instances], len(labels) == len(raw.instances)

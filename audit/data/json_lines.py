@@ -42,10 +42,6 @@ def objects(source: Source, *, streamed: bool = False) -> Iterator[Line]:
     Args:
         source: The text, or its parts.
         streamed: Whether the text of lines is not held in memory; that of an array is.
-
-    Raises:
-        InputError: If a line, or an entry of the array, is not a JSON object.
-        SchemaError: If an object holds several lists of objects.
     """
     return chain.from_iterable(_of_part(part, streamed) for part in source.parts)
 
@@ -97,9 +93,6 @@ def frames(
         frame_of: Makes a frame of some of them.
         where: What they were read from, for messages.
         at_once: Number of lines of a frame.
-
-    Raises:
-        InputError: If a text holds half a character.
     """
     lines = iter(lines)
     while some := list(islice(lines, at_once)):

@@ -269,9 +269,6 @@ def with_class_names(raw: RawLabels, classes: Classes, source: Source) -> RawLab
     """Raw labels that are numbers of classes, with the names of these; others as they are.
 
     -1 is no class, so that its row has no label.
-
-    Raises:
-        SchemaError: If a number has no name.
     """
     labels = raw.rows["label"].drop_nulls()
     if raw.format == "npy":
@@ -292,11 +289,7 @@ def with_class_names(raw: RawLabels, classes: Classes, source: Source) -> RawLab
 
 
 def refuse_named(columns: Columns, source: Source, *options: str) -> None:
-    """Refuse options that name columns (``id``, ``strata`` ...) for a format without columns.
-
-    Raises:
-        SchemaError: If the user gave one of the options.
-    """
+    """Refuse options that name columns (``id``, ``strata`` ...) for a format without columns."""
     given = [
         _SAID.get(option, f"--{option}")
         for option in options

@@ -78,9 +78,6 @@ def placed_labels(
         The hierarchy with the added nodes; ``label, table, node, added, reason``, where ``added``
         is whether the node was added, and a label with a ``reason`` was refused and has no node;
         and what the labels were taken to mean.
-
-    Raises:
-        InputError: If it is not clear which codes the labels are.
     """
     labels = labels.sort("label", "table")
     fits = [hierarchy.words.before(label) is not None for label in labels["label"]]

@@ -97,9 +97,6 @@ def matrix_among(
 
     The scores are the array with a name of `SCORE_NAMES`, else the only one with two dimensions.
     The optional arrays ``classes``, and ``instances`` or ``ids``, name columns and rows.
-
-    Raises:
-        SchemaError: If no array qualifies or several do, or one is not as `matrix` requires.
     """
     two = [name for name, array in arrays.items() if array.ndim == 2]
     beside = [name for name in arrays if name not in ("classes", *_IDS)]
@@ -143,10 +140,6 @@ def matrix(
         source: What the matrix was read from.
         own_classes: Column names in the file itself, shape (n_classes,).
         instances: Ids in the file itself, shape (n_instances,); None: row numbers from 0.
-
-    Raises:
-        SchemaError: If the matrix has another shape or type or is empty, or if names are missing,
-            repeated, too few or too many.
     """
     if scores.ndim == 1 and scores.size and scores.dtype.kind in "iuU":
         return _answers(scores, own_classes, instances, source)
@@ -199,9 +192,6 @@ def with_names(raw: RawPredictions, classes: Classes | None) -> RawPredictions:
     """The same predictions with names for the numbers of classes, where all are numbers.
 
     Classes that are among the names already keep them, and it is as if none were given.
-
-    Raises:
-        SchemaError: If a number has no name.
     """
     if classes is None:
         return raw
@@ -236,9 +226,6 @@ def listed(
         instances: Every instance once, in file order, including those without scores.
         source: What they were read from.
         set_valued: Whether the scores only say that a node was predicted.
-
-    Raises:
-        SchemaError: If an instance has two scores for a node.
     """
     _refuse_repeated(scores, source)
     nodes = scores["node"].unique(maintain_order=True)
@@ -275,9 +262,6 @@ def predicted_sets(raw: RawLabels, source: Source) -> RawPredictions:
     """Predictions from raw labels: every label is predicted, with score 1.
 
     A repeated label counts once.
-
-    Raises:
-        SchemaError: If a row lacks its instance or its label.
     """
     rows = raw.rows.select("instance", "label")
     incomplete = rows.filter(pl.any_horizontal(pl.all().is_null()))

@@ -122,11 +122,6 @@ def table_of(source: Source) -> pl.DataFrame:
     """All rows of a table as stored, or of JSON lines as text.
 
     A key of JSON that holds lists or objects is a column of lists, so that it is no column of text.
-
-    Raises:
-        InputError: If the source cannot be read, holds pickled objects, or a line of JSON is not an
-            object.
-        SchemaError: If a row has other fields than the first one.
     """
     source.refuse_pickle()
     return _json_table(source) if is_json(source) else source.table()
@@ -195,10 +190,6 @@ def id_among(
         named: The column that the user named; None: detect it.
         beside: Columns with another role.
         source: The dataset, or predictions; it knows the nodes, and how the labels' ids are called.
-
-    Raises:
-        SchemaError: If the named one does not exist.
-        UnclearColumnsError: If not exactly one qualifies.
     """
     if named is not None:
         return column_for("instance", named, names, source)
@@ -260,9 +251,6 @@ def id_of_rows(
         beside: As in `id_among`.
         source: As in `id_among`.
         values: The values of a column, some rows at a time.
-
-    Raises:
-        SchemaError: As in `id_among`, if several columns may be meant.
     """
     if is_numbering(named, names):
         return None, ()
@@ -299,11 +287,7 @@ def lie_within(inner: Sequence[str], outer: Sequence[str]) -> bool:
 
 
 def pick(frame: pl.DataFrame, source: Source, **columns: str | None) -> pl.DataFrame:
-    """Select columns under new names (their roles), as tidy text; roles without one are left out.
-
-    Raises:
-        SchemaError: If a column does not exist or holds neither plain values nor lists of them.
-    """
+    """Select columns under new names (their roles), as tidy text; roles without one are left out."""
     found = {
         role: column_for(role, column, frame.columns, source)
         for role, column in columns.items()
@@ -326,9 +310,6 @@ def tidy(frame: pl.DataFrame, source: Source, lists: Collection[str] = ()) -> pl
     """Convert every value to stripped text, null if blank; whole floats are written as integers.
 
     Lists stay lists, of such values.
-
-    Raises:
-        SchemaError: If a column holds neither plain values nor, where allowed, lists of them.
     """
     frame = plain(frame, source, lists)
     columns = {

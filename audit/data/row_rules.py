@@ -83,9 +83,6 @@ class RowRules:
         Args:
             rows: At least the columns of `roles`, as tidy text.
             where: The dataset, for messages.
-
-        Raises:
-            SchemaError: If values name no version.
         """
         told = [
             _told(rows[f"{ROW}{column}"], partial(_left_out, conditions))

@@ -90,11 +90,6 @@ def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPrediction
     Args:
         raw: Predictions as read.
         transform: Function to apply to the numbers; None: they already are scores.
-
-    Raises:
-        SchemaError: If a number is not finite; if it is not a score and there is no transform; if a
-            transform is requested for predicted sets or scores, or softmax for a list that omits
-            classes.
     """
     _refuse(raw, lambda numbers: ~np.isfinite(numbers), "every score must be a finite number")
     if transform:
@@ -295,10 +290,6 @@ def answered(
         unknown: Columns of the classes that are no nodes.
         single: What the user says; None: nothing.
         alone: Whether each instance has one label.
-
-    Raises:
-        InputError: If only a coarse rounding explains how far rows are from one.
-        SchemaError: If the rows of a few instances alone do not sum to one.
     """
     if raw.set_valued or single is False:
         return Scored(placed)

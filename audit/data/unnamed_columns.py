@@ -171,9 +171,6 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
         source: A table.
         chosen: The columns of its ids and labels, with rules that its format states, if any.
         columns: What the user names; these columns are left alone.
-
-    Raises:
-        InputError: If a column by its name and values says which labels are not carried.
     """
     rules, told = chosen.rules if chosen.rules != EVERY else columns.rules, list(chosen.readings)
     beside = [*chosen.labels, chosen.id, *columns.beside.values(), *rules.roles.values()]
@@ -204,11 +201,7 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
 
 
 def flags(source: Source, instance: str, names: Sequence[str]) -> Iterator[Reading]:
-    """What is told of columns beside ids that say which labels are not carried.
-
-    Raises:
-        InputError: If one says so by its name and its values.
-    """
+    """What is told of columns beside ids that say which labels are not carried."""
     for name in _chosen(source, names):
         yield from _flagged(name, *_counted(source, instance, name), source)
 
@@ -253,11 +246,7 @@ def refuse_totals(
     rules: RowRules,
     source: Source,
 ) -> None:
-    """Ask whether the last row is a line of totals: its id says so, and it has no label.
-
-    Raises:
-        AskedError: If it seems to be one, and no rule of rows is on the column of ids.
-    """
+    """Ask whether the last row is a line of totals: its id says so, and it has no label."""
     value = str(last or "").strip()
     named = any(one.partition("=")[0].strip(" !") == id_ for one in rules.where)
     if id_ is None or named or not _TOTAL.fullmatch(value.casefold()):

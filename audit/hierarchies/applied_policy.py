@@ -35,9 +35,6 @@ def policy_for(hierarchy: Hierarchy, stated: Policy | None = None) -> Policy:
     """What the user's policy states over the built-in one: that of its `base`, or the hierarchy's.
 
     Rules of a `base` on nodes that the hierarchy lacks are left out.
-
-    Raises:
-        PolicyError: If the hierarchy has no node that the rules of the `base` name.
     """
     if stated is None:
         return built_in_policy(hierarchy.name)

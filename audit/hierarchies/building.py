@@ -83,9 +83,6 @@ def without_dangling(
         edges: Columns ``child, parent``; an edge may be repeated.
         nodes: Ids of all nodes.
         dangling: Treatment of the other edges.
-
-    Raises:
-        DanglingError: If there are other edges, and they are to be refused.
     """
     between = pl.all_horizontal(pl.col("child", "parent").is_in(nodes.implode()))
     kept, others = edges.filter(between), edges.filter(~between).unique(maintain_order=True)
@@ -127,11 +124,7 @@ def _refuse_bad_ids(ids: pl.Series, declared: pl.Series) -> None:
 def graph_tables(
     graph: Any, relations: tuple[str, ...]
 ) -> tuple[pl.DataFrame, pl.DataFrame, tuple[Reading, ...]]:
-    """Edges and nodes of a graph of networkx, and which edges were passed over.
-
-    Raises:
-        SchemaError: On a relation that is the key of no edge.
-    """
+    """Edges and nodes of a graph of networkx, and which edges were passed over."""
     nodes = [
         (_id(node), said.get("title") or said.get("name"), said.get("assignable"))
         for node, said in graph.nodes(data=True)

@@ -102,9 +102,6 @@ def aggregated_values(
         values: Own values, not negative, shape (n_instances, n_nodes).
         aggregation: What an aggregated value is: each descendant counts once (``descendants``),
             once for each path (``paths``), or only below nodes without a value (``mimic``).
-
-    Raises:
-        SchemaError: If nodes have more paths between them than can be counted.
     """
     if aggregation == "paths":
         return aggregate(values, path_counts(hierarchy.edges))

@@ -54,10 +54,6 @@ def read_titles(path: Path) -> TitleList:
     Supported are ``D_ICD_DIAGNOSES`` and ``D_ICD_PROCEDURES`` of MIMIC-III and MIMIC-IV (of the
     latter the rows of version 9), ``CMS32_DESC_LONG_DX.txt`` and ``..._SG.txt``, and tables with
     the columns ``code`` and ``title``. The code set is derived from the file's name.
-
-    Raises:
-        InputError: If the file is missing, empty, or not UTF-8 (the CMS files may be cp1252).
-        SchemaError: If a table has no column of codes or of titles.
     """
     head = first_bytes(path)
     refuse_pickle(path, head)
@@ -119,11 +115,7 @@ def _meant(hierarchy: Hierarchy, *nodes: str | None) -> str | None:
 
 
 def read_own_titles(path: Path, hierarchy: Hierarchy) -> TitleList:
-    """Read a title dictionary that the user gave for a hierarchy.
-
-    Raises:
-        InputError: As in `read_titles`, or if none of its codes has a place in the hierarchy.
-    """
+    """Read a title dictionary that the user gave for a hierarchy."""
     titles = read_titles(path)
     without = unplaced(hierarchy, titles)["code"]
     if len(without) and len(without) == len(titles.titles):

@@ -17,12 +17,7 @@ from audit.data.sources.events import Events
 
 
 def read(source: Source, columns: Columns) -> RawLabels:
-    """Read the codes with their instances, persons as groups, and splits where there are some.
-
-    Raises:
-        InputError: If it must be stated which codes are labels.
-        SchemaError: If files lack what their form requires, or a column that the user names.
-    """
+    """Read the codes with their instances, persons as groups, and splits where there are some."""
     source = _events(source)
     frames = [*source.events(columns)]
     if not frames:

@@ -26,20 +26,12 @@ _HEADERS = {"label", "labels", "codes", "parent", "prediction", "predicted"}
 
 
 def read_grouped(source: Source, columns: Columns) -> RawLabels:
-    """Read lines of an id and its labels; an instance without labels has nothing after the tab.
-
-    Raises:
-        SchemaError: If a line does not have exactly one tab, or the user named a column.
-    """
+    """Read lines of an id and its labels; an instance without labels has nothing after the tab."""
     return _labels_on_lines(source, columns, ("\t", ";"), _require_tabs)
 
 
 def read_piped(source: Source, columns: Columns) -> RawLabels:
-    """Read lines as CAML writes its predictions; an id alone is an instance without labels.
-
-    Raises:
-        SchemaError: If an id holds a comma or a tab, as in a table, or the user named a column.
-    """
+    """Read lines as CAML writes its predictions; an id alone is an instance without labels."""
     return _labels_on_lines(source, columns, ("|", "|"), _require_ids)
 
 

@@ -52,10 +52,6 @@ def read(source: Source, columns: Columns) -> RawLabels:
 
     Numbers become text as they are written. The id is the named key, else ``id``, ``instance`` or
     ``hadm_id``, else the only key beside the labels that holds a plain value.
-
-    Raises:
-        InputError: If a line is not a JSON object.
-        SchemaError: If a key is missing, or holds a value that is not allowed there.
     """
     lines = _lines(source)
     if _is_nested(lines, columns.label):
@@ -357,9 +353,6 @@ def frame_of(
 
     It has one row per line. Without a key of the id, rows are numbered from ``first`` on. Where
     they are ``joined`` a text is one label, or several that ``sign`` joins.
-
-    Raises:
-        SchemaError: If a line lacks the key of the labels, or a value is not allowed there.
     """
     keys = roles if id is None else {"instance": id, **roles}
     columns: dict[str, list[Any]] = {"labels": [], **{role: [] for role in keys}}

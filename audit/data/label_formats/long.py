@@ -37,9 +37,6 @@ def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
     """The columns of the labels and of the id, as `audit.data.label_format.Choose`.
 
     An empty or null list is an instance without labels.
-
-    Raises:
-        SchemaError: If a column is missing, or several could be meant.
     """
     names = list(source.schema)
     label = label_column(source.schema, columns.label, source)
@@ -58,11 +55,7 @@ def matches(source: Source) -> bool:
 
 
 def label_column(schema: Mapping[str, pl.DataType], named: str | None, source: Source) -> str:
-    """The column of labels, or lists of labels: the one that the user named, else the only one.
-
-    Raises:
-        SchemaError: If there is none, or there are several candidates.
-    """
+    """The column of labels, or lists of labels: the one that the user named, else the only one."""
     found = [name for name, dtype in schema.items() if _holds_labels(name, dtype)]
     if named is None and len(found) != 1:
         raise UnclearColumnsError(
@@ -96,9 +89,6 @@ def choose_joined(source: Source, columns: Columns, rows: Source) -> Chosen:
 
     Labels are joined by the sign that the first cells show; where they show none, each cell holds
     one label, a blank one none.
-
-    Raises:
-        SchemaError: If a column is missing.
     """
     names = list(source.schema)
     usual = called(names, _NAMES) or _NAMES

@@ -39,9 +39,6 @@ def columns_beside(
 
     Returns:
         For each wanted column a frame of ``instance`` and the role; and the files that were read.
-
-    Raises:
-        SchemaError: If no table beside the codes has a wanted column.
     """
     found = {role: _place_of(name, tables, rows.columns) for role, name in wanted.items()}
     frames = [_joined(rows, role, wanted[role], *place) for role, place in found.items()]
@@ -140,9 +137,6 @@ def tables_of(source: Source, *subfolders: str) -> list[Source]:
     """The table itself, or the diagnoses and procedures that a folder holds.
 
     A folder with neither, but with parts of a table that has admissions, is that table.
-
-    Raises:
-        InputError: If the folder holds neither table, or one of them twice.
     """
     if not isinstance(source, Folder):
         return [source]
@@ -206,11 +200,7 @@ def labels_of(
     columns: Columns,
     code: str,
 ) -> RawLabels:
-    """The raw labels of all tables, with dictionaries and strata from the files beside them.
-
-    Raises:
-        SchemaError: If a stratum is a column neither of these tables nor of those beside them.
-    """
+    """The raw labels of all tables, with dictionaries and strata from the files beside them."""
     every = pl.concat(rows, how="diagonal")
     absent = {role: name for role, name in columns.further.items() if role not in every.columns}
     beside, found_in = columns_beside(every, absent, tables)
@@ -289,9 +279,6 @@ def read_fourth(source: Source, columns: Columns) -> RawLabels:
     ``table`` is ``diagnoses`` or ``procedures`` for ICD-9, ``diagnoses-10`` or ``procedures-10``
     for ICD-10, as ``icd_version`` says unless the user names another column; a row without a
     version is refused as ``bad_row``. Groups are patients.
-
-    Raises:
-        SchemaError: If a version is neither 9 nor 10.
     """
     rules = replace(columns.rules, version_column=columns.rules.version_column or "icd_version")
     columns, tables = replace(columns, rules=rules), tables_of(source, "hosp")

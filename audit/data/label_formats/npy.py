@@ -29,10 +29,6 @@ def read(source: Source, columns: Columns) -> RawLabels:
     An archive must hold such an array alone; 0 and 1 may be of any type. Names come from
     ``columns.classes``, one per line: the first name is that of the number 0, or of the first
     column. A row of zeros is an instance without labels.
-
-    Raises:
-        InputError: If it is not a NumPy file, or holds pickled objects or no instance.
-        SchemaError: If names are missing, a number has no name, or the array is of another kind.
     """
     refuse_named(columns, source, "id", "label", "group", "split", "strata", "rules")
     array = _array(source)

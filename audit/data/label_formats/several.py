@@ -132,11 +132,7 @@ def _runs(pattern: str, members: Sequence[str]) -> bool:
 
 
 def refuse_one_of_several(column: str, source: Source) -> None:
-    """Refuse one of numbered columns, whose siblings would be left out in silence.
-
-    Raises:
-        SchemaError: If the column is of a family.
-    """
+    """Refuse one of numbered columns, whose siblings would be left out in silence."""
     for pattern, members in families_of(source).items():
         if column in members:
             alone = f"{column[:-1]}[{column[-1]}]"
@@ -164,9 +160,6 @@ def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
     """The columns of labels that fit a pattern, and of the id, as `audit.data.label_format.Choose`.
 
     A blank is not a label; the position of one is that of its column among them, from 1.
-
-    Raises:
-        SchemaError: If no column fits, or it is not clear which columns are meant.
     """
     labels = label_columns(source, columns.label)
     cells = [cell for name in labels for cell in source.first_cells(name)]
@@ -179,12 +172,7 @@ def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
 
 
 def label_columns(source: Source, pattern: str | None) -> list[str]:
-    """The columns of labels: those that fit a pattern, else those of the only family.
-
-    Raises:
-        SchemaError: If no column fits.
-        UnclearColumnsError: If there is not exactly one family of numbered columns.
-    """
+    """The columns of labels: those that fit a pattern, else those of the only family."""
     names = list(source.schema)
     if pattern is not None and not is_pattern(pattern, names):
         found = [column_for("label", pattern, names, source)]

@@ -52,9 +52,6 @@ def chosen_rows(
         rows: The same rows, as of `audit.data.label_format.Choose`.
         labels: The columns of labels.
         further: Further fields of `Chosen`.
-
-    Raises:
-        SchemaError: If it is not clear which column holds the ids, or labels are numbers.
     """
     names = list(source.schema)
     taken = {*labels, *roles_of(columns, names, source).values()}

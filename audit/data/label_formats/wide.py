@@ -45,9 +45,6 @@ def read(source: Source, columns: Columns) -> RawLabels:
     Values are 0, 1, true, false or blank, which is 0; columns that hold others and are not named as
     nodes are left out, which is told. The id is the column that the user named, else one with a
     usual name, else the first, or the only other that is named as ids are.
-
-    Raises:
-        SchemaError: If a column is missing or occurs twice, or a value is not one of these.
     """
     refuse_named(columns, source, "label")
     frame = source.table()

@@ -29,11 +29,6 @@ def read_scores(source: Source, classes: Classes | None) -> RawPredictions:
     """Read the columns ``instance, node, score``; a node that is not listed has score 0.
 
     The id is ``id``, ``instance`` or ``hadm_id``, else the only further column.
-
-    Raises:
-        InputError: If the table cannot be read_scores or has no row.
-        SchemaError: If a column is missing, a value is blank, a score is not a number, or an
-            instance has two scores for a node.
     """
     frame = source.table()
     node, score = (column_named(frame, name, source) for name in ("node", "score"))
@@ -192,11 +187,6 @@ def read_answers(source: Source, classes: Classes | None) -> RawPredictions:
 
     Beside them may be true labels, which are left out, and how sure the model is of an answer,
     which is then its score. Without ids, they are row numbers from 0.
-
-    Raises:
-        InputError: If the table cannot be read.
-        SchemaError: If it is not clear which column holds the answers or the ids, or a row lacks
-            its id or its node.
     """
     roles = roles_of(source, source.schema)
     column, score = name_of_answers(roles, source), next(iter(roles.score), None)
@@ -238,11 +228,7 @@ def is_unnamed(names: Sequence[str]) -> bool:
 
 
 def of_frame(frame: pl.DataFrame, source: Source, classes: Classes | None) -> RawPredictions:
-    """Predictions of a table of answers that was made of another source; raises as `read_answers`.
-
-    Raises:
-        SchemaError: If there are other columns than those of answers.
-    """
+    """Predictions of a table of answers that was made of another source; raises as `read_answers`."""
     answers = as_frame(frame, source, classes)
     return replace(read_answers(answers, classes), sources=source.files, name=source.name)
 

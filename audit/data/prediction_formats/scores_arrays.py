@@ -17,12 +17,7 @@ from audit.data.sources import Source
 
 
 def read_matrix(source: Source, classes: Classes | None) -> RawPredictions:
-    """Read a NumPy matrix whose column names are in ``classes``; ids are row numbers from 0.
-
-    Raises:
-        InputError: If it is not a NumPy file, is truncated, or holds pickled objects.
-        SchemaError: As in `audit.data.prediction_format.matrix`.
-    """
+    """Read a NumPy matrix whose column names are in ``classes``; ids are row numbers from 0."""
     return matrix(read_npy(source), classes, source)
 
 
@@ -30,10 +25,6 @@ def read_archive(source: Source, classes: Classes | None) -> RawPredictions:
     """Read the array ``scores``, or the only matrix, with ``classes`` and ``instances``, if any.
 
     Names in the archive take precedence over those of the file ``classes``.
-
-    Raises:
-        InputError: If it is not an archive of NumPy, is truncated, or holds pickled objects.
-        SchemaError: As in `audit.data.prediction_format.matrix_among`.
     """
     return matrix_among(read_npz(source), classes, source)
 
@@ -42,10 +33,6 @@ def read_safetensors(source: Source, classes: Classes | None) -> RawPredictions:
     """Read the tensor ``scores``, else ``logits``, else the only one with two dimensions.
 
     An optional tensor ``instances`` of whole numbers holds the ids.
-
-    Raises:
-        InputError: If header and numbers do not match, or the file is truncated.
-        SchemaError: As in `audit.data.prediction_format.matrix_among`.
     """
     return matrix_among(read_tensors(source).arrays, classes, source)
 
@@ -54,12 +41,6 @@ def read_torch(source: Source, classes: Classes | None) -> RawPredictions:
     """Read a tensor of PyTorch, or a dictionary with ``scores`` or ``logits``.
 
     ``classes`` and ``instances`` of the dictionary, lists or tensors, name columns and rows.
-
-    Raises:
-        InputError: If PyTorch is missing, or the file is truncated or holds objects other than
-            tensors, numbers, text and lists of them.
-        SchemaError: If it holds no tensor, or as in
-            `audit.data.prediction_format.matrix_among`.
     """
     content = _loaded(source)
     if isinstance(content, dict):

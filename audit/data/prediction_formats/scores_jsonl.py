@@ -40,11 +40,6 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
     first entry decides which. The id is the key ``id``, ``instance`` or ``hadm_id``, else the only
     key beside the scores that holds a plain value; without one, and for ``{node: score}``, it is
     the number of the entry from 0. A node that is not listed has score 0.
-
-    Raises:
-        InputError: If a line is not JSON.
-        SchemaError: If a line has another form than the first, a score is not a number, or an id
-            is missing or occurs twice.
     """
     entries = list(_in_lists(source) if is_array(source) else objects(source))
     entries = [(where, _paired(entry)) for where, entry in entries]

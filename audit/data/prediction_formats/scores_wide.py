@@ -42,10 +42,6 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
     first one where it holds whole numbers beyond 0 and 1, each once, and the others do not all hold
     whole numbers; else rows are numbered from 0. Where every value is 0 or 1 without a point, or
     true or false, the table says which classes were predicted, and no scores.
-
-    Raises:
-        SchemaError: If a column occurs twice, several could be the id, an id is blank or repeated,
-            no column is a class, or a value is not a number.
     """
     frame = source.table()
     refuse_repeated(frame.columns, source)

@@ -137,11 +137,7 @@ def kind_of(connection: Any) -> Kind | None:
 
 @contextmanager
 def opened(address: str) -> Iterator[tuple[Any, Kind, str]]:
-    """A connection to the database of an address, its kind and its driver; closed on an error.
-
-    Raises:
-        InputError: If the address has a password, the driver is missing, or nothing answers.
-    """
+    """A connection to the database of an address, its kind and its driver; closed on an error."""
     scheme, _, rest = address.partition("://")
     kind, told = KINDS[scheme], told_address(address)
     if kind is not POSTGRESQL and not rest.startswith("/"):
@@ -206,11 +202,7 @@ def telling(where: str) -> Iterator[None]:
 
 
 def query_of(query: str | None, table: str | None, where: str) -> str:
-    """The query, without what ends it, or the one of all rows of a table.
-
-    Raises:
-        InputError: If both or neither are given, or it is not one query that reads.
-    """
+    """The query, without what ends it, or the one of all rows of a table."""
     if query is None or table is not None:
         if query is not None or table is None:
             found = "both" if table else "neither"

@@ -129,12 +129,7 @@ _SHAPES: tuple[tuple[str, Callable[[Mapping[str, Any]], pl.DataFrame | None]], .
 
 
 def coco(text: str) -> tuple[pl.DataFrame, tuple[Reading, ...]] | None:
-    """An image a row, with the classes of its boxes, each once, as COCO has them; None of others.
-
-    Raises:
-        SchemaError: If there are no annotations, or one of them has no category, or an image that
-            is not there.
-    """
+    """An image a row, with the classes of its boxes, each once, as COCO has them; None of others."""
     held = json.loads(text)
     if not (isinstance(held, dict) and "images" in held and held.keys() & _BESIDE):
         return None
@@ -167,9 +162,6 @@ def label_studio(text: str) -> tuple[pl.DataFrame, tuple[Reading, ...]] | None:
 
     Taxonomies are paths, ``Animal > Dog``; with them count choices and labels of regions. Where a
     task was annotated several times, there are columns of the task and of the annotation.
-
-    Raises:
-        SchemaError: If no annotation has labels.
     """
     tasks = json.loads(text)
     done = [(task, one) for task in tasks for one in task["annotations"]]

@@ -27,11 +27,7 @@ _ROWS = 1_000_000
 
 
 def hub_of(folder: Path) -> Source | None:
-    """The folder as a source if it is one of the Hub; None if it is none.
-
-    Raises:
-        SchemaError: If it has several configurations, or splits of different columns.
-    """
+    """The folder as a source if it is one of the Hub; None if it is none."""
     places = [folder, *(one for one in sorted(folder.iterdir()) if one.is_dir())]
     found = {place: parts for place in places if (parts := _parts_of(place))}
     if len(found) > 1:

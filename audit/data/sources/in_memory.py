@@ -78,11 +78,7 @@ class Frame(Source):
         return self.table(called(self.schema, [name])[:1]).to_series()
 
     def refuse_numbers(self, instance: str, label: str | None = None) -> None:
-        """Refuse labels that are numbers, and ids that are numbers with a fraction.
-
-        Raises:
-            SchemaError: If a column is of such a type.
-        """
+        """Refuse labels that are numbers, and ids that are numbers with a fraction."""
         ids, labels = (self.columns.get((name or "").strip().lower()) for name in (instance, label))
         numbers = labels is not None and _inner(labels).is_numeric()
         if numbers and not self.named_classes:
@@ -110,10 +106,6 @@ def frame_of(data: object) -> pl.DataFrame:
     Args:
         data: A frame of Polars, lazy or not, of pandas, a table of Arrow, any other frame that
             narwhals knows, or a dictionary of lists.
-
-    Raises:
-        InputError: If it is none of these.
-        SchemaError: If it cannot become columns of one type each.
     """
     try:
         frame = _converted(data)

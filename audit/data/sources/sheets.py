@@ -35,9 +35,6 @@ def read_sheets(path: Path) -> dict[str, tuple[pl.DataFrame, int]]:
 
     A single cell far down, or a number of shared texts, can make a small file ask for any memory,
     and end the process that reads it; so it is one of its own.
-
-    Raises:
-        InputError: If it cannot be read, or needs more than `UNPACKED` and a little.
     """
     require_package("fastexcel", "to read a workbook")
     allowed = EXPANSION * path.stat().st_size

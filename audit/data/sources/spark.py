@@ -49,11 +49,7 @@ class Table(Source):
 
 
 def spark_source(named: str) -> Source:
-    """The file or folder of that path, or else the table of that name.
-
-    Raises:
-        InputError: If nothing is there, and it cannot be the name of a table.
-    """
+    """The file or folder of that path, or else the table of that name."""
     path = Path(named)
     if path.exists():
         return source_of(path)
@@ -120,10 +116,6 @@ def reading(
         master: Master URL of Spark; None: as its own settings say.
         columns: The id and the label that the user names; else detected as in `audit.load_labels`.
         format: Name of the format; None: detected.
-
-    Raises:
-        InputError: If Spark or Java is missing, no session starts, or the dataset cannot be read.
-        SchemaError: If a column does not exist, or there are several candidates.
     """
     _refuse_missing()
     from py4j.protocol import Py4JError

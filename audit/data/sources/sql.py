@@ -30,11 +30,7 @@ from audit.data.sources.source import HEAD, Source, as_cells
 
 
 def database(address: str, query: str | None, table: str | None) -> Query:
-    """The rows of a query, or of a table, of the database of an address, in one transaction.
-
-    Raises:
-        InputError: If it cannot be reached, or both or neither of query and table are given.
-    """
+    """The rows of a query, or of a table, of the database of an address, in one transaction."""
     told = told_address(address)
     with opened(address) as (connection, kind, driver):
         if query is None and table is None:

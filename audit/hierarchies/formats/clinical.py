@@ -50,12 +50,7 @@ class Tables:
         return {stem: one for (stem, dot, end), one in ends if dot + end in _ENDINGS}
 
     def scan(self, name: str, columns: Sequence[str], further: Sequence[str] = ()) -> pl.LazyFrame:
-        """Some columns of a table as text, blank ones as null; ``further`` where it has them.
-
-        Raises:
-            InputError: If there is no such table.
-            SchemaError: If it lacks a column.
-        """
+        """Some columns of a table as text, blank ones as null; ``further`` where it has them."""
         file = self.files.get(name)
         if file is None:
             raise InputError(
@@ -102,10 +97,6 @@ def _read_omop(path: Path, shape: Shape) -> Hierarchy:
 
     Concepts with an ``invalid_reason`` are no nodes; "Concept replaced by" says what took their
     place. Headings, by the class of a concept, are no labels.
-
-    Raises:
-        InputError: If it must be stated which vocabulary, or none has "Is a".
-        HierarchyError: On a cycle.
     """
     tables = Tables(path)
     relations = tables.scan(RELATIONSHIP, _RELATIONSHIP).filter(
@@ -198,12 +189,7 @@ def is_codes(path: Path, head: bytes) -> bool:
 
 
 def _read_codes(path: Path, shape: Shape) -> Hierarchy:
-    """Read the codes that have parents, or are some; others, such as laboratory tests, are none.
-
-    Raises:
-        HierarchyError: If no code has a parent, or on a cycle.
-        SchemaError: If parents are no lists of text, or a code has two descriptions.
-    """
+    """Read the codes that have parents, or are some; others, such as laboratory tests, are none."""
     table = read_table(path)
     kinds = [pl.String, pl.String, pl.List(pl.String)]
     if [table.schema.get(name) for name in _COLUMNS] != kinds:
@@ -257,10 +243,6 @@ def _read_code_system(path: Path, shape: Shape) -> Hierarchy:
 
     A concept is below the one that it lies within, and below those that its properties ``parent``
     name, or whose properties ``child`` name it. What is inactive or retired is no node.
-
-    Raises:
-        HierarchyError: On a parent that is no concept if it is not to be dropped, or on a cycle.
-        SchemaError: If the resource holds no concepts, or these are not as in FHIR.
     """
     stated = read_json(path)
     content = stated.get("content")

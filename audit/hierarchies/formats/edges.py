@@ -41,13 +41,6 @@ def read(path: Path, shape: Shape) -> Hierarchy:
 
     A parent that is obsolete is dangling. One without a row of its own, where the rows say which
     nodes have no parent, is a node, which is told; edges to it are dropped with the dangling ones.
-
-    Raises:
-        HierarchyError: On a cycle, a parent that is obsolete and not to be dropped, or a table
-            without nodes.
-        SchemaError: On a missing column, a row without a child, a child of two titles, or one that
-            is obsolete in some rows alone.
-        InputError: If the file cannot be read, or two columns without a header may be either.
     """
     return of_table(path, tables.table_of(path, shape), shape)
 

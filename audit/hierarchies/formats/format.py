@@ -250,10 +250,6 @@ def hierarchy_of_records(
     """Build the hierarchy of records, in which leaves are assignable, without what is obsolete.
 
     A parent without a record is a node; one that is obsolete, or ``missing``, is dangling.
-
-    Raises:
-        SchemaError: On a node of two titles, a flag that is neither true nor false, an id that is
-            obsolete in some of its records alone, or a successor that is no id.
     """
     obsolete = _obsolete(records)
     gone = {one.id for one in obsolete}

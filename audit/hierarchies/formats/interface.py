@@ -48,10 +48,6 @@ def read_nodes(path: Path) -> tuple[GraphNode, ...]:
 
     ``parents``, a list of numbers, may be given besides ``parent`` or instead of it; ``node``,
     ``title`` and ``assignable`` are what ``audit export`` adds.
-
-    Raises:
-        InputError: If the file cannot be read.
-        SchemaError: If a record lacks a number or a name, or numbers or names are repeated.
     """
     stated = read_json(path)
     listed = isinstance(stated, list) and stated
@@ -77,10 +73,6 @@ def read(path: Path, shape: Shape) -> Hierarchy:
     """Read the graph as a hierarchy; a node is assignable if it says so, else if it is a leaf.
 
     A parent that is not a node goes by ``number 7`` in messages and among the dropped edges.
-
-    Raises:
-        HierarchyError: On a cycle, or a parent that is not a node and not to be dropped.
-        InputError, SchemaError: As `read_nodes`.
     """
     nodes = read_nodes(path)
     node_of = {one.number: one.node for one in nodes}

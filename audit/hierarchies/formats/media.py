@@ -142,12 +142,6 @@ def _read_audioset(path: Path, shape: Shape) -> Hierarchy:
     A node is assignable unless ``restrictions`` holds ``abstract``.
 
     A child that is not declared is dangling.
-
-    Raises:
-        HierarchyError: On a child that is not declared and not to be dropped, a cycle, or an empty
-            list.
-        SchemaError: On an entry that is not as above, or an id declared twice.
-        InputError: If the file cannot be read.
     """
     entries = read_json(path)
     if not isinstance(entries, list):

@@ -139,9 +139,6 @@ def lower_end(
     of both or of neither, the end that alone has more of the names: leaves outnumber tops.
 
     ``called`` is what the names at either end are called; ``options`` state which end is the lower.
-
-    Raises:
-        InputError: If neither decides.
     """
     pairs = set(pairs)
     ends = [{pair[end] for pair in pairs} for end in (0, 1)]

@@ -42,13 +42,6 @@ def read(path: Path, shape: Shape) -> Hierarchy:
         path: An OBO file.
         shape: ``relations`` are relationship types to use as edges too, such as ``part_of``;
             ``dangling`` is for parents that are not terms, or are obsolete.
-
-    Raises:
-        HierarchyError: On such a parent if it is not to be dropped, on a cycle, or if there is no
-            term.
-        SchemaError: On a term without an id, a tag without its value, an id declared twice, or a
-            relation that no term has.
-        InputError: If the file cannot be read.
     """
     every = _terms(path)
     terms = [term for term in every if not term.obsolete]
@@ -208,12 +201,6 @@ def read_graphs(path: Path, shape: Shape) -> Hierarchy:
         shape: ``relations`` are predicates to use as edges besides ``is_a``, by their ids or
             labels: ``BFO:0000050`` or ``part_of``; ``dangling`` is for edges to what is no class,
             or is deprecated.
-
-    Raises:
-        HierarchyError: On such an edge if it is not to be dropped, on a cycle, or if there is no
-            class.
-        SchemaError: On a node or an edge that is not as above, or a relation that no edge has.
-        InputError: If the file cannot be read.
     """
     graphs = _graphs(path)
     stated = _records(graphs, "nodes")

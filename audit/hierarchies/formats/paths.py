@@ -49,11 +49,6 @@ def read_levels(path: Path, shape: Shape) -> Hierarchy:
     side by side of which each has more values than the one before, and nearly each value one value
     before it. A column that has another value in each row is the node itself. ``X LABEL`` and the
     like hold the titles of ``X``. Empty levels are passed over.
-
-    Raises:
-        HierarchyError: If there is no node.
-        SchemaError: If no columns are levels, or one is missing.
-        InputError: If the file cannot be read.
     """
     return of_levels(path, tables.table_of(path, shape), shape)
 
@@ -217,11 +212,6 @@ def read(path: Path, shape: Shape) -> Hierarchy:
     lines and lines that start with ``#`` are ignored.
 
     Nothing is dangling: a path declares all nodes above it.
-
-    Raises:
-        HierarchyError: If there is no path.
-        SchemaError: On an empty part, as in ``a > > b``.
-        InputError: If the file cannot be read, or a path has very many parts.
     """
     rows = _rows(path)
     sign = names.sign_of([line for *_, line in rows]) or PATH_SIGN

@@ -47,11 +47,6 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
             by name or label, that are edges too; ``language`` is that of titles; ``dangling`` is
             for parents that are deprecated.
         kind: ``skos`` or ``owl``, where a file has both; None: what it has.
-
-    Raises:
-        HierarchyError: On a cycle, or a deprecated parent that is not to be dropped.
-        SchemaError: If it is no RDF, has no such nodes, or not what the shape states.
-        InputError: If it has both concepts and classes with edges, and no kind is stated.
     """
     graph = read_graph(path, None if shape.relations else _SAID)
     told = list[Reading]()

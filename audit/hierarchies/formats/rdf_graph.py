@@ -146,10 +146,6 @@ def read_graph(path: Path, wanted: Iterable[str] | None) -> Graph:
     """The statements of a file with the wanted predicates, and those of the structure; None: all.
 
     Nothing is loaded from elsewhere: neither imports nor contexts.
-
-    Raises:
-        SchemaError: If the text is no RDF; the message has its line.
-        InputError: If the file cannot be read, or the entities of its XML are too much.
     """
     require_package("pyoxigraph", "to read RDF")
     from pyoxigraph import RdfFormat, parse

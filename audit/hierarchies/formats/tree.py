@@ -66,13 +66,6 @@ def of_object(path: Path, tree: Any, shape: Shape) -> Hierarchy:
         path: The file, or what names the object in messages.
         tree: What it holds.
         shape: ``relations`` are further keys that hold nodes below.
-
-    Raises:
-        HierarchyError: On a cycle, a node below an obsolete id that is not to be dropped, or a tree
-            without nodes.
-        SchemaError: On a value that is neither a node nor names, or a key that nobody knows and
-            that holds ids or nodes.
-        InputError: If it may mean either that names are above others or below them.
     """
     plain, readings = _graph(path, tree, shape) or _plain(path, tree)
     places = list(_Walk(shape).places(plain))

@@ -108,10 +108,6 @@ def read(path: Path, shape: Shape) -> Hierarchy:
     """The hierarchy of a WordNet folder by hypernyms, or by the relation that is stated.
 
     Pointers that lead nowhere are refused, whatever ``dangling`` says: the file is damaged.
-
-    Raises:
-        InputError: As in `read_wordnet`; or on more than one relation, or an unknown one.
-        HierarchyError: On a cycle.
     """
     if len(shape.relations) > 1:
         raise InputError(
