@@ -45,13 +45,7 @@ class Rows:
 def rows_of(source: Source, chosen: Chosen, *, at_once: int, start: int = 0) -> Iterator[Rows]:
     """Read the rows of a table or of JSON lines, about ``at_once`` at a time.
 
-    Blank lines are not rows.
-
-    Args:
-        source: What it is read from; text may be gzipped.
-        chosen: The columns, or keys, from `audit.data.formats.chosen_of`.
-        at_once: Approximate number of rows per batch; batches end at the same rows each time.
-        start: Number of rows to skip; must be the end of a batch of an earlier reading.
+    Batches end at the same rows each time; ``start`` is the end of one of an earlier reading.
     """
     for frame in chosen.frames(source, chosen, at_once, start):
         stop = start + frame.height

@@ -38,13 +38,7 @@ def classes_of(classes: GivenClasses) -> Classes | None:
 
 
 def refuse_unused(classes: GivenClasses, found: Sequence[str] | None, where: object) -> None:
-    """Refuse classes that data do not need.
-
-    Args:
-        classes: As the caller gives them.
-        found: Names in the data; None if those of the caller are needed.
-        where: The data.
-    """
+    """Refuse classes that a caller gives where data have names of their own, ``found``."""
     if not (classes is None or found is None or isinstance(classes, Shared)):
         raise InputError(
             "numbers of classes, or columns without names, are required where these are given",
@@ -80,13 +74,7 @@ def read_classes(path: Classes) -> tuple[str, ...]:
 
 
 def classes_for(columns: int, file: Classes | None, where: object) -> tuple[str, ...]:
-    """Column names of a matrix, from the file that holds them.
-
-    Args:
-        columns: Number of columns of the matrix.
-        file: The file of names.
-        where: The matrix, for messages.
-    """
+    """Names of the columns of a matrix, from the file that holds them."""
     if file is None:
         raise SchemaError(
             f"the names of the {columns:,} columns are required",

@@ -94,11 +94,6 @@ def read_as_codes(
     Where the user states a set, how its codes are written is decided. Where nodes are numbers, it
     is decided whether labels lost the zeros in front.
 
-    Args:
-        labels: ``label, table, rows``: distinct labels.
-        hierarchy: The hierarchy; only the built-in ones know all codes of their sets.
-        where: The dataset, for messages.
-
     Returns:
         ``label, table, text, set`` of labels that are read otherwise than one by one, as codes of a
         set; and what is to be told.
@@ -351,9 +346,7 @@ def with_versions(
 ) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
     """Rows of which those are refused whose code is of the other version by the rest of the record.
 
-    Args:
-        rows: `audit.data.label_format.ROWS`; a row with a table has a version already.
-        hierarchy: The hierarchy; what is stated of all its labels decides too.
+    A row with a table has a version already; what is stated of all labels decides too.
     """
     free = pl.all_horizontal(pl.col("table", "refused").is_null(), pl.col("label").is_not_null())
     shown = shown_by(rows.filter(free)["label"], hierarchy)

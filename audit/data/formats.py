@@ -101,14 +101,9 @@ _OF_COLUMNS = ("long", "several", "joined")
 
 
 def read_labels(data: object, columns: Columns, format: str | None = None) -> RawLabels:
-    """Read the raw labels of a source, in the named format or the one that matches.
+    """Read the raw labels of what `source_of` takes, in the named format or the one that matches.
 
     Columns that nobody named and no format knows are found by their cells where these are clear.
-
-    Args:
-        data: What `audit.data.sources.source_of` takes: a path or a frame.
-        columns: The columns that the user names.
-        format: A name from `FORMATS`; None: detected from the source.
     """
     source = source_of(data)
     source.load()
@@ -233,15 +228,15 @@ def read_predictions(
     id: str | None = None,
     instances: Collection[str] = (),
 ) -> RawPredictions:
-    """Read the raw scores, or predicted sets, of a source, in the named or the matching format.
+    """Read the raw scores, or predicted sets, of what `source_of` takes, in the named format or the
+    one that matches.
 
     Args:
-        data: What `audit.data.sources.source_of` takes: a path or a frame.
+        data: The predictions.
         classes: Column names of a matrix that has none, or a file of them, one per line.
         format: A name from `PREDICTION_FORMATS`; None: detected from the source.
         nodes: Those of the hierarchy, by which columns are recognised.
-        id: What the column of the labels' ids is called; it is that of the predictions where they
-            have one of that name.
+        id: What the column of the labels' ids is called, as that of the predictions may be.
         instances: These ids, by which their column is recognised too.
     """
     source = source_of(data)
@@ -264,14 +259,8 @@ def read_predictions(
 
 
 def format_of(source: Source, name: str | None, columns: Columns) -> LabelFormat:
-    """The named format, or the one that matches a dataset.
-
-    Args:
-        source: The dataset.
-        name: A name from `FORMATS`; None: detected.
-        columns: What the user names. A table that no format recognises is one of labels in the
-            column of labels named.
-    """
+    """The named format, or the one that matches a dataset; a table that none recognises is one of
+    labels in the column of labels that the user names."""
     if not isinstance(source, Folder):
         _refuse_unreadable(source)
     label, names = columns.label, list(source.schema) if isinstance(source, (File, Frame)) else []

@@ -273,13 +273,7 @@ def clear_columns(
 
     They are clear where the cells of one column, or of the columns of families, are nodes, most
     rows hold some, few of any other column's are, and one column alone can be the id. What is clear
-    has been read.
-
-    Args:
-        source: The dataset, which may know the nodes.
-        named: What the user names already.
-        tried: Reads a source by the columns named.
-        groups: Whether the column of the group may be found too.
+    has been read by ``tried``. With ``groups`` the column of the group may be found too.
     """
     source = source if source.size >= _WHOLE else as_table(source)
     if source.nodes is None or len(source.schema) < 2:
@@ -304,13 +298,9 @@ def clear_columns(
 
 
 def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: bool = True) -> str:
-    """Options that name the columns of ids and labels, which read the source when they are tried.
+    """A hint: options that name columns of ids and labels by which the source was read when tried.
 
-    Args:
-        source, named, tried, groups: As in `clear_columns`.
-
-    Returns:
-        A hint; empty where no nodes are known, or the source is not a table with two columns.
+    It is empty where no nodes are known, or the source is not a table with two columns.
     """
     source = source if source.size >= _WHOLE else as_table(source)
     if source.nodes is None or len(source.schema) < 2:

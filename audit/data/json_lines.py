@@ -37,11 +37,8 @@ AS_WRITTEN = json.JSONDecoder(
 def objects(source: Source, *, streamed: bool = False) -> Iterator[Line]:
     """The object on each line that is not blank, or in an array; numbers stay as written.
 
-    The array may be the only list of objects in one object around it.
-
-    Args:
-        source: The text, or its parts.
-        streamed: Whether the text of lines is not held in memory; that of an array is.
+    The array may be the only list of objects in one object around it. An array is held in memory,
+    lines are not if they are ``streamed``.
     """
     return chain.from_iterable(_of_part(part, streamed) for part in source.parts)
 
@@ -57,12 +54,7 @@ def _of_part(part: Source, streamed: bool) -> Iterator[Line]:
 def objects_on(
     lines: Iterable[tuple[str, str]], decoder: json.JSONDecoder = _STRICT
 ) -> Iterator[Line]:
-    """The objects on lines, none of which is blank; as `objects`.
-
-    Args:
-        lines: The place of each line, for messages, with its text.
-        decoder: Another reader of values than that of `objects`.
-    """
+    """The objects on lines with their places, none of which is blank; as `objects`."""
     for where, text in lines:
         try:
             line = decoder.decode(text)
@@ -86,14 +78,7 @@ def frames(
     where: object,
     at_once: int = AT_ONCE,
 ) -> Iterator[pl.DataFrame]:
-    """Frames of some lines at a time.
-
-    Args:
-        lines: The objects.
-        frame_of: Makes a frame of some of them.
-        where: What they were read from, for messages.
-        at_once: Number of lines of a frame.
-    """
+    """Frames of some lines at a time."""
     lines = iter(lines)
     while some := list(islice(lines, at_once)):
         with whole_characters(where):

@@ -233,9 +233,7 @@ def separator_of(cells: Sequence[str]) -> str | None:
 def hold_several(cells: Sequence[str], *, codes: bool = False) -> bool:
     """Whether cells hold several labels each, by their shape: not texts that are one label.
 
-    Args:
-        cells: The first cells of a column.
-        codes: Whether each label must have a digit, whatever joins them.
+    With ``codes`` each label must have a digit, whatever joins them.
 
     >>> hold_several(["401.9;250.00", "428.0"]), hold_several(["heart failure, acute"])
     (True, False)
@@ -254,12 +252,8 @@ def sign_between(
     """The sign that joins the labels of cells, None where each is one label, and if nodes say so.
 
     Cells are split where their parts are nodes more often than the whole cells, in which a comma
-    may be that of a decimal. Where neither are nodes, or none are known, their shape decides.
-
-    Args:
-        cells: The first cells of a column.
-        nodes: What knows the nodes.
-        codes: As in `hold_several`.
+    may be that of a decimal. Where neither are nodes, or none are known, their shape decides, as
+    in `hold_several`.
     """
     signs = (*[one for one in _EXPRESSIONS if one != _STARS], *SEPARATORS, _STARS)
     key = tuple(cells)

@@ -54,11 +54,7 @@ class Ledger:
 
 
 def refused_rows(refusals: pl.DataFrame) -> Mapping[str, int]:
-    """Number of refused rows by reason, in the order of `REASONS`.
-
-    Args:
-        refusals: Columns ``reason, rows``.
-    """
+    """Number of refused rows by reason, as `REASONS` orders them, from ``reason, rows``."""
     refused = dict(refusals.group_by("reason").agg(pl.col("rows").sum()).iter_rows())
     return {reason: refused[reason] for reason in REASONS if reason in refused}
 
@@ -69,8 +65,7 @@ def placed_labels(
     """Map labels to nodes, adding nodes for labels that have a place but no node yet.
 
     Args:
-        labels: Columns ``label, table, rows``: each distinct label as written, none null, and how
-            many rows have it.
+        labels: ``label, table, rows``: each distinct label as written, and how many rows have it.
         hierarchy: The hierarchy.
         where: The dataset, for messages.
 
@@ -105,13 +100,8 @@ def read_texts(
 ) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
     """What distinct labels are that may be titles, words for nothing, or have something around.
 
-    Args:
-        labels: ``label, table, rows``.
-        hierarchy: The hierarchy.
-
-    Returns:
-        ``label, table, text, set``, ``text`` null where a label stands for no code; and what is to
-        be told.
+    From ``label, table, rows`` to ``label, table, text, set``, ``text`` null where a label stands
+    for no code; and what is to be told.
     """
     titled, of_titles = _titled(labels, hierarchy)
     rest = labels.join(titled, on=["label", "table"], how="anti", nulls_equal=True)
@@ -130,15 +120,7 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 
 
 def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
-    """Labels that are the title of one node, if most that are no nodes are titles.
-
-    Args:
-        labels: ``label, table, rows``: distinct labels.
-        hierarchy: The hierarchy, which says whether labels are read as written.
-
-    Returns:
-        ``label, table, text, set``: such labels, ``text`` their nodes; and what is to be told.
-    """
+    """Labels that are titles of nodes, if most that are no nodes are some; as `read_texts`."""
     found = pl.DataFrame(schema=dict.fromkeys(("label", "table", "text", "set"), pl.String))
     coded, strip = hierarchy.integrity is not None, hierarchy.words.strip
     odd = [
@@ -202,12 +184,7 @@ def place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
 
 
 def grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
-    """The hierarchy with a node added for each label whose placement has a parent.
-
-    Args:
-        hierarchy: The hierarchy.
-        placed: ``node, parent`` of labels; a label with a null parent adds no node.
-    """
+    """The hierarchy with a node added for each placement, ``node, parent``, that has a parent."""
     new = placed.filter(pl.col("parent").is_not_null()).unique("node").sort("node")
     if new.is_empty():
         return hierarchy
@@ -274,9 +251,8 @@ class LabelNodes:
     def refusals(self, instances: IntArray | None = None) -> pl.DataFrame:
         """The refused labels, in the form of `LabelDataset.refusals`.
 
-        Args:
-            instances: Number of instances with each label, by label number, shape (n_labels,);
-                None: not counted yet.
+        ``instances`` is their number with each label, by label number, shape (n_labels,); None: not
+        counted yet.
         """
         refused = self._with(instances).filter(pl.col("reason").is_not_null())
         by_label = refused.group_by("reason", "label", "table").agg(

@@ -132,14 +132,8 @@ def matrix(
     """Predictions of a matrix, shape (n_instances, n_classes); integers 0 and 1 are set-valued.
 
     An array of one dimension holds the answer of each instance, as the number of its class or by
-    name, and is set-valued.
-
-    Args:
-        scores: Numbers of any precision, or booleans.
-        classes: The file of column names; not read if ``own_classes`` is given.
-        source: What the matrix was read from.
-        own_classes: Column names in the file itself, shape (n_classes,).
-        instances: Ids in the file itself, shape (n_instances,); None: row numbers from 0.
+    name, and is set-valued. Names of columns, shape (n_classes,), and ids, shape (n_instances,), in
+    the file itself win over those of ``classes`` and row numbers from 0.
     """
     if scores.ndim == 1 and scores.size and scores.dtype.kind in "iuU":
         return _answers(scores, own_classes, instances, source)

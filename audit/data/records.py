@@ -104,13 +104,7 @@ def records(
 def sound_records(
     rows: pl.DataFrame, reasons: Collection[str], sources: Sequence[Path] = ()
 ) -> Records:
-    """The rows that can be used, and how many others there are by reason.
-
-    Args:
-        rows: With ``refused``: why a row cannot be used, null if it can.
-        reasons: All reasons, in the order of the ledger.
-        sources: The files that the rows were read from.
-    """
+    """The rows whose ``refused`` is null, and how many others there are by its reasons."""
     refused = rows["refused"]
     counts = dict(refused.drop_nulls().value_counts().iter_rows())
     sound = rows.filter(refused.is_null()) if counts else rows
@@ -180,16 +174,10 @@ def fitting(pattern: str, names: Iterable[str]) -> list[str]:
 def id_among(
     names: Sequence[str], named: str | None, beside: Collection[str], source: Source
 ) -> str:
-    """The column, or key, that holds the instance's id.
+    """The column, or key, that holds the instance's id, beside those with another role.
 
     It is the one that the user named, else ``id``, ``instance`` or ``hadm_id``, else the only one
     that is not named as a node is. A column ``index`` is one only where there is no other.
-
-    Args:
-        names: All columns.
-        named: The column that the user named; None: detect it.
-        beside: Columns with another role.
-        source: The dataset, or predictions; it knows the nodes, and how the labels' ids are called.
     """
     if named is not None:
         return column_for("instance", named, names, source)
@@ -243,14 +231,8 @@ def id_of_rows(
 ) -> tuple[str | None, tuple[Reading, ...]]:
     """The column of the id where each row is an instance; None: rows are numbered, which is told.
 
-    A column is none that nobody called an id and that repeats, or is named as a node is.
-
-    Args:
-        names: All columns.
-        named: As in `id_among`.
-        beside: As in `id_among`.
-        source: As in `id_among`.
-        values: The values of a column, some rows at a time.
+    A column is none that nobody called an id and that repeats, or is named as a node is. As
+    `id_among`; ``values`` gives those of a column, some rows at a time.
     """
     if is_numbering(named, names):
         return None, ()
@@ -287,7 +269,7 @@ def lie_within(inner: Sequence[str], outer: Sequence[str]) -> bool:
 
 
 def pick(frame: pl.DataFrame, source: Source, **columns: str | None) -> pl.DataFrame:
-    """Select columns under new names (their roles), as tidy text; roles without one are left out."""
+    """Select columns by role, under its name, as tidy text; roles without one are left out."""
     found = {
         role: column_for(role, column, frame.columns, source)
         for role, column in columns.items()

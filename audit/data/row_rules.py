@@ -78,12 +78,8 @@ class RowRules:
         return [self.marks(picked, source).alias(ROW)]
 
     def marks(self, rows: pl.DataFrame, where: object) -> pl.Series:
-        """For each row a reason to refuse it, else its table, else null.
-
-        Args:
-            rows: At least the columns of `roles`, as tidy text.
-            where: The dataset, for messages.
-        """
+        """For each row, with the columns of `roles` as tidy text, a reason to refuse it, else its
+        table, else null."""
         told = [
             _told(rows[f"{ROW}{column}"], partial(_left_out, conditions))
             for column, conditions in self._conditions.items()

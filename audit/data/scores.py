@@ -85,11 +85,8 @@ _Function: TypeAlias = Callable[[_Numbers], NDArray[Any]]
 def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPredictions:
     """The same predictions with scores in [0, 1]; a node that is not listed keeps score 0.
 
-    Without a transform, numbers of which each row sums to 100 are per cent, which is stated.
-
-    Args:
-        raw: Predictions as read.
-        transform: Function to apply to the numbers; None: they already are scores.
+    Without a transform, numbers of which each row sums to 100 are per cent, which is stated; others
+    are scores.
     """
     _refuse(raw, lambda numbers: ~np.isfinite(numbers), "every score must be a finite number")
     if transform:

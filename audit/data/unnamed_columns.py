@@ -65,13 +65,8 @@ def may_be_groups(values: pl.Series) -> bool:
 
 
 def candidates(frame: pl.DataFrame, taken: Collection[str], most_groups: float = 0) -> list[str]:
-    """Columns without a role that have 2 to `MOST_VALUES` different plain values.
-
-    Args:
-        frame: A table as read.
-        taken: Columns that have a role, in addition to those of every dataset's instances.
-        most_groups: Columns of `LEAST_GROUPS` to so many values are asked for too.
-    """
+    """Columns without a role that have 2 to `MOST_VALUES` different plain values, or `LEAST_GROUPS`
+    to ``most_groups``."""
     not_tried = {name.strip().lower() for name in (*taken, *INSTANCES)}
     return [
         name
@@ -96,15 +91,8 @@ def unnamed_columns(
     """A frame of ``instance`` and each possible stratum of a table, one row per instance.
 
     In a possible stratum each instance has at most one value, at least `LEAST_INSTANCES` instances
-    share a value on average, and the values are not days. With groups, columns that
-    `may_be_groups` are there too.
-
-    Args:
-        frame: The table as read, with one or more rows per instance.
-        instance: Column of the instance's id.
-        taken: Columns that have a role.
-        source: The dataset, for messages.
-        groups: Whether columns of many values are looked for.
+    share a value on average, and the values are not days. With ``groups``, columns that
+    `may_be_groups` are there too. Those ``taken`` have a role.
     """
     most = (1 - REPEATING) * frame[instance].n_unique() if groups else 0
     named = {f"{STRATUM}{name}": name for name in candidates(frame, (instance, *taken), most)}
@@ -165,13 +153,8 @@ _LOOKED_AT, _AT_ONCE = 1_000, 1_000_000
 
 
 def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
-    """The columns with rules of rows: those stated, a version that was found, what others say.
-
-    Args:
-        source: A table.
-        chosen: The columns of its ids and labels, with rules that its format states, if any.
-        columns: What the user names; these columns are left alone.
-    """
+    """The columns with rules of rows: those of the format, else those stated, a version that was
+    found, and what other columns say that the user does not name."""
     rules, told = chosen.rules if chosen.rules != EVERY else columns.rules, list(chosen.readings)
     beside = [*chosen.labels, chosen.id, *columns.beside.values(), *rules.roles.values()]
     known = {name.strip().lower() for name in beside if name}

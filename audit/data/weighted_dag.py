@@ -39,16 +39,9 @@ class TreeLine:
 def tree_lines(hierarchy: Hierarchy, values: FloatArray, floor: float) -> Iterator[TreeLine]:
     """Draw the nodes with a value above 0 from the root down, the largest value first.
 
-    What is still to be drawn waits in a list, so that no depth ends it.
-
-    Args:
-        hierarchy: The hierarchy.
-        values: A value of each node, shape (n_nodes,).
-        floor: Nodes below this value are left out unless one below them has it; a line below their
-            parent counts them.
-
-    Yields:
-        The root, even without a value, and then a line for each parent of each node.
+    What is still to be drawn waits in a list, so that no depth ends it. Nodes below ``floor`` are
+    left out unless one below them has it; a line below their parent counts them. The root comes
+    first, even without a value, then a line for each parent of each node.
     """
     reach = _reach(hierarchy, values)
     drawn: set[int] = set()
@@ -71,11 +64,7 @@ def tree_lines(hierarchy: Hierarchy, values: FloatArray, floor: float) -> Iterat
 
 
 def left_out_words(left_out: int, least: float) -> str:
-    """What a line says that counts nodes left out.
-
-    Args:
-        left_out: Their number.
-        least: The share of the whole that they do not reach.
+    """What a line says that counts nodes left out, whose share of the whole is below ``least``.
 
     >>> left_out_words(3, 0.01)
     '3 more with less than 1% of the total each'
@@ -221,15 +210,8 @@ class Extents:
         """Of each level that is drawn into: where the next bar begins, and the scale of bars."""
 
     def bar(self, level: int, node: int) -> tuple[float, float]:
-        """Beginning and length of the next bar; lines are drawn from the root down, in order.
-
-        Args:
-            level: Level of the line, 0 for the root.
-            node: Index of its node.
-
-        Returns:
-            Two shares of the root's bar; both 0 if the instance has no value.
-        """
+        """Beginning and length of the next bar as shares of the root's, on level 0; both 0 if the
+        instance has no value. Lines are drawn from the root down, in order."""
         own = float(self._extent[node])
         if level == 0:
             start, length = 0.0, float(own > 0)
@@ -334,11 +316,8 @@ class InstanceTree:
     def lines(self, least: float = 0.0) -> Iterator[InstanceLine]:
         """The lines of the tree, the nodes of the largest share first.
 
-        A node is drawn below each of its parents, and what is below it once.
-
-        Args:
-            least: A node is left out, and counted, if its share of the labels and its share of the
-                scores are both below.
+        A node is drawn below each of its parents, and what is below it once. One whose shares of
+        labels and of scores are both below ``least`` is left out, and counted.
         """
         bars = [Extents(dag) for dag in (self.labels, self.predictions or self.labels)]
         shares = np.maximum(self._label_shares, self._score_shares)

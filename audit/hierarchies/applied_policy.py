@@ -44,10 +44,7 @@ def policy_for(hierarchy: Hierarchy, stated: Policy | None = None) -> Policy:
 def policy_readings(hierarchy: Hierarchy, policy: Policy, support: IntArray) -> Iterable[Reading]:
     """How many rules were left out, or which policy could be named and is not.
 
-    Args:
-        hierarchy: The hierarchy.
-        policy: The policy as applied.
-        support: Number of instances that are labelled with each node, shape (n_nodes,).
+    ``support`` is the number of instances that are labelled with each node, shape (n_nodes,).
     """
     if policy.base is None:
         yield from _proposed(hierarchy, support)

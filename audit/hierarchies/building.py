@@ -77,13 +77,7 @@ class DanglingError(HierarchyError):
 def without_dangling(
     edges: pl.DataFrame, nodes: pl.Series, dangling: Dangling
 ) -> tuple[pl.DataFrame, DroppedEdges]:
-    """The edges between nodes in their order, and what was dropped.
-
-    Args:
-        edges: Columns ``child, parent``; an edge may be repeated.
-        nodes: Ids of all nodes.
-        dangling: Treatment of the other edges.
-    """
+    """The edges between nodes in their order, and what was dropped; others may be refused."""
     between = pl.all_horizontal(pl.col("child", "parent").is_in(nodes.implode()))
     kept, others = edges.filter(between), edges.filter(~between).unique(maintain_order=True)
     rows = tuple((str(child), str(parent)) for child, parent in others.iter_rows())
@@ -210,15 +204,7 @@ def arrows(cycle: Sequence[str]) -> str:
 def refuse_cycle(
     matrix: Sparse, name: str, edges: pl.DataFrame, nodes: pl.DataFrame, dropped: DroppedEdges
 ) -> None:
-    """Raise a `CyclicError` that names a shortest cycle, if there is one.
-
-    Args:
-        matrix: Edges between ``nodes``, in their order.
-        name: Name of the hierarchy.
-        edges: Columns ``child, parent``.
-        nodes: Columns ``node, title, assignable``.
-        dropped: The dangling edges that are not among ``edges``.
-    """
+    """Raise a `CyclicError` that names a shortest cycle of edges between nodes, if there is one."""
     if len(dag.topological_order(matrix)) < matrix.shape[0]:
         cycle = [nodes["node"][index] for index in shortest_cycle(matrix)]
         raise CyclicError(cycle, name=name, edges=edges, nodes=nodes, dropped=dropped)

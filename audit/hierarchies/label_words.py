@@ -121,11 +121,7 @@ def read_words(
 ) -> tuple[list[str | None], tuple[Reading, ...]]:
     """What stands for each label, None where it stands for no code, and what must be told of it.
 
-    Args:
-        labels: ``label, table, rows``: each distinct label.
-        words: What the user says.
-        is_node: Whether a text in a table is a node.
-        coded: Whether labels are codes by their shape.
+    ``labels`` are ``label, table, rows``, each once, ``coded`` if they are codes by their shape.
     """
     rows, told = labels.rows(), list[Reading]()
     texts: list[str | None] = [bare(label, words.strip) for label, _, _ in rows]

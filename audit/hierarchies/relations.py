@@ -24,16 +24,9 @@ PAIRS_PER_BLOCK = 250_000
 def relate(
     hierarchy: Hierarchy, a: IntArray, b: IntArray
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Relation and lowest common ancestor of each pair of different nodes.
+    """Relation and lowest common ancestor of pairs of different nodes, shape (n_pairs,) each.
 
-    Args:
-        hierarchy: The hierarchy.
-        a: Node indices, shape (n_pairs,).
-        b: Node indices, shape (n_pairs,).
-
-    Returns:
-        The relations as positions in `RELATIONS`, and the lowest common ancestors as node indices;
-        both of shape (n_pairs,).
+    The relations are positions in `RELATIONS`, the lowest common ancestors node indices.
     """
     relation, lca = np.empty((2, len(a)), np.uint32)
     _prepared(hierarchy)  # once, before threads ask for it
@@ -51,13 +44,7 @@ def relate_two(hierarchy: Hierarchy, a: int, b: int) -> tuple[str, int]:
     """Relation and lowest common ancestor of two different nodes, as `relate` gives them.
 
     The latter is the deepest node at or above both; ties by smaller height, then node order.
-
     Only what is above and below the two is visited, where `relate` prepares the whole hierarchy.
-
-    Args:
-        hierarchy: The hierarchy.
-        a: Index of a node.
-        b: Index of another.
     """
     above = np.intersect1d(dag.row(hierarchy.closure, a), dag.row(hierarchy.closure, b))
     preferred = np.lexsort((above, hierarchy.height[above], -hierarchy.depth[above]))

@@ -30,15 +30,10 @@ _TABLES = {
 def columns_beside(
     rows: pl.DataFrame, wanted: Mapping[str, str], tables: Sequence[Source]
 ) -> tuple[list[pl.DataFrame], list[File]]:
-    """Look up columns of the instances in the tables beside the tables of codes.
+    """Wanted columns, by role, of the instances, from the tables beside the tables of codes.
 
-    Args:
-        rows: ``instance`` and those of `KEYS` that the tables of codes have.
-        wanted: Name of the wanted column by role.
-        tables: The tables of codes.
-
-    Returns:
-        For each wanted column a frame of ``instance`` and the role; and the files that were read.
+    ``rows`` have ``instance`` and those of `KEYS` that the tables of codes have. A frame of
+    ``instance`` and the role for each column, and the files that were read.
     """
     found = {role: _place_of(name, tables, rows.columns) for role, name in wanted.items()}
     frames = [_joined(rows, role, wanted[role], *place) for role, place in found.items()]
@@ -50,14 +45,8 @@ def unnamed_beside(
 ) -> tuple[list[pl.DataFrame], list[File]]:
     """Possible strata, from the tables beside the tables of codes, that the user did not name.
 
-    Args:
-        rows: ``instance`` and those of `KEYS` that the tables of codes have.
-        taken: Columns that have a role.
-        tables: The tables of codes.
-
-    Returns:
-        For each table with one of the keys a frame of ``instance`` and such columns; and the files
-        that were read.
+    A frame of ``instance`` and such columns for each table with one of the keys that ``rows`` have,
+    and the files that were read.
     """
     keyed = [(key, file) for key, file in _admission_tables(tables) if key in rows.columns]
     read = [(key, file) for key, file in keyed if key in file.columns]

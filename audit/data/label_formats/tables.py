@@ -44,15 +44,7 @@ def table_format(
 def chosen_rows(
     source: Source, columns: Columns, rows: Source, labels: Sequence[str], **further: Any
 ) -> Chosen:
-    """The columns of a table whose rows are instances.
-
-    Args:
-        source: The table.
-        columns: What the user names.
-        rows: The same rows, as of `audit.data.label_format.Choose`.
-        labels: The columns of labels.
-        further: Further fields of `Chosen`.
-    """
+    """The columns of a table whose rows are instances; ``further`` are fields of `Chosen`."""
     names = list(source.schema)
     taken = {*labels, *roles_of(columns, names, source).values()}
     instance, readings = id_of_rows(names, columns.id, taken, source, values_of(rows))

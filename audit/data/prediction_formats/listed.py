@@ -37,7 +37,7 @@ def read_scores(source: Source, classes: Classes | None) -> RawPredictions:
 
 
 def read_columns(source: Source, instance: str, node: str, score: str) -> RawPredictions:
-    """Read the columns of these names; raises as `read_scores`."""
+    """Read the columns of these names."""
     frame = source.table()
     source.refuse_numbers(instance, node)
     scores = pick(frame, source, instance=instance, node=node)
@@ -228,7 +228,7 @@ def is_unnamed(names: Sequence[str]) -> bool:
 
 
 def of_frame(frame: pl.DataFrame, source: Source, classes: Classes | None) -> RawPredictions:
-    """Predictions of a table of answers that was made of another source; raises as `read_answers`."""
+    """Predictions of a table of answers that was made of another source."""
     answers = as_frame(frame, source, classes)
     return replace(read_answers(answers, classes), sources=source.files, name=source.name)
 

@@ -129,7 +129,7 @@ _SHAPES: tuple[tuple[str, Callable[[Mapping[str, Any]], pl.DataFrame | None]], .
 
 
 def coco(text: str) -> tuple[pl.DataFrame, tuple[Reading, ...]] | None:
-    """An image a row, with the classes of its boxes, each once, as COCO has them; None of others."""
+    """An image of COCO a row, with the classes of its boxes, each once; None of other files."""
     held = json.loads(text)
     if not (isinstance(held, dict) and "images" in held and held.keys() & _BESIDE):
         return None

@@ -107,15 +107,9 @@ def which(
     required: str, rows: Mapping[str, int], nodes: Mapping[str, int], option: Callable[[str], str],
     where: object, said: str,
 ) -> AskedError:  # fmt: skip
-    """The question which of some names is meant: those that hold nodes first.
+    """The question which of some names is meant: those most of whose rows are nodes first.
 
-    Args:
-        required: What must be decided.
-        rows: Rows by name.
-        nodes: How many of these are nodes of the hierarchy.
-        option: What states a name.
-        where: The data.
-        said: The decision, with the name for ``{}``.
+    ``option`` says what states a name, ``said`` the decision, with the name for ``{}``.
     """
     held = {name: n for name, n in nodes.items() if 2 * n >= rows[name]}
     first = [name for name, _ in Counter(held or rows).most_common(OFFERED)]

@@ -103,9 +103,8 @@ class Frame(Source):
 def frame_of(data: object) -> pl.DataFrame:
     """A frame as one of Polars; an index of pandas that somebody wrote becomes columns.
 
-    Args:
-        data: A frame of Polars, lazy or not, of pandas, a table of Arrow, any other frame that
-            narwhals knows, or a dictionary of lists.
+    It may be a frame of Polars, lazy or not, of pandas, a table of Arrow, any other frame that
+    narwhals knows, or a dictionary of lists.
     """
     try:
         frame = _converted(data)

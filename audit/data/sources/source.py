@@ -253,11 +253,7 @@ class Source:
         return not of_nodes and is_header(self.head_lines, "|")
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
-        """All rows of a table; values of text stay text, empty ones are null.
-
-        Args:
-            only: Names of the columns to keep, as written; None: all.
-        """
+        """All rows of a table, or some columns; values of text stay text, empty ones are null."""
         raise self._lacking("a table")
 
     def text(self) -> str:
@@ -279,10 +275,7 @@ class Source:
     def frames(self, columns: list[str], at_once: int, start: int = 0) -> Iterator[pl.DataFrame]:
         """Some columns of a table, about so many rows at a time.
 
-        Args:
-            columns: Names as written, in the order of the result.
-            at_once: Number of rows; frames end at the same rows each time.
-            start: Number of rows to skip; must be the end of a frame of an earlier reading.
+        Frames end at the same rows each time; ``start`` is the end of one of an earlier reading.
         """
         from audit.data.sources.arrow import gathered
 
@@ -315,9 +308,7 @@ class Source:
     def refuse_numbers(self, instance: str, label: str | None = None) -> None:
         """Refuse labels and ids that have become numbers, where the source can tell.
 
-        Args:
-            instance: Column of the ids; case is ignored, and a column that is not there.
-            label: Column of the labels, likewise.
+        Case of both columns is ignored, and a column that is not there.
         """
 
     def _lacking(self, required: str) -> InputError:

@@ -111,11 +111,8 @@ def reading(
 ) -> Iterator[Read]:
     """Read a dataset in the active Spark session, or in one that ends with the block.
 
-    Args:
-        source: A file or folder of Parquet, CSV, TSV or JSON lines, or a `Table`.
-        master: Master URL of Spark; None: as its own settings say.
-        columns: The id and the label that the user names; else detected as in `audit.load_labels`.
-        format: Name of the format; None: detected.
+    ``source`` is a file or folder of Parquet, CSV, TSV or JSON lines, or a `Table`; ``master`` the
+    master URL of Spark, None: as its own settings say.
     """
     _refuse_missing()
     from py4j.protocol import Py4JError

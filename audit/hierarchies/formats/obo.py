@@ -36,12 +36,9 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, shape: Shape) -> Hierarchy:
     """Read the terms that are not obsolete; each is assignable.
 
-    Obsolete ids and alternative ids are no nodes; `retired_ids` says what took their place.
-
-    Args:
-        path: An OBO file.
-        shape: ``relations`` are relationship types to use as edges too, such as ``part_of``;
-            ``dangling`` is for parents that are not terms, or are obsolete.
+    Obsolete ids and alternative ids are no nodes; `retired_ids` says what took their place. The
+    ``relations`` of the shape are relationship types that are edges too, such as ``part_of``; a
+    parent that is no term, or is obsolete, is dangling.
     """
     every = _terms(path)
     terms = [term for term in every if not term.obsolete]
@@ -194,13 +191,8 @@ def read_graphs(path: Path, shape: Shape) -> Hierarchy:
 
     Ids are as OBO writes them: ``GO:0008150`` for the IRI that ends in ``/obo/GO_0008150``; any
     other is kept. Deprecated and alternative ids are no nodes; `retired_ids` says what took their
-    place.
-
-    Args:
-        path: A JSON file.
-        shape: ``relations`` are predicates to use as edges besides ``is_a``, by their ids or
-            labels: ``BFO:0000050`` or ``part_of``; ``dangling`` is for edges to what is no class,
-            or is deprecated.
+    place. The ``relations`` of the shape are predicates that are edges besides ``is_a``, by their
+    ids or labels: ``BFO:0000050`` or ``part_of``; an edge to what is no class is dangling.
     """
     graphs = _graphs(path)
     stated = _records(graphs, "nodes")

@@ -41,12 +41,9 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
     of their IRIs likewise, else by their IRIs; those of OBO as OBO writes them. A label may be any
     of these. Deprecated ids are no nodes; `retired_ids` says what took their place.
 
-    Args:
-        path: The file.
-        shape: ``child`` is what nodes go by: iri, name or notation; ``relations`` are properties,
-            by name or label, that are edges too; ``language`` is that of titles; ``dangling`` is
-            for parents that are deprecated.
-        kind: ``skos`` or ``owl``, where a file has both; None: what it has.
+    Of the shape, ``child`` is what nodes go by: iri, name or notation; ``relations`` are
+    properties, by name or label, that are edges too; ``language`` is that of titles. ``kind`` is
+    ``skos`` or ``owl``, where a file has both.
     """
     graph = read_graph(path, None if shape.relations else _SAID)
     told = list[Reading]()

@@ -47,10 +47,7 @@ class Mixture(NamedTuple):
 def mixtures(sources: Sources, weights: FloatArray, alone: int | None) -> Iterator[Mixture]:
     """All mixtures that are tried: of one source, and of two and three by a beam.
 
-    Args:
-        sources: The sources.
-        weights: Weight of each pattern, shape (n_patterns,).
-        alone: A source that is tried by itself alone, if any.
+    ``weights`` are those of patterns, shape (n_patterns,); a source ``alone`` is tried by itself.
     """
     some = np.flatnonzero(weights)
     sources, weights = sources._replace(likelihood=sources.likelihood[some]), weights[some]

@@ -94,13 +94,7 @@ def written(texts: pl.DataFrame, codes: pl.DataFrame) -> pl.DataFrame:
     """What each text may be: ``text, writer, share, table, code, heading``.
 
     A category of three digits stays that category, and is no other code that lost its ends.
-
-    Args:
-        texts: Column ``text``.
-        codes: Columns of `audit.hierarchies.icd.built_in.code_sets`.
-
-    Returns:
-        ``writer`` is a place in `WRITERS`; ``share`` the share of the code's texts that are this.
+    ``writer`` is a place in `WRITERS`, ``share`` the share of the code's texts that are this.
     """
     pairs = texts.with_columns(core=core(pl.col("text"))).join(codes, on="core").drop("core")
     categories = codes.filter(_TABLE == "diagnoses", "heading", _SHORT)["code"]
