@@ -19,6 +19,9 @@ TABLE = re.compile(r"(<!-- options of audit ([\w ]+) -->\n).*?(<!-- end of optio
 BY_NAME: dict[str, Callable[..., None]] = {name: command for name, command, *_ in COMMANDS} | {
     f"entailment {name}": command for name, command in OF_ENTAILMENT.items()
 }
+SHARED = ("run", "entailment run")
+"""Commands whose options others have too."""
+FAMILY = {flag for one in options_of(run) for flag in one.flags if flag.startswith("--hierarchy-")}
 
 
 def page_with_tables(page: str) -> str:
@@ -27,25 +30,30 @@ def page_with_tables(page: str) -> str:
 
 
 def table(command: Callable[..., None]) -> str:
-    """The options of a command in Markdown: meaning and default; those of ``audit run`` by name."""
-    lines = ["| option | meaning | default |", "|---|---|---|", *rows(command)]
-    return "\n".join(lines)
-
-
-def rows(command: Callable[..., None]) -> Iterator[str]:
-    """A line for each option of a command, and one for those that `audit run` has too."""
-    known = set() if command is run else {_stated(one) for one in options_of(run)}
-    same: list[str] = []
+    """The options of a command in Markdown: their meaning, and names of those told before."""
+    lines, same = [], list[str]()
+    told = {name: {_stated(one) for one in options_of(BY_NAME[name])} for name in SHARED}
+    before = set[str]().union(*(told[name] for name in told if BY_NAME[name] is not command))
     for one in options_of(command):
-        names = ", ".join(f"`{flag}`" for flag in one.flags)
         if isinstance(one.option, Argument):
             continue
-        if _stated(one) in known:
-            same.append(names)
+        if command is not run and _stated(one) in before:
+            same += one.flags
         else:
-            yield f"| {names} | {_meaning(one)} | {_default(one)} |"
+            names = ", ".join(f"`{flag}`" for flag in one.flags)
+            lines.append(f"| {names} | {_meaning(one)}{_default(one)} |")
+    parts = ["\n".join(["| option | meaning |", "|---|---|", *lines])] if lines else []
     if same:
-        yield f"| {', '.join(same)} | as of `audit run` | |"
+        parts.append(f"As above: {', '.join(_in_families(same))}.")
+    return "\n\n".join(parts)
+
+
+def _in_families(flags: list[str]) -> Iterator[str]:
+    """Names of options; all of how a hierarchy is shaped as one."""
+    whole = FAMILY.issubset(flags)
+    if whole:
+        yield "`--hierarchy-*`"
+    yield from (f"`{flag}`" for flag in flags if not (whole and flag in FAMILY))
 
 
 def _stated(one: Declared) -> str:
@@ -75,12 +83,12 @@ def _choice(one: Declared) -> str:
 def _default(one: Declared) -> str:
     value: Any = one.default
     if one.required:
-        return "required"
+        return "; required"
     if isinstance(value, bool) or one.option.sets:
-        return "on" if value else "off"
+        return "; on unless negated" if value else ""
     if isinstance(value, int | float):
-        return f"{value:,}"
-    return f"`{value}`" if value else ""
+        return f" (default {value:,})"
+    return f" (default `{value}`)" if value else ""
 
 
 if __name__ == "__main__":

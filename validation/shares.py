@@ -128,6 +128,24 @@ def tables(rows: Iterable[Row]) -> Iterator[str]:
         yield table(head, [*(row.cells() for row in own), *([last] if len(own) > 1 else ())])
 
 
+def summary(rows: Iterable[Row]) -> str:
+    """A line for each check, of all its releases that are scored, as a table in Markdown."""
+    of_check: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.scored:
+            of_check.setdefault(row.check, []).append(row)
+    head = ("check", "planted and told", "false of the findings", "releases with a false one")
+    lines = [
+        (f"`{check}`", *(str(sum(shares, NONE)) for shares in zip(*map(_shares, own), strict=True)))
+        for check, own in sorted(of_check.items())
+    ]
+    return table(head, lines)
+
+
+def _shares(row: Row) -> tuple[Share, Share, Share]:
+    return row.found, row.findings, row.told
+
+
 @dataclass(frozen=True)
 class Off:
     """A guard of a check, and what is told with it and without.

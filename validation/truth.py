@@ -27,7 +27,7 @@ from validation.pair_scores import Outcome
 from validation.pair_worlds import WORLDS as PAIR_WORLDS
 from validation.probe_truth import Probed
 from validation.scenes import SCENES
-from validation.shares import Row, Share, table, tables
+from validation.shares import Row, Share, summary, table
 from validation.truth_judgements import judgement
 from validation.truth_measure import RATE, RECALL, Measured, measure
 from validation.truth_planted import LEAST, MOST
@@ -174,10 +174,12 @@ def synthetic(
         "neither end is planted or lies above one. **Answers** that a model leans to "
         "(`model_confuses`) are found as a finding or in its table. **Concepts**: those that are "
         "not there, found where a control reads; one that is there and called absent is false. "
-        "Lines that are not scored hold what nothing in their rows can tell from a fault."
+        "The table sums what is scored over all laws that releases are drawn by; `truth.csv` has "
+        "a line for each law, those too that are not scored, since nothing in their rows can tell "
+        "what is false from a fault."
     )
     yield f"![Share of the planted pairs found]({CHART})\n"
-    yield from tables((*_rows(measured, pairs), *(probe_truth.rows(probed) if probed else ())))
+    yield summary((*_rows(measured, pairs), *(probe_truth.rows(probed) if probed else ())))
     yield "## Each guard switched off\n"
     yield _text(
         "One function of the running product, or one line of its policy, is replaced at a time, "
