@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from large_release import SEED, make_large_release
 from measure import Taken, keep, run, stay_on_cores, surroundings
 
-from audit.counting.spark.jobs import count_pairs
+from audit.counting.spark import count_pairs
 from audit.data.label_format import Columns
 from audit.data.sources import File
 from audit.data.sources.spark import reading

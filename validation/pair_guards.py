@@ -21,7 +21,7 @@ from audit.base.dag import FloatArray, IntArray
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Meets, Scan
 from audit.engine.pairs.sums import UNIT
-from audit.engine.statistics import family, fdr
+from audit.engine.statistics import fdr
 from audit.engine.statistics.expectation import PRIOR, Expectation, LabelPairs, expectation
 from audit.engine.statistics.grouped import Alike, Scales
 from validation.pair_scores import Outcome, outcome
@@ -119,7 +119,7 @@ def _all_joint(pairs: pl.DataFrame) -> FloatArray:
 @contextmanager
 def _what_one_label_explains() -> Iterator[None]:
     with ExitStack() as both:
-        both.enter_context(patch.object(family, "ENTAILED_SHARE", np.inf))
+        both.enter_context(patch.object(fdr, "ENTAILED_SHARE", np.inf))
         both.enter_context(patch.object(audit.measure.reported_pairs, "instances_of", _all_joint))
         yield
 

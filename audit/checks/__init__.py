@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from audit.checks import waivers
 from audit.checks.check import Check, WaiverCheck
 from audit.checks.rules import (
     cross_branch,
@@ -30,8 +31,6 @@ from audit.checks.rules import (
     unexpected_pair,
     unknown_code,
     unspecific_beside_specific,
-    waiver_expired,
-    waiver_unused,
     wrong_table,
 )
 from audit.checks.rules.habits import (
@@ -78,5 +77,5 @@ CHECKS: tuple[Check, ...] = (
 )
 """Rules over measurements of data and models, in report order."""
 
-ON_WAIVERS: tuple[WaiverCheck, ...] = (waiver_expired.CHECK, waiver_unused.CHECK)
+ON_WAIVERS: tuple[WaiverCheck, ...] = (waivers.EXPIRED, waivers.UNUSED)
 """Rules over the policy's waivers, applied and reported after all others."""

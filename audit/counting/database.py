@@ -14,11 +14,11 @@ from audit.base.errors import InputError
 from audit.base.limits import LABELS
 from audit.base.progress import Progress, silent
 from audit.base.readings import Reading
+from audit.counting import spark
 from audit.counting.counts import PairCount
 from audit.counting.kept import with_added
-from audit.counting.plan import MEMORY, CountSettings, Plan, planned
-from audit.counting.spark import tasks
-from audit.counting.storage.spill import packed_sums
+from audit.counting.passes import MEMORY, CountSettings, Plan, planned
+from audit.counting.storage import packed_sums
 from audit.data.formats import chosen_of
 from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Chosen, Columns
@@ -33,7 +33,7 @@ from audit.engine.pairs.sums import Sums
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 
-ALL = (*KINDS, tasks.DIRECT, tasks.SUPPORT, tasks.ENTAILED, tasks.PAIRS)
+ALL = (*KINDS, spark.DIRECT, spark.SUPPORT, spark.ENTAILED, spark.PAIRS)
 """Kinds of counts, by their numbers in the database."""
 _BLANK = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B)))
 _BLANK += "\u2028\u2029\u202f\u205f\u3000"
@@ -82,14 +82,14 @@ def count_pairs(
         raise InputError("a dataset with rows is required", found="none", where=source)
     counts = labels.with_columns(pl.lit(None, pl.String).alias("table"))
     settings = CountSettings(hierarchy, policy, MEMORY, added_to)
-    together = summed_counts([tasks.tidied(counts.select(*KEYS, "rows"))])
+    together = summed_counts([spark.tidied(counts.select(*KEYS, "rows"))])
     plan = planned(settings, together, Path(), source)
     plan = replace(plan, labels=replace(plan.labels, readings=(*readings, *plan.labels.readings)))
     progress("counting pairs")
     texts = {**_texts(plan, labels["label"].unique(), source), "n": str(len(plan.labels.hierarchy))}
     stated = f"SELECT * FROM {source.functions}({', '.join(texts.values())})"
     tallies = source.read(_statement(rows, texts) if rows else stated)
-    count = tasks.counted(_packed(tallies, source), plan)
+    count = spark.counted(_packed(tallies, source), plan)
     return count if added_to is None else with_added(count, added_to)
 
 
@@ -162,7 +162,7 @@ def _texts(plan: Plan, labels: pl.Series, source: Query) -> dict[str, str]:
         raise InputError("labels without control characters are required", where=source)
     mapped, n_labels = plan.mapped, len(plan.labels.node_of)
     numbers = plan.labels.written.filter(~pl.col("homeless")).select("label", "number")
-    tidy = tasks.tidied(labels.alias("label").to_frame())
+    tidy = spark.tidied(labels.alias("label").to_frame())
     found = tidy.join(numbers, on="label", how="left", nulls_equal=True, maintain_order="left")
     spelled = zip(labels.fill_null(_NONE).to_list(), found["number"].to_list(), strict=True)
     used = np.unique(mapped.node_of[mapped.node_of >= 0])
@@ -204,7 +204,7 @@ def _statement(rows: str, texts: Mapping[str, str]) -> str:
     tables = ",\n".join(f"{name} AS MATERIALIZED ({query})" for name, query in every.items())
     counted = "\nUNION ALL ".join(
         f"SELECT {ALL.index(kind)}, cast(key AS bigint), cast(n AS bigint), "
-        f"cast({'bits' if kind == tasks.PAIRS else '0'} AS double precision) "
+        f"cast({'bits' if kind == spark.PAIRS else '0'} AS double precision) "
         f"FROM ({query.format(n=texts['n'])}) AS one_{number}"
         for number, (kind, query) in enumerate(_COUNTS)
     )
@@ -283,11 +283,11 @@ _COUNTS = [
      "sum(CASE WHEN x.branch = y.branch THEN x.c * x.c - x.c ELSE x.c * y.c END) AS n "
      "FROM audit_branch x JOIN audit_branch y "
      "ON x.instance = y.instance AND x.branch <= y.branch GROUP BY 1"),
-    (tasks.DIRECT, "SELECT node AS key, count(*) AS n FROM audit_direct GROUP BY node"),
-    (tasks.SUPPORT, "SELECT node AS key, count(*) AS n FROM audit_carried GROUP BY node"),
-    (tasks.ENTAILED, "SELECT f.key, count(DISTINCT d.instance) AS n FROM audit_direct d "
+    (spark.DIRECT, "SELECT node AS key, count(*) AS n FROM audit_direct GROUP BY node"),
+    (spark.SUPPORT, "SELECT node AS key, count(*) AS n FROM audit_carried GROUP BY node"),
+    (spark.ENTAILED, "SELECT f.key, count(DISTINCT d.instance) AS n FROM audit_direct d "
      "JOIN audit_fork f ON f.node = d.node GROUP BY f.key"),
-    (tasks.PAIRS, "SELECT x.node * {n} + y.node AS key, count(*) AS n, "
+    (spark.PAIRS, "SELECT x.node * {n} + y.node AS key, count(*) AS n, "
      f"sum(CASE WHEN x.labels = y.labels THEN 1 ELSE -({_P} * ln({_P}) + {_Q} * ln({_Q})) "
      "/ ln(cast(2 AS double precision)) END) AS bits "
      "FROM audit_carried x JOIN audit_carried y "
@@ -297,7 +297,7 @@ _COUNTS = [
 
 
 def _packed(counts: pl.DataFrame, source: Query) -> pl.DataFrame:
-    """`audit.counting.spark.tasks.TALLIES` of what the statement gives."""
+    """`audit.counting.spark.TALLIES` of what the statement gives."""
     packed = []
     for number, kind in enumerate(ALL):
         some = counts.filter(pl.col("kind") == number).sort("key")

@@ -25,9 +25,9 @@ from audit.base.machine import can_compile, cores
 from audit.base.progress import Progress, silent
 from audit.counting.counts import PairCount
 from audit.counting.kept import with_added
-from audit.counting.passes import Counting
-from audit.counting.plan import MEMORY, CountSettings, planned
-from audit.counting.storage.checkpoint import (
+from audit.counting.passes import MEMORY, Counting, CountSettings, planned
+from audit.counting.storage import (
+    Arrays,
     files_beside,
     identity_of,
     packed,
@@ -37,7 +37,6 @@ from audit.counting.storage.checkpoint import (
     within,
     write_checkpoint,
 )
-from audit.counting.storage.spill import Arrays
 from audit.data.batches import Rows, rows_of
 from audit.data.formats import chosen_of
 from audit.data.known_nodes import KnownNodes
@@ -155,7 +154,6 @@ def count_pairs(
             takes effect after the current batch, once it is written.
         resume: Whether to resume from the checkpoint, if there is one, to the same bytes.
         rules: Which rows count, and of which version they are; not with ``sort``.
-        progress: Progress callback.
 
     Raises:
         InputError: If the file or the checkpoint is damaged or of another input, there is no row,

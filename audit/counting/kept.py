@@ -14,7 +14,7 @@ from audit.base.disk import on_disk
 from audit.base.errors import InputError, first_cases
 from audit.base.files import read_table
 from audit.counting.counts import PairCount
-from audit.counting.storage.spill import SpilledTail, write_sums
+from audit.counting.storage import SpilledTail, write_sums
 from audit.data.mapping import LABELS, LabelNodes, label_nodes
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import KINDS, Kind, RecordCounts

@@ -15,7 +15,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.errors import InputError
 from audit.base.schemas import schema
 from audit.counting.pair_verdicts import JUDGED, ReadTable, Verdicts, ends_of, keys_of
-from audit.engine.statistics.family import Family
+from audit.engine.statistics.fdr import Family
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS, relate
 

@@ -11,7 +11,6 @@ import polars as pl
 from audit.base.schemas import schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe, wilson
-from audit.engine.statistics.low_rates import low_rates
 from audit.engine.statistics.raters import (
     agreement_of_sums,
     agreement_terms,
@@ -19,6 +18,7 @@ from audit.engine.statistics.raters import (
     error_rates,
 )
 from audit.engine.statistics.resampling import percentile_interval
+from audit.engine.statistics.shrinkage import low_rates
 from audit.entailment.dataset import ALL, EntailmentDataset, in_report_order, with_share
 
 AGREEMENT = schema(

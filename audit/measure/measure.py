@@ -296,7 +296,6 @@ def measure(
         reference: An earlier run to compare with.
         seed: Seed of the bootstrap behind the intervals of the model's metrics.
         device: PyTorch device that counts pairs of scores; None to count with NumPy.
-        progress: Progress callback.
 
     Raises:
         InputError: If counts are to be aggregated other than over descendants.

@@ -24,8 +24,7 @@ from audit.engine.statistics.expectation import (
     label_pairs,
     pairs_found,
 )
-from audit.engine.statistics.family import Family, family
-from audit.engine.statistics.fdr import threshold
+from audit.engine.statistics.fdr import Family, family, threshold
 from audit.engine.statistics.grouped import Alike, Scales
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.reported_pairs import (
@@ -135,12 +134,10 @@ def judge_pairs(
     """Test the pairs of a pair table, and select those to report.
 
     Args:
-        hierarchy: The hierarchy.
         records: Margins and strata of the records.
         blocks: The counted columns of the pair table in blocks of rows.
         policy: Its ``least_joint, excess_ratio, false_discovery_rate, expected`` and
             ``companions`` are used.
-        progress: Progress callback.
 
     Returns:
         The verdicts on the pairs, and the scan's result. Memory grows with the number of pairs that

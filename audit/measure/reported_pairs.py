@@ -16,8 +16,7 @@ from audit.counting.pair_verdicts import Verdicts, ends_of
 from audit.engine.pairs.scan import Finds, Rules
 from audit.engine.statistics.association import poisson_p_value, shrunk_ratio
 from audit.engine.statistics.expectation import Expectation
-from audit.engine.statistics.family import Family
-from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.fdr import Family, benjamini_hochberg
 from audit.hierarchies.hierarchy import Hierarchy
 
 
@@ -205,7 +204,6 @@ def reported_pairs(
 
     Args:
         finds: The reported pairs.
-        hierarchy: The hierarchy.
         family: The family of tested pairs.
         own: The reported pairs among the excesses.
         q_value: q value of each pair, shape (n_finds,).

@@ -42,7 +42,6 @@ def first_association(
     that side. Sides of equal associations are matched one by one, then together.
 
     Args:
-        hierarchy: The hierarchy.
         known: The associations.
         in_use: Whether each node is a label of some instance, shape (n_nodes,).
         a: Node indices, shape (n_pairs,).
@@ -87,7 +86,6 @@ def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:
 
     Args:
         policy: The policy as applied; every node that it names is in the hierarchy.
-        hierarchy: The hierarchy.
     """
     _refuse(
         _nested_sides(policy, hierarchy),

@@ -345,7 +345,6 @@ def refuse_unknown_nodes(policy: Policy, nodes: Collection[str], hierarchy: str)
     """Raise PolicyError if a policy names a node that the hierarchy does not have.
 
     Args:
-        policy: The policy as applied.
         nodes: Ids of the hierarchy's nodes.
         hierarchy: Name of the hierarchy, for the message.
     """

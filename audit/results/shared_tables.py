@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -109,3 +110,161 @@ def _row(
             for name, (n, total) in zip(rule.counts, counted, strict=True)
         },
     }
+
+
+Row: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedNode:
+    """A node as a shared view describes it. Every value in it is in ``result.json``.
+
+    Args:
+        node: Its id.
+        title: Its title; None if it has none.
+        under: The nearest title above it, where it has none; None if that is not shown.
+        picture: Its row of ``overview.tree``; None if it is not pictured.
+        branch: Its row of ``overview.branches``; None if no such branch is shown.
+        coverage: Its row of ``overview.coverage.branches``; None likewise.
+        residual: Its row of ``overview.residuals``; None if its catch-all labels are not shown.
+        above: Rows of ``overview.tree`` above it, those nearest the root first.
+        below: Rows of ``overview.tree`` right below it.
+        pairs: Rows of ``overview.pairs`` and ``overview.branch_pairs`` with it at either end, each
+            with the other end as ``node, title``.
+        beside_model: The same of ``overview.data_beside_model``.
+        metrics: Rows of ``metrics`` of the node alone.
+    """
+
+    node: str
+    title: str | None
+    under: str | None
+    picture: Row | None
+    branch: Row | None
+    coverage: Row | None
+    residual: Row | None
+    above: Sequence[Row]
+    below: Sequence[Row]
+    pairs: Sequence[Row]
+    beside_model: Sequence[Row]
+    metrics: Sequence[Row]
+
+
+def shared_titles(shared: Mapping[str, Any]) -> Mapping[str, str | None]:
+    """The nodes that a shared view speaks of, with their titles: pictured ones first.
+
+    Codes that findings name and the hierarchy lacks are not among them.
+    """
+    titles: dict[str, str | None] = {}
+    for node, title in _titled(shared["overview"]):
+        titles.setdefault(node, title)
+    placed = {line["node"] for line in shared["overview"]["lineage"]}
+    for check in shared["checks"]:
+        for finding in check["findings"]:
+            for one in finding["nodes"]:
+                if one["id"] in placed:
+                    titles.setdefault(one["id"], one["title"])
+    return titles
+
+
+def _titled(overview: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    coverage = overview["coverage"]["branches"]
+    for rows in (overview["tree"], overview["branches"], coverage, overview["residuals"]):
+        yield from ((row["node"], row["title"]) for row in rows)
+    yield from ((row["node"], row["title"]) for row in overview["scopes"])
+    for rows in (overview["pairs"], overview["data_beside_model"]):
+        for row in rows:
+            yield from ((row[end], row[f"title_{end}"]) for end in ("a", "b"))
+
+
+def shared_node(shared: Mapping[str, Any], node: str) -> SharedNode | None:
+    """What a shared view says of a node; None if that is nothing."""
+    titles, overview = shared_titles(shared), shared["overview"]
+    if node not in titles:
+        return None
+    tree = overview["tree"]
+    line = _row_of(overview["lineage"], node)
+    up = set(_upwards(tree, node) if line is None else line["above"]) - {node}
+    return SharedNode(
+        node=node,
+        title=titles[node],
+        under=None if line is None else line["below"],
+        picture=_row_of(tree, node),
+        branch=_row_of(overview["branches"], node),
+        coverage=_row_of(overview["coverage"]["branches"], node),
+        residual=_row_of(overview["residuals"], node),
+        above=[row for row in tree if row["node"] in up],
+        below=[row for row in tree if row["parent"] == node],
+        pairs=[*_seen((*overview["pairs"], *overview["branch_pairs"]), node, titles)],
+        beside_model=[*_seen(overview["data_beside_model"], node, titles)],
+        metrics=[row for row in shared["metrics"] if row["scope"] == node],
+    )
+
+
+def _row_of(rows: Sequence[Row], node: str) -> Row | None:
+    return next((row for row in rows if row["node"] == node), None)
+
+
+def _upwards(tree: Sequence[Row], node: str) -> Iterator[str]:
+    """The nodes of the picture above one of them."""
+    parents = {row["node"]: row["parent"] for row in tree}
+    above = parents.get(node)
+    while above is not None:
+        yield above
+        above = parents.get(above)
+
+
+def _seen(
+    rows: Sequence[Row], node: str, titles: Mapping[str, str | None]
+) -> Iterator[dict[str, Any]]:
+    """Rows of pairs with a node at either end, seen from it."""
+    for row in rows:
+        if node in (row["a"], row["b"]):
+            other = row["b"] if row["a"] == node else row["a"]
+            yield {**row, "node": other, "title": titles.get(other)}
+
+
+def lineage(
+    checks: Sequence[Mapping[str, Any]],
+    tree: Sequence[Mapping[str, Any]],
+    edges: pl.DataFrame,
+    titles: Mapping[str, str | None],
+) -> list[dict[str, Any]]:
+    """What is above each node that a shown finding names.
+
+    Args:
+        checks: The shared view's checks.
+        tree: The overview's tree: the nodes that are pictured.
+        edges: ``child, parent`` of the nodes in use.
+        titles: Title of each node.
+
+    Returns:
+        ``node, above, below`` in the order of the nodes: the pictured nodes that are it or lie
+        above it, and the nearest title above one that has none of its own. A node that the
+        hierarchy lacks has no line. It says something of the hierarchy alone, and of no count.
+    """
+    parents: dict[str, list[str]] = {}
+    for child, parent in edges.select("child", "parent").sort("child", "parent").iter_rows():
+        parents.setdefault(child, []).append(parent)
+    pictured = {row["node"] for row in tree}
+    named = {node["id"] for check in checks for one in check["findings"] for node in one["nodes"]}
+    return [
+        {
+            "node": node,
+            "above": sorted(pictured.intersection(_all_above(node, parents))),
+            "below": None
+            if titles.get(node)
+            else next(filter(None, map(titles.get, _all_above(node, parents))), None),
+        }
+        for node in sorted(named)
+        if node in parents or node in pictured
+    ]
+
+
+def _all_above(node: str, parents: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """A node and all above it, the nearest first, each once."""
+    seen, level = {node}, [node]
+    while level:
+        yield from level
+        above = dict.fromkeys(parent for one in level for parent in parents.get(one, ()))
+        level = [one for one in above if one not in seen]
+        seen.update(level)

@@ -58,7 +58,7 @@ from audit.results.shared_findings import (
     without_residuals,
 )
 from audit.results.shared_metrics import Scopes
-from audit.results.shared_nodes import lineage
+from audit.results.shared_tables import lineage
 from audit.results.shared_values import NOTHING, SHIFTS, ByValues, shown_by_values
 from audit.results.two_models import TwoModels
 

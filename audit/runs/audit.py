@@ -22,12 +22,8 @@ from audit.base.readings import Reading
 from audit.checks import CHECKS
 from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check
-from audit.checks.judging import (
-    judged,
-    policy_as_applied,
-    refuse_reference,
-    refuse_unknown_names,
-)
+from audit.checks.judging import judged, policy_as_applied
+from audit.checks.limits import refuse_reference, refuse_unknown_names
 from audit.counting.counts import PairCount
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions

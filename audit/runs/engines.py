@@ -11,7 +11,7 @@ from audit.base.disk import alone_in
 from audit.base.errors import InputError
 from audit.base.readings import Reading
 from audit.base.settings import Engine
-from audit.counting.storage.checkpoint import files_beside
+from audit.counting.storage import files_beside
 from audit.policy.policy import KEYS_OF_COLUMNS, Policy
 from audit.runs.settings import MANY_ROWS, Settings
 

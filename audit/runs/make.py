@@ -17,10 +17,10 @@ from audit.base.progress import Progress, silent
 from audit.base.reading import refuse_changed
 from audit.base.remote import allowing
 from audit.checks.analysis import FileAnalysis
-from audit.checks.judging import refuse_reference, refuse_unknown_checks
+from audit.checks.limits import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
 from audit.counting.kept import FOLDER, counted_sources, read_counts, write_counts
-from audit.counting.plan import MEMORY
+from audit.counting.passes import MEMORY
 from audit.data.dataset import LabelDataset
 from audit.data.formats import UnclearFormatError, format_of, label_formats
 from audit.data.known_nodes import KnownNodes
@@ -284,7 +284,7 @@ def _count_on_spark(
     nodes, rules = KnownNodes(hierarchy), settings.rules
     columns = Columns(settings.id, settings.label, nodes=nodes, rules=rules)
     with reading(source, settings.master, columns, settings.format) as read:
-        from audit.counting.spark.jobs import count_pairs
+        from audit.counting.spark import count_pairs
 
         options = {**options, "readings": read.readings, "rules": read.rules}
         return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **options)

@@ -8,7 +8,7 @@ from functools import reduce
 
 from audit.base.errors import InputError, first_cases
 from audit.base.plurals import counted
-from audit.checks.judging import beside_earlier
+from audit.checks.earlier import beside_earlier
 from audit.disclosure import Known
 from audit.results.result import AuditResult
 

@@ -17,7 +17,6 @@ from audit.counting.pair_table import PairTable
 from audit.counting.pair_verdicts import ReadTable
 from audit.disclosure import Known, earlier_of
 from audit.results.findings import CheckResult, Column
-from audit.results.frames import finding_of
 from audit.results.mended import MENDED, Mended
 from audit.results.order import in_order
 from audit.results.parts import (
@@ -28,7 +27,7 @@ from audit.results.parts import (
     ValueCells,
     read_analyses,
 )
-from audit.results.record import COUNTED
+from audit.results.record import COUNTED, finding_of
 from audit.results.result import AuditResult
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.results.two_models import TwoModels

@@ -263,7 +263,7 @@ def test_spark_gives_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     pytest.importorskip("pyspark", reason="needs the extra spark")
     from pyspark.sql import SparkSession
 
-    from audit.counting.spark import jobs
+    from audit.counting import spark
     from audit.data.known_nodes import KnownNodes
     from audit.data.sources import source_of
     from audit.data.sources.spark import reading
@@ -278,7 +278,7 @@ def test_spark_gives_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         columns = Columns(nodes=KnownNodes(known), codes=known.codes, **named)
         with reading(source_of(path), "local[1]", columns) as read:
             told: dict[str, Any] = {"readings": read.readings, "rules": read.rules}
-            return jobs.count_pairs(read.rows, known, instance=read.id, label=read.label, **told)
+            return spark.count_pairs(read.rows, known, instance=read.id, label=read.label, **told)
 
     for name, layout in LAYOUTS.items():
         folder = tmp_path / name.replace(" ", "-")

@@ -16,9 +16,8 @@ from scipy.sparse import csr_array
 from audit.base.dag import SYNTHETIC_ROOT
 from audit.checks.rules.cross_branch import CHECK as CROSS_BRANCH
 from audit.data.dataset import LabelDataset
-from audit.engine.pairs import confusion, joint
-from audit.engine.pairs.confusion import binary_entropy
-from audit.engine.pairs.pair_counts import count_pairs, support
+from audit.engine.pairs import joint, pair_counts
+from audit.engine.pairs.pair_counts import binary_entropy, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
@@ -257,7 +256,7 @@ def test_neither_blocks_nor_loops_change_a_bit(dataset: LabelDataset, size: int)
     aggregated = measured(dataset).loaded.aggregated
     whole = count_pairs(aggregated)
     small = {"NODES_PER_BLOCK": size, "NODES_PER_THREAD": size}
-    with patch.object(confusion, "ENTRIES_PER_BLOCK", size), patch.multiple(joint, **small):
+    with patch.object(pair_counts, "ENTRIES_PER_BLOCK", size), patch.multiple(joint, **small):
         blocked = count_pairs(aggregated)
         with patch.object(joint, "WORTH_COMPILING", 0):
             compiled = count_pairs(aggregated)
@@ -270,8 +269,8 @@ def test_neither_blocks_nor_loops_change_a_bit(dataset: LabelDataset, size: int)
 
 def test_a_small_block_size_makes_several_blocks() -> None:
     values = csr_array(np.array([[1, 2], [3, 4], [1, 5]], np.int64))
-    with patch.object(confusion, "ENTRIES_PER_BLOCK", 1):
-        assert len(confusion._blocks(values)) == 3
+    with patch.object(pair_counts, "ENTRIES_PER_BLOCK", 1):
+        assert len(pair_counts._blocks(values)) == 3
 
 
 @given(

@@ -13,14 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment, UncertaintyAlignment
-from audit.alignment.metrics.batch import Batch, depth_pairs
-from audit.alignment.metrics.hierarchical import (
+from audit.alignment.metrics.accuracy import (
+    Accuracy,
+    AccuracyAlignment,
     HierarchicalScores,
     MistakeSeverity,
     SetF1,
+    UncertaintyAlignment,
     generalised,
 )
+from audit.alignment.metrics.batch import Batch, depth_pairs
 from audit.alignment.metrics.preference import On, SubgraphPreference
 from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream, whole
 from audit.base.dag import Sparse

@@ -15,8 +15,14 @@ from audit.alignment.functions.inputs import (
     refuse_other_length,
 )
 from audit.alignment.metrics import confusion
-from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment, UncertaintyAlignment
-from audit.alignment.metrics.hierarchical import Average, HierarchicalScores, MistakeSeverity
+from audit.alignment.metrics.accuracy import (
+    Accuracy,
+    AccuracyAlignment,
+    Average,
+    HierarchicalScores,
+    MistakeSeverity,
+    UncertaintyAlignment,
+)
 from audit.alignment.metrics.measure import nodes_of
 from audit.alignment.metrics.preference import On, SubgraphPreference
 from audit.alignment.metrics.streaming import Estimate, Measure, whole

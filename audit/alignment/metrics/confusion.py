@@ -17,8 +17,7 @@ from audit.base.errors import SchemaError
 from audit.base.settings import Aggregation
 from audit.counting.counted_pairs import counted_pairs
 from audit.counting.pair_table import PairTable
-from audit.engine.pairs.confusion import binary_entropy
-from audit.engine.pairs.pair_counts import PairCounts, merged
+from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, merged
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.resampling import REPLICATES
@@ -163,7 +162,6 @@ def pair_confusions(
         units: Resampling unit of each instance: its group, or its own id.
         threshold: Smallest aggregated score at which a node takes part.
         aggregation: What an aggregated score is.
-        seed: Seed of the bootstrap.
         replicates: Number of bootstrap replicates.
 
     Raises:

@@ -12,14 +12,16 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.alignment.metrics import METRICS, Needs
-from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment, UncertaintyAlignment
-from audit.alignment.metrics.batch import Batch, Moves, moves_of
-from audit.alignment.metrics.hierarchical import (
+from audit.alignment.metrics.accuracy import (
+    Accuracy,
+    AccuracyAlignment,
     HierarchicalScores,
     MistakeSeverity,
     SetF1,
+    UncertaintyAlignment,
     generalised,
 )
+from audit.alignment.metrics.batch import Batch, Moves, moves_of
 from audit.alignment.metrics.preference import SubgraphPreference
 from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream
 from audit.base.dag import IntArray, Sparse
@@ -48,8 +50,7 @@ class ModelMetrics:
     absent: list[tuple[str, str]]
     """Name of each metric that could not be measured, and the reason."""
     beside: list[Row]
-    """Tied answers (``ties``) and mean mass under no cut node (``residual_from, residual_to``).
-    """
+    """Tied answers (``ties``) and mean mass under no cut node (``residual_from, residual_to``)."""
 
 
 def model_metrics(
@@ -82,9 +83,7 @@ def model_metrics(
         levels: The cuts that are compared: depths, or the paper's levels.
         aggregation: What an aggregated value is.
         subgraphs: Parts of the hierarchy; each two are compared, in either order.
-        seed: Seed of the bootstrap.
         scopes: Ids of nodes whose subtrees are measured too; None for `default_scopes`.
-        progress: Progress callback.
 
     Returns:
         Numbers with 95 % intervals; no instances give nulls, not errors.

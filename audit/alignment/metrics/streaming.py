@@ -138,7 +138,6 @@ class Stream:
         hierarchy: The hierarchy; its nodes are the columns of labels and scores.
         measures: The metrics.
         scopes: `ALL` and node ids.
-        seed: Seed of the bootstrap.
         replicates: Number of bootstrap replicates; 0 for no intervals.
 
     Batches and streams may come in any order: counts are equal to the last bit, entropies to

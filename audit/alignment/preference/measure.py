@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.alignment.preference.lexicon import Lexicon, plain
-from audit.alignment.preference.questions import Question
+from audit.alignment.preference.questions import Lexicon, Question, plain
 from audit.alignment.preference.scores import TokenScores, Vocabulary
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.schemas import schema
@@ -139,7 +138,6 @@ class TaskWords:
 
     Args:
         lexicon: Words and nodes.
-        questions: The questions.
         nodes: The node of each question's specific answer; None if it is not in the hierarchy.
 
     ``position`` maps each word to its position in code-point order.
@@ -208,7 +206,6 @@ class Measured:
 
     Args:
         words: The words that are compared.
-        questions: The questions.
         nodes: The node of each question's specific answer; None if it is not in the hierarchy.
         k: Rank for the accuracy among the k highest tokens.
     """

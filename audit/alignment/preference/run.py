@@ -24,13 +24,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from audit.alignment.preference.lexicon import (
-    Lexicon,
-    load_lexicon,
-    plain,
-    read_senses,
-    refuse_unknown_senses,
-)
 from audit.alignment.preference.measure import (
     ACCURACY,
     BELOW_OR_ABOVE,
@@ -48,7 +41,17 @@ from audit.alignment.preference.measure import (
     share,
     top,
 )
-from audit.alignment.preference.questions import TASKS, Question, Task, read_questions
+from audit.alignment.preference.questions import (
+    TASKS,
+    Lexicon,
+    Question,
+    Task,
+    load_lexicon,
+    plain,
+    read_questions,
+    read_senses,
+    refuse_unknown_senses,
+)
 from audit.alignment.preference.scores import TokenScores, Vocabulary, read_scores
 from audit.base.dag import IntArray
 from audit.base.errors import InputError
@@ -141,7 +144,6 @@ class ReleasedMeasure:
 
     Args:
         words: The related words of each answer.
-        questions: The questions.
         k: Rank for the accuracy among the k highest tokens.
 
     Of equal scores the token that is listed first ranks higher.
@@ -245,9 +247,9 @@ def run_preference(
         hierarchy: A WordNet folder, or a source that `audit.load_hierarchy` accepts.
         relation: The relation that edges represent; None for that of the predicate in WordNet.
         dangling: Treatment of edges with an end that is not a node, as in `audit.load_hierarchy`.
-        senses: File of the node of each specific answer, as
-            `audit.alignment.preference.lexicon.read_senses` reads it; None, and for answers that it
-            lacks: a rule chooses among the senses.
+        senses: File of the node of each specific answer, as `read_senses` of
+            `audit.alignment.preference.questions` reads it; None, and for answers that it lacks: a
+            rule chooses among the senses.
         released: Whether to follow the paper's released code, see the top of this module; then
             only answers in ``senses`` have a node.
         k: For accuracy, the specific answer must be among the k highest tokens.

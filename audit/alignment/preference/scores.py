@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from audit.alignment.preference.lexicon import plain
-from audit.alignment.preference.questions import Question, objects
+from audit.alignment.preference.questions import Question, objects, plain
 from audit.base.columnar import without_metadata
 from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError, SchemaError, first_cases

@@ -73,7 +73,6 @@ def parts_of_counts(
     """Break a meeting down by counts of pairs, the largest part first.
 
     Args:
-        measured: The measurements.
         lowest: From `lowest_pairs`; for other labels, counts do not say how many instances are
             labelled with both.
         meeting: The two branches.

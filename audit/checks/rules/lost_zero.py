@@ -277,7 +277,6 @@ def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame)
     if more than half of the records with the label fit it; ``fitting`` is their number.
 
     Args:
-        measured: The measurements.
         labels: All labels, as returned by `read_again`.
         asked: The labels in question; those with a single code ``with_zeros`` are skipped.
     """

@@ -52,7 +52,6 @@ def written_with(measured: Measurements, lines: pl.DataFrame) -> IntArray:
     """Instances with one of the given raw labels, ascending.
 
     Args:
-        measured: The measurements.
         lines: Its column ``line`` numbers the labels as `LabelDataset.written` does.
     """
     written = measured.loaded.dataset.written

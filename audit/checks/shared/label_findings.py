@@ -36,7 +36,6 @@ def finding_of_labels(
     """One finding about raw labels; none if there are no such labels.
 
     Args:
-        measured: The measurements.
         labels: One row per label, with columns ``label, rows, instances``. Optional columns
             ``may_stand_for``, ``valid``, ``fits_best`` and ``fitting`` (a number of instances) are
             added to the breakdown if not null.
@@ -121,7 +120,6 @@ def finding_on_day(
     """One warning about the dated rows whose code had the given validity on its day; else none.
 
     Args:
-        measured: The measurements.
         on_day: `INVALID` or `HEADING`.
         check: Name of the check.
         statement: May use ``{rows}``, ``{of}`` (dated rows), ``{share}``, ``{labels}`` and
@@ -175,7 +173,6 @@ def not_dated(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
     """Labels with only their rows that have no date; all rows if the policy names no code dates.
 
     Args:
-        measured: The measurements.
         labels: Columns ``line, label`` (a node), ``rows, instances`` and any further ones.
     """
     if measured.policy.code_dates is None:

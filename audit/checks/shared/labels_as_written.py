@@ -210,7 +210,6 @@ def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     The frame is cached for the lifetime of the measurements, since several checks use it.
 
     Args:
-        measured: The measurements.
         integrity: Integrity rules of its hierarchy.
     """
     if measured not in _READ:

@@ -52,7 +52,6 @@ def likelihoods(
     carry exactly one of the same candidates are foretold best, by the logarithm of the probability.
 
     Args:
-        measured: The measurements, with instances.
         asked: Indices of the records, shape (n,), by the nodes that are their candidates, at least
             one.
 

@@ -74,7 +74,6 @@ def of_lines(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
     """A row for each instance with one of some labels: ``instance``, and the columns of these.
 
     Args:
-        measured: The measurements, with instances.
         labels: With ``line``, as `LabelDataset.written` numbers them.
     """
     lines = labels.with_columns(pl.col("line").cast(pl.UInt32))
@@ -111,7 +110,6 @@ def by_candidates(
     all others together it is likely, else a person must look.
 
     Args:
-        measured: The measurements, with instances.
         found: ``instance, label, table, candidates``; candidates are nodes, at least one.
         reason: What is said of those that were weighed.
         of_one: What is said of those that were not.
@@ -174,7 +172,6 @@ def near_codes(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
     """What labels that are no nodes may be a slip of, weighed by the other labels of the record.
 
     Args:
-        measured: The measurements, with instances.
         labels: ``line, label, table``.
 
     Returns:

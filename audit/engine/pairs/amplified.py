@@ -157,7 +157,6 @@ def representatives(
     Args:
         carried: Nodes of labels and predictions.
         pairs: The pairs that pass on all instances.
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
         ratio: Least ratio of predicted to labelled.
         p: Greatest p value.
 

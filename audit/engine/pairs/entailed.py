@@ -26,8 +26,6 @@ def count_entailed(specific: Sparse, closure: Sparse, weight: IntArray | None = 
     tree.
 
     Args:
-        specific: Most specific labels, 0/1, shape (n_records, n_nodes), canonical CSR.
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
         weight: Weight of each record, shape (n_records,), as `weighed_sums` takes it; None: each
             counts once.
 
@@ -67,7 +65,6 @@ def joint_entailed(pairs: PairCounts, entailed: Sums, lines: IntArray, n_nodes: 
         pairs: Pairs, sorted by (a, b).
         entailed: From `count_entailed`; it holds no other pairs than ``pairs``.
         lines: From `in_line`.
-        n_nodes: Number of nodes.
     """
     keys = pairs.a * n_nodes + pairs.b
     found = np.zeros(len(keys), np.int64)
@@ -122,7 +119,6 @@ def entailed_by(records: IntArray, closure: Sparse) -> Sums:
 
     Args:
         records: Number of records with each label, shape (n_nodes,).
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
     """
     labels = np.flatnonzero((records > 0) & (pairs_above(closure) > 0))
     label, keys = overlapping_above(labels, closure)

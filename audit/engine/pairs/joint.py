@@ -123,7 +123,7 @@ def _by_products(carried: Sparse, progress: Progress) -> Iterator[Block]:
 
 def _by_loops(carried: Sparse, progress: Progress) -> Iterator[Block]:
     """Compiled loops, a block of first nodes a thread at a time."""
-    from audit.engine.pairs.compiled import joint_of
+    from audit.engine.compiled import joint_of
 
     n_nodes = carried.shape[1]
     columns = carried.indices.astype(least_kind(n_nodes), copy=False)

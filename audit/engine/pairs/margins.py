@@ -41,7 +41,6 @@ def most_specific(direct: Sparse, above: Sparse) -> Sparse:
     """Leave out every label above another label of the same record, as it adds no information.
 
     Args:
-        direct: Direct labels, 0/1, shape (n_records, n_nodes), canonical CSR.
         above: A positive value stored where a node is strictly above a label of the record, same
             shape.
 
@@ -186,12 +185,8 @@ def count_margins(
     """Count the margins of some records; margins of different records can be added up.
 
     Args:
-        specific: Most specific labels, 0/1, shape (n_records, n_nodes), canonical CSR.
-        carried: A value stored where a record carries a node, same shape.
         part: The part that each record is counted in, numbered from 0, shape (n_records,); records
             with a negative number are left out.
-        branch_of: The branch of each node, shape (n_nodes,); negative where labels between branches
-            are not counted.
         weight: Weight of each record, shape (n_records,), as `weighed_sums` takes it: sums of
             weights take the place of counts. None: each record counts once.
 
@@ -323,7 +318,6 @@ def strata_from(
         cuts: From `length_cuts`.
         size: Records of each stratum, shape (n_strata,).
         margins: From `count_margins`, the parts being strata.
-        n_nodes: Number of nodes.
         unit: What a record that weighs one counts in them.
     """
     carried, labelled = np.zeros((2, len(size), n_nodes), np.int64)

@@ -3,15 +3,242 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csc_array, csr_array, eye_array, triu, vstack
 
-from audit.base.dag import FloatArray, IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.progress import Progress, silent
-from audit.engine.pairs.confusion import entropy_deficits
-from audit.engine.pairs.joint import joint_counts
+from audit.engine.pairs.joint import (
+    Block,
+    by_threads,
+    joint_counts,
+    least_kind,
+    pair_matrix,
+    worth_compiling,
+)
 from audit.engine.pairs.rows import row_numbers
+
+ENTRIES_PER_BLOCK = 16_000_000
+"""Number of stored values that a block of instances may expand to while confusion is summed."""
+MOST_VALUES = 2_000
+"""Largest value up to which entropies are looked up in a table; less than compiled loops pack."""
+
+
+def entropy_deficits(
+    values: Sparse, progress: Progress = silent, *, compiled: bool | None = None
+) -> Sparse:
+    """One bit minus the entropy, summed over instances; the upper triangle of (n_nodes, n_nodes).
+
+    Two equal values are one bit and lack nothing, so only pairs of unequal values are visited, each
+    once.
+
+    Args:
+        values: Aggregated values, shape (n_instances, n_nodes), positive where stored,
+            canonical CSR.
+        compiled: Whether numba's loops add; None: if it is installed and worth it. The sums have
+            the same bytes either way.
+    """
+    if compiled is None:
+        compiled = worth_compiling(values)
+    entropy = entropies_of(values) if compiled else None
+    if entropy is None:
+        total = _by_products(values, progress)
+    else:
+        total = _by_loops(values, 1.0 - entropy, progress)
+    found = total.tocoo()
+    ends = np.minimum(found.row, found.col), np.maximum(found.row, found.col)
+    both = csr_array((found.data, ends), shape=total.shape)
+    both.sum_duplicates()
+    return both
+
+
+def entropies_of(values: Sparse) -> FloatArray | None:
+    """Table of the entropy of two values in bits, by both, 0 where one is 0; None: too large."""
+    most = int(values.data.max(initial=0))
+    if values.dtype.kind not in "iu" or most >= MOST_VALUES:
+        return None
+    each = np.arange(1, most + 1, dtype=np.float64)
+    entropy = np.zeros((most + 1, most + 1))
+    entropy[1:, 1:] = binary_entropy(each[:, None], each[None])
+    return entropy
+
+
+def _by_products(values: Sparse, progress: Progress) -> Sparse:
+    """Deficits from the smaller value to the larger one, a block of instances at a time."""
+    total = csr_array((values.shape[1], values.shape[1]), dtype=np.float64)
+    done, n = 0, values.shape[0]
+    for block in _blocks(values):
+        progress("measuring confusion", done, n, "instances")
+        total = _added(total, *_larger_beside_smaller(block))
+        done += block.shape[0]
+    progress("measuring confusion", n, n, "instances")
+    return total
+
+
+def _added(total: Sparse, holds: Sparse, beside: Sparse) -> Sparse:
+    """``total + holds.T @ beside``, added line by line: so a sparse product adds its terms."""
+    same = eye_array(total.shape[0], format="csr")
+    return csr_array(vstack([same, holds], "csr").T.tocsr() @ vstack([total, beside], "csr"))
+
+
+def _by_loops(values: Sparse, deficit: FloatArray, progress: Progress) -> Sparse:
+    """Deficits from the larger value to the smaller one, looked up in a table by both."""
+    from audit.engine.compiled import deficits_of
+
+    n_nodes, bounds = values.shape[1], values.indptr.astype(np.int32)
+    nodes, own = values.indices.astype(np.int32), values.data.astype(np.int32)
+    ordered = csr_array((nodes, own, bounds), shape=(values.shape[0], len(deficit)))
+    ordered = csr_array(csc_array(ordered))  # each instance by its values
+    nodes, own = ordered.data.astype(least_kind(n_nodes), copy=False), ordered.indices
+    rises = np.diff(own, prepend=0) != 0
+    rises[bounds[bounds < len(rises)]] = True
+    starts = np.flatnonzero(rises).astype(np.int32)
+    ends = np.repeat(starts, np.diff(starts, append=np.int32(len(rises))))
+    begins = np.repeat(bounds[:-1], np.diff(bounds))
+    some = np.flatnonzero(begins < ends)
+    by_node = csr_array((some, nodes[some], [0, len(some)]), shape=(1, n_nodes)).tocsc()
+    beside = own[by_node.data], begins[by_node.data], ends[by_node.data], by_node.indptr
+
+    def add(first: int, stop: int) -> Block:
+        block: Block = deficits_of(first, stop, nodes, own, *beside, deficit, n_nodes)
+        return block
+
+    added = by_threads(add, n_nodes, "measuring confusion", progress)
+    return pair_matrix(added, n_nodes, np.float64)
+
+
+def _blocks(values: Sparse) -> list[Sparse]:
+    """Row blocks small enough to expand: each stored value may be repeated once per value."""
+    per_row = np.diff(values.indptr).astype(np.int64)
+    expanded = np.cumsum(per_row * np.minimum(per_row, len(np.unique(values.data))))
+    starts = np.flatnonzero(np.diff(expanded // ENTRIES_PER_BLOCK, prepend=-1))
+    ends = np.append(starts, values.shape[0])[1:]
+    bounds = zip(starts.tolist(), ends.tolist(), strict=True)
+    return [csr_array(values[start:end]) for start, end in bounds]
+
+
+def _larger_beside_smaller(block: Sparse) -> tuple[Sparse, Sparse]:
+    """Two matrices with a line for each (instance, different value of that instance).
+
+    Returns:
+        1 where the node has that value; and, where a node's value is larger, one bit minus the
+        entropy of the two.
+    """
+    instance = row_numbers(block)
+    levels, rank, line_instance, line_rank, holds = _values_of_instances(block)
+    smallest = np.full(block.shape[0], len(levels))
+    np.minimum.at(smallest, instance, rank)
+    candidates = np.flatnonzero(rank > smallest[instance])
+    per_row = np.bincount(instance[candidates], minlength=block.shape[0])
+    first = np.cumsum(per_row) - per_row
+    width = per_row[line_instance]
+    beside = np.repeat(np.arange(len(line_rank)), width)
+    within = np.arange(len(beside)) - np.repeat(np.cumsum(width) - width, width)
+    source = candidates[first[line_instance[beside]] + within]
+
+    larger = rank[source] > line_rank[beside]
+    source, beside = source[larger], beside[larger]
+    smaller_value, larger_value = levels[line_rank[beside]], block.data[source]
+    deficit = 1.0 - binary_entropy(smaller_value.astype(float), larger_value.astype(float))
+    deficits = coo_array((deficit, (beside, block.indices[source])), shape=holds.shape)
+    return holds, csr_array(deficits)
+
+
+def _values_of_instances(
+    block: Sparse,
+) -> tuple[NDArray[Any], IntArray, IntArray, IntArray, Sparse]:
+    """The lines of a block: each (instance, different value of that instance).
+
+    Returns:
+        The different values, the rank of each stored one, the instance and the rank of each line,
+        and a matrix that is 1 where the node has the value of the line.
+    """
+    levels = np.unique(block.data)
+    rank = np.searchsorted(levels, block.data)
+    # asking for the indices has numpy sort stably, fast where instances are in order
+    keys, _, line = np.unique(
+        row_numbers(block) * len(levels) + rank, return_index=True, return_inverse=True
+    )
+    line_instance, line_rank = np.divmod(keys, len(levels))
+    shape = (len(keys), block.shape[1])
+    holds = coo_array((np.ones(len(line)), (line, block.indices)), shape=shape)
+    return levels, rank, line_instance, line_rank, csr_array(holds)
+
+
+def confusion_added(values: Sparse, before: Sparse) -> Sparse:
+    """Earlier sums of confusion, with the entropies of further instances added one by one.
+
+    A sum is the same to the last bit however its instances are divided into batches.
+
+    Args:
+        values: Aggregated values, shape (n_instances, n_nodes), positive where stored.
+        before: The earlier sums, shape (n_nodes, n_nodes), with an entry, which may be 0, for each
+            pair of nodes that an instance carries, first node before second.
+    """
+    total = before
+    for block in _blocks(values):
+        holds, entropies = _all_beside_each_value(block)
+        total = csr_array(triu(_added(total, holds, entropies), k=1, format="csr"))
+        total.sort_indices()
+    return total
+
+
+def _all_beside_each_value(block: Sparse) -> tuple[Sparse, Sparse]:
+    """Two matrices with a line for each (instance, different value of that instance).
+
+    Returns:
+        1 where the node has that value; and the entropy of that value and each node's.
+    """
+    levels, _, of_line, line_rank, holds = _values_of_instances(block)
+    every = csr_array(block[of_line])
+    own = np.repeat(levels[line_rank].astype(float), np.diff(every.indptr))
+    every.data = binary_entropy(own, every.data.astype(float))
+    return holds, every
+
+
+def pairs_outside(values: Sparse, outside: BoolArray) -> tuple[IntArray, FloatArray]:
+    """List the pairs of nodes of each instance in which at least one node is outside.
+
+    Args:
+        values: Aggregated values, shape (n_instances, n_nodes), canonical CSR.
+        outside: Which nodes are, shape (n_nodes,).
+
+    Returns:
+        ``a * n_nodes + b`` of each pair, a before b, those of a pair in the order of its instances;
+        and the entropy of its two values in bits; shapes (n_listed,).
+    """
+    start = values.indptr.astype(np.int64)[row_numbers(values)]
+    at, own = np.arange(values.nnz), outside[values.indices]
+    before = np.concatenate([[0], np.cumsum(own)])
+    with_any = _each_with(at[own], at, start[own], at[own])
+    with_outside = _each_with(at[~own], at[own], before[start[~own]], before[at[~own]])
+    first, second = np.concatenate([with_any, with_outside], axis=1)
+    nodes, value = values.indices.astype(np.int64), values.data.astype(float)
+    keys = nodes[first] * values.shape[1] + nodes[second]
+    return keys, binary_entropy(value[first], value[second])
+
+
+def _each_with(second: IntArray, others: IntArray, begin: IntArray, end: IntArray) -> IntArray:
+    """Each of ``others[begin:end]`` above its ``second``, shape (2, n_pairs)."""
+    width = end - begin
+    place = np.arange(width.sum()) + np.repeat(begin - np.cumsum(width) + width, width)
+    return np.stack([others[place], np.repeat(second, width)])
+
+
+def binary_entropy(u: FloatArray, v: FloatArray) -> FloatArray:
+    """Shannon entropy in bits of two positive values normalised to sum to one.
+
+    In [0, 1]; exactly 1 for equal values. Shapes as given.
+
+    >>> binary_entropy(np.array([1.0, 1.0]), np.array([1.0, 3.0])).round(4).tolist()
+    [1.0, 0.8113]
+    """
+    p = u / (u + v)
+    q = v / (u + v)
+    return -(p * np.log2(p) + q * np.log2(q))
 
 
 @dataclass(frozen=True)
@@ -64,11 +291,6 @@ def support(aggregated: Sparse) -> IntArray:
 
 def count_pairs(aggregated: Sparse, progress: Progress = silent) -> PairCounts:
     """Count the instances that carry both nodes of each pair, and sum their confusion.
-
-    Args:
-        aggregated: Aggregated values, shape (n_instances, n_nodes), positive where stored,
-            canonical CSR.
-        progress: Progress callback.
 
     Returns:
         Every pair with a joint instance, ancestor pairs and the root included; empty arrays where

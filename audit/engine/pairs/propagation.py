@@ -23,7 +23,6 @@ def aggregate(values: Sparse, closure: Sparse) -> Sparse:
 
     Args:
         values: Shape (n_instances, n_nodes); 0/1 for labels, scores for predictions.
-        closure: ``closure[i, a] = 1`` where a is i or an ancestor of i, shape (n_nodes, n_nodes).
 
     Returns:
         ``values @ closure``, shape (n_instances, n_nodes), canonical CSR. An instance without
@@ -75,7 +74,6 @@ def keep_own_values(values: Sparse, edges: Sparse, height: IntArray) -> Sparse:
 
     Args:
         values: Own values, not negative, shape (n_instances, n_nodes).
-        edges: ``edges[child, parent] = 1``, shape (n_nodes, n_nodes).
         height: Edges on the longest path from each node to a leaf, shape (n_nodes,).
 
     Returns:
@@ -130,8 +128,6 @@ def labels_below(direct: Sparse, strict_closure: Sparse, residual: IntArray) -> 
     """Count direct labels strictly below each node, and the specific ones among them.
 
     Args:
-        direct: 0/1, shape (n_instances, n_nodes).
-        strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
         residual: Indices of the nodes that count as residual.
     """
     specific = np.setdiff1d(np.arange(direct.shape[1]), residual)
@@ -145,8 +141,6 @@ def count_below(direct: Sparse, strict_closure: Sparse, counted: IntArray) -> Sp
     """Count the direct labels strictly below each node that are among given nodes.
 
     Args:
-        direct: 0/1, shape (n_instances, n_nodes).
-        strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
         counted: Indices of the nodes that count.
 
     Returns:

@@ -115,9 +115,6 @@ class Mapped:
         node_of: Node of each label as written, shape (n_labels,); -1: it was refused.
         reason_of: Number of the reason why it was refused, shape (n_labels,); -1: it was not.
         residual: For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
-        branch_of: The branch of each node, shape (n_nodes,); negative where labels between branches
-            are not counted.
         uninformative: Whether a node leaves nearly everything open, shape (n_nodes,).
     """
 
@@ -257,10 +254,8 @@ def count_nested(direct: Sparse, nested: Sparse, closure: Sparse) -> dict[Kind, 
     """Count the kinds ``nested`` and ``nested_instances``.
 
     Args:
-        direct: 0/1, shape (n_instances, n_nodes).
         nested: A stored value where a label of the instance has another one strictly below it, same
             shape.
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
     """
     beside = nested.tocoo()
     if not beside.nnz:
@@ -288,7 +283,6 @@ def only_among(direct: Sparse, nodes: BoolArray) -> BoolArray:
     """Whether all labels of an instance, at least one, are among given nodes, (n_instances,).
 
     Args:
-        direct: 0/1, shape (n_instances, n_nodes).
         nodes: Whether each node is given, shape (n_nodes,).
     """
     labels = np.diff(direct.indptr)

@@ -17,9 +17,6 @@ def overlapping_pairs(edges: Sparse, closure: Sparse, support: IntArray, least: 
     """Pairs of frequent nodes with a node in use at or below both; ancestor pairs are among them.
 
     Args:
-        edges: ``edges[child, parent] = 1``, shape (n_nodes, n_nodes).
-        closure: 1 where a is i or an ancestor of i, same shape.
-        support: Instances carrying each node, shape (n_nodes,).
         least: Least number of instances of a frequent node, at least 1.
 
     Returns:
@@ -46,7 +43,6 @@ def count_disjoint_pairs(common: Sparse, support: IntArray, least: int) -> int:
 
     Args:
         common: From `overlapping_pairs`.
-        support: Instances carrying each node, shape (n_nodes,).
         least: As in `overlapping_pairs`.
     """
     frequent = int((support >= least).sum())
@@ -173,12 +169,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Positions of nodes in the hierarchy, and how many instances carry each.
-
-    Args:
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes), canonical CSR.
-        support: Number of instances carrying each node, shape (n_nodes,).
-    """
+    """Positions of nodes in the hierarchy, and how many instances carry each."""
 
     closure: Sparse
     support: IntArray
@@ -216,12 +207,7 @@ class Places:
 
 
 def chain_ends(edges: Sparse, support: IntArray) -> BoolArray:
-    """Whether no child of a node is carried by the same instances as it, shape (n_nodes,).
-
-    Args:
-        edges: ``edges[child, parent] = 1``, shape (n_nodes, n_nodes).
-        support: Instances carrying each node, shape (n_nodes,).
-    """
+    """Whether no child of a node is carried by the same instances as it, shape (n_nodes,)."""
     child, parent = row_numbers(edges), edges.indices
     ends = np.ones(len(support), np.bool_)
     ends[parent[support[child] == support[parent]]] = False
@@ -236,12 +222,7 @@ def _of_ends(pairs: Together, first: Part, second: Part) -> FloatArray:
 
 
 class _ByEnd:
-    """Pairs by the nodes at their ends, so that few are looked at where few are near.
-
-    Args:
-        pairs: The pairs.
-        n_nodes: How many nodes there are.
-    """
+    """Pairs by the nodes at their ends, so that few are looked at where few are near."""
 
     def __init__(self, pairs: Together, n_nodes: int) -> None:
         ends, places = np.concatenate([pairs.a, pairs.b]), np.tile(np.arange(len(pairs)), 2)
@@ -301,7 +282,6 @@ class _Scan:
     """Pairs as they are found, and how many joint instances of each pair the found ones explain.
 
     Args:
-        pairs: All pairs.
         places: Where their nodes stand.
         least: As for `Together.as_one`.
     """

@@ -25,10 +25,6 @@ class Meets:
     The meet of two nodes is the lower one if one is above the other; else their common descendant
     that most records carry, ties going to the first in node order. On a tree only nodes of which
     one is above the other meet.
-
-    Args:
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
-        support: Number of records that carry each node, shape (n_nodes,).
     """
 
     def __init__(self, closure: Sparse, support: IntArray) -> None:

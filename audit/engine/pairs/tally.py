@@ -15,11 +15,16 @@ from scipy.sparse import csr_array, vstack
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.machine import can_compile, cores
-from audit.engine.pairs.confusion import confusion_added, entropies_of, pairs_outside
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.joint import joint_counts
 from audit.engine.pairs.margins import length_histogram, merged_histogram
-from audit.engine.pairs.pair_counts import PairCounts, support
+from audit.engine.pairs.pair_counts import (
+    PairCounts,
+    confusion_added,
+    entropies_of,
+    pairs_outside,
+    support,
+)
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, Tail, counts_only, listed, summed
@@ -41,7 +46,6 @@ class Batch:
     Args:
         lengths: Number of instances with each number of direct labels.
         direct: Number of instances with each node as a label, shape (n_nodes,).
-        support: Number of instances carrying each node, shape (n_nodes,).
         entailed: Number of instances with a label below both nodes of pairs, from
             `audit.engine.pairs.entailed.count_entailed`.
     """
@@ -58,7 +62,6 @@ def count_batch(direct: Sparse, aggregated: Sparse, closure: Sparse) -> Batch:
     Args:
         direct: 0/1, shape (n_instances, n_nodes), int64 canonical CSR.
         aggregated: The aggregated values of ``direct``, same shape.
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
     """
     lengths = length_histogram(np.diff(direct.indptr).astype(np.int64))
     entailed = count_entailed(direct, closure)
@@ -80,7 +83,6 @@ class PairTally:
     batches of any size.
 
     Args:
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
         square: Size of the triangle in bytes, at most.
         tail: Stores the pairs of other nodes; None: in memory.
         first: Nodes to get a slot, as many as the triangle holds, and no others; None: those met
@@ -283,7 +285,7 @@ class PairTally:
 
     def _add_inside_by_loops(self, aggregated: Sparse, entropy: FloatArray) -> None:
         """Add pairs whose nodes all have slots; threads share the slots, none the sums."""
-        from audit.engine.pairs.compiled import add_pairs, in_order_of_slots
+        from audit.engine.compiled import add_pairs, in_order_of_slots
 
         slots = len(self._taken)
         stored = (aggregated.indptr, aggregated.indices, aggregated.data)
@@ -322,7 +324,7 @@ def _outside_by_loops(
     rows: Sparse, outside: BoolArray, entropy: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """As `pairs_outside`."""
-    from audit.engine.pairs.compiled import list_outside
+    from audit.engine.compiled import list_outside
 
     count = int(_n_outside(rows, outside).sum())
     keys, bits = np.empty(count, np.int64), np.empty(count)

@@ -59,7 +59,6 @@ def depth_cut(closure: Sparse, depth: IntArray, leaf: BoolArray, at: int) -> Cut
     """The cut of the nodes at a depth and the leaves above it: an antichain over all leaves.
 
     Args:
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes), canonical CSR.
         depth: Longest path from the root, shape (n_nodes,).
         leaf: Whether a node has no children, shape (n_nodes,).
         at: The depth; 0 gives only the root, the largest depth or more gives all leaves.
@@ -76,7 +75,6 @@ def level_cut(closure: Sparse, level: IntArray, at: int) -> Cut:
     Leaves that are not below these nodes fall into the residual atom.
 
     Args:
-        closure: As in `depth_cut`.
         level: Nodes on the shortest path to a leaf, shape (n_nodes,); a leaf has 1.
         at: The level.
 
@@ -92,7 +90,6 @@ def cut_at(closure: Sparse, nodes: IntArray) -> Cut:
     """The cut at given nodes.
 
     Args:
-        closure: As in `depth_cut`.
         nodes: Distinct node indices, ascending, shape (n_cut,).
 
     Raises:

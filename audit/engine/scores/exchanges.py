@@ -75,9 +75,6 @@ class Exchanges:
         """Number of exchangeable pairs of labels of which neither is above the other.
 
         It depends only on the counts of missed and false labels; no pair is built.
-
-        Args:
-            closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
         """
         missed, false = self.missed > 0, self.false > 0
         both = int((missed & false).sum())
@@ -93,12 +90,7 @@ def above_another(closure: Sparse) -> tuple[IntArray, IntArray]:
 
 
 def mistakes(labels: Sparse, decided: Sparse) -> tuple[Sparse, Sparse]:
-    """The missed labels and the false predictions of each instance, 0/1, both of the same shape.
-
-    Args:
-        labels: 0/1, shape (n_instances, n_nodes).
-        decided: Predictions, 0/1, same shape.
-    """
+    """The missed labels and the false predictions of each instance, 0/1, both of the same shape."""
     right = labels.multiply(decided)
     missed, false = csr_array(labels - right), csr_array(decided - right)
     missed.eliminate_zeros()
@@ -112,10 +104,6 @@ def count_exchanges(labels: Sparse, decided: Sparse) -> Exchanges:
     Instances with the same numbers of missed and of false labels form a stratum. The expected
     exchanges of a stratum keep its counts of missed and false labels, and no label is exchanged
     with itself.
-
-    Args:
-        labels: 0/1, shape (n_instances, n_nodes).
-        decided: Predictions, 0/1, same shape.
 
     Time and memory grow with the sum over instances of missed times false labels; the time of the
     expectation grows with strata times nodes.
@@ -174,9 +162,6 @@ def count_given(
     """Count how often each label is given in place of others, and others in its place.
 
     Args:
-        labels: 0/1, shape (n_instances, n_nodes).
-        decided: Predictions, 0/1, same shape.
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
         group_of: Index of each instance's group, shape (n_instances,); None where each is its own.
 
     Time and memory grow with the sum over instances of missed times false labels.

@@ -31,7 +31,6 @@ def met_of(node: int, joint: IntArray, entropy: FloatArray) -> Met:
     """The pairs of a node with those after it; confusion is clipped to [0, joint].
 
     Args:
-        node: The node.
         joint: Joint counts with each node after it, shape (n_later,).
         entropy: Summed entropies in nats, same shape.
     """
@@ -94,7 +93,6 @@ def count_later(
         weighted: ``values * log(values)``, same shape.
         nodes: Node of each score, ascending within an instance, same shape.
         after: The first node that is counted.
-        n_nodes: Number of nodes.
 
     Returns:
         Joint counts and summed entropies in nats, shape (n_nodes - after,).

@@ -46,7 +46,6 @@ def count_score_pairs(
     Args:
         aggregated: Aggregated scores, shape (n_instances, n_nodes), canonical CSR.
         threshold: Scores below it are ignored; above 0.
-        progress: Progress callback.
         device: Name of the PyTorch device to count on, for
             `audit.engine.scores.score_tensors.device_named`; None: count with NumPy.
         compiled: Whether numba compiles NumPy's inner loops; None: if it is installed and the work
@@ -119,9 +118,9 @@ def _loops(widths: IntArray, compiled: bool | None) -> ModuleType:
         compiled = worth and can_compile()
     if not compiled:
         return score_loops
-    from audit.engine.scores import compiled_scores
+    from audit.engine import compiled as compiled_loops
 
-    return compiled_scores
+    return compiled_loops
 
 
 def _dense_kernel(

@@ -67,7 +67,6 @@ def met_on(
         scores: Shape (n_instances, n_nodes), canonical CSR.
         threshold: Scores below it are ignored; above 0.
         used: Nodes whose score reaches the threshold on some instance, ascending.
-        progress: Progress callback.
         precision: Float type of the entropies. The threshold is always applied in float64, and
             joint counts are exact. In float32 confusion over all instances is within 1e-5 bits
             (measured: 5e-6).

@@ -109,7 +109,7 @@ class Expectation:
         return np.bincount(pair, terms, len(rarer)).astype(np.float64, copy=False)
 
     def _by_loops(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
-        from audit.engine.statistics.compiled_expectation import expected_joint
+        from audit.engine.compiled import expected_joint
 
         rarer, other, _ = self._rarer(a, b)
         strata = self._there.indptr, self._there.indices
@@ -162,7 +162,6 @@ def facets_of(labelled: IntArray, branch_of: IntArray) -> Facets:
 
     Args:
         labelled: Number of records with each node as a most specific label, shape (n_nodes,).
-        branch_of: The branch of each node, shape (n_nodes,); negative: none.
     """
     used = np.flatnonzero((labelled > 0) & (branch_of >= 0))
     labels = np.bincount(branch_of[used], minlength=len(branch_of))
@@ -183,7 +182,6 @@ class LabelPairs:
     """Ordered pairs of different labels on one record, one in each of two facets, by stratum.
 
     Args:
-        facets: The facets.
         observed: Observed pairs, shape (n_strata, n_facets, n_facets).
         drawn: Expected pairs if labels were drawn independently, same shape.
         competing: ``h``, the share of the drawn pairs that record length leaves, (n_strata,).
@@ -214,12 +212,7 @@ class LabelPairs:
 
 
 def label_pairs(strata: Strata, branch_of: IntArray) -> LabelPairs:
-    """Pairs of labels between facets in each stratum, as observed and as drawn independently.
-
-    Args:
-        strata: The records.
-        branch_of: The branch of each node, shape (n_nodes,); negative: none.
-    """
+    """Pairs of labels between facets in each stratum, as observed and as drawn independently."""
     facets = facets_of(strata.labelled.sum(axis=0), branch_of)
     k = len(strata.size)
     share = _shares(strata.labelled, strata.size)
@@ -252,9 +245,7 @@ def pairs_found(
     number of labels of facet A at or below a that a record has on average. Zeros without finds.
 
     Args:
-        strata: The records.
         facet: Facet of each node, shape (n_nodes,); -1 without one.
-        below: 1 where the column's node is at or below the row's, shape (n_nodes, n_nodes).
         finds: First nodes, second nodes, and excess over expectation, shape (n_finds,) each.
     """
     first, second, delta = finds
@@ -275,8 +266,6 @@ def expectation(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> Expec
     """The expectation that follows from the margins of strata.
 
     Args:
-        strata: The records.
-        branch_of: The branch of each node, shape (n_nodes,); negative: none.
         pairs: From `label_pairs` of the same strata and branches.
     """
     facet = pairs.facets.of(branch_of)

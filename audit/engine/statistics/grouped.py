@@ -33,8 +33,6 @@ def joint_weights(
 
     Args:
         counts: All pairs of nodes that some record carries together.
-        carried: A stored value where a record carries a node, shape (n_records, n_nodes),
-            canonical CSR.
         weights: Both weights of each record, at most `UNIT`, shape (n_records,) each.
     """
     sums = np.stack([counts.joint * UNIT] * 2)
@@ -127,7 +125,6 @@ def alike(specific: Sparse, group: IntArray) -> Alike:
     without labels are left out.
 
     Args:
-        specific: Most specific labels, 0/1, shape (n_records, n_nodes), canonical CSR.
         group: Group of each record, as any numbers, shape (n_records,).
     """
     _, first, number = np.unique(group, return_index=True, return_inverse=True)
@@ -197,7 +194,6 @@ class Grouped:
         stratum: Stratum of each record, shape (n_records,).
         group: Group of each record, ascending, shape (n_records,).
         weight: Weight of each record, shape (n_records,).
-        below: 1 where the column's node is at or below the row's, shape (n_nodes, n_nodes).
         strata: The margins of the records, by weight.
         alike: How much the records of a group resemble each other.
     """

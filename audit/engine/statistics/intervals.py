@@ -31,7 +31,6 @@ def wilson(k: Any, n: Any, level: float = LEVEL) -> tuple[Any, Any]:
         k: Number of instances that count, not necessarily whole; or one for each of several shares,
             shape (n_shares,).
         n: Number of instances; a single number, or one for each share.
-        level: Confidence level.
 
     Returns:
         Lower and upper bound in [0, 1], which include the share; (0, 1) where n is 0. Numbers for
@@ -206,7 +205,6 @@ def grouped_wilson(k: FloatArray, n: FloatArray, level: float = LEVEL) -> tuple[
     Args:
         k: Number of instances that count, per group, shape (n_groups,).
         n: Number of instances per group, shape (n_groups,), positive.
-        level: Confidence level.
 
     Returns:
         Lower and upper bound; (0, 1) without instances, or with one group of several.

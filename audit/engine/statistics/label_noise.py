@@ -135,7 +135,6 @@ class Binned:
     Args:
         node, logit: Of each bin, shape (n_bins,).
         given, lacking: How many labels it holds, and how many are not given, same shape.
-        n_nodes: Number of nodes.
     """
 
     node: IntArray

@@ -212,7 +212,6 @@ def group_bootstrap(
     Args:
         group: Group of each example, shape (n,).
         names: Name of each group, shape (n_groups,).
-        replicates: Number of replicates.
     """
     drawn = poisson_weights(unit_keys(names, 0), replicates)
     return GroupBootstrap(group, np.hstack([np.ones((len(names), 1)), drawn]))

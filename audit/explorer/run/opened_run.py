@@ -25,7 +25,7 @@ from audit.results.findings import Finding
 from audit.results.order import in_report_order, ordered
 from audit.results.result import AuditResult
 from audit.results.shared_findings import shared_finding
-from audit.results.shared_nodes import shared_titles
+from audit.results.shared_tables import shared_titles
 from audit.runs.fixes.sheet import Proposals
 from audit.runs.folder import INSTANCES, refuse_no_run
 from audit.runs.manifest import RESTRICTED, RESULT

@@ -15,13 +15,12 @@ from urllib.parse import unquote
 
 from audit.base.disk import alone_in, judging_date, written_whole
 from audit.base.errors import AuditError, InputError, OutputError, first_cases
-from audit.checks.judging import refuse_unknown_checks
+from audit.checks.limits import refuse_unknown_checks
 from audit.explorer.run.vocabulary import Row
 from audit.policy.policy import Policy
-from audit.policy.reading import judged_by, load_policy, policy_of
+from audit.policy.reading import judged_by, load_policy, policy_of, text_with, text_without
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.policy.statements import Decision as Decided
-from audit.policy.waiver_tables import text_with, text_without
 from audit.runs.analyses import CHECK_NAMES
 
 _DECIDED: Mapping[str, Decided] = {"accept": "accepted", "waive": "waived", "fix": "to_fix"}

@@ -15,7 +15,7 @@ from audit.explorer.links import node_address
 from audit.explorer.run.vocabulary import Row
 from audit.explorer.sheets import Column
 from audit.explorer.site import NotThereError, Site, parameters
-from audit.results.shared_nodes import SharedNode, shared_node
+from audit.results.shared_tables import SharedNode, shared_node
 
 NODES = (
     Column("node", "Node", "node"),

@@ -18,7 +18,7 @@ from audit.alignment.metrics.streaming import ALL, Replicated, Stream
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.errors import InputError
 from audit.base.schemas import schema
-from audit.engine.pairs.confusion import binary_entropy
+from audit.engine.pairs.pair_counts import binary_entropy
 from audit.engine.scores.cuts import decide
 from audit.engine.statistics.intervals import LEVEL
 from audit.hierarchies.hierarchy import Hierarchy

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.schemas import schema
-from audit.checks.judging import main_effect
+from audit.checks.limits import main_effect
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.results.findings import CheckResult, Finding, Status

@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from audit.alignment.preference import PreferenceResult, run_preference
-from audit.alignment.preference.lexicon import Lexicon, of_wordnet, plain
 from audit.alignment.preference.measure import among_highest
-from audit.alignment.preference.questions import TASKS
+from audit.alignment.preference.questions import TASKS, Lexicon, of_wordnet, plain
 from audit.alignment.preference.scores import TokenScores
 from audit.base.errors import AuditError
 from audit.engine.statistics.intervals import wilson

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from audit.checks.rules import missing_stratum
 from audit.checks.rules.missing_stratum import CHECK, cases
-from audit.checks.shared import group_hints
 from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
@@ -234,10 +234,10 @@ def test_a_patient_that_nobody_named_is_told_as_a_group(
     assert len(named.excess.found) < 2
     assert "no column" in CHECK.run(named).not_applicable
     only_dealt = measure(load_labels(file, WIDE, group=None), Policy())
-    monkeypatch.setattr(group_hints, "group_columns", lambda _: {"dealt": found_column(found)})
+    monkeypatch.setattr(missing_stratum, "group_columns", lambda _: {"dealt": found_column(found)})
     assert CHECK.run(only_dealt).findings == ()
-    monkeypatch.setattr(group_hints, "MOST_PART", 0.01)
-    monkeypatch.setattr(group_hints, "BEYOND_CHANCE", -len(RARE))
+    monkeypatch.setattr(missing_stratum, "MOST_PART", 0.01)
+    monkeypatch.setattr(missing_stratum, "BEYOND_CHANCE", -len(RARE))
     only_dealt.kept.clear()
     assert [one.key[0] for one in CHECK.run(only_dealt).findings] == ["dealt"]
 
@@ -253,9 +253,9 @@ def test_pairs_that_are_true_do_not_vanish_with_a_patient(rng: np.random.Generat
             labels[instance] = sorted({*labels[instance], *pair})
     found = measure(labelled(WIDE, labels, strata={"who": patient}), Policy())
 
-    assert len(found.excess.found) >= group_hints.LEAST_FOR_GROUPS
-    assert group_hints.group_hint(found) is None
-    assert [*group_hints.group_columns(found)] == ["who"]
+    assert len(found.excess.found) >= missing_stratum.LEAST_FOR_GROUPS
+    assert missing_stratum.group_hint(found) is None
+    assert [*missing_stratum.group_columns(found)] == ["who"]
 
 
 def sites(
@@ -281,7 +281,7 @@ def test_groups_that_are_sites_are_told_as_strata_and_persons_are_not(
 ) -> None:
     labels, site = sites(rng, 0.6, 0.0)
     found = measure(labelled(WIDE, labels, groups=site), Policy())
-    within = group_hints.found_within_groups(found)
+    within = missing_stratum.found_within_groups(found)
     told = CHECK.run(found)
     (finding,) = told.findings
     repeated, person = sites(rng, 0.6, 0.8)
@@ -293,4 +293,4 @@ def test_groups_that_are_sites_are_told_as_strata_and_persons_are_not(
     assert len(cases(found, finding)) == finding.touched
     assert told.denominator == 1
     persons = measure(labelled(WIDE, repeated, groups=person), Policy())
-    assert group_hints.found_within_groups(persons) is None
+    assert missing_stratum.found_within_groups(persons) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from audit.checks.check import WaiverUse
-from audit.checks.rules.waiver_unused import CHECK
+from audit.checks.waivers import UNUSED as CHECK
 from audit.policy.statements import Waiver
 
 

@@ -23,7 +23,7 @@ from audit.base.errors import AuditError, InputError, OutputError, PolicyError, 
 from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
 from audit.counting.passes import Seen
-from audit.counting.storage.spill import SpilledTail
+from audit.counting.storage import SpilledTail
 from audit.data.dataset import load_labels
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.pair_counts import count_pairs as count_in_memory

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-import audit.counting.spark.jobs
+import audit.counting.spark
 from audit.counting.counts import PairCount
 from audit.data.dataset import LabelDataset
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
@@ -103,7 +103,7 @@ def assert_equal_to_one_machine(found: PairCount, frame: pl.DataFrame, given: Hi
 def test_rows_in_any_order(session: Session, toy_hierarchy: Hierarchy) -> None:
     frame = rows()
 
-    found = audit.counting.spark.jobs.count_pairs(
+    found = audit.counting.spark.count_pairs(
         spread(session, frame), toy_hierarchy, instance="instance", label="label"
     )
 
@@ -138,7 +138,7 @@ def test_an_executor_killed_in_the_middle_changes_nothing(
     killing = threading.Thread(target=kill_its_executor, daemon=True)
     killing.start()
     slow = spread(session, frame).mapInArrow(wait_once, "instance string, label string")
-    found = audit.counting.spark.jobs.count_pairs(
+    found = audit.counting.spark.count_pairs(
         slow, toy_hierarchy, instance="instance", label="label"
     )
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.counting.spark import tasks
+from audit.counting import spark
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import Spelled, entailed, in_line, record_counts
@@ -71,7 +71,7 @@ def test_counts_do_not_depend_on_how_many_tasks_count(rows: list[Row], n_tasks: 
 def test_parts_take_every_key_once(toy_hierarchy: Hierarchy) -> None:
     plan = plan_of(frame_of([(i, i % 7) for i in range(40)]), toy_hierarchy)
 
-    bounds = tasks.bounds_of(plan.labels)
+    bounds = spark.bounds_of(plan.labels)
 
     assert (bounds[0], bounds[-1]) == (0, len(plan.labels.hierarchy) ** 2)
     assert (np.diff(bounds) > 0).all()
@@ -80,10 +80,10 @@ def test_parts_take_every_key_once(toy_hierarchy: Hierarchy) -> None:
 def test_tasks_without_rows_make_no_pair(toy_hierarchy: Hierarchy) -> None:
     plan = plan_of(frame_of([]), toy_hierarchy)
 
-    assert [*tasks.numbered(plan.labels, [])] == []
-    found = pl.concat([*tasks.tallied(plan, tasks.bounds_of(plan.labels), [])])
-    assert tasks.PAIRS not in found["kind"]
-    assert len(tasks.counted(found, plan)) == 0
+    assert [*spark.numbered(plan.labels, [])] == []
+    found = pl.concat([*spark.tallied(plan, spark.bounds_of(plan.labels), [])])
+    assert spark.PAIRS not in found["kind"]
+    assert len(spark.counted(found, plan)) == 0
 
 
 def test_each_kind_and_part_stands_once(toy_hierarchy: Hierarchy) -> None:
@@ -92,4 +92,4 @@ def test_each_kind_and_part_stands_once(toy_hierarchy: Hierarchy) -> None:
     found = tallies(rows, plan_of(rows, toy_hierarchy), 3)
 
     assert not found.select("kind", "part").is_duplicated().any()
-    assert found.filter(kind=tasks.PAIRS)["part"].n_unique() > 1
+    assert found.filter(kind=spark.PAIRS)["part"].n_unique() > 1

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError
-from audit.counting.storage.spill import LAST, SumsFile, packed_sums, unpacked_sums, write_sums
+from audit.counting.storage import LAST, SumsFile, packed_sums, unpacked_sums, write_sums
 from audit.engine.pairs.sums import NOTHING, Sums
 from fixtures.examples import examples
 
@@ -52,7 +52,7 @@ def test_what_was_written_is_read_back(
     wanted = rows_of(whole if confusion else Sums(whole.keys, whole.joint, np.zeros(len(whole))))
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch("audit.counting.storage.spill.ROWS_PER_GROUP", at_once),
+        patch("audit.counting.storage.ROWS_PER_GROUP", at_once),
     ):
         path = Path(folder) / "sums.parquet"
         write_sums(parts, path, confusion=confusion)
@@ -63,8 +63,8 @@ def test_what_was_written_is_read_back(
 
 
 def test_some_keys_begin_and_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("audit.counting.storage.spill.ROWS_PER_GROUP", 2)
-    monkeypatch.setattr("audit.counting.storage.spill.GROUPS_AT_ONCE", 2)
+    monkeypatch.setattr("audit.counting.storage.ROWS_PER_GROUP", 2)
+    monkeypatch.setattr("audit.counting.storage.GROUPS_AT_ONCE", 2)
     keys = range(1, 14, 3)
     write_sums([sums_of(keys)], tmp_path / "sums")
     file = SumsFile(tmp_path / "sums")

@@ -12,8 +12,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from audit.base.errors import InputError, SchemaError
+from audit.counting import spark
 from audit.counting.file import count_pairs
-from audit.counting.spark import tasks
 from audit.data.dataset import LabelDataset, load_labels
 from audit.data.mapping import label_nodes, summed_counts
 from audit.data.row_rules import RowRules, version_of
@@ -95,8 +95,8 @@ def test_every_format_and_way_of_counting_marks_the_same_rows(
 
 def test_tasks_of_spark_mark_the_same_rows(tmp_path: Path, icd9cm: Hierarchy) -> None:
     rows = ROWS.select("id", "code", "role", "Version")
-    marked = list(tasks.marked(RULES, [rows[:2], rows[2:]]))
-    counts = summed_counts(part for some in marked for part in tasks.counted_labels([some]))
+    marked = list(spark.marked(RULES, [rows[:2], rows[2:]]))
+    counts = summed_counts(part for some in marked for part in spark.counted_labels([some]))
     loaded = load_labels(
         rows, icd9cm, id="id", label="code", where=RULES.where, version_column="version"
     )

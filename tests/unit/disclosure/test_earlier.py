@@ -285,7 +285,7 @@ def test_counts_of_groups_are_held_against_those_told_before(
             evidence={"groups": count(groups, of), "of": count(of)},
         )
 
-    from audit.checks.judging.earlier import remembered
+    from audit.checks.earlier import remembered
 
     before = with_finding(OLD, found(*then))
     after = replace(with_finding(NEW, found(*now)), reference=remembered(before, MIN_CELL))

@@ -16,7 +16,7 @@ import pytest
 from audit.base.errors import OutputError
 from audit.explorer.application import write_plain_files
 from audit.explorer.run.opened_run import OpenedRun, open_run, open_shared
-from audit.results.shared_nodes import shared_titles
+from audit.results.shared_tables import shared_titles
 
 DAY = date(2026, 3, 1)
 

@@ -15,7 +15,7 @@ import pytest
 from audit._reports.words.words import decimal, number, percent
 from audit.base.spreadsheets import defused_text
 from audit.explorer.run.opened_run import OpenedRun
-from audit.results.shared_nodes import shared_titles
+from audit.results.shared_tables import shared_titles
 from fixtures import results
 from fixtures.explored import Visitor, served
 

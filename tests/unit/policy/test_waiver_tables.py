@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError
+from audit.policy.reading import text_with, text_without, toml_string
 from audit.policy.statements import Waiver
-from audit.policy.waiver_tables import text_with, text_without, toml_string
 
 FINDING = "a_check:a%2Fb"
 PIECES = (

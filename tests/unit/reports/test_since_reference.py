@@ -9,7 +9,7 @@ import pytest
 
 from audit._reports.chapters.since_reference import since_reference
 from audit._reports.html import html_text
-from audit.checks.judging.earlier import remembered
+from audit.checks.earlier import remembered
 from audit.disclosure import label_sums
 from fixtures import results
 from tests.unit.reports.document import Document, joined

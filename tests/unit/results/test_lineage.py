@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.results.shared_nodes import lineage
+from audit.results.shared_tables import lineage
 from fixtures import results
 
 NODES = [f"n{number}" for number in range(8)]

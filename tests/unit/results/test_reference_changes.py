@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.judging.earlier import remembered
+from audit.checks.earlier import remembered
 from audit.disclosure import label_sums
 from audit.results import reference_changes as module
 from audit.results.findings import CheckResult, Finding, Judgement

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from audit.results.shared_nodes import shared_node, shared_titles
+from audit.results.shared_tables import shared_node, shared_titles
 from fixtures import results
 
 

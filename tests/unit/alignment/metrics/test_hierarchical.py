@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from audit.alignment.metrics.hierarchical import HierarchicalScores
+from audit.alignment.metrics.accuracy import HierarchicalScores
 from audit.alignment.metrics.streaming import Estimate, whole
 from audit.base.dag import Sparse
 from audit.hierarchies.hierarchy import Hierarchy

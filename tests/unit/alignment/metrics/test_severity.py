@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from audit.alignment.metrics.hierarchical import MistakeSeverity
+from audit.alignment.metrics.accuracy import MistakeSeverity
 from audit.alignment.metrics.streaming import whole
 from audit.base.dag import Sparse
 from audit.hierarchies.hierarchy import Hierarchy

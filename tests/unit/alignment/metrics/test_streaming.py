@@ -10,9 +10,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from audit.alignment.metrics import streaming as module
-from audit.alignment.metrics.accuracy import Accuracy
+from audit.alignment.metrics.accuracy import Accuracy, MistakeSeverity
 from audit.alignment.metrics.batch import Batch
-from audit.alignment.metrics.hierarchical import MistakeSeverity
 from audit.alignment.metrics.preference import SubgraphPreference
 from audit.alignment.metrics.streaming import ALL, Stream
 from audit.base.dag import Sparse

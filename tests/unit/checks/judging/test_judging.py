@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from audit.base.disk import judging_date
 from audit.base.errors import InputError, PolicyError
 from audit.checks import CHECKS, ON_WAIVERS
-from audit.checks.judging import FREE, judged, rejudged
+from audit.checks.judging import judged, rejudged
+from audit.checks.limits import FREE
 from audit.data.dataset import LabelDataset
 from audit.disclosure import Quantity, count, derived
 from audit.hierarchies.hierarchy import Hierarchy

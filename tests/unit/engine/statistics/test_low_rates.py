@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import betabinom, binom, norm, t
 
-from audit.engine.statistics import low_rates as tested
+from audit.engine.statistics import shrinkage as tested
 from audit.engine.statistics.fdr import benjamini_hochberg
-from audit.engine.statistics.low_rates import LEAST_OTHERS, low_rates
+from audit.engine.statistics.shrinkage import LEAST_OTHERS, low_rates
 
 COUNTS = st.lists(
     st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), max_size=9

@@ -15,8 +15,8 @@ import polars as pl
 from audit.base.errors import PolicyError, first_cases
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
-from audit.checks.judging.earlier import beside_earlier, mended_in, remembered
-from audit.checks.judging.limits import (
+from audit.checks.earlier import beside_earlier, mended_in, remembered
+from audit.checks.limits import (
     Bound,
     beyond_limits,
     bounds_of,
@@ -24,11 +24,12 @@ from audit.checks.judging.limits import (
     needs_counting,
     no_worse,
     number,
+    refuse_reference,
+    refuse_unknown_names,
     with_limits,
     within,
 )
-from audit.checks.judging.names import refuse_reference, refuse_unknown_names
-from audit.checks.judging.waivers import Waivers, listed
+from audit.checks.waivers import Waivers, listed
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Person, Severity
 from audit.policy.statements import CodeDates
@@ -103,7 +104,6 @@ def policy_as_applied(
     """The policy as recorded in ``result.json``.
 
     Args:
-        policy: The policy.
         min_cell: Smallest count shown.
         labelled_ancestors: Whether a label beside its own ancestor is a fault.
         as_expected: Number of pairs left out because of each expected association, then because
@@ -313,7 +313,6 @@ def severity_of(finding: Finding, policy: Policy, min_cell: int) -> Severity | N
 
     Args:
         finding: The finding as made by the check.
-        policy: The policy as applied.
         min_cell: Smallest count shown. Smaller counts are judged as 1, so that the severity does
             not disclose them.
     """

@@ -48,7 +48,6 @@ def mended_in(run: AuditResult, before: Remembered | None) -> frozenset[str]:
     """Findings that were mended as a whole, in the data of a run or in those of earlier ones.
 
     Args:
-        run: The run.
         before: What it keeps, or shall keep, of its reference.
     """
     own = run.part(Mended)

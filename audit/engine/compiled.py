@@ -1,7 +1,7 @@
-"""Loops over sparse rows, compiled by numba; each has an equivalent in scipy.
+"""Innermost loops over pairs, compiled by numba; each has an equivalent in NumPy or scipy.
 
-Only `joint`, `confusion` and `tally` beside it import this module, where numba is installed and
-the work is worth the wait for it.
+This module is imported only where numba is installed and the work is worth the wait for it. The
+order of summation does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -164,7 +164,6 @@ def joint_of(
         ends: For each stored value the end of its instance, ordered by node, shape (n_stored,).
         starts: Start of the stored values of each node, shape (n_nodes + 1,).
         places: Positions of those values in ``columns``, shape (n_stored,).
-        n_nodes: Number of nodes.
 
     Returns:
         The number of second nodes of each first node, those second nodes, and the joint counts.
@@ -216,7 +215,6 @@ def deficits_of(
         ends: The first place there whose value is not smaller.
         starts: Start of each node in ``own``, shape (n_nodes + 1,).
         deficit: Table of what two values lack, indexed by both; above 0 where they differ.
-        n_nodes: Number of nodes.
 
     Returns:
         As `joint_of`, but second nodes are in the order in which they are met, and may be before
@@ -252,3 +250,115 @@ def _twice(values: NDArray[Any]) -> NDArray[Any]:
     grown = np.empty(2 * len(values), values.dtype)
     grown[: len(values)] = values
     return grown
+
+
+@njit(cache=True, nogil=True)
+def expected_joint(
+    rarer: NDArray[np.int64],
+    other: NDArray[np.int64],
+    starts: NDArray[np.integer],
+    strata: NDArray[np.integer],
+    size: NDArray[np.float64],
+    share: NDArray[np.float64],
+    facet: NDArray[np.int64],
+    missing: NDArray[np.float64],
+    into: NDArray[np.float64],
+) -> None:
+    """Expected joint records of pairs, summed in order over the strata that the rarer node has.
+
+    Args:
+        rarer: The node of each pair that fewer strata have, shape (n_pairs,).
+        other: The other node, same shape.
+        starts: Where the strata of each node start among `strata`, shape (n_nodes + 1,).
+        strata: Strata of each node, ascending.
+        size: Number of records of each stratum, shape (n_strata,).
+        share: Share of them that carry each node, shape (n_nodes, n_strata).
+        facet: Facet of each node, shape (n_nodes,).
+        missing: One minus the factor of two facets, shape (n_facets, n_facets, n_strata).
+        into: Output, shape (n_pairs,).
+    """
+    for pair in range(len(rarer)):
+        a, b = rarer[pair], other[pair]
+        first, second, lacking = share[a], share[b], missing[facet[a], facet[b]]
+        total = 0.0
+        for place in range(starts[a], starts[a + 1]):
+            stratum = strata[place]
+            p, q = first[stratum], second[stratum]
+            free = 1.0 - lacking[stratum] * ((1.0 - p) * (1.0 - q))
+            total += free * ((p * q) * size[stratum])
+        into[pair] = total
+
+
+SPARSE_COST = 7.0
+"""Measured cost of a pair in `count_later`, relative to a pair in `add_entropies`."""
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_entropies(
+    first: int,
+    step: int,
+    values: NDArray[np.float64],
+    weighted: NDArray[np.float64],
+    factors: int,
+    entropy: NDArray[np.float64],
+) -> None:
+    """The same as in `score_loops`, without a division for each pair and instance.
+
+    Beside the product of the sums it updates a numerator, such that numerator / product is the sum
+    of the quotients: n/s + m/t = (n t + m s) / (s t).
+    """
+    n_instances, n_nodes = values.shape
+    for node in range(first, n_nodes, step):
+        product = np.ones(n_nodes - node - 1)
+        numerator = np.zeros(n_nodes - node - 1)
+        multiplied = 0
+        for instance in range(n_instances):
+            value = values[instance, node]
+            if value == 0:
+                continue
+            own = weighted[instance, node]
+            others = values[instance, node + 1 :]
+            theirs = weighted[instance, node + 1 :]
+            for i in range(len(product)):
+                total = value + others[i]
+                numerator[i] = numerator[i] * total + (own + theirs[i]) * product[i]
+                product[i] *= total
+            multiplied += 1
+            if multiplied == factors:
+                _settle(product, numerator, entropy[node, node + 1 :])
+                multiplied = 0
+        if multiplied:
+            _settle(product, numerator, entropy[node, node + 1 :])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _settle(
+    product: NDArray[np.float64], numerator: NDArray[np.float64], entropy: NDArray[np.float64]
+) -> None:
+    for i in range(len(product)):
+        entropy[i] += np.log(product[i]) - numerator[i] / product[i]
+        product[i] = 1.0
+        numerator[i] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def count_later(
+    places: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    values: NDArray[np.float64],
+    weighted: NDArray[np.float64],
+    nodes: NDArray[np.int32],
+    after: int,
+    n_nodes: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The same as in `score_loops`."""
+    joint = np.zeros(n_nodes - after, np.int64)
+    entropy = np.zeros(n_nodes - after)
+    for i in range(len(places)):
+        value, own = values[places[i]], weighted[places[i]]
+        for other in range(places[i] + 1, ends[i]):
+            total = value + values[other]
+            met = nodes[other] - after
+            joint[met] += 1
+            entropy[met] += np.log(total) - (own + weighted[other]) / total
+    return joint, entropy

@@ -1,14 +1,15 @@
-"""Waivers: findings that somebody accepts responsibility for, until a day."""
+"""Waivers: findings that somebody answers for until a day, and the checks on waivers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any
 
 import polars as pl
 
-from audit.checks.check import WaiverUse
+from audit.checks.check import Outcome, WaiverCheck, WaiverUse
+from audit.disclosure import Quantity
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.findings import CheckResult, Finding, Waived
 
@@ -91,3 +92,68 @@ def _below(node: str, children: dict[str, list[str]]) -> set[str]:
         found |= new
         waiting.extend(new)
     return found
+
+
+def expired(uses: Sequence[WaiverUse]) -> Outcome:
+    """Report each waiver that has expired, so that its findings count again."""
+    return Outcome(
+        denominator=len(uses),
+        denominator_unit="waivers",
+        findings=tuple(_expired(use) for use in uses if use.expired),
+        not_applicable="" if uses else "the policy has no waiver",
+    )
+
+
+def _expired(use: WaiverUse) -> Finding:
+    return Finding(
+        check=EXPIRED.name,
+        severity="warning",
+        nodes=use.waiver.nodes,
+        statement=_statement(use),
+        evidence={"findings": Quantity(use.findings)},
+        curator="Correct what it covers, or agree on a new day and write it into the policy.",
+        data_user="Read the findings that it covers: nobody answers for them any more.",
+        touched=use.findings,
+        key=use.key,
+    )
+
+
+def _statement(use: WaiverUse) -> str:
+    day = use.waiver.expires
+    if use.waiver.decision == "to_fix":
+        return (
+            f"What the waiver {use.named} lists was to be fixed by {day}: {{findings}} of its "
+            "findings {findings|is|are} still there."
+        )
+    if not use.findings:
+        return f"The waiver {use.named} expired on {day}; it covers {{findings}} findings now."
+    return f"The waiver {use.named} expired on {day}: {{findings}} findings of it count again."
+
+
+def unused(uses: Sequence[WaiverUse]) -> Outcome:
+    """Report each valid waiver that covers no finding."""
+    holding = [use for use in uses if not use.expired]
+    return Outcome(
+        denominator=len(holding),
+        denominator_unit="waivers in force",
+        findings=tuple(_unused(use) for use in holding if not use.findings),
+        not_applicable="" if holding else "the policy has no waiver that holds",
+    )
+
+
+def _unused(use: WaiverUse) -> Finding:
+    return Finding(
+        check=UNUSED.name,
+        severity="note",
+        nodes=use.waiver.nodes,
+        statement=f"The waiver {use.named} covers {{findings}} findings: the fault that it was "
+        "agreed for is corrected, or has another name now.",
+        evidence={"findings": Quantity(use.findings)},
+        curator="Take the waiver out of the policy, or name what it is meant to cover.",
+        data_user="Nothing: the waiver set no finding aside.",
+        key=use.key,
+    )
+
+
+EXPIRED = WaiverCheck("waiver_expired", "Does every waiver of the policy still hold?", expired)
+UNUSED = WaiverCheck("waiver_unused", "Does every waiver that holds cover a finding?", unused)

@@ -1,1 +1,0 @@
-"""Counting on Spark."""

@@ -1,1 +1,0 @@
-"""Counts that are larger than memory, on the disk."""
