@@ -24,8 +24,7 @@ from audit.engine.pairs.sums import Sums
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures import brute_force_counts as plain_counts
-from fixtures.labelled import tree
-from fixtures.strategies import hierarchies, label_sets, matrix_of, trees
+from fixtures.strategies import hierarchies, label_sets, matrix_of
 
 Labels = list[frozenset[str]]
 Pair = tuple[str, str]
@@ -81,13 +80,6 @@ def test_the_most_specific_labels_tell_the_same(release: tuple[Hierarchy, Labels
     )
 
     assert named(hierarchy, one) == named(hierarchy, other)
-
-
-@given(trees(titled=False), st.data())
-def test_a_tree_has_none(hierarchy: Hierarchy, data: st.DataObject) -> None:
-    labels = data.draw(label_sets(hierarchy))
-
-    assert len(count_entailed(matrix_of(hierarchy, labels), hierarchy.closure)) == 0
 
 
 @given(releases())
@@ -162,13 +154,3 @@ def test_keys_are_found_where_they_stand(wanted: set[int], keys: set[int]) -> No
     found = places_of(np.array(sorted(wanted), np.int64), np.array(among, np.int64))
 
     assert found.tolist() == [place for place, key in enumerate(among) if key in wanted]
-
-
-def test_worked_by_hand() -> None:
-    diamond = tree("x < left", "x < right", "y < left", "left right < top")
-    given = [{"x"}, {"x", "y"}, {"x", "right"}, {"right", "y"}, {"left", "right"}, set()]
-
-    found = count_entailed(matrix_of(diamond, [frozenset(own) for own in given]), diamond.closure)
-
-    # the first three have x below both left and right, whatever else they have
-    assert named(diamond, found) == {("left", "right"): 3}

@@ -26,7 +26,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import first_branches
 from fixtures.brute_force_counts import margins as plain_margins
-from fixtures.labelled import tree
+from fixtures.brute_force_counts import most_specific as most_specific_of
 from fixtures.strategies import hierarchies, label_sets, matrix_of
 
 Labels = list[frozenset[str]]
@@ -75,6 +75,26 @@ def named(hierarchy: Hierarchy, counts: Mapping[Margin, Sums]) -> object:
             for key, count in zip(sums.keys.tolist(), sums.joint.tolist(), strict=True)
         }
     return found
+
+
+@given(st.data(), hierarchies(titled=False))
+def test_a_label_above_another_of_its_record_is_left_out(
+    data: st.DataObject, hierarchy: Hierarchy
+) -> None:
+    labels = data.draw(label_sets(hierarchy))
+    parents = parents_of(hierarchy)
+
+    direct = matrix_of(hierarchy, labels)
+
+    specific = most_specific(direct, csr_array(direct @ hierarchy.strict_closure))
+
+    assert [
+        {hierarchy.nodes[place] for place in specific.indices[slice(*ends)]}
+        for ends in zip(specific.indptr, specific.indptr[1:], strict=False)
+    ] == [most_specific_of(parents, own) for own in labels]
+    assert specific.has_canonical_format
+    assert specific.dtype == np.int64
+    assert set(specific.data.tolist()) <= {1}
 
 
 @given(releases())
@@ -144,19 +164,6 @@ def test_labels_are_counted_between_branches_that_have_children(hierarchy: Hiera
     found = [hierarchy.nodes[place] if place >= 0 else None for place in branches(hierarchy)]
 
     assert found == [wanted[node] for node in hierarchy.nodes]
-
-
-def test_ordered_pairs_between_branches_worked_by_hand() -> None:
-    hierarchy = tree("x y z < a", "u v < b", "a b lone < top")
-    labels = [frozenset("xyzu"), frozenset(["x", "a", "lone"]), frozenset(["a", "b", "v"])]
-
-    found = named(hierarchy, counted(hierarchy, labels, [0, 0, 5]))
-
-    assert found["between"] == {  # type: ignore[index]
-        (0, "a", "a"): 6,  # x, y and z in any order
-        (0, "a", "b"): 3,  # each of these with u; lone is a branch of a single label
-        (5, "a", "b"): 1,  # a with v, which b is above
-    }
 
 
 @pytest.mark.parametrize("places", [0, 10**9])

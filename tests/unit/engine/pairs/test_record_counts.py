@@ -143,48 +143,6 @@ def test_batches_add_up_in_any_order(release: Written, random: object, size: int
         assert together.of(kind).keys.tolist() == of_all.of(kind).keys.tolist()
 
 
-def test_a_label_below_two_parents_counts_once_for_each_node_above() -> None:
-    diamond = tree("left right < top", "both < left", "both < right", "lone < right")
-    spelled = Spelled({node: node for node in diamond.nodes}, {}, {"both": "other"})
-    rows = {"a": ["both", "both", "left"], "b": ["both", "lone"]}
-    counts = Written(diamond, spelled, rows)
-    found = counts.named(counts.counted(["a", "b"])[0])
-
-    assert found["below"] == {"left": 2, "right": 2, "top": 2}
-    assert found["nested"] == {("both", "left"): 1}
-    assert found["repeated_rows"] == {None: 1}
-    assert found["only_residual"] == {
-        (kind, node): n for kind in ("all", "other") for node, n in (("left", 2), ("right", 1))
-    }
-
-
-def test_margins_are_counted_by_number_of_most_specific_labels() -> None:
-    hierarchy = tree("x y < a", "u v < b", "a b lone < top")
-    spelled = Spelled({node: node for node in hierarchy.nodes}, {}, {})
-    rows = {
-        "one in the end": ["x", "a", "top"],
-        "two": ["x", "a", "u"],
-        "two again": ["lone", "v", "v"],
-        "three": ["x", "y", "u"],
-        "none": [None],
-    }
-    counts = Written(hierarchy, spelled, rows)
-    found = counts.named(counts.counted(list(rows))[0])
-
-    assert found["alone"] == {"x": 1}
-    assert found["size"] == {2: 2, 3: 1}
-    assert found["length"] == {0: 1, 2: 1, 3: 3}
-    assert found["labelled"] == dict.fromkeys(((2, "x"), (2, "u"), (2, "lone"), (2, "v")), 1) | {
-        (3, node): 1 for node in "xyu"
-    }
-    assert found["carried"] == {(2, node): 1 for node in ("x", "a", "u", "lone", "v")} | {
-        (2, "b"): 2,
-        (2, "top"): 2,
-        **{(3, node): 1 for node in ("x", "y", "a", "u", "b", "top")},
-    }
-    assert found["between"] == {(2, "a", "b"): 1, (3, "a", "a"): 2, (3, "a", "b"): 2}
-
-
 def test_what_is_asked_for_by_key_is_as_long_as_asked() -> None:
     spelled = Spelled({"a": "a"}, {}, {})
     counts, *_ = Written(tree("a b < top"), spelled, {"i": ["a"]}).counted(["i"])

@@ -70,18 +70,6 @@ def test_strata_crossed_with_columns_have_ten_records(
     assert members(stratum) == plain.strata(lengths, ends, categories or [()])
 
 
-def test_worked_by_hand() -> None:
-    assert cuts([0, 1, 1]) == cuts([]) == []
-    assert cuts([2] * 78 + [9]) == []  # one stratum
-    assert cuts([2] * 79 + [9]) == [2]
-    assert cuts([2] * 40 + [9] * 40) == [2]
-    assert cuts([2] * 39 + [3] + [9] * 40) == [3]
-    assert cuts([2] * 39 + [9] * 41) == []
-    assert cuts([5] * 500) == []
-    assert cuts([1] * 500 + [2] * 30 + [3] * 49) == []
-    assert strata_of(whole([1, 2, 3, 4, 5]), whole([3])).tolist() == [-1, 0, 0, 1, 1]
-
-
 def test_there_are_twenty_strata_at_most() -> None:
     assert cuts([*range(2, 82)] * 10) == [*range(5, 80, 4)]
 

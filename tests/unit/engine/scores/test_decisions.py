@@ -29,29 +29,6 @@ def scored(draw: st.DrawFn) -> tuple[list[list[float]], int]:
     return draw(st.lists(row, max_size=6)), width
 
 
-def test_one_answer_is_the_highest_score() -> None:
-    found = decide(matrix([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]], 3), 0.9, single_label=True)
-
-    assert sets_of(found) == [{1}, {0}]
-
-
-def test_of_equal_scores_the_first_node_s_is_the_answer() -> None:
-    assert sets_of(decide(matrix([[0.2, 0.4, 0.4]], 3), 0.5, single_label=True)) == [{1}]
-
-
-@pytest.mark.parametrize("single_label", [True, False])
-def test_an_instance_without_a_score_predicts_nothing(single_label: bool) -> None:
-    found = decide(matrix([[0, 0], [0, 0.7], [0, 0]], 2), 0.5, single_label=single_label)
-
-    assert sets_of(found) == [set(), {1}, set()]
-
-
-def test_a_score_at_the_threshold_is_a_prediction() -> None:
-    below = np.nextafter(0.5, 0)
-
-    assert sets_of(decide(matrix([[0.5, below]], 2), 0.5, single_label=False)) == [{0}]
-
-
 @pytest.mark.parametrize("single_label", [True, False])
 def test_deciding_leaves_the_scores_as_they_are(single_label: bool) -> None:
     scores = matrix([[0.2, 0.7, 0.0], [0.6, 0.1, 0.9]], 3)

@@ -13,7 +13,6 @@ from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.scores import score_pairs, score_tensors
 from audit.engine.scores.score_pairs import count_score_pairs
 from audit.engine.scores.score_tensors import device_named, met_on
-from fixtures import brute_force_scores as brute
 
 WITH_TORCH = find_spec("torch") is not None
 needs_torch = pytest.mark.skipif(not WITH_TORCH, reason="torch is not installed")
@@ -56,16 +55,6 @@ def same(found: PairCounts, expected: PairCounts, n: int) -> bool:
         and found.joint.tolist() == expected.joint.tolist()
         and bool((abs(found.confusion_sum - expected.confusion_sum) <= 1e-12 * n).all())
     )
-
-
-def test_it_counts_what_plain_python_counts(device: str) -> None:
-    scores = some_scores(20, 9)
-    found, rows = count_score_pairs(scores, 1e-5, device=device), scores.toarray().tolist()
-    sums = brute.confusion_sums(rows, 1e-5)
-
-    assert dict(zip(pairs(found), found.joint.tolist(), strict=True)) == brute.joints(rows, 1e-5)
-    assert found.confusion_sum.tolist() == pytest.approx([sums[p] for p in pairs(found)], abs=2e-11)
-    assert {found.a.dtype, found.b.dtype, found.joint.dtype} == {np.dtype(np.int64)}
 
 
 @pytest.mark.parametrize("most", [1, 100, 1_000, 10_000])

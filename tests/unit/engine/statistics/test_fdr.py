@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import false_discovery_control
 
 from audit.engine.statistics.fdr import benjamini_hochberg, pairs_apart, threshold
 from audit.hierarchies.hierarchy import Hierarchy
@@ -42,12 +43,18 @@ def test_what_the_threshold_lets_pass_is_what_the_adjusted_values_let_pass(
     assert sum(p <= limit for p in p_values) >= max(ranks, default=0)
 
 
-def test_adjusted_values_never_fall_as_p_values_rise() -> None:
-    # 0.02 * 5 / 2 = 0.05, 0.021 * 5 / 3 = 0.035: the smaller bound holds for both
-    found = benjamini_hochberg(np.array([0.02, 0.021, 0.001]), 5)
+@given(
+    st.lists(st.floats(0, 1), max_size=20),
+    st.integers(0, 30),
+)
+def test_adjusted_p_values_are_those_of_scipy_with_ones_for_the_rest(
+    p_values: list[float], untested: int
+) -> None:
+    family = len(p_values) + untested
+    padded = [*p_values, *[1.0] * untested]
+    wanted = false_discovery_control(padded or [1.0])[: len(p_values)].tolist()
 
-    assert found.tolist() == pytest.approx([0.035, 0.035, 0.005])
-    assert benjamini_hochberg(np.empty(0), 3).tolist() == []
+    assert benjamini_hochberg(np.array(p_values), family).tolist() == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("family", range(1, 6))
