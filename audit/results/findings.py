@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
-from audit.disclosure import Quantity
+from audit.disclosure import Quantity, count, derived
 from audit.results.reference_changes import Ids
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
@@ -171,6 +171,26 @@ class Column:
 NODE, OTHER = Column("Node", "node"), Column("With", "other")
 INSTANCES = Column("Instances", "instances", of="of")
 SHARE = Column("Share", "share", low="low", high="high", limit="limit")
+
+
+def share_evidence(
+    instances: int, of: int, *totals: int, among: tuple[int, ...] = ()
+) -> dict[str, Quantity]:
+    """``instances, of`` and ``share`` of a finding.
+
+    Args:
+        instances: Number of instances that it is about.
+        of: Number of those that could be.
+        totals: What else contains the former.
+        among: What contains the latter; without it, their number is told by the release anyway.
+    """
+    return {
+        "instances": count(instances, of, *totals),
+        "of": count(of, *among) if among else Quantity(of),
+        "share": derived(instances / of, "instances", *(("of",) if among else ())),
+    }
+
+
 """Columns that several checks declare."""
 
 

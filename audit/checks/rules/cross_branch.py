@@ -12,11 +12,17 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
-from audit.checks.shared.carriers import carrying_both, labelled_below_both, labels_apart, parts_of
-from audit.disclosure import Quantity, count, derived
+from audit.checks.shared.carriers import (
+    carrying_both,
+    label_part,
+    labelled_below_both,
+    labels_apart,
+    parts_of,
+)
+from audit.disclosure import Quantity, count
 from audit.measure.measure import Measurements
 from audit.policy.statements import BranchRule
-from audit.results.findings import INSTANCES, OTHER, SHARE, Column, Finding, Part
+from audit.results.findings import INSTANCES, OTHER, SHARE, Column, Finding, Part, share_evidence
 
 
 @dataclass(frozen=True)
@@ -145,15 +151,10 @@ def _largest(
     measured: Measurements, meeting: Meeting, nodes_a: IntArray, nodes_b: IntArray, joint: IntArray
 ) -> tuple[Part, ...]:
     """The pairs of labels with most instances."""
-    names, labelled = measured.hierarchy.nodes, measured.direct_support.tolist()
-    totals = (measured.n_instances, meeting.instances)
     top = np.lexsort((nodes_b, nodes_a, -joint))[:TOP_PARTS]
-    return tuple(
-        Part((names[a], names[b]), {"instances": count(n, *totals, labelled[a], labelled[b])})
-        for a, b, n in zip(
-            nodes_a[top].tolist(), nodes_b[top].tolist(), joint[top].tolist(), strict=True
-        )
-    )
+    lines = zip(nodes_a[top].tolist(), nodes_b[top].tolist(), joint[top].tolist(), strict=True)
+    totals = measured.n_instances, meeting.instances
+    return tuple(label_part(measured, (a, b), n, *totals) for a, b, n in lines)
 
 
 _NAME = "cross_branch"
@@ -258,9 +259,7 @@ def _evidence(
     total = measured.n_instances
     margins = [int(measured.support[i]) for i in (meeting.a, meeting.b)]
     return {
-        "instances": count(instances, total, *margins, *within),
-        "of": Quantity(total),
-        "share": derived(instances / total, "instances"),
+        **share_evidence(instances, total, *margins, *within),
         "support_a": count(margins[0], total),
         "support_b": count(margins[1], total),
     }

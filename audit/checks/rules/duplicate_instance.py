@@ -11,9 +11,9 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import distinct
-from audit.disclosure import Quantity, count, derived
+from audit.disclosure import Quantity, count
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Finding, share_evidence
 
 _NAME = "duplicate_instance"
 _PLACES = ("places",)
@@ -54,11 +54,7 @@ def _places_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
             nodes=(_root(measured),),
             statement="{instances} of {of} instances with labels ({share}) {instances|is|are} in "
             "two places (records or splits) with equal labels; {instances|it|each} counts once.",
-            evidence={
-                "instances": count(len(twice), labelled),
-                "of": Quantity(labelled),
-                "share": derived(len(twice) / labelled, "instances"),
-            },
+            evidence=share_evidence(len(twice), labelled),
             curator="Keep one record of each id; where the places are splits, choose one split.",
             data_user="Remove repeated ids before counting or training.",
             touched=len(twice),
@@ -80,9 +76,7 @@ def _group_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
         f"labels ({LEAST_LABELS} or more) of another instance of {{instances|its|their}} group, in "
         "{groups} of {of_groups} groups[; {distinct} records would say the same].",
         evidence={
-            "instances": count(instances, labelled),
-            "of": Quantity(labelled),
-            "share": derived(instances / labelled, "instances"),
+            **share_evidence(instances, labelled),
             "groups": count(groups, all_groups),
             "of_groups": Quantity(all_groups),
             "distinct": count(sets, instances),

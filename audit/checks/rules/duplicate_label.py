@@ -10,11 +10,11 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.rules.duplicate_instance import met_twice
-from audit.checks.shared.carriers import distinct
+from audit.checks.shared.carriers import distinct, label_part
 from audit.checks.shared.proposals import carried_as, proposals, together
-from audit.disclosure import Quantity, count, derived
+from audit.disclosure import Quantity, count
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part
+from audit.results.findings import Finding, share_evidence
 
 _NAME = "duplicate_label"
 
@@ -72,10 +72,7 @@ def _finding(measured: Measurements, repeats: _Repeats) -> tuple[Finding, ...]:
     nodes = np.flatnonzero(repeats.by_node)
     most = nodes[np.argsort(-repeats.by_node[nodes], kind="stable")][:TOP_PARTS]
     parts = tuple(
-        Part(
-            (measured.hierarchy.nodes[node],),
-            {"instances": count(n, touched, int(measured.direct_support[node]))},
-        )
+        label_part(measured, (node,), n, touched)
         for node, n in zip(most.tolist(), repeats.by_node[most].tolist(), strict=True)
     )
     return (
@@ -87,9 +84,7 @@ def _finding(measured: Measurements, repeats: _Repeats) -> tuple[Finding, ...]:
             "{instances|has|have} a label more than once: {extra} repeated rows of {labels} "
             "different labels, which count once.",
             evidence={
-                "instances": count(touched, labelled),
-                "of": Quantity(labelled),
-                "share": derived(touched / labelled, "instances"),
+                **share_evidence(touched, labelled),
                 "extra": count(repeats.extra, measured.ledger.rows_mapped),
                 "labels": Quantity(len(nodes)),
             },

@@ -10,9 +10,9 @@ from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import distinct
 from audit.data.mapping import REASONS
-from audit.disclosure import Quantity, count, derived
+from audit.disclosure import count
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part
+from audit.results.findings import Finding, Part, share_evidence
 
 _NAME = "empty_instance"
 _REFUSED = ("refused",)
@@ -31,51 +31,37 @@ def run(measured: Measurements) -> Outcome:
 
 
 def _findings(measured: Measurements) -> Iterator[Finding]:
-    refused = measured.counts.records.total("all_refused")
-    without = measured.ledger.instances_without_labels - refused
-    if refused:
-        yield _refused_finding(measured, refused)
-    if without:
-        yield _unlabelled_finding(measured, without)
-
-
-def _refused_finding(measured: Measurements, refused: int) -> Finding:
-    return Finding(
-        check=_NAME,
-        severity="warning",
-        nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
-        statement="{instances} of {of} instances ({share}) {instances|has|have} no label left, "
-        "since all of {instances|its rows|their rows} were refused.",
-        evidence=_evidence(measured, refused),
-        curator="Correct the refused labels; the checks on codes list them.",
-        data_user="Leave these instances out: they are unknown, not negative.",
-        touched=refused,
-        parts=_parts(measured, refused),
-        key=_REFUSED,
-    )
-
-
-def _unlabelled_finding(measured: Measurements, instances: int) -> Finding:
-    return Finding(
-        check=_NAME,
-        severity="note",
-        nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
-        statement="{instances} of {of} instances ({share}) {instances|has|have} no label at all.",
-        evidence=_evidence(measured, instances),
-        curator="Say whether no label applied to these instances or nobody has labelled them yet.",
-        data_user="Do not read them as negative for every node before you know which it is.",
-        touched=instances,
-        key=("unlabelled",),
-    )
-
-
-def _evidence(measured: Measurements, instances: int) -> dict[str, Quantity]:
     total, empty = measured.n_instances, measured.ledger.instances_without_labels
-    return {
-        "instances": count(instances, total, empty),
-        "of": Quantity(total),
-        "share": derived(instances / total, "instances"),
-    }
+    refused = measured.counts.records.total("all_refused")
+    root = (measured.hierarchy.nodes[measured.hierarchy.root],)
+    if refused:
+        yield Finding(
+            check=_NAME,
+            severity="warning",
+            nodes=root,
+            statement="{instances} of {of} instances ({share}) {instances|has|have} no label left, "
+            "since all of {instances|its rows|their rows} were refused.",
+            evidence=share_evidence(refused, total, empty),
+            curator="Correct the refused labels; the checks on codes list them.",
+            data_user="Leave these instances out: they are unknown, not negative.",
+            touched=refused,
+            parts=_parts(measured, refused),
+            key=_REFUSED,
+        )
+    if without := empty - refused:
+        yield Finding(
+            check=_NAME,
+            severity="note",
+            nodes=root,
+            statement="{instances} of {of} instances ({share}) {instances|has|have} no label at "
+            "all.",
+            evidence=share_evidence(without, total, empty),
+            curator="Say whether no label applied to these instances or nobody has labelled them "
+            "yet.",
+            data_user="Do not read them as negative for every node before you know which it is.",
+            touched=without,
+            key=("unlabelled",),
+        )
 
 
 def _parts(measured: Measurements, refused: int) -> tuple[Part, ...]:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
-from audit.checks.shared.carriers import carrying_both
+from audit.checks.shared.carriers import carrying_both, label_part
 from audit.disclosure import count, derived
 from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
@@ -176,17 +176,13 @@ def _nodes(note: Exclusion) -> tuple[str, ...]:
 def _parts(
     measured: Measurements, rows: pl.DataFrame, touched: int, several: int
 ) -> tuple[Part, ...]:
-    ids, labelled = measured.hierarchy.nodes, measured.direct_support.tolist()
     pairs = (
         rows.group_by("label", "other")
         .len()
         .sort("len", "label", "other", descending=[True, False, False])
     )
     return tuple(
-        Part(
-            (ids[label], ids[other]),
-            {"instances": count(n, several, touched, labelled[label], labelled[other])},
-        )
+        label_part(measured, (label, other), n, several, touched)
         for label, other, n in pairs.head(TOP_PARTS).iter_rows()
     )
 

@@ -19,12 +19,12 @@ from audit.checks.shared.proposals import (
     together,
     with_instances,
 )
-from audit.disclosure import Quantity, count, derived
+from audit.disclosure import Quantity
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules
 from audit.measure.validity import days_of
 from audit.policy.rules import Companion, Severity
-from audit.results.findings import SHARE, Column, Finding
+from audit.results.findings import SHARE, Column, Finding, share_evidence
 
 _NAME = "missing_companion"
 _Kind: TypeAlias = Literal["missing", "order"]
@@ -176,9 +176,7 @@ def _finding(
         nodes=(*asking, *(rule.needed if len(rule.needed) == 1 else ())),
         statement=f"{statement} The rule: {rule.source.rstrip('.')}.{_since(group)}",
         evidence={
-            "instances": count(touched, of, measured.n_instances),
-            "of": count(of, measured.n_instances),
-            "share": derived(touched / of, "instances", "of"),
+            **share_evidence(touched, of, measured.n_instances, among=(measured.n_instances,)),
             "code": Quantity(named(measured.hierarchy, rule.asking)),
             "lacks": Quantity(lacks),
         },

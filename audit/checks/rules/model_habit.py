@@ -18,7 +18,16 @@ from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import residual_share
-from audit.results.findings import INSTANCES, SHARE, Column, Finding, Part, finding_id, times_limit
+from audit.results.findings import (
+    INSTANCES,
+    SHARE,
+    Column,
+    Finding,
+    Part,
+    finding_id,
+    share_evidence,
+    times_limit,
+)
 
 _NAME = "model_habit"
 
@@ -179,9 +188,7 @@ def _stronger_finding(
         f"({{share}})[, {{ratio}} times as often as labelled together ({{{in_data}}})//; how often "
         "they are labelled together is withheld].",
         evidence={
-            "instances": count(predicted, n),
-            "of": Quantity(n),
-            "share": derived(predicted / n, "instances"),
+            **share_evidence(predicted, n),
             in_data: count(labelled, n, *supports),
             "data_share": derived(labelled / n, in_data),
             "ratio": derived(predicted / labelled, "instances", in_data),

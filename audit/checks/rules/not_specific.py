@@ -28,7 +28,7 @@ from audit.engine.statistics.two_rates import MeanLoss, mean_loss
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING
-from audit.results.findings import Finding, Part, times_limit
+from audit.results.findings import Finding, Part, share_evidence, times_limit
 from audit.results.reference_changes import SHALLOWER
 
 _NAME = "not_specific"
@@ -197,11 +197,7 @@ def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, .
             statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
             f"no label but {_names(measured, used)}, which {{instances|leaves|leave}} more open "
             "than they say.",
-            evidence={
-                "instances": count(touched, labelled),
-                "of": Quantity(labelled),
-                "share": derived(touched / labelled, "instances"),
-            },
+            evidence=share_evidence(touched, labelled),
             curator="Find out what such a label means (often that nothing is known), and say so "
             "in the release notes; or leave the instance without a label.",
             data_user="Do not count these instances as described: nothing more specific is known "

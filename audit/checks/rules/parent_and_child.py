@@ -8,11 +8,12 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
+from audit.checks.shared.carriers import label_part
 from audit.checks.shared.proposals import carried_as, proposals, together
-from audit.disclosure import Quantity, count, derived
+from audit.disclosure import Quantity, count
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part, times_limit
+from audit.results.findings import Finding, Part, share_evidence, times_limit
 
 _NAME = "parent_and_child"
 NEARLY_NEVER = 0.05
@@ -51,9 +52,7 @@ def _faults(measured: Measurements) -> tuple[Finding, ...]:
             statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
             "a label and another one above it, in {pairs} different pairs.",
             evidence={
-                "instances": count(touched, measured.labelled),
-                "of": Quantity(measured.labelled),
-                "share": derived(touched / measured.labelled, "instances"),
+                **share_evidence(touched, measured.labelled),
                 "pairs": Quantity(len(nested)),
             },
             curator="Keep the most specific label; the ancestor adds nothing and may be a remnant "
@@ -131,18 +130,12 @@ def _parts(
     of_label: bool = False,
 ) -> tuple[Part, ...]:
     """A line for each label with one above it: the instances labelled with both, of its own."""
-    touched = measured.counts.records.total("nested_instances")
-    ids, support = measured.hierarchy.nodes, measured.direct_support.tolist()
-    return tuple(
-        Part(
-            (ids[node], ids[ancestor]),
-            {
-                "instances": count(n, touched, support[node], support[ancestor]),
-                **({"of": count(support[node])} if of_label else {}),
-            },
-        )
-        for node, ancestor, n in zip(nodes, above, both.tolist(), strict=True)
-    )
+    touched, lines = measured.counts.records.total("nested_instances"), list[Part]()
+    for node, ancestor, n in zip(nodes.tolist(), above.tolist(), both.tolist(), strict=True):
+        part = label_part(measured, (node, ancestor), n, touched)
+        own = {"of": count(int(measured.direct_support[node]))} if of_label else {}
+        lines.append(Part(part.nodes, {**part.evidence, **own}))
+    return tuple(lines)
 
 
 def cases(measured: Measurements, _: Finding) -> IntArray:

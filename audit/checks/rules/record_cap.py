@@ -16,7 +16,7 @@ from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements, once
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import Finding, share_evidence, times_limit
 
 _NAME = "record_cap"
 LEAST_LENGTH = 3
@@ -177,9 +177,7 @@ def _finding(
         "exactly {length} labels[ (at most {expected} expected)], "
         f"{longer}: records were probably cut at {{length}}.",
         evidence={
-            "instances": count(pile.at, scope.total),
-            "of": count(scope.total, measured.n_instances),
-            "share": derived(pile.at / scope.total, "instances", "of"),
+            **share_evidence(pile.at, scope.total, among=(measured.n_instances,)),
             "length": Quantity(pile.length),
             "longer": count(pile.longer, scope.total),
             "one_shorter": count(near, scope.total),

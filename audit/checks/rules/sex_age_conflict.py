@@ -10,11 +10,10 @@ import numpy as np
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import carrying_any, named, parts_of
-from audit.disclosure import count, derived
 from audit.measure.measure import Measurements, once
 from audit.measure.people import GREATEST_AGE, fitting, known
 from audit.policy.rules import Person, PersonRule, Severity
-from audit.results.findings import INSTANCES, SHARE, Column, Finding
+from audit.results.findings import INSTANCES, SHARE, Column, Finding, share_evidence
 
 _NAME = "sex_age_conflict"
 _CONFLICT, _UNKNOWN = "conflict", "unknown"
@@ -175,11 +174,9 @@ def _finding(
         severity=severity,
         nodes=rule.nodes_named if len(rule.nodes_named) == 1 else parts[0].nodes,
         statement=statement + (rule_text if kind == _CONFLICT else ""),
-        evidence={
-            "instances": count(touched, len(of), len(judged.carrying), total),
-            "of": count(len(of), len(judged.carrying), total),
-            "share": derived(touched / len(of), "instances", "of"),
-        },
+        evidence=share_evidence(
+            touched, len(of), len(judged.carrying), total, among=(len(judged.carrying), total)
+        ),
         curator=advice,
         data_user="Do not rely on these codes without looking at the record.",
         touched=touched,

@@ -10,12 +10,12 @@ from scipy.sparse import csr_array, triu
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
-from audit.checks.shared.carriers import named
+from audit.checks.shared.carriers import label_part, named
 from audit.checks.shared.proposals import carried_as, proposals
-from audit.disclosure import Quantity, count, derived
+from audit.disclosure import Quantity
 from audit.measure.measure import Measurements
 from audit.policy.rules import Exclusive
-from audit.results.findings import INSTANCES, SHARE, Column, Finding, Part
+from audit.results.findings import INSTANCES, SHARE, Column, Finding, share_evidence
 
 _NAME = "sibling_exclusive"
 
@@ -69,7 +69,7 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
     against = csr_array(measured.loaded.dataset.direct[instances][:, labels])
     touched, of, total = len(instances), len(group.carrying), measured.n_instances
     pairs = _pairs(against, labels, group.side)
-    parts = tuple(_part(measured, *pair, touched) for pair in pairs[:TOP_PARTS])
+    parts = tuple(label_part(measured, (a, b), n, total, touched) for a, b, n in pairs[:TOP_PARTS])
     return Finding(
         check=_NAME,
         severity=group.declared.severity,
@@ -78,9 +78,7 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
         f"({{share}}) {{instances|has|have}} {_against_words(group.declared)}"
         f", in {{pairs}} different pairs. {group.declared.reason}",
         evidence={
-            "instances": count(touched, of, total),
-            "of": count(of, total),
-            "share": derived(touched / of, "instances", "of"),
+            **share_evidence(touched, of, total, among=(total,)),
             "pairs": Quantity(len(pairs)),
         },
         curator="Look at these records and label them as the reason says and the record supports; "
@@ -147,12 +145,6 @@ def _pairs(direct: csr_array, labels: IntArray, side: IntArray) -> list[tuple[in
     apart = side[a] != side[b]
     found = zip(a[apart].tolist(), b[apart].tolist(), together.data[apart].tolist(), strict=True)
     return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
-
-
-def _part(measured: Measurements, a: int, b: int, both: int, touched: int) -> Part:
-    nodes, labelled = measured.hierarchy.nodes, measured.direct_support
-    totals = (measured.n_instances, touched, int(labelled[a]), int(labelled[b]))
-    return Part((nodes[a], nodes[b]), {"instances": count(both, *totals)})
 
 
 CHECK = Check(

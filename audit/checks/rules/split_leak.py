@@ -12,11 +12,11 @@ from scipy.special import gammainc, gammaln
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
-from audit.checks.shared.carriers import distinct
+from audit.checks.shared.carriers import distinct, label_part
 from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs.pair_counts import support
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part, times_limit
+from audit.results.findings import Finding, Part, share_evidence, times_limit
 
 NEVER = 1e-9
 """Probability of being unseen below which a label is ignored, as too many units carry it."""
@@ -138,11 +138,7 @@ def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
         nodes=_root(measured),
         statement="{instances} of {of} instances with a split ({share}) {instances|is|are} in "
         "more than one.",
-        evidence={
-            "instances": count(instances, total),
-            "of": Quantity(total),
-            "share": derived(instances / total, "instances"),
-        },
+        evidence=share_evidence(instances, total),
         curator="Put each instance into one split.",
         data_user="Remove these instances from all splits but one before you compare models: "
         "otherwise they are tested on their training data.",
@@ -165,9 +161,7 @@ def _group_finding(measured: Measurements, shared: pl.DataFrame) -> Finding:
         evidence={
             "groups": count(groups, all_groups),
             "of_groups": Quantity(all_groups),
-            "instances": count(instances, total),
-            "of": Quantity(total),
-            "share": derived(instances / total, "instances"),
+            **share_evidence(instances, total),
         },
         curator="Split by group, so that all instances of a group are in one split.",
         data_user="Split anew by group: a model can recognise the group instead of the label.",
@@ -251,13 +245,8 @@ def _unseen_finding(
     touched = int(_carrying(measured, outside, unseen).sum())
     used = support(measured.loaded.dataset.direct[outside][:, unseen])
     top = np.lexsort((unseen, -used))[:TOP_PARTS]
-    everywhere = measured.direct_support
     parts = tuple(
-        Part(
-            (measured.hierarchy.nodes[unseen[i]],),
-            {"instances": count(int(used[i]), touched, int(everywhere[unseen[i]]))},
-        )
-        for i in top.tolist()
+        label_part(measured, (int(unseen[i]),), int(used[i]), touched) for i in top.tolist()
     )
     return Finding(
         check=_NAME,
@@ -270,9 +259,11 @@ def _unseen_finding(
             "labels": Quantity(len(unseen)),
             "expected_labels": derived(expected, "instances"),
             "p_value": derived(p_value, "instances"),
-            "instances": count(touched, len(outside)),
-            "of": count(len(outside), measured.loaded.dataset.splits["instance"].n_unique()),
-            "share": derived(touched / len(outside), "instances", "of"),
+            **share_evidence(
+                touched,
+                len(outside),
+                among=(measured.loaded.dataset.splits["instance"].n_unique(),),
+            ),
         },
         curator="Draw the splits so that each label in use is in training, or say that models "
         "never saw these labels in training.",

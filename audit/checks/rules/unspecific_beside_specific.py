@@ -7,10 +7,10 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse, row
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
-from audit.disclosure import Quantity, count, derived
+from audit.disclosure import Quantity, count
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
-from audit.results.findings import Finding, Part
+from audit.results.findings import Finding, Part, share_evidence
 
 _NAME = "unspecific_beside_specific"
 
@@ -86,9 +86,7 @@ def _finding(measured: Measurements, siblings: Sparse, of: int) -> tuple[Finding
             statement="{instances} of {of} instances with an unspecified label ({share}) "
             "{instances|has|have} a specific sibling of it too, in {pairs} different pairs.",
             evidence={
-                "instances": count(touched, of, total),
-                "of": count(of, total),
-                "share": derived(touched / of, "instances", "of"),
+                **share_evidence(touched, of, total, among=(total,)),
                 "pairs": Quantity(len(pairs)),
             },
             curator=_OF_CODES if measured.hierarchy.integrity else _OF_GROUPS,

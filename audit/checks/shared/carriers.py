@@ -88,6 +88,17 @@ def named(hierarchy: Hierarchy, nodes: Sequence[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
+def label_part(
+    measured: Measurements, nodes: tuple[int, ...], instances: int, *totals: int
+) -> Part:
+    """A line of a breakdown for labels, by index, that so many instances have, part of totals."""
+    ids, labelled = measured.hierarchy.nodes, measured.direct_support
+    everywhere = (int(labelled[node]) for node in nodes)
+    return Part(
+        tuple(ids[node] for node in nodes), {"instances": count(instances, *totals, *everywhere)}
+    )
+
+
 def parts_of(measured: Measurements, nodes: Sequence[str], instances: IntArray) -> tuple[Part, ...]:
     """Breakdown of instances by their labels at or below the nodes, the most frequent first."""
     labels = np.flatnonzero(at_or_below(measured.hierarchy, nodes))
@@ -95,12 +106,8 @@ def parts_of(measured: Measurements, nodes: Sequence[str], instances: IntArray) 
         measured.loaded.dataset.direct[instances][:, labels].sum(axis=0), np.int64
     )
     order = np.lexsort((labels, -labelled))[:TOP_PARTS]
-    ids, everywhere = measured.hierarchy.nodes, measured.direct_support
     return tuple(
-        Part(
-            (ids[labels[place]],),
-            {"instances": count(labelled[place], len(instances), everywhere[labels[place]])},
-        )
+        label_part(measured, (int(labels[place]),), int(labelled[place]), len(instances))
         for place in order.tolist()
         if labelled[place]
     )

@@ -19,7 +19,7 @@ from audit.measure.measure import Measurements, once
 from audit.measure.rule_book import at_or_below
 from audit.measure.validity import days_of
 from audit.policy.statements import Lifelong
-from audit.results.findings import INSTANCES, Column, Finding, times_limit
+from audit.results.findings import INSTANCES, Column, Finding, share_evidence, times_limit
 
 _NAME = "chronic_gap"
 LEAST_PERSONS = 20
@@ -154,9 +154,7 @@ def _finding(
         "[ (95% interval {low_share} to {high_share})]; a published comparison with charts found "
         f"{{published_share}} (median).{unsure}",
         evidence={
-            "instances": count(missed, later),
-            "of": count(later, measured.n_instances),
-            "share": derived(missed / later, "instances", "of"),
+            **share_evidence(missed, later, among=(measured.n_instances,)),
             "low_share": derived(low, *sources),
             "high_share": derived(high, *sources),
             "persons": count(len(one.of), int(measured.ledger.groups or 0)),

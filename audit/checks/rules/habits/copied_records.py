@@ -12,7 +12,7 @@ from audit.checks.rules.duplicate_instance import LEAST_LABELS
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements, once
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import Finding, share_evidence, times_limit
 
 _NAME = "copied_records"
 LEAST_COPIES = 5
@@ -119,9 +119,7 @@ def _finding(measured: Measurements, found: Copies, long: int) -> Finding:
         "those, {near} pairs differ by one label[ (copies are {copied_share} of both, at least "
         "{low_share} at 95%)]. They are copies, templates that nobody edits, or alike by nature.",
         evidence={
-            "instances": count(touched, long),
-            "of": count(long, measured.n_instances),
-            "share": derived(touched / long, "instances", "of"),
+            **share_evidence(touched, long, among=(measured.n_instances,)),
             "equal": count(int(found.equal.sum()), long),
             "copies": count(found.copies, long),
             "near": count(found.near),

@@ -11,11 +11,11 @@ from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import distinct
 from audit.checks.shared.labels_as_written import integrity_of
-from audit.disclosure import Quantity, count, derived
+from audit.disclosure import Quantity, count
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
-from audit.results.findings import Finding, Part
+from audit.results.findings import Finding, Part, share_evidence
 
 _NAME = "principal_position"
 
@@ -55,9 +55,7 @@ def _findings(
             "{instances|has|have} a code there that cannot be the principal diagnosis: an external "
             "cause, or a manifestation by its title or by a rule of the policy.",
             evidence={
-                "instances": count(touched, ordered),
-                "of": count(ordered, measured.n_instances),
-                "share": derived(touched / ordered, "instances", "of"),
+                **share_evidence(touched, ordered, among=(measured.n_instances,)),
                 "codes": Quantity(len(rules)),
             },
             curator="Check the order of these records: a condition belongs in front of its "
