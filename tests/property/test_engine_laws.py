@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from audit.base.dag import SYNTHETIC_ROOT
-from audit.checks.rules.cross_branch import CHECK as CROSS_BRANCH
 from audit.data.dataset import LabelDataset
 from audit.engine.pairs import joint, pair_counts
 from audit.engine.pairs.pair_counts import binary_entropy, count_pairs, support
@@ -22,7 +21,6 @@ from audit.engine.pairs.propagation import aggregate
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
-from audit.policy.statements import BranchRule
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled
 from fixtures.strategies import hierarchies, label_sets
@@ -315,26 +313,6 @@ def test_residual_use_below_every_parent_equals_plain_python(dataset: LabelDatas
 
     counted = found.filter(pl.col("residual") == "all").select("parent", "k", "n")
     assert {parent: (k, n) for parent, k, n in counted.iter_rows()} == expected
-
-
-@given(datasets())
-def test_branches_meet_where_no_label_lies_below_both(dataset: LabelDataset) -> None:
-    watched = BranchRule(branches=("*", "*"), rule="watch", reason="to look at all")
-    found = measured(dataset, Policy(branch_rules=(watched,)))
-    hierarchy, labels = dataset.hierarchy, labels_of(dataset)
-    parents = parents_of(hierarchy)
-    result = CROSS_BRANCH.run(found)
-    assume(not result.not_applicable)
-    branches = [hierarchy.nodes[i] for i in hierarchy.branches]
-    expected = {
-        (a, b): len(plain.carrying_apart(parents, labels, a, b))
-        for i, a in enumerate(branches)
-        for b in branches[i + 1 :]
-        if not {a, b} & (plain.above(parents, a) | plain.above(parents, b))
-    }
-
-    meetings = {finding.nodes: finding.touched for finding in result.findings}
-    assert meetings == {pair: n for pair, n in expected.items() if n}
 
 
 @given(datasets())

@@ -27,13 +27,12 @@ from audit.alignment.metrics.preference import On, SubgraphPreference
 from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream, whole
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
-from audit.engine.pairs.propagation import aggregate
 from audit.engine.scores.cuts import Cut, atom_mass, cut_at, depth_cut, entropy, level_cut
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures import brute_force_metrics as oracle
 from fixtures.examples import examples
-from fixtures.strategies import hierarchies, trees
+from fixtures.strategies import hierarchies
 
 CLOSE = {"rel": 1e-12, "abs": 1e-12}
 MODEST = examples(40)
@@ -170,23 +169,6 @@ def test_entropy_of_atoms_never_rises_when_a_partition_is_coarsened(
     )
 
     assert (above <= below + 1e-12).all()
-
-
-@MODEST
-@given(models(trees(titled=False)))
-def test_on_trees_with_mass_on_leaves_atoms_are_aggregated_values(model: Model) -> None:
-    hierarchy = model.hierarchy
-    scores = model.scores
-    scores.data[~hierarchy.leaf[scores.indices]] = 0
-    total = scores.sum(axis=1)
-    aggregated = aggregate(scores, hierarchy.closure).toarray()
-    for at in range(int(hierarchy.depth.max()) + 1):
-        cut = at_depth(hierarchy, at)
-        mass = atom_mass(scores, cut).toarray()
-
-        assert np.allclose(
-            mass[:, cut.atom_of[cut.nodes]] * total[:, None], aggregated[:, cut.nodes], atol=1e-12
-        )
 
 
 # --- each metric against plain Python ----------------------------------------------------------
@@ -386,58 +368,3 @@ def _any_tie(model: Model, instance: int) -> bool:
     return len(set(own)) < len(own) or any(
         oracle.answer(model.parents, nodes, line)[1] for nodes in cuts
     )
-
-
-@MODEST
-@given(models(min_size=1))
-def test_perfect_predictions_are_perfect(model: Model) -> None:
-    perfect = Model(
-        model.hierarchy, model.golds, [dict.fromkeys(gold, 1.0) for gold in model.golds]
-    )
-    for average in ("micro", "macro"):
-        found = whole(
-            HierarchicalScores(average, 0.5), perfect.hierarchy, perfect.gold, perfect.scores
-        )
-        assert {e.value for e in found.values()} <= {1.0, None}
-    leaves = at_depth(perfect.hierarchy, int(perfect.hierarchy.depth.max()))
-    arrays = (perfect.hierarchy, perfect.gold, perfect.scores)
-
-    assert whole(Accuracy(leaves), *arrays)["accuracy"].value in (1.0, None)
-    assert whole(MistakeSeverity(), *arrays)["mistake_severity"].n == 0
-
-
-@MODEST
-@given(models())
-def test_alignment_is_recovered_less_lost_and_never_above_one(model: Model) -> None:
-    hierarchy = model.hierarchy
-    for fine, coarse in depth_pairs(int(hierarchy.depth.max())):
-        found = whole(
-            AccuracyAlignment(at_depth(hierarchy, fine), at_depth(hierarchy, coarse)),
-            hierarchy,
-            model.gold,
-            model.scores,
-        )
-        net, up, down = (found[name].value for name in ("accuracy_alignment", "recovered", "lost"))
-        if net is not None and up is not None and down is not None:
-            assert net == pytest.approx(up - down, **CLOSE)
-            assert net <= 1
-            assert 0 <= up <= 1
-
-
-@MODEST
-@given(models())
-def test_uncertainty_never_rises_toward_the_root_on_trees_with_mass_on_leaves(model: Model) -> None:
-    hierarchy = model.hierarchy
-    scores = model.scores
-    scores.data[~hierarchy.leaf[scores.indices]] = 0
-    if any(len(hierarchy.parents(node)) > 1 for node in hierarchy.nodes):
-        return
-    for fine, coarse in depth_pairs(int(hierarchy.depth.max())):
-        found = whole(
-            UncertaintyAlignment(at_depth(hierarchy, fine), at_depth(hierarchy, coarse)),
-            hierarchy,
-            None,
-            scores,
-        )
-        assert (found["uncertainty_alignment"].value or 0) <= 1e-12
-        assert (found["abstraction_match"].value or 0) >= -1e-12

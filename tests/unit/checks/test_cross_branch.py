@@ -78,27 +78,6 @@ def test_watched_branches_are_told_once_with_their_label_pairs(toy_hierarchy: Hi
     ]
 
 
-def test_one_label_below_both_branches_is_no_meeting(toy_hierarchy: Hierarchy) -> None:
-    assert meetings(checked(toy_hierarchy, {"a": ["dog"], "b": ["dog", "dog"]}, ANY)) == {}
-
-
-@pytest.mark.parametrize("other", ["cow", "pet", "mammal", "animal"])
-def test_a_label_below_both_branches_explains_what_stands_beside_it(
-    toy_hierarchy: Hierarchy, other: str
-) -> None:
-    assert meetings(checked(toy_hierarchy, {"a": ["dog", other]}, ANY)) == {}
-
-
-def test_two_labels_one_below_each_are_a_meeting(toy_hierarchy: Hierarchy) -> None:
-    assert meetings(checked(toy_hierarchy, {"a": ["cow", "pet"]}, ANY)) == {("animal", "pet"): 1}
-
-
-def test_a_third_label_elsewhere_makes_no_meeting_of_a_shared_one(toy_hierarchy: Hierarchy) -> None:
-    found = checked(toy_hierarchy, {"a": ["dog", "tool"]}, ANY)
-
-    assert meetings(found) == {("animal", "tool"): 1, ("pet", "tool"): 1}
-
-
 def test_a_disjoint_pair_is_an_error(toy_hierarchy: Hierarchy) -> None:
     found = checked(toy_hierarchy, LABELS, rule("tool", "animal", "disjoint"))
 
@@ -264,16 +243,6 @@ def test_on_counts_a_label_above_another_label_is_in_no_pair(toy_hierarchy: Hier
         {("bird", "tool"): 1, ("cow", "tool"): 1, ("mammal", "tool"): 1}
     ]
     assert parts(counted(toy_hierarchy, labels, ANY)) == [{("bird", "tool"): 1, ("cow", "tool"): 1}]
-
-
-def test_on_counts_what_a_label_below_both_branches_explains_is_left_out(
-    toy_hierarchy: Hierarchy,
-) -> None:
-    labels = {"a": ["pet", "cow"], "b": ["dog", "pet"], "c": ["dog"]}
-    by_depth = rule("animal", "pet", "watch", break_down_depth=2)
-
-    assert meetings(counted(toy_hierarchy, labels, by_depth)) == {("animal", "pet"): 1}
-    assert parts(counted(toy_hierarchy, labels, by_depth)) == [{("mammal",): 1}]
 
 
 def test_on_counts_nobody_is_told_to_stand_first(toy_hierarchy: Hierarchy) -> None:

@@ -38,10 +38,6 @@ def test_without_any_row_the_question_cannot_be_asked() -> None:
     assert checked({"a": [], "b": []}).status == "not_applicable"
 
 
-def test_a_refused_label_beside_a_kept_one_is_no_finding() -> None:
-    assert checked({"a": ["dog", "elf"]}).status == "pass"
-
-
 @given(st.dictionaries(st.sampled_from("abcdef"), st.lists(st.sampled_from(["dog", "elf"]))))
 def test_every_empty_instance_is_in_exactly_one_finding(
     labels: dict[str, list[str | None]],

@@ -74,38 +74,6 @@ def test_a_note_is_told_once_with_its_pairs_of_labels() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("labels", "conflicts"),
-    [
-        (["A1", "B2"], True),
-        (["A12", "B2"], True),
-        (["A1", "B21"], True),
-        (["C", "B21", "A12"], True),
-        (["A1", "B1"], False),
-        (["A2", "B2"], False),
-        (["A", "B2"], False),
-        (["A1", "B"], False),
-        (["A1", "A1"], False),
-        (["A1", "A11"], False),
-        (["B2", "B21"], False),
-    ],
-)
-def test_a_note_holds_at_and_below_its_node_against_what_is_at_and_below_the_excluded(
-    labels: list[str], conflicts: bool
-) -> None:
-    found = checked({"a": labels, "b": ["C", "A2"]}, note("A1", "B2"))
-
-    assert told(found) == ({("A1", "B2"): 1} if conflicts else {})
-    assert found.status == ("warn" if conflicts else "pass")
-
-
-def test_instances_count_once_however_many_of_their_labels_conflict() -> None:
-    found = checked({"a": ["A1", "A11", "A12", "B2", "B21"]}, note("A1", "B1", "B2"))
-
-    assert told(found) == {("A1", "B1", "B2"): 1}
-    assert len(found.findings[0].parts) == 6
-
-
 def test_a_wide_note_is_no_more_than_a_note() -> None:
     found = checked(LABELS, note("A", "B", wide=True))
 
@@ -156,12 +124,6 @@ def test_the_notes_that_could_be_read_are_counted() -> None:
         3,
         "instances with at least two labels (2 of 4 notes of release of May name only codes)",
     )
-
-
-def test_where_nothing_conflicts_nothing_is_told() -> None:
-    found = checked({"a": ["A1", "B1"], "b": ["C", "B2"]}, note("A1", "B2"), note("C", "A"))
-
-    assert (found.status, found.findings) == ("pass", ())
 
 
 @pytest.mark.parametrize(

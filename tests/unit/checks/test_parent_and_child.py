@@ -51,17 +51,6 @@ def test_it_is_one_warning_with_its_top_pairs(toy_hierarchy: Hierarchy) -> None:
     assert finding.id == "parent_and_child:labels"
 
 
-def test_a_label_beside_the_root_counts(toy_hierarchy: Hierarchy) -> None:
-    assert checked(toy_hierarchy, {"a": ["object", "tool"]}).status == "warn"
-
-
-def test_siblings_and_repeated_labels_pass(toy_hierarchy: Hierarchy) -> None:
-    assert (
-        checked(toy_hierarchy, {"a": ["cow", "dog"], "b": ["pet", "pet", "mammal"]}).status
-        == "pass"
-    )
-
-
 @pytest.mark.parametrize(
     ("beside", "of", "undecided"),
     [

@@ -82,14 +82,6 @@ def test_the_denominator_is_the_parents_with_enough_instances() -> None:
     assert found.denominator == 3
 
 
-def test_a_specific_label_beside_the_residual_one_clears_the_instance() -> None:
-    assert flagged(checked([(40, ["other_lung", "asthma"])])) == []
-
-
-def test_a_residual_label_elsewhere_does_not_count() -> None:
-    assert flagged(checked([(40, ["asthma", "other_heart"])])) == ["heart"]
-
-
 def test_twenty_nine_instances_are_not_judged_and_thirty_are() -> None:
     assert checked([(29, ["other_lung"])]).status == "not_applicable"
     assert flagged(checked([(30, ["other_lung"])])) == ["lung"]

@@ -49,17 +49,6 @@ def test_a_group_is_one_finding_with_its_pairs() -> None:
     assert told.endswith("in 2 different pairs. By rule.")
 
 
-def test_two_labels_of_one_side_are_no_conflict() -> None:
-    assert checked([(5, ["one_a", "one_b"])], ("one", "two")).findings == ()
-
-
-def test_a_label_below_both_sides_says_nothing() -> None:
-    found = checked([(5, ["both"]), (4, ["both", "one_a"])], ("one", "two"))
-
-    assert found.findings == ()
-    assert found.denominator == 9
-
-
 def test_a_side_may_be_several_nodes() -> None:
     found = checked([(5, ["one_a", "none"]), (4, ["one_a", "two_a"])], ("one", ("two", "none")))
 

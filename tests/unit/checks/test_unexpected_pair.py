@@ -95,37 +95,6 @@ def test_a_planted_pair_is_told_as_itself_and_nothing_else(rng: np.random.Genera
     assert [part.nodes for part in finding.parts] == [("A11", "B11")]
 
 
-def test_without_an_association_nothing_is_told(rng: np.random.Generator) -> None:
-    assert told(checked(independent(rng))) == []
-
-
-def test_the_mirror_of_a_pair_is_not_told(rng: np.random.Generator) -> None:
-    """Each of the two labels is more than half of its parent, so that its siblings meet rarely."""
-    rows = planted(rng, independent(rng, often=["A11", "B11"]), 150, ["A11"], ["B11"])
-
-    assert told(checked(rows)) == [("A11", "B11")]
-
-
-def test_a_diffuse_association_is_told_once_for_the_parents(rng: np.random.Generator) -> None:
-    rows = planted(rng, independent(rng), 300, below("A1"), below("B1"))
-
-    assert told(checked(rows)) == [("A1", "B1")]
-
-
-def test_a_local_pair_stands_beside_the_diffuse_association_around_it(
-    rng: np.random.Generator,
-) -> None:
-    rows = planted(rng, independent(rng), 300, below("A1"), below("B1"))
-    found = checked(planted(rng, rows, 80, ["A11"], ["B11"]))
-
-    assert sorted(told(found)) == [("A1", "B1"), ("A11", "B11")]
-    later = max(found.findings, key=lambda finding: int(finding.evidence["rank"].value or 0))
-    values = {name: quantity.value for name, quantity in later.evidence.items()}
-    assert float(values["explained"] or 0) > float(values["expected_length"] or 0)
-    assert " and the excess of " in later.statement
-    assert later.beside
-
-
 def test_two_facets_of_a_record_are_no_association_of_their_labels(
     rng: np.random.Generator,
 ) -> None:
@@ -223,16 +192,6 @@ def test_the_floors_are_the_policy_s(rng: np.random.Generator) -> None:
     sure = Policy(false_discovery_rate=Threshold(value=1e-60, reason="ours"))
 
     assert [told(checked(rows, policy)) for policy in (high, many, sure)] == [[], [], []]
-
-
-def test_one_patient_s_ninety_stays_are_no_evidence(rng: np.random.Generator) -> None:
-    rows = independent(rng)
-    names = list(rows)[:90]
-    rows |= {name: ["A11", "B11"] for name in names}
-    groups = {name: "one" if name in names else name for name in rows}
-
-    assert told(CHECK.run(measured(rows))) == [("A11", "B11")]
-    assert told(CHECK.run(measured(rows, groups=groups))) == []
 
 
 def twice(rng: np.random.Generator) -> tuple[Rows, Rows, dict[str, str]]:

@@ -32,50 +32,6 @@ def pair(measured: Measurements, a: str, b: str) -> dict[str, object]:
     return pairs(measured).row(by_predicate=(pl.col("a") == a) & (pl.col("b") == b), named=True)
 
 
-def test_support_counts_instances_at_or_below_a_node(measured: Measurements) -> None:
-    support = dict(measured.nodes.select("node", "support").iter_rows())
-
-    assert support == {
-        "animal": 4, "bird": 1, "cow": 2, "dog": 2, "mammal": 3, "object": 4, "pet": 2, "tool": 1,
-    }  # fmt: skip
-
-
-def test_direct_counts_labels_as_given(measured: Measurements) -> None:
-    direct = dict(measured.nodes.select("node", "direct").iter_rows())
-
-    assert {node for node, count in direct.items() if count} == {"bird", "cow", "dog", "tool"}
-    assert (direct["cow"], direct["dog"]) == (2, 2)
-
-
-def test_a_pair_has_its_counts_and_rates(measured: Measurements) -> None:
-    found = pair(measured, "mammal", "pet")
-
-    assert (found["support_a"], found["support_b"], found["joint"]) == (3, 2, 2)
-    assert found["rate"] == 2 / 5
-    assert found["expected"] == pytest.approx(3 * 2 / 5)
-    assert found["lift"] == pytest.approx(2 / (6 / 5))
-    assert (found["relation"], found["lca"]) == ("overlap", "object")
-
-
-def test_confusion_uses_aggregated_values(measured: Measurements) -> None:
-    # a: mammal 2 beside pet 1; b: 1 beside 1
-    assert pair(measured, "mammal", "pet")["confusion"] == pytest.approx(
-        (0.9182958340544896 + 1) / 5
-    )
-
-
-def test_ancestor_pairs_and_the_root_are_kept(measured: Measurements) -> None:
-    assert pair(measured, "dog", "object")["relation"] == "ancestor"
-    assert pairs(measured).height == 20
-
-
-def test_columns_of_the_pairs_have_their_types(measured: Measurements) -> None:
-    schema = pairs(measured).schema
-
-    assert {schema[c] for c in ("support_a", "support_b", "joint")} == {pl.Int64()}
-    assert {schema[c] for c in ("rate", "confusion", "expected", "lift")} == {pl.Float64()}
-
-
 OTHER = {"other_lung": "Other", "unspecified_lung": "Unspecified"}
 LUNG = tree(
     "lung heart < body", "asthma other_lung unspecified_lung < lung", "attack < heart", titles=OTHER
@@ -99,17 +55,6 @@ def test_residual_use_is_counted_by_parent_and_kind() -> None:
         ("lung", "other", 4, 11, 2),
         ("lung", "unspecified", 2, 11, 2),
     ]
-
-
-def test_body_counts_lung_itself_as_specific() -> None:
-    found = measure(labelled(LUNG, {"a": ["lung", "other_lung"]}), Policy()).residuals
-    shares = {
-        parent: k
-        for parent, kind, k in found.select("parent", "residual", "k").iter_rows()
-        if kind == "all"
-    }
-
-    assert shares == {"body": 0, "lung": 1}
 
 
 def test_a_parent_is_judged_where_it_has_residual_and_specific_nodes_below() -> None:

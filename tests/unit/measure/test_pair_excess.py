@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
-import numpy as np
 import polars as pl
 import pytest
 
-from audit.counting.pair_verdicts import JUDGED
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.measure.pair_excess import BRANCHES, Excess
-from audit.measure.reported_pairs import FEWEST_CHILDREN, FOUND
+from audit.measure.reported_pairs import FOUND
 from audit.policy.policy import Policy
 from audit.policy.rules import Expected
 from audit.policy.statements import Threshold
@@ -75,47 +72,6 @@ def test_a_find_below_the_ratio_of_the_policy_is_not_reported() -> None:
     assert named(judged(repeated(TOGETHER), high)) == large
 
 
-def test_a_frequent_node_is_reported_by_its_odds() -> None:
-    """Of 1,000 records 700 have asthma and 700 an attack, 580 both where about 490 are expected."""
-    counts = [
-        *[(4, [f"l{i}", f"s{j}", "s8"]) for i in NINE for j in range(8)],
-        (580, ["asthma", "attack", "s0"]),
-        (120, ["asthma", "s1", "s2"]),
-        (120, ["attack", "s3", "s4"]),
-    ]
-    found = judged(repeated(counts)).found
-    names = {(BODY.nodes[a], BODY.nodes[b]): (o, e) for _, a, b, o, _, e, *_ in found.iter_rows()}
-    observed, explained = names["asthma", "attack"]
-
-    assert observed < 1.5 * explained
-    n = sum(times for times, _ in counts)
-    neither = n - 700 - 700 + observed
-    assert observed * neither >= 3 * (700 - observed) ** 2
-
-
-def test_most_children_of_a_parent_are_told_for_it() -> None:
-    hierarchy = tree(
-        "lung skin < body",
-        "airway < lung",
-        "asthma cough flu < airway",
-        f"{' '.join(f'l{k}' for k in NINE)} < lung",
-        f"{' '.join(f's{k}' for k in NINE)} < skin",
-    )
-    elsewhere = [(6, [f"l{i}", f"s{j}"]) for i in NINE for j in NINE]
-    children = ("asthma", "cough", "flu")
-    elsewhere += [(2, [one, f"s{k}"]) for one in children for k in NINE]
-    pairs = [(15, [a, b]) for a, b in combinations(children, 2)]
-    excess = judged(repeated([*elsewhere, *pairs]), hierarchy=hierarchy)
-
-    assert sorted(named(excess, hierarchy)) == [(a, b) for a, b in combinations(children, 2)]
-    assert len(pairs) == FEWEST_CHILDREN
-    assert set(excess.found["parent"]) == {hierarchy.index("airway")}
-
-    excess = judged(repeated([*elsewhere, *pairs[:2]]), hierarchy=hierarchy)
-    assert len(excess.found) == 2
-    assert set(excess.found["parent"]) == {None}
-
-
 def test_expected_pairs_are_left_out_and_explain_as_before() -> None:
     known = (
         Expected(nodes=("heart", "asthma"), source="A book."),
@@ -155,30 +111,3 @@ def test_branches_tell_reported_pairs_and_labels_between_them() -> None:
         times for times, (a, b) in TOGETHER if not {a[0], b[0]} & {"s"}
     )
     assert told["heart", "skin"]["found"] == 0
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        pytest.param({}, id="no instance"),
-        pytest.param({"i": [], "j": []}, id="no label"),
-        pytest.param({"i": ["asthma"], "j": ["attack"]}, id="one label an instance"),
-        pytest.param({"i": ["asthma", "lung"]}, id="a label and its parent"),
-    ],
-)
-def test_where_no_instance_has_two_labels_nothing_is_judged(rows: dict[str, list[str]]) -> None:
-    measured = measure(labelled(BODY, rows), Policy())
-    excess = measured.excess
-
-    assert (excess.family, excess.records, excess.cuts) == (0, 0, ())
-    assert (len(excess.found), excess.threshold) == (0, 0.0)
-    assert "two labels" in excess.why_not
-    pairs = measured.pairs.frame.collect()
-    assert all(pairs[name].null_count() == len(pairs) for name in JUDGED)
-
-
-def test_numbers_do_not_depend_on_the_order_of_instances() -> None:
-    rows = repeated(TOGETHER)
-    names = np.random.default_rng(3).permutation(list(rows)).tolist()
-
-    assert judged({name: rows[name] for name in names}).found.equals(judged(rows).found)

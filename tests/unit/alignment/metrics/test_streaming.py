@@ -13,7 +13,7 @@ from audit.alignment.metrics import streaming as module
 from audit.alignment.metrics.accuracy import Accuracy, MistakeSeverity
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.preference import SubgraphPreference
-from audit.alignment.metrics.streaming import ALL, Stream
+from audit.alignment.metrics.streaming import ALL, Stream, whole
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.scores.cuts import Cut
@@ -98,6 +98,13 @@ def test_intervals_need_units(
 def test_units_are_one_an_instance(toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse) -> None:
     with pytest.raises(SchemaError, match="2 units, 4 instances"):
         Batch(toy_hierarchy, gold, scores, ["a", "b"])
+
+
+def test_shapes_that_do_not_fit_are_refused(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, at: Callable[[int], Cut]
+) -> None:
+    with pytest.raises(SchemaError, match=r"gold \(3, 8\), scores \(4, 8\)"):
+        whole(Accuracy(at(3)), toy_hierarchy, gold[:3], scores)
 
 
 def test_only_equal_streams_merge(toy_hierarchy: Hierarchy, at: Callable[[int], Cut]) -> None:
