@@ -18,7 +18,7 @@ from audit.alignment.metrics.queries import QUERIES, Query, Stated
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
-from audit.counting.counted_pairs import counted_pairs
+from audit.counting.counts import counted_pairs
 from audit.counting.pair_table import PairTable
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions

@@ -13,10 +13,9 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from audit.base.dag import IntArray
-from audit.base.disk import written_whole
+from audit.base.disk import PassingFolder, on_disk, written_whole
 from audit.base.progress import Progress
 from audit.base.readings import Reading
-from audit.counting.counted_pairs import tallied_pairs
 from audit.counting.pair_table import PairTable
 from audit.data.mapping import LabelNodes, Ledger
 from audit.engine.pairs.margins import (
@@ -262,3 +261,38 @@ class PairCount:
         with written_whole(Path(path)) as begun, pq.ParquetWriter(begun, schema) as writer:
             for pairs in self.tally.blocks():
                 writer.write_table(self.frame(pairs).to_arrow().cast(schema))
+
+
+def counted_pairs(counts: PairCounts, instances: int) -> pl.DataFrame:
+    """`ENDS`, ``joint`` and ``confusion`` of each pair, its mean over all instances."""
+    return pl.DataFrame(
+        {
+            "a": counts.a.astype(np.uint32),
+            "b": counts.b.astype(np.uint32),
+            "joint": counts.joint,
+            "confusion": counts.confusion_sum / max(instances, 1),
+        }
+    )
+
+
+def tallied_pairs(tally: PairTally) -> tuple[pl.LazyFrame, PassingFolder]:
+    """The counted columns of a tally's pairs, written to the disk, where memory holds one block.
+
+    Returns:
+        The rows, and what keeps their file alive.
+
+    Raises:
+        OutputError: If the disk is full.
+    """
+    folder = PassingFolder()
+    file, none = folder.path / "pairs.parquet", PairCounts.none()
+    schema = _tallied(tally, none).to_arrow().schema
+    with on_disk(folder.path), pq.ParquetWriter(file, schema, compression="lz4") as writer:
+        for pairs in tally.blocks():
+            writer.write_table(_tallied(tally, pairs).to_arrow().cast(schema))
+    return pl.scan_parquet(file), folder
+
+
+def _tallied(tally: PairTally, pairs: PairCounts) -> pl.DataFrame:
+    entailed = pl.Series(tally.joint_entailed(pairs))
+    return counted_pairs(pairs, tally.instances).with_columns(joint_entailed=entailed)

@@ -14,8 +14,7 @@ from audit.base.dag import IntArray, Sparse
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
 from audit.base.readings import Reading
-from audit.counting.counted_pairs import counted_pairs
-from audit.counting.counts import PairRecords
+from audit.counting.counts import PairRecords, counted_pairs
 from audit.counting.pair_table import PairTable
 from audit.counting.residual_nodes import Residual, residual_kinds
 from audit.data.dataset import LabelDataset

@@ -15,7 +15,7 @@ from audit.alignment.metrics.streaming import Computed, Estimate, Measure, Strea
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.settings import Aggregation
-from audit.counting.counted_pairs import counted_pairs
+from audit.counting.counts import counted_pairs
 from audit.counting.pair_table import PairTable
 from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, merged
 from audit.engine.scores.score_pairs import count_score_pairs, support_at

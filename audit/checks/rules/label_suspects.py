@@ -89,6 +89,7 @@ def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
     of = "labelled" if n == measured.n_instances and not found.left_out else "matched_labelled"
     low, high = wilson(k, whole)
     _, least, _ = shrunk_ratio(np.array(float(k)), np.array(told.expected))
+    parts, pairs = _breakdown(measured, found, told)
     said = (
         "{instances} {instances|instance lacks|instances lack} it by their scores, beside "
         f"{{{of}}} with it[, {{share}} of both together]"
@@ -113,7 +114,7 @@ def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
             "q_value": derived(told.q_value, "instances", of),
             "family": Quantity(found.family),
             **({"unfit": coarse(found.left_out, n)} if found.left_out else {}),
-            **_breakdown(measured, found, told)[1],
+            **pairs,
         },
         curator="Look at these instances in the order of `audit fixes`: the label is wrong, or the "
         "model is. Scores must be of instances that the model did not learn from, as from "
@@ -123,7 +124,7 @@ def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
         touched=k,
         strength=max(k - told.expected, 0.0) / k,
         beyond=times_limit(float(least), 1.0),
-        parts=_breakdown(measured, found, told)[0],
+        parts=parts,
     )
 
 

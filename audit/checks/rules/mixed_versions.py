@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
 import polars as pl
 
 from audit.base.dag import IntArray
@@ -16,14 +20,6 @@ from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 _NAME = "mixed_versions"
-_MARKED = "marked"
-"""Key of the finding on rows that the data mark, or that are read, as another version."""
-_CONTRADICTED = "contradicted"
-"""Key of the finding on codes that another version has alone than the one that their row says."""
-_BESIDE = "beside"
-"""Key of the finding on codes of two versions beside codes of another one."""
-_CURATOR = "Publish the versions apart, or with a column that says which version a row is of."
-_DATA_USER = "Audit the rows of the other version with its own hierarchy; here they count nowhere."
 
 
 def run(measured: Measurements) -> Outcome:
@@ -35,30 +31,40 @@ def run(measured: Measurements) -> Outcome:
         denominator_unit="rows",
         findings=()
         if integrity is None
-        else (
-            *_contradicted(measured),
-            *_marked(measured),
-            *_beside(measured),
-            *_shaped(measured),
-        ),
+        else tuple(one for kind in _KINDS for one in _finding(measured, kind)),
         not_applicable=first_unmet(
             (asked, "no other version of this hierarchy is known"), (read, "no row was read")
         ),
     )
 
 
-def _contradicted(measured: Measurements) -> tuple[Finding, ...]:
+@dataclass(frozen=True)
+class _Kind:
+    """One of the findings: its key, its labels, and what is said of them."""
+
+    key: str
+    labels: Callable[[Measurements], pl.DataFrame]
+    statement: str
+    in_ledger: bool = False
+    curator: str = (
+        "Publish the versions apart, or with a column that says which version a row is of."
+    )
+    data_user: str = (
+        "Audit the rows of the other version with its own hierarchy; here they count nowhere."
+    )
+
+
+def _finding(measured: Measurements, kind: _Kind) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
-        _of_the_other(measured),
+        kind.labels(measured),
         check=_NAME,
-        key=_CONTRADICTED,
+        key=kind.key,
         severity="warning",
-        statement="{rows} of {of} rows ({share}) {rows|says|say} a version that lacks "
-        "{rows|its|their} code, while the other version has it: {labels} labels.",
-        curator="Correct the column of versions, or these codes.",
-        data_user="Do not trust the version of these rows.",
-        in_ledger=False,
+        statement=kind.statement,
+        curator=kind.curator,
+        data_user=kind.data_user,
+        in_ledger=kind.in_ledger,
     )
 
 
@@ -85,57 +91,10 @@ _SAID |= dict.fromkeys(icd9.TABLES, "9") | {icd10.DIAGNOSES: "10"}
 """The version that a row says, by its table."""
 
 
-def _marked(measured: Measurements) -> tuple[Finding, ...]:
-    return finding_of_labels(
-        measured,
-        _refused(measured, beside=False),
-        check=_NAME,
-        key=_MARKED,
-        severity="warning",
-        statement="{rows} of {of} rows ({share}) {rows|is|are} of another version of the "
-        "classification, as marked or as the rest of the column shows, with {labels} different "
-        "labels; {rows|it was|they were} refused.",
-        curator=_CURATOR,
-        data_user=_DATA_USER,
-    )
-
-
 def _refused(measured: Measurements, *, beside: bool) -> pl.DataFrame:
     """Labels refused for their version, that of their rows or that of the codes beside them."""
     refused = refused_for(measured, "other_version")
     return refused.filter(pl.col("table").eq_missing(BESIDE) == beside)
-
-
-def _beside(measured: Measurements) -> tuple[Finding, ...]:
-    return finding_of_labels(
-        measured,
-        _refused(measured, beside=True),
-        check=_NAME,
-        key=_BESIDE,
-        severity="warning",
-        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
-        "{labels|is a code|are codes} of two versions, in records whose other codes are all of "
-        "another one; {rows|it was|they were} refused.",
-        curator=_CURATOR,
-        data_user=_DATA_USER,
-        in_ledger=False,
-    )
-
-
-def _shaped(measured: Measurements) -> tuple[Finding, ...]:
-    return finding_of_labels(
-        measured,
-        _shaped_otherwise(measured),
-        check=_NAME,
-        key="shaped",
-        severity="warning",
-        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
-        "{labels|is no code|are no codes} of this version but {labels|has|have} the "
-        "shape of another version's codes; {rows|it was|they were} refused.",
-        curator=_CURATOR,
-        data_user=_DATA_USER,
-        in_ledger=False,
-    )
 
 
 def _shaped_otherwise(measured: Measurements) -> pl.DataFrame:
@@ -146,13 +105,44 @@ def _shaped_otherwise(measured: Measurements) -> pl.DataFrame:
     return refused.filter(pl.Series(shaped, dtype=pl.Boolean))
 
 
+_KINDS = (
+    _Kind(
+        "contradicted",
+        _of_the_other,
+        statement="{rows} of {of} rows ({share}) {rows|says|say} a version that lacks "
+        "{rows|its|their} code, while the other version has it: {labels} labels.",
+        curator="Correct the column of versions, or these codes.",
+        data_user="Do not trust the version of these rows.",
+    ),
+    _Kind(
+        "marked",
+        partial(_refused, beside=False),
+        statement="{rows} of {of} rows ({share}) {rows|is|are} of another version of the "
+        "classification, as marked or as the rest of the column shows, with {labels} different "
+        "labels; {rows|it was|they were} refused.",
+        in_ledger=True,
+    ),
+    _Kind(
+        "beside",
+        partial(_refused, beside=True),
+        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
+        "{labels|is a code|are codes} of two versions, in records whose other codes are all of "
+        "another one; {rows|it was|they were} refused.",
+    ),
+    _Kind(
+        "shaped",
+        _shaped_otherwise,
+        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
+        "{labels|is no code|are no codes} of this version but {labels|has|have} the "
+        "shape of another version's codes; {rows|it was|they were} refused.",
+    ),
+)
+
+
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with a row marked as another version, or a label in its format."""
-    if finding.key == (_CONTRADICTED,):
-        return written_with(measured, _of_the_other(measured))
-    if finding.key == ("shaped",):
-        return written_with(measured, _shaped_otherwise(measured))
-    return written_with(measured, _refused(measured, beside=finding.key == (_BESIDE,)))
+    kind = next(one for one in _KINDS if (one.key,) == finding.key)
+    return written_with(measured, kind.labels(measured))
 
 
 CHECK = Check(_NAME, "Are rows coded in another version of the classification?", run, cases=cases)
