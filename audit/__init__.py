@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from audit.results.findings import CheckResult, Finding
     from audit.results.result import AuditResult
     from audit.runs.audit import run_audit
-    from audit.runs.compare import Comparison, compare_runs
+    from audit.runs.compare.comparison import Comparison, compare_runs
     from audit.runs.folder import write_run
     from audit.runs.read import read_run
     from audit.runs.suppression import suppress
@@ -54,14 +54,14 @@ _HOME = {
     "AuditError": "audit.base.errors",
     "AuditResult": "audit.results.result",
     "CheckResult": "audit.results.findings",
-    "Comparison": "audit.runs.compare",
+    "Comparison": "audit.runs.compare.comparison",
     "Finding": "audit.results.findings",
     "Hierarchy": "audit.hierarchies.hierarchy",
     "LabelDataset": "audit.data.dataset",
     "Policy": "audit.policy.policy",
     "Predictions": "audit.data.predictions",
     "WeightedDag": "audit.data.weighted_dag",
-    "compare_runs": "audit.runs.compare",
+    "compare_runs": "audit.runs.compare.comparison",
     "limits": "audit.base.limits",
     "load_hierarchy": "audit.hierarchies.reading",
     "load_labels": "audit.data.dataset",

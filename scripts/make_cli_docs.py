@@ -9,9 +9,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from audit.base.settings import Argument
 from audit.cli.app import COMMANDS
-from audit.cli.declared import options_of
+from audit.cli.declared import Declared, options_of
 from audit.cli.entailment import COMMANDS as OF_ENTAILMENT
-from audit.cli.option import Declared
 from audit.cli.run import run
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"

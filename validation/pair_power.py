@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from audit._reports.charts.layers import Json, Layer, bare_axis, channel
 from audit._reports.charts.palette import LIGHT
+from audit._reports.charts.parts import Json, Layer, bare_axis, channel
 from audit._reports.charts.svg import draw
 from validation.pair_scores import Outcome
 from validation.pair_truth import (

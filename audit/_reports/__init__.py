@@ -78,7 +78,7 @@ def write_history(history: Mapping[str, Any], path: str | Path) -> None:
     Raises:
         RenderError: If it cannot be rendered.
     """
-    from audit._reports.history.history import history_html
+    from audit._reports.comparison.history import history_html
 
     Path(path).write_bytes(history_html(history).encode("utf-8"))
 

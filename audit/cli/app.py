@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
-from audit.cli.attributions import attributions
 from audit.cli.compare import compare, history
 from audit.cli.declared import declared
 from audit.cli.demo import demo
 from audit.cli.entailment import entailment
 from audit.cli.explore import explore
 from audit.cli.export import export
-from audit.cli.file_audits import concepts, explanations
+from audit.cli.file_audits import attributions, concepts, explanations
 from audit.cli.fixes import apply, fixes, judge_sample, sample
 from audit.cli.lint import lint
 from audit.cli.lists import list_

@@ -38,7 +38,7 @@ def compare(
     """Show what changed between two runs, and why."""
     from audit.cli.ci.outcomes import of_comparison
     from audit.cli.ci.publishing import publish, refuse_no_file
-    from audit.runs.compare import compare_runs, seal_comparison, write_changes
+    from audit.runs.compare.comparison import compare_runs, seal_comparison, write_changes
     from audit.runs.folder import COMPARISON, writing_run
     from audit.runs.read import read_run
 
@@ -89,16 +89,10 @@ def history(
     force: ForceTogether = False,
 ) -> None:
     """Show how checks, metrics and findings changed over several runs."""
-    from audit.runs.folder import writing_run
-    from audit.runs.history import (
-        HISTORY,
-        HTML,
-        history_of,
-        read_shared_runs,
-        seal_history,
-        whole_runs,
-        write_history_tables,
-    )
+    from audit.runs.folder import HISTORY, writing_run
+    from audit.runs.history import history_of
+    from audit.runs.history_folder import HTML, seal_history, write_history_tables
+    from audit.runs.shared_runs import read_shared_runs, whole_runs
 
     started = datetime.now(UTC)
     with (

@@ -1,22 +1,210 @@
-"""The options of commands, made from how parameters and fields of settings are declared."""
+"""The options of commands, made from how they are declared, and what files state of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from difflib import get_close_matches
+from functools import cache, partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
 from audit.base.errors import InputError
-from audit.base.settings import Option
-from audit.cli.option import Declared
+from audit.base.settings import MODEL, Argument, Option
 from audit.cli.output import quietly, user_mistakes
-from audit.cli.stated import of_config, of_run
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An option of a command.
+
+    Args:
+        group: Parameter whose fields it is one of; empty for a parameter of its own.
+        field: The field or parameter that it states.
+        kind: Type of that.
+        default: What that is if the option is not given; MISSING if it must be.
+        option: How it is stated.
+    """
+
+    group: str
+    field: str
+    kind: Any
+    default: Any
+    option: Option
+
+    @property
+    def name(self) -> str:
+        """Name among the options of the command."""
+        return self.option.sets or self.field
+
+    @property
+    def shown(self) -> str:
+        """What messages call it: the option as typed, or an argument's name."""
+        if isinstance(self.option, Argument):
+            return (self.option.metavar or self.name.upper()).removesuffix("...")
+        return self.flags[0]
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is MISSING
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The option as typed, and the one that negates it."""
+        if self.option.flag:
+            return tuple(self.option.flag.split("/"))
+        dashed = self.name.replace("_", "-")
+        negated = (f"--no-{dashed}",) if self.default is True else ()
+        return (f"--{dashed}", *negated)
+
+    def parameter(self, *, in_files: bool = False) -> Parameter:
+        """The parameter of a Typer command; none is required where files may state it."""
+        stated = self.option
+        kind = stated.typed or self.kind
+        default = self.default
+        if self.required:
+            kind, default = (kind | None, None) if in_files else (kind, ...)
+        if stated.sets:
+            kind, default = bool, False
+        elif get_origin(kind) is tuple:
+            kind = list[get_args(kind)[0]]  # type: ignore[misc]
+        if not self.required and (stated.typed or get_origin(kind) is list):
+            kind, default = kind | None, None
+        either = kind in (bool, bool | None)
+        names = ("/".join(self.flags),) if either else self.flags
+        make: Callable[..., Any] = partial(typer.Option, default, *names)
+        if isinstance(stated, Argument):
+            make = partial(typer.Argument, default)
+        info = make(
+            help=stated.help,
+            metavar=stated.metavar,
+            rich_help_panel=stated.panel,
+            min=stated.least,
+            max=stated.most,
+        )
+        return Parameter(self.name, Parameter.KEYWORD_ONLY, annotation=kind, default=info)
+
+    def value(self, given: Any) -> Any:
+        """What a given option makes of its field; None if it was not given."""
+        if given is None or given == []:
+            return None
+        if self.option.sets:
+            return self.option.sets if given else None
+        if self.option.parse:
+            return self.option.parse(given)
+        return tuple(given) if isinstance(given, list) else given
+
+
+PYPROJECT, TOOL = "pyproject.toml", "hierarchy-audit"
+_OF_THE_DATA = ("dataset", "predictions", "add_to", "protected_with", "title", "today", "analyses")
+"""Settings that an earlier run has of its own data and day, or that other commands make."""
+
+
+def of_config(options: Sequence[Declared], file: Path, named: Collection[str]) -> dict[str, Any]:
+    """What a TOML file states of options, by their names, but for fields named already.
+
+    Args:
+        options: The options of the command.
+        file: A file of options, or a ``pyproject.toml`` with a table ``[tool.hierarchy-audit]``.
+        named: Fields that the command line states.
+
+    Raises:
+        InputError: If the file cannot be read, or a key or value is not one of the options.
+    """
+    from audit.policy.reading import line_of
+
+    content, text = _content(file)
+    known = {_key(one): one for one in options if one.name != "config"}
+    stated: dict[str, Any] = {}
+    for key, value in content.items():
+        at = line_of([key], text)
+        where = f"{file}:{at}" if at else file
+        one = known.get(key.replace("_", "-"))
+        if one is None:
+            near = get_close_matches(key, known, 1)
+            raise InputError(
+                "each key must be an option of the command, without its dashes",
+                found=repr(key),
+                where=where,
+                hint=f"did you mean {near[0]}?" if near else "audit run --help lists them",
+            )
+        if one.field not in named:
+            stated[one.name] = _value(one, value, where)
+    return stated
+
+
+def _content(file: Path) -> tuple[Mapping[str, Any], str]:
+    import tomllib
+
+    from audit.base.files import read_text
+
+    text = read_text(file)
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError("a TOML file is required", found=str(error), where=file) from None
+    if file.name != PYPROJECT:
+        return content, text
+    table = content.get("tool", {}).get(TOOL)
+    if not isinstance(table, dict):
+        raise InputError(f"a table [tool.{TOOL}] is required", found="none", where=file)
+    return table, text
+
+
+def _key(one: Declared) -> str:
+    """What a file calls an option: as it is typed, without dashes before it."""
+    return one.shown.lower() if isinstance(one.option, Argument) else one.flags[0][2:]
+
+
+def _value(one: Declared, value: Any, where: object) -> Any:
+    """A value of the option's type; one of a list that may be repeated may stand alone."""
+    from pydantic import Field, TypeAdapter, ValidationError
+
+    kind: Any = bool if one.option.sets else one.option.typed or one.kind
+    value = str(value).lower() if isinstance(value, bool) and "bool" not in str(kind) else value
+    repeated = get_origin(kind) in (tuple, list)
+    ends = Field(ge=one.option.least, le=one.option.most)
+    limited = one.option.least is not None or one.option.most is not None
+    try:
+        return TypeAdapter(Annotated[kind, ends] if limited else kind).validate_python(
+            [value] if repeated and not isinstance(value, list) else value
+        )
+    except ValidationError as error:
+        raise InputError(
+            f"{_key(one)}: {error.errors()[0]['msg']}", found=repr(value), where=where
+        ) from None
+
+
+def of_run(options: Sequence[Declared], run: Path, named: Collection[str]) -> dict[str, Any]:
+    """The settings of an earlier run, by field, but for those named and those of its data.
+
+    Those of its model are left out, too, where the command names no predictions.
+
+    Raises:
+        InputError: If it is no run, has changed, or is none of ``audit run``.
+    """
+    from audit.runs.sealed_run import SealedRun
+
+    sealed = SealedRun(run)
+    settings = None if sealed.manifest is None else sealed.manifest.settings
+    if settings is None or settings.analyses:
+        found = "a manifest that has changed since it was sealed"
+        if sealed.manifest is not None:
+            found = "a run of another command" if settings else "one made from Python"
+        raise InputError(
+            "a run of audit run, as it was sealed, is required", found=found, where=run
+        )
+    left = {*_OF_THE_DATA, *named}
+    if "predictions" not in named:
+        left |= {one.field for one in options if one.option.panel == MODEL}
+    if settings.hierarchy == settings.dataset:
+        left.add("hierarchy")
+    return {name: value for name, value in vars(settings).items() if name not in left}
 
 
 def options_of(command: Callable[..., None]) -> tuple[Declared, ...]:

@@ -81,7 +81,7 @@ def _export_tables(
     run: Path, csv: Path | None, xlsx: Path | None, *, overwrite: bool, forced: bool
 ) -> None:
     """Write the tables of ``result.json``; a copy without ``restricted/`` has all that they say."""
-    from audit.runs.history import read_shared_runs
+    from audit.runs.shared_runs import read_shared_runs
     from audit.runs.table_export import exported_tables, write_csv_folder, write_xlsx
 
     (read,) = read_shared_runs([run], forced=forced)

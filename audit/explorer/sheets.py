@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from audit.base.spreadsheets import defused_text
 from audit.explorer.links import address
-from audit.explorer.run.vocabulary import Page, Row, Span
+from audit.explorer.run.paged_tables import Page, Row, Span
 
 ROWS = 25
 """Rows of a page."""

@@ -15,8 +15,8 @@ from audit._reports.chapters.analyses import CHAPTERS, OF_NAME
 from audit._reports.chapters.cards import headline
 from audit._reports.chapters.report import Report, build, printable_view
 from audit._reports.charts.palette import HUES, HUES_DARK, HUES_LIGHT, variables_css
-from audit._reports.history.history import HistoryReport
-from audit._reports.history.history import build as build_history
+from audit._reports.comparison.history import HistoryReport
+from audit._reports.comparison.history import build as build_history
 from audit._reports.html import script, style, templates
 from audit._reports.words.part_tables import heading
 from audit._reports.words.words import (
@@ -41,8 +41,8 @@ from audit.explorer.links import (
 from audit.explorer.pictures import Picture, svg_file
 from audit.explorer.run.opened_run import OpenedRun
 from audit.explorer.run.other_runs import RunsBeside
+from audit.explorer.run.paged_tables import Page, Row, Span
 from audit.explorer.run.policy_editor import EditedPolicy
-from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
 from audit.results.parts import OTHERS
 from audit.results.result import to_json_bytes

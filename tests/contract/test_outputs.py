@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 from audit.base.settings import Argument
 from audit.cli import entailment
 from audit.cli.app import COMMANDS, app
-from audit.cli.declared import options_of
-from audit.cli.option import Declared
+from audit.cli.declared import Declared, options_of
 
 EVERY: dict[tuple[str, ...], Callable[..., None]] = {
     **{(name,): command for name, command, *_ in COMMANDS},

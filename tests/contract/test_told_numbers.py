@@ -18,7 +18,7 @@ from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs import preference as of_preference
 from audit.runs.audit import run_audit
-from audit.runs.compare import compare_runs
+from audit.runs.compare.comparison import compare_runs
 from fixtures.examples import examples
 from fixtures.inverted import KINDS, inverted
 from fixtures.labelled import labelled, repeated, tree

@@ -242,10 +242,9 @@ def test_random_sheets_are_refused_or_applied_whole(
     sheets: int, made: Path, tmp_path: Path
 ) -> None:
     from audit.base.errors import AuditError
-    from audit.runs.fixes.changes import Ledger
-    from audit.runs.fixes.edits import edited
+    from audit.runs.fixes.changes import Ledger, edited
     from audit.runs.fixes.sheet import Decided, Proposals, read_sheet
-    from audit.runs.fixes.text_table import TextTable
+    from audit.runs.fixes.text_files import TextTable
     from audit.runs.fixes.written_back import read_again, settings_of
     from audit.runs.read import read_run
 

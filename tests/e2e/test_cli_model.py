@@ -18,7 +18,7 @@ from audit.alignment.metrics import METRICS
 from audit.cli.app import app
 from audit.counting.pair_table import COLUMNS
 from audit.explorer.run.instance_list import InstanceList, InstanceQuery
-from audit.explorer.run.vocabulary import Span
+from audit.explorer.run.paged_tables import Span
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
 from fixtures.sealed_files import listed

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
-from audit.runs.compare import compare_runs
+from audit.runs.compare.comparison import compare_runs
 from fixtures.labelled import labelled
 from fixtures.predicted import predicted
 from fixtures.results import HOSTILE_TITLES

@@ -23,9 +23,13 @@ from audit._reports.chapters.analyses import (
 )
 from audit._reports.chapters.blocks import blocks, rest_of
 from audit._reports.chapters.coverage import Coverage, coverage
-from audit._reports.chapters.mended import WhatWasMended, what_was_mended
 from audit._reports.chapters.model import Model, model
-from audit._reports.chapters.since_reference import SinceReference, since_reference
+from audit._reports.chapters.since_reference import (
+    SinceReference,
+    WhatWasMended,
+    since_reference,
+    what_was_mended,
+)
 from audit._reports.chapters.verdict import verdict
 from audit._reports.charts.figures import figures
 from audit._reports.words.methods import fixed_table

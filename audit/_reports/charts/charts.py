@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from audit._reports.charts.layers import Json, Layer, bare_axis, channel
 from audit._reports.charts.palette import LIGHT, SCALE
 from audit._reports.charts.parts import (
     WIDTH,
+    Json,
+    Layer,
     at_zero,
     axis,
+    bare_axis,
+    channel,
     dot,
     having,
     interval,

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audit._reports.charts.layers import Json, Layer, bare_axis, channel
 from audit._reports.charts.palette import LIGHT
 from audit._reports.charts.parts import (
     TEXT,
     WIDTH,
+    Json,
+    Layer,
     axis,
+    bare_axis,
+    channel,
     having,
     left_labels,
     lines,

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-from audit._reports.charts.layers import Json, Layer, channel
 from audit._reports.charts.palette import LIGHT
-from audit._reports.charts.parts import WIDTH, specification
+from audit._reports.charts.parts import WIDTH, Json, Layer, channel, specification
 from audit._reports.words.words import shortened
 
 COLUMNS = 3

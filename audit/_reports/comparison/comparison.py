@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from audit._reports.chapters.mended import WhatWasMended, what_was_mended
 from audit._reports.chapters.report import printable_view
+from audit._reports.chapters.since_reference import WhatWasMended, what_was_mended
 from audit._reports.charts.charts import changes_spec
 from audit._reports.charts.svg import draw
 from audit._reports.comparison import tables

@@ -170,3 +170,13 @@ def grouped(rows: Rows, by: Sequence[str]) -> list[list[Row]]:
     for row in rows:
         groups.setdefault(tuple(row[name] for name in by), []).append(row)
     return list(groups.values())
+
+
+def mean(numbers: Sequence[float | None]) -> float | None:
+    """The mean; None if a number is missing, or all are.
+
+    >>> mean([0.25, 0.75]), mean([0.5, None])
+    (0.5, None)
+    """
+    known = [one for one in numbers if one is not None]
+    return sum(known) / len(known) if known and len(known) == len(numbers) else None

@@ -15,7 +15,7 @@ from audit.alignment.metrics.preference import SubgraphPreference
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.scores.cuts import decide
 from audit.engine.statistics.association import ratio
-from audit.explorer.run.vocabulary import Page, Row, Span
+from audit.explorer.run.paged_tables import Page, Row, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
 from audit.runs.case_lists import BEHAVIOUR

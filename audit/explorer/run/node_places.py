@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, row
 from audit.engine.statistics.intervals import wilson
-from audit.explorer.run.vocabulary import Page, Row, Span
+from audit.explorer.run.paged_tables import Page, Row, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.parts import DriftPart
 from audit.results.result import AuditResult

@@ -16,10 +16,9 @@ from audit.base.files import read_json
 from audit.explorer.run.instance_list import InstanceList
 from audit.explorer.run.media import MediaFile
 from audit.explorer.run.node_places import NodePlaces
+from audit.explorer.run.paged_tables import Page, PartTable, Row, Source, Span, part_tables
 from audit.explorer.run.pair_rows import PairRows
-from audit.explorer.run.part_tables import PartTable, part_tables
 from audit.explorer.run.partners import Partners
-from audit.explorer.run.vocabulary import Page, Row, Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.findings import Finding
 from audit.results.order import in_report_order, ordered

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from audit.explorer.run.opened_run import OpenedRun, open_run, open_shared
-from audit.explorer.run.vocabulary import Row
+from audit.explorer.run.paged_tables import Row
 from audit.results.result import AuditResult
 from audit.runs.compare.causes import same_data
 from audit.runs.compare.edits import Release, common_nodes
 from audit.runs.compare.node_changes import judged_nodes
-from audit.runs.history import SharedRun, history_of, read_shared_runs
+from audit.runs.history import history_of
+from audit.runs.shared_runs import SharedRun, read_shared_runs
 
 
 def open_beside(

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import row
+from audit.explorer.run.paged_tables import Page, Row, Source, Span
 from audit.explorer.run.partners import Partners
-from audit.explorer.run.vocabulary import Page, Row, Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import relate_two
 from audit.results.result import AuditResult

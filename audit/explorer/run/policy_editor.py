@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from audit.base.disk import alone_in, judging_date, written_whole
 from audit.base.errors import AuditError, InputError, OutputError, first_cases
 from audit.checks.limits import refuse_unknown_checks
-from audit.explorer.run.vocabulary import Row
+from audit.explorer.run.paged_tables import Row
 from audit.policy.policy import Policy
 from audit.policy.reading import judged_by, load_policy, policy_of, text_with, text_without
 from audit.policy.statements import ANY_CHECK, Waiver

@@ -22,8 +22,8 @@ from audit.base.errors import AuditError
 from audit.explorer.chapter_files import with_files
 from audit.explorer.guard import LARGEST_FORM
 from audit.explorer.links import address, finding_address, instance_address
+from audit.explorer.run.paged_tables import Page, Row, Span
 from audit.explorer.run.policy_editor import Decision, EditedPolicy
-from audit.explorer.run.vocabulary import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.policy.reading import built_in_policy

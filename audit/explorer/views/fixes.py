@@ -14,7 +14,7 @@ from audit._reports.chapters.cards import headline
 from audit._reports.chapters.report import printable_view
 from audit.base.spreadsheets import defused
 from audit.explorer.links import instance_address
-from audit.explorer.run.vocabulary import Page, Row, Span
+from audit.explorer.run.paged_tables import Page, Row, Span
 from audit.explorer.sheets import Column
 from audit.explorer.site import NotThereError, Site, csv_file, parameters
 from audit.explorer.views.findings import form_of, refused

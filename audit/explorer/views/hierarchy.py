@@ -21,7 +21,7 @@ from audit.base.plurals import title_and_code
 from audit.explorer.links import address
 from audit.explorer.pictures import Picture
 from audit.explorer.run.node_places import NodePlaces, NodeView
-from audit.explorer.run.vocabulary import Row
+from audit.explorer.run.paged_tables import Row
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages

@@ -19,7 +19,7 @@ from audit.explorer.pictures import Picture
 from audit.explorer.run.instance_list import SIDES, InstanceList, InstanceQuery
 from audit.explorer.run.media import Attribution, MediaFile
 from audit.explorer.run.opened_run import nodes_named
-from audit.explorer.run.vocabulary import Row
+from audit.explorer.run.paged_tables import Row
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.hierarchies.hierarchy import Hierarchy

@@ -8,14 +8,14 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from audit._reports.comparison.history import SECTIONS
 from audit._reports.comparison.words import chance
-from audit._reports.history.history import SECTIONS
 from audit._reports.words import metric_words
 from audit._reports.words.words import counted, printable, words
 from audit.explorer.chapter_files import with_files
 from audit.explorer.run.opened_run import OpenedRun
 from audit.explorer.run.other_runs import Differences, RunsBeside
-from audit.explorer.run.vocabulary import Row
+from audit.explorer.run.paged_tables import Row
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site
 

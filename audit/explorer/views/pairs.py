@@ -14,8 +14,8 @@ from audit.base.plurals import title_and_code
 from audit.explorer.links import address, node_address, pair_address
 from audit.explorer.pictures import Picture
 from audit.explorer.run.node_places import NodeView
+from audit.explorer.run.paged_tables import Row, Source
 from audit.explorer.run.pair_rows import APART, PairView
-from audit.explorer.run.vocabulary import Row, Source
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import WITHHELD, NotThereError, Site, parameters
 from audit.explorer.views import shared_pages

@@ -18,8 +18,7 @@ from audit._reports.words.part_tables import Described, Groups, heading
 from audit._reports.words.words import number, typical
 from audit.explorer.chapter_files import ChapterFiles, with_files
 from audit.explorer.links import address, finding_address, instance_address
-from audit.explorer.run.part_tables import PartTable, TableQuery, Values
-from audit.explorer.run.vocabulary import Page, Row, Span
+from audit.explorer.run.paged_tables import Page, PartTable, Row, Span, TableQuery, Values
 from audit.explorer.sheets import Column, Kind, Sheet
 from audit.explorer.site import WITHHELD, FileAsked, NotThereError, Site, View, parameters, path_of
 from audit.results.parts import OTHERS

@@ -12,7 +12,7 @@ from audit._reports.words.parts import Figure
 from audit._reports.words.words import RELATION, words
 from audit.explorer.chapter_files import with_files
 from audit.explorer.links import node_address
-from audit.explorer.run.vocabulary import Row
+from audit.explorer.run.paged_tables import Row
 from audit.explorer.sheets import Column
 from audit.explorer.site import NotThereError, Site, parameters
 from audit.results.shared_tables import SharedNode, shared_node

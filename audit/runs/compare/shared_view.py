@@ -24,8 +24,7 @@ from audit.results.findings import Finding
 from audit.results.result import AuditResult
 from audit.results.two_models import SHOWN
 from audit.runs.compare.edits import Release
-from audit.runs.compare.finding_changes import CHANGES, TOLD, CheckChange, FindingChange
-from audit.runs.compare.finding_tests import Compared
+from audit.runs.compare.finding_changes import CHANGES, TOLD, CheckChange, Compared, FindingChange
 
 SHOWN_EDITS = 50
 """Largest number of edits of the hierarchy that are listed."""

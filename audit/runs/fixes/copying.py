@@ -24,13 +24,10 @@ from audit.data.label_formats.mimic import kind_of
 from audit.data.records import is_json
 from audit.data.sources import File
 from audit.results.result import to_json_bytes
-from audit.runs.fixes.changes import Change, Ledger
-from audit.runs.fixes.edits import Edit, edited, taken_back
-from audit.runs.fixes.json_text import JsonText
-from audit.runs.fixes.numpy_array import array_edits
-from audit.runs.fixes.parquet_table import changed_parquet
+from audit.runs.fixes.changes import Change, Edit, Ledger, edited, taken_back
 from audit.runs.fixes.statements import statements
-from audit.runs.fixes.text_table import TextTable
+from audit.runs.fixes.text_files import JsonText, TextTable
+from audit.runs.fixes.typed_files import array_edits, changed_parquet
 from audit.runs.fixes.workbook import ENDINGS, changed_workbook
 from audit.runs.fixes.written_back import OF_FOLDERS, files_of, read_again, table_of
 from audit.runs.settings import Settings

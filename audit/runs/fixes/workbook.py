@@ -16,8 +16,7 @@ import polars as pl
 from audit.base.errors import InputError, first_cases
 from audit.data.label_format import Layout
 from audit.data.sources.sheets import read_sheets
-from audit.runs.fixes.changes import Ledger
-from audit.runs.fixes.edits import Edit, edited
+from audit.runs.fixes.changes import Edit, Ledger, edited
 from audit.runs.fixes.plan import Planner
 
 ENDINGS = (".xlsx", ".xlsm")

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from audit.explorer import connections
+from audit.explorer import application
 from audit.explorer.guard import HEADERS
 from audit.explorer.run.opened_run import open_run
 from fixtures.explored import SECRET, Visitor, served
@@ -150,8 +150,8 @@ def test_a_form_without_an_origin_is_refused(visitor: Visitor) -> None:
 def test_half_open_connections_keep_nobody_out(
     stranger: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "MOST", 8)
-    monkeypatch.setattr(connections, "PATIENCE", 0.5)
+    monkeypatch.setattr(application, "MOST", 8)
+    monkeypatch.setattr(application, "PATIENCE", 0.5)
     address = ("127.0.0.1", stranger.port)
     begun = [socket.create_connection(address, timeout=60) for _ in range(40)]
     for place, one in enumerate(begun):

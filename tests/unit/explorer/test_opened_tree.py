@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.explorer.run.vocabulary import Row
+from audit.explorer.run.paged_tables import Row
 from audit.explorer.views.hierarchy import MOST_BELOW, MOST_LINES, Twig, open_ways, stated, tree
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.strategies import hierarchies

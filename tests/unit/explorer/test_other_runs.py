@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from audit._reports.history.history import history_html
+from audit._reports.comparison.history import history_html
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
-from audit.runs.history import history_of, read_shared_runs
+from audit.runs.history import history_of
+from audit.runs.shared_runs import read_shared_runs
 from fixtures.explored import Visitor, entered
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted

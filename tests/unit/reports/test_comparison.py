@@ -15,7 +15,7 @@ from audit._reports.comparison.tables import applies_to_neither
 from audit._reports.comparison.words import comparison_verdict
 from audit.base.errors import RenderError
 from audit.runs.audit import run_audit
-from audit.runs.compare import compare_runs
+from audit.runs.compare.comparison import compare_runs
 from fixtures.labelled import labelled, repeated, tree
 from tests.unit.reports.document import Document, joined
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from audit._reports.chapters.analyses import CHAPTERS
-from audit._reports.chapters.concepts.concepts import Concepts, concepts
-from audit._reports.chapters.concepts.controls import NUMBERS, mean
+from audit._reports.chapters.concepts.concepts import NUMBERS, Concepts, concepts, mean
 from audit._reports.chapters.concepts.nodes import nodes, ordered
 from audit._reports.chapters.concepts.tests import matrix
 from audit._reports.chapters.report import Report, build, sections

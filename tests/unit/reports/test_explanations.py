@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from audit._reports.chapters.explanations.agreement import agreement
-from audit._reports.chapters.explanations.examples import MOST_TOKENS, examples
-from audit._reports.chapters.explanations.explanations import Explanations, explanations
+from audit._reports.chapters.explanations.explanations import (
+    MOST_TOKENS,
+    Explanations,
+    examples,
+    explanations,
+)
 from audit._reports.chapters.explanations.nodes import ranked, where
 from audit._reports.chapters.report import Report, build, sections
 from audit._reports.html import html_text

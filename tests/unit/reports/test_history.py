@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 import reports
 from audit._reports.charts.parts import WIDTH
 from audit._reports.charts.small_multiples import Panel, Point, bars_spec, lines_spec
-from audit._reports.history.history import checks_figure, history_html
-from audit._reports.history.tables import history_verdict
+from audit._reports.comparison.history import checks_figure, history_html
+from audit._reports.comparison.history_tables import history_verdict
 from audit.base.errors import RenderError
 from audit.results.result import AuditResult
-from audit.runs.history import SharedRun, history_of
+from audit.runs.history import history_of
+from audit.runs.shared_runs import SharedRun
 from fixtures.results import hostile_result, judged_result, rich_result, sample_result
 from tests.unit.reports.document import Document, joined
 

@@ -96,7 +96,7 @@ def test_a_run_that_changes_while_it_is_compared_is_refused(
     place: Path, monkeypatch: pytest.MonkeyPatch, way: Callable[[Path], None]
 ) -> None:
     table = place / "before" / "restricted" / "pairs.parquet"
-    meanwhile(monkeypatch, "audit.runs.compare.compare_runs", lambda: way(table))
+    meanwhile(monkeypatch, "audit.runs.compare.comparison.compare_runs", lambda: way(table))
     refused = done("compare", place / "before", place / "before", "--out", place / "changes")
 
     assert refused.exit_code == 2

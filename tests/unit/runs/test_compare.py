@@ -15,7 +15,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
-from audit.runs.compare import Comparison, compare_runs
+from audit.runs.compare.comparison import Comparison, compare_runs
 from audit.runs.compare.counts import Counts, q_values
 from audit.runs.compare.finding_changes import FindingChange
 from audit.runs.compare.node_folding import exchanged

@@ -11,7 +11,7 @@ from audit.base.errors import OutputError
 from audit.base.files import sha256_of
 from audit.results.result import to_json_bytes
 from audit.runs.audit import run_audit
-from audit.runs.compare import Comparison, compare_runs, run, write_comparison
+from audit.runs.compare.comparison import Comparison, compare_runs, write_comparison
 from audit.runs.folder import COMPARISON, is_run, is_sealed, write_run
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.sealed_files import listed
@@ -90,7 +90,7 @@ def test_nothing_half_written_stays_behind(
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(run, "seal_comparison", fails)
+    monkeypatch.setattr("audit.runs.compare.comparison.seal_comparison", fails)
     with pytest.raises(RuntimeError):
         write_comparison(comparison, tmp_path / "out")
 

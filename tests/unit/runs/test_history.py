@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from audit.base.errors import InputError
 from audit.results.result import AuditResult
-from audit.runs.compare import compare_runs, write_comparison
+from audit.runs.compare.comparison import compare_runs, write_comparison
 from audit.runs.folder import write_run
-from audit.runs.history import SharedRun, history_of, read_shared_runs, write_history_tables
-from audit.runs.history.folder import history_tables
-from audit.runs.history.history import STEPS, counted_steps, steps_of
+from audit.runs.history import STEPS, counted_steps, history_of, steps_of
+from audit.runs.history_folder import history_tables, write_history_tables
+from audit.runs.shared_runs import SharedRun, read_shared_runs
 from fixtures.results import hostile_result, judged_result, model_result, rich_result, sample_result
 from fixtures.sealed_files import reseal
 

@@ -15,7 +15,7 @@ from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.data.weighted_dag import InstanceTree, WeightedDag
 from audit.explorer.run.instance_list import InstanceList, InstanceQuery
-from audit.explorer.run.vocabulary import Span
+from audit.explorer.run.paged_tables import Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold

@@ -17,7 +17,7 @@ from scipy import stats
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
-from audit.runs.compare import Comparison, compare_runs
+from audit.runs.compare.comparison import Comparison, compare_runs
 from audit.runs.instances import instance_frame
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted

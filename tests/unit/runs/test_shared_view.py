@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from audit.disclosure import withheld_last
 from audit.results.result import to_json_bytes
 from audit.runs.audit import run_audit
-from audit.runs.compare import compare_runs
+from audit.runs.compare.comparison import compare_runs
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree
 

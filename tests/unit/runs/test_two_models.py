@@ -17,7 +17,7 @@ from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.policy.policy import Policy
 from audit.runs.audit import run_audit
-from audit.runs.compare import compare_runs
+from audit.runs.compare.comparison import compare_runs
 from audit.runs.folder import write_run
 from audit.runs.instances import instance_frame
 from audit.runs.read import read_run

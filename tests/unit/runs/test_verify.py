@@ -23,7 +23,7 @@ from audit.base.errors import InputError
 from audit.results.result import AuditResult
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.audit import run_audit
-from audit.runs.compare import compare_runs, write_comparison
+from audit.runs.compare.comparison import compare_runs, write_comparison
 from audit.runs.consistency import comparable
 from audit.runs.folder import write_tables, writing_run
 from audit.runs.manifest import seal

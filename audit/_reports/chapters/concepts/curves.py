@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from audit._reports.chapters.concepts.controls import mean
 from audit._reports.charts.curves import CURVES, steps_spec
 from audit._reports.charts.svg import draw
 from audit._reports.words.concept_words import ABLATIONS, PROBES
 from audit._reports.words.parts import Chapter, Figure, Key, Table, chapter
-from audit._reports.words.shown_numbers import UNDEFINED, Row, Rows, bounds, grouped, plain
+from audit._reports.words.shown_numbers import UNDEFINED, Row, Rows, bounds, grouped, mean, plain
 from audit._reports.words.table_specs import decimals, interval_beside, numbers, table, texts
 from audit._reports.words.words import counted, number, percent
 

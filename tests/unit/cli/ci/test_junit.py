@@ -17,7 +17,7 @@ from audit.cli.ci.publishing import junit_bytes, refuse_no_file, write_junit
 from audit.cli.options import Severity
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
-from audit.runs.compare import compare_runs
+from audit.runs.compare.comparison import compare_runs
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.results import hostile_result, judged_result, rich_result
 from tests.unit.cli.ci.drawn import outcomes

@@ -16,9 +16,9 @@ from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.explorer.run.instance_list import InstanceList, InstanceQuery
 from audit.explorer.run.opened_run import OpenedRun, RestrictedTables, open_run
+from audit.explorer.run.paged_tables import Source, Span
 from audit.explorer.run.pair_rows import APART, PARTNER_ORDERS
 from audit.explorer.run.partners import OF_PAIR
-from audit.explorer.run.vocabulary import Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run

@@ -11,10 +11,10 @@ import pytest
 from audit.base.errors import InputError
 from audit.explorer.run.opened_run import open_run
 from audit.explorer.run.other_runs import RunsBeside, distinct_titles, open_beside
-from audit.explorer.run.vocabulary import Row
+from audit.explorer.run.paged_tables import Row
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
-from audit.runs.compare import compare_runs
+from audit.runs.compare.comparison import compare_runs
 from audit.runs.folder import write_run
 from audit.runs.read import read_run
 from fixtures.labelled import labelled, repeated, tree

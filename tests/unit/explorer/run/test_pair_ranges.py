@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.explorer.run import pair_order, pair_rows
+from audit.explorer.run import pair_rows, partners
 from audit.explorer.run.opened_run import OpenedRun, open_run
+from audit.explorer.run.paged_tables import Source, Span
 from audit.explorer.run.pair_rows import APART, PARTNER_ORDERS, PairRows
-from audit.explorer.run.vocabulary import Source, Span
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs import folder as run_folder
 from audit.runs.audit import run_audit
@@ -174,7 +174,7 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @given(st.lists(st.integers(0, 200_000), max_size=50))
 def test_an_order_is_that_of_second_nodes_and_rows(second: list[int]) -> None:
-    order = pair_order.in_order(np.array(second, np.uint32)).tolist()
+    order = partners.in_order(np.array(second, np.uint32)).tolist()
     assert order == sorted(range(len(second)), key=lambda row: (second[row], row))
 
 
@@ -203,7 +203,7 @@ def test_the_oldest_orders_are_taken_away(
     zoo: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen(zoo)
-    monkeypatch.setattr(pair_order, "MOST_KEPT", 1)
+    monkeypatch.setattr(partners, "MOST_KEPT", 1)
     (kept,) = own_cache.rglob("*.npy")
     kept.rename(kept.with_name("older.npy"))
     seen(zoo)

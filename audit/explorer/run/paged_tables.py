@@ -1,21 +1,55 @@
-"""The tables of the parts of a run, of which only the rows of a page are read."""
+"""Rows of a run by pages: spans of them, and the tables of an analysis, asked for by columns."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from audit.base.columnar import parquet_schema
-from audit.explorer.run.vocabulary import Page, Span
 from audit.results.parts import AnalysisPart
 from audit.runs.manifest import RESTRICTED
+
+Row: TypeAlias = Mapping[str, Any]
+"""One row of a table by column; nothing in it is suppressed if the run is read in full."""
+Source: TypeAlias = Literal["data", "model"]
+"""Whether labels or predictions were counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of a longer table, and how many it has."""
+
+    rows: Sequence[Row] = ()
+    total: int = 0
+
+    def each(self, change: Callable[[Row], Row]) -> Page:
+        """The same page with each row changed."""
+        return Page([change(row) for row in self.rows], self.total)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Which rows of a table are wanted: ``limit`` of them after the first ``offset``."""
+
+    offset: int = 0
+    limit: int | None = None
+
+    @property
+    def rows(self) -> slice:
+        """The same as a slice."""
+        return slice(self.offset, None if self.limit is None else self.offset + self.limit)
+
+    def of(self, rows: Sequence[Row]) -> Page:
+        """These rows of a table that is held as a whole."""
+        return Page(rows[self.rows], len(rows))
+
 
 Values: TypeAlias = Literal["text", "count", "number", "flag", "texts"]
 """What a column holds: a text, a whole number, any other number, yes or no, or several texts."""

@@ -1,8 +1,7 @@
 """Make a history of runs: their checks, metrics and findings, one after the other.
 
 It is made of the shared views alone. No number is computed from two of them, so that nobody learns
-from it what the runs withhold.
-"""
+from it what the runs withhold."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from audit.base.errors import InputError
 from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.results.findings import SEVERITIES
 from audit.runs.folder import HISTORY_VERSION
-from audit.runs.history.reading import SharedRun, in_order
+from audit.runs.shared_runs import SharedRun, in_order
 
 Step: TypeAlias = Literal["new", "gone", "persisting", "appeared", "disappeared", "not_asked"]
 STEPS: tuple[Step, ...] = ("new", "gone", "persisting", "appeared", "disappeared", "not_asked")

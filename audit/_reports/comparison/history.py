@@ -10,8 +10,8 @@ from typing import Any
 from audit._reports.chapters.report import printable_view
 from audit._reports.charts.small_multiples import Bar, Panel, Point, bars_spec, lines_spec
 from audit._reports.charts.svg import draw
-from audit._reports.history import tables
-from audit._reports.history.tables import (
+from audit._reports.comparison import history_tables
+from audit._reports.comparison.history_tables import (
     check_numbers,
     history_verdict,
     limits,
@@ -201,12 +201,12 @@ def build(history: Mapping[str, Any]) -> HistoryReport:
         tool=tool,
         schema_version=history["schema_version"],
         order=order(history),
-        runs=tables.runs_table(history),
-        steps=tables.steps_table(history),
+        runs=history_tables.runs_table(history),
+        steps=history_tables.steps_table(history),
         checks=checks_figure(history),
-        quiet=tables.quiet_checks(history),
+        quiet=history_tables.quiet_checks(history),
         metrics=metric_figures(history),
         further_metrics=number(further) if further else "",
-        findings=tables.findings_table(history),
+        findings=history_tables.findings_table(history),
         limits=limits(history),
     )

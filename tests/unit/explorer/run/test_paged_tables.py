@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError
-from audit.explorer.run import part_tables
-from audit.explorer.run.part_tables import PartTable, TableQuery
-from audit.explorer.run.vocabulary import Page, Span
+from audit.explorer.run import paged_tables
+from audit.explorer.run.paged_tables import Page, PartTable, Span, TableQuery
 
 SCHEMA = {"node": pl.String, "kind": pl.String, "n": pl.Int64, "value": pl.Float64}
 texts = st.sampled_from(["a", "A b", "b", "ß", "", "a.c", None])
@@ -104,12 +103,12 @@ def test_columns_are_what_they_hold_and_nested_numbers_are_left_out(tmp_path: Pa
 
 
 def test_choices_are_the_few_different_texts_of_a_column(tmp_path: Path) -> None:
-    many = part_tables.LOOKED_AT + part_tables.MOST_CHOICES + 1
+    many = paged_tables.LOOKED_AT + paged_tables.MOST_CHOICES + 1
     table = pl.DataFrame(
         {
             "few": ["b", "a", None] + ["b"] * (many - 3),
-            "late": ["a"] * part_tables.LOOKED_AT
-            + [str(n) for n in range(many)][: many - part_tables.LOOKED_AT],
+            "late": ["a"] * paged_tables.LOOKED_AT
+            + [str(n) for n in range(many)][: many - paged_tables.LOOKED_AT],
             "many": [str(n) for n in range(many)],
             "n": range(many),
         }

@@ -1,1 +1,0 @@
-"""The page of several runs, in time order."""
