@@ -6,13 +6,13 @@ A graph is its edge matrix, as in `audit.base.dag`: ``edges[child, parent] = 1``
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, IntArray, Sparse, edge_matrix, longest_from_top, row, rows
+from audit.base.dag import BoolArray, IntArray, Sparse, edge_matrix, levels, row, rows
 
 MOST_STEPS = 300_000
 """Nodes that `shortest_cycle` visits in search of a shorter cycle after it has found one."""
@@ -149,10 +149,10 @@ def leads_to(edges: Sparse, low: IntArray, high: IntArray) -> BoolArray:
     the nodes.
     """
     met = np.zeros(len(low), np.bool_)
-    n, levels = edges.shape[0], list(_levels(edges)) if len(low) else []
+    n, layers = edges.shape[0], list(_layers(edges)) if len(low) else []
     for block, asked, bit in _blocks(high):
         mask = np.uint64(1) << (bit % _BITS).astype(np.uint64)
-        met[asked] = (_reach(levels, block, n)[low[asked], bit // _BITS] & mask) != 0
+        met[asked] = (_reach(layers, block, n)[low[asked], bit // _BITS] & mask) != 0
     return met
 
 
@@ -177,9 +177,9 @@ def shortcuts(edges: Sparse) -> IntArray:
     children_of = np.bincount(parent, minlength=edges.shape[0])
     possible = np.flatnonzero((parents_of[child] > 1) & (children_of[parent] > 1))
     through = np.full(len(child), -1, np.int64)
-    levels = list(_levels(edges)) if len(possible) else []
+    layers = list(_layers(edges)) if len(possible) else []
     for block, asked, bit in _blocks(parent[possible]):
-        reach = _reach(levels, block, edges.shape[0])
+        reach = _reach(layers, block, edges.shape[0])
         piece = np.cumsum(parents_of[child[possible[asked]]]) // _PARENTS
         for part in np.split(np.arange(len(asked)), np.flatnonzero(np.diff(piece)) + 1):
             some = possible[asked[part]]
@@ -195,13 +195,9 @@ def _blocks(targets: IntArray) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         yield different[start : start + TARGETS], asked, number[asked] - start
 
 
-def _levels(edges: Sparse) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+def _layers(edges: Sparse) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
     """Nodes of each depth from 1 on, the stored edges to their parents, and where each begins."""
-    depth = longest_from_top(edges)
-    order = np.argsort(depth, kind="stable")
-    bounds = np.searchsorted(depth[order], np.arange(1, int(depth.max(initial=0)) + 2))
-    for start, stop in pairwise(bounds.tolist()):
-        nodes = order[start:stop]
+    for nodes in islice(levels(edges), 1, None):
         yield nodes, *_rows(edges, nodes)
 
 
@@ -212,13 +208,13 @@ def _rows(edges: Sparse, nodes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _reach(
-    levels: list[tuple[IntArray, IntArray, IntArray]], targets: IntArray, n: int
+    layers: list[tuple[IntArray, IntArray, IntArray]], targets: IntArray, n: int
 ) -> NDArray[np.uint64]:
     """A bit of each node for each target at or above it, shape (n, words)."""
     reach = np.zeros((n, -(-len(targets) // _BITS)), np.uint64)
     place = np.arange(len(targets))
     reach[targets, place // _BITS] = np.uint64(1) << (place % _BITS).astype(np.uint64)
-    for nodes, parents, begins in levels:
+    for nodes, parents, begins in layers:
         reach[nodes] |= np.bitwise_or.reduceat(reach[parents], begins, axis=0)
     return reach
 

@@ -270,15 +270,14 @@ def _chosen(source: Source, names: Sequence[str]) -> list[str]:
     """Columns whose name says that they matter, or whose first values are yes and no."""
     first = next(source.frames([*names], _LOOKED_AT), pl.DataFrame()) if names else pl.DataFrame()
     values = {one.name: one.unique() for one in tidy(first, source)}
-    telling = (
-        name
-        for name in values
-        if _SAYS_IT.search(_plain(name)) or _VERSION.fullmatch(_plain(name)) or names_system(name)
-    )
-    flagged = (
-        name for name in values if _absent(name, dict.fromkeys(values[name].drop_nulls(), 1))
-    )
-    return list(dict.fromkeys([*telling, *flagged]))
+    telling = [name for name in values if _is_telling(name)]
+    others = [name for name in values if name not in telling]
+    return [*telling, *(name for name in others if _absent(name, [*values[name].drop_nulls()]))]
+
+
+def _is_telling(name: str) -> bool:
+    plain = _plain(name)
+    return bool(_SAYS_IT.search(plain) or _VERSION.fullmatch(plain)) or names_system(name)
 
 
 def _counted(source: Source, instance: str | None, name: str) -> tuple[dict[str, int], int, bool]:

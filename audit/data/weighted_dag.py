@@ -146,7 +146,7 @@ class WeightedDag:
         reached = aggregated_values(self.hierarchy, line, self.aggregation)
         return np.asarray(reached.toarray(), float).ravel()
 
-    @property
+    @cached_property
     def shares(self) -> FloatArray:
         """Aggregated values as shares of the largest, which is the root's unless a node hides what
         is below it; shape (n_nodes,), 0 without values.
@@ -320,7 +320,7 @@ class InstanceTree:
         labels and of scores are both below ``least`` is left out, and counted.
         """
         bars = [Extents(dag) for dag in (self.labels, self.predictions or self.labels)]
-        shares = np.maximum(self._label_shares, self._score_shares)
+        shares = np.maximum(self.labels.shares, self._score_shares)
         for line in tree_lines(self.labels.hierarchy, shares, least):
             if line.node is None:
                 words = left_out_words(line.left_out, least)
@@ -341,7 +341,7 @@ class InstanceTree:
             title=hierarchy.titles[node],
             label=float(self.labels.aggregated[node]),
             score=0.0 if predictions is None else float(predictions.aggregated[node]),
-            label_share=float(self._label_shares[node]),
+            label_share=float(self.labels.shares[node]),
             score_share=float(self._score_shares[node]),
             own_label=float(self.labels.value[node]),
             own_score=0.0 if predictions is None else float(predictions.value[node]),
@@ -360,11 +360,6 @@ class InstanceTree:
         return np.asarray(aggregate(decided, closure).toarray()).ravel() > 0
 
     @cached_property
-    def _label_shares(self) -> FloatArray:
-        return self.labels.shares
-
-    @cached_property
     def _score_shares(self) -> FloatArray:
-        if self.predictions is None:
-            return np.zeros(len(self.labels.hierarchy))
-        return self.predictions.shares
+        nothing = np.zeros(len(self.labels.hierarchy))
+        return nothing if self.predictions is None else self.predictions.shares

@@ -14,7 +14,7 @@ from audit.base.files import whole_characters
 from audit.base.readings import Reading
 from audit.data.class_names import class_names_in, with_class_names
 from audit.data.sources.file import File, Folder
-from audit.data.sources.in_memory import Frame, SavedDataset, is_object, with_ids
+from audit.data.sources.in_memory import Frame, SavedDataset, in_splits, is_object
 from audit.data.sources.source import Source
 
 _PART = re.compile(r"(.+?)-\d{5}-of-\d{5}(-\w+)?\.parquet")
@@ -62,15 +62,8 @@ class HubFolder(SavedDataset):
         named = [class_names_in(path) for path in self.files]
         if any(one != named[0] for one in named):
             raise SchemaError("every file of a folder must name classes alike", where=folder)
-        frames = [
-            with_ids(pl.concat(map(_columns, own)), f"{split}/").with_columns(split=pl.lit(split))
-            for split, own in parts.items()
-        ]
-        try:
-            self._numbers, self._names = pl.concat(frames), named[0]
-        except pl.exceptions.PolarsError as error:
-            required, found = "splits with the same columns are required", str(error).split("\n")[0]
-            raise SchemaError(required, found=found, where=folder) from None
+        frames = {split: pl.concat(map(_columns, own)) for split, own in parts.items()}
+        self._numbers, self._names = in_splits(frames, folder), named[0]
         with whole_characters(folder):
             Frame.__init__(self, with_class_names(self._numbers, self._names))
         self.name, self.path, self.head = str(folder), folder, b"PAR1"

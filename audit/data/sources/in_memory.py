@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -262,19 +262,24 @@ class SavedDataset(Frame):
 def _dataset_of(folder: Path) -> pl.DataFrame:
     names = _splits_of(folder)
     if not names:
-        return with_ids(_split(folder), "")
-    parts = [
-        with_ids(_split(folder / name), f"{name}/").with_columns(split=pl.lit(name))
-        for name in names
+        return _with_ids(_split(folder), "")
+    return in_splits({name: _split(folder / name) for name in names}, folder)
+
+
+def in_splits(parts: Mapping[str, pl.DataFrame], where: Path) -> pl.DataFrame:
+    """Splits by name, one after the other in a column ``split``, with ids that no two share."""
+    named = [
+        _with_ids(part, f"{name}/").with_columns(split=pl.lit(name)) for name, part in parts.items()
     ]
+    return _together(named, "splits", where)
+
+
+def _together(frames: Iterable[pl.DataFrame], what: str, where: Path) -> pl.DataFrame:
     try:
-        return pl.concat(parts)
+        return pl.concat(frames)
     except pl.exceptions.PolarsError as error:
-        raise SchemaError(
-            "splits with the same columns are required",
-            found=str(error).split("\n")[0],
-            where=folder,
-        ) from None
+        required, found = f"{what} with the same columns are required", str(error).split("\n")[0]
+        raise SchemaError(required, found=found, where=where) from None
 
 
 def _splits_of(folder: Path) -> list[str]:
@@ -285,7 +290,7 @@ def _splits_of(folder: Path) -> list[str]:
     return [_plain(name, where) for name in _some(read_json(where), "splits", where)]
 
 
-def with_ids(frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
+def _with_ids(frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
     """The frame with numbers of rows behind a prefix for ids, where it has no column ``id``."""
     if called(frame.columns, ["id"]):
         return frame
@@ -294,11 +299,8 @@ def with_ids(frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
 
 
 def _split(folder: Path) -> pl.DataFrame:
-    try:
-        frame = pl.concat([read_stream(folder / name) for name in _data_files(folder)])
-    except pl.exceptions.PolarsError as error:
-        required, found = "files with the same columns are required", str(error).split("\n")[0]
-        raise SchemaError(required, found=found, where=folder) from None
+    streams = (read_stream(folder / name) for name in _data_files(folder))
+    frame = _together(streams, "files", folder)
     kept = [name for name in frame.columns if not is_object(frame.schema[name])]
     return frame.select(kept)
 

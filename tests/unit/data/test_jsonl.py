@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from pathlib import Path
 
 import pytest
@@ -110,15 +109,6 @@ def test_the_keys_are_told_where_there_are_no_labels(tmp_path: Path) -> None:
     path = written(tmp_path, '{"clip": 1, "codes": []}')
     with pytest.raises(SchemaError, match=r"Found: .*'clip', 'codes'\nHint: .*--label"):
         read_labels(path, Columns())
-
-
-@pytest.mark.skipif("AUDIT_DATA" not in os.environ, reason="AUDIT_DATA names no folder")
-@pytest.mark.parametrize("name", ["labels.jsonl", "predictions.jsonl"])
-def test_audioset(name: str) -> None:
-    raw = read_labels(Path(os.environ["AUDIT_DATA"]) / "audioset" / name, Columns())
-    assert raw.format == "jsonl"
-    assert raw.instances.height == 20_371
-    assert raw.instances["instance"].head(2).to_list() == ["0", "1"]
 
 
 @pytest.mark.parametrize("letters", [58, 59])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from pathlib import Path
 
 import polars as pl
@@ -140,19 +139,3 @@ def test_a_folder_without_tables_is_told(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("none")
     with pytest.raises(InputError, match=r"DIAGNOSES_ICD.*\nFound: 'notes.txt'"):
         read_labels(tmp_path, Columns(), "mimic3")
-
-
-@pytest.mark.skipif("AUDIT_DATA" not in os.environ, reason="AUDIT_DATA names no folder")
-def test_the_demo_of_mimic3() -> None:
-    folder = Path(os.environ["AUDIT_DATA"]) / "mimic-iii-demo"
-    raw = read_labels(folder, Columns())
-    assert raw.format == "mimic3"
-    assert dict(raw.rows["table"].value_counts().iter_rows()) == {
-        "diagnoses": 1761,
-        "procedures": 506,
-    }
-    assert raw.instances.height == 129
-    assert raw.instances["group"].n_unique() == 100
-    assert raw.rows["label"].str.starts_with("0").any()
-    assert raw.rows["refused"].null_count() == raw.rows.height
-    assert [path.name for path in raw.titles] == ["D_ICD_DIAGNOSES.csv", "D_ICD_PROCEDURES.csv"]

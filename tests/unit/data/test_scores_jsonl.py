@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -74,12 +73,3 @@ def test_what_is_wrong_is_told_with_its_line(
 def test_half_a_character_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"scores\.jsonl"):
         read(tmp_path, '{"\\ud800": 1}')
-
-
-@pytest.mark.skipif(
-    "AUDIT_DATA" not in os.environ, reason="AUDIT_DATA names no folder of real data"
-)
-def test_predictions_of_audioset() -> None:
-    raw = read_predictions(Path(os.environ["AUDIT_DATA"]) / "audioset" / "predictions.jsonl")
-    assert raw.set_valued
-    assert len(raw.instances) == 20_371

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from audit.base.errors import AuditError, FormatError, HierarchyError, SchemaError
+from audit.base.errors import FormatError, HierarchyError, SchemaError
 from audit.hierarchies.formats.paths import DOTTED
 from audit.hierarchies.reading import load_hierarchy
+from fixtures import hierarchy_files
+from fixtures.hierarchy_files import refused
 
-
-def written(folder: Path, text: str, name: str = "classes.txt") -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
-
-
-def refused(path: Path, error: type[AuditError], where: str = "") -> str:
-    """The message of the error, which must name the place."""
-    with pytest.raises(error) as caught:
-        load_hierarchy(path)
-    assert caught.value.where == f"{path}{where}"
-    return str(caught.value)
+written = partial(hierarchy_files.written, name="classes.txt")
 
 
 def test_paths_and_their_prefixes(tmp_path: Path) -> None:

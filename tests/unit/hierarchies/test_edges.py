@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import gzip
-import os
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from audit.base.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
+from audit.base.errors import FormatError, HierarchyError, SchemaError
 from audit.hierarchies.formats import edges
 from audit.hierarchies.reading import load_hierarchy
+from fixtures import hierarchy_files
+from fixtures.hierarchy_files import refused
 
-
-def written(folder: Path, text: str, name: str = "h.csv") -> Path:
-    path = folder / name
-    path.write_bytes(text.encode())
-    return path
-
-
-def refused(path: Path, error: type[AuditError], where: str, *, format: str | None = None) -> str:
-    """The message of the error, which must name the place."""
-    with pytest.raises(error) as caught:
-        load_hierarchy(path, format=format)
-    assert caught.value.where == f"{path}{where}"
-    assert caught.value.exit_status == 2
-    return str(caught.value)
+written = partial(hierarchy_files.written, name="h.csv")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +28,7 @@ def refused(path: Path, error: type[AuditError], where: str, *, format: str | No
     ],
 )
 def test_header_in_any_case_and_order(tmp_path: Path, name: str, text: str) -> None:
-    hierarchy = load_hierarchy(written(tmp_path, text, name))
+    hierarchy = load_hierarchy(written(tmp_path, text, name=name))
 
     assert hierarchy.edge_frame().rows() == [("cat", "animal"), ("dog", "animal")]
     assert hierarchy.titles == ("", "", "Dog")
@@ -141,10 +130,6 @@ def test_columns_that_are_no_text_are_refused(tmp_path: Path) -> None:
     assert "List" in refused(path, SchemaError, "")
 
 
-def test_too_many_fields_are_refused_with_their_line(tmp_path: Path) -> None:
-    refused(written(tmp_path, "child,parent\na,b\nc,d,e\n"), SchemaError, ":3")
-
-
 def test_a_text_in_windows_1252_is_read_and_told(tmp_path: Path) -> None:
     path = tmp_path / "h.csv"
     path.write_bytes("child,parent\na,b\né,b\n".encode("cp1252"))
@@ -155,23 +140,8 @@ def test_a_text_in_windows_1252_is_read_and_told(tmp_path: Path) -> None:
     refused(path, SchemaError, ":2")
 
 
-def test_text_named_parquet_is_refused(tmp_path: Path) -> None:
-    refused(written(tmp_path, "child,parent\na,b\n", "h.parquet"), InputError, "")
-
-
 def test_format_is_found_by_the_header() -> None:
     assert edges.matches(Path("x"), b'"Child","PARENT"\r\n')
     assert edges.matches(Path("x"), b"child\tparent\n")
     assert edges.matches(Path("x"), b"child;parent\n")
     assert not edges.matches(Path("x"), b"child,title\n")
-
-
-@pytest.mark.skipif(
-    "AUDIT_DATA" not in os.environ, reason="AUDIT_DATA names no folder of real data"
-)
-def test_real_cifar10_edges() -> None:
-    hierarchy = load_hierarchy(Path(os.environ["AUDIT_DATA"]) / "softmax" / "cifar10_edges.csv")
-
-    assert len(hierarchy) == 14
-    assert hierarchy.leaf.sum() == 10
-    assert hierarchy.parents("truck") == ("vehicle",)

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from audit.base.errors import AuditError, HierarchyError, InputError, SchemaError
+from audit.base.errors import HierarchyError, InputError, SchemaError
 from audit.hierarchies.formats import tree
 from audit.hierarchies.reading import load_hierarchy
+from fixtures import hierarchy_files
+from fixtures.hierarchy_files import refused
 
-
-def written(folder: Path, document: Any) -> Path:
-    path = folder / "tree.json"
-    path.write_text(document if isinstance(document, str) else json.dumps(document))
-    return path
-
-
-def refused(path: Path, error: type[AuditError], where: str = "") -> str:
-    """The message of the error, which must name the place."""
-    with pytest.raises(error) as caught:
-        load_hierarchy(path)
-    assert caught.value.where == f"{path}{where}"
-    return str(caught.value)
+written = partial(hierarchy_files.written, name="tree.json")
 
 
 @pytest.mark.parametrize(
@@ -92,12 +82,6 @@ def test_too_deep_a_document_is_refused(tmp_path: Path) -> None:
     refused(written(tmp_path, "[" * 200_000), InputError)
 
 
-def test_a_node_below_itself_is_a_cycle(tmp_path: Path) -> None:
-    path = written(tmp_path, {"top": {"a": {"b": ["a"]}}})
-
-    assert "a -> b -> a" in refused(path, HierarchyError)
-
-
 @pytest.mark.parametrize("document", [{}, []])
 def test_a_tree_without_nodes_is_refused(tmp_path: Path, document: Any) -> None:
     refused(written(tmp_path, document), HierarchyError)
@@ -119,10 +103,6 @@ def test_a_tree_without_nodes_is_refused(tmp_path: Path, document: Any) -> None:
 )
 def test_what_is_no_node_is_refused(tmp_path: Path, document: Any, found: str) -> None:
     assert found in refused(written(tmp_path, document), SchemaError)
-
-
-def test_malformed_json_is_refused_with_its_line(tmp_path: Path) -> None:
-    refused(written(tmp_path, '{\n"animal": {\n"dog" 3}\n}'), InputError, ":3")
 
 
 def test_format_is_json_that_no_other_reader_takes() -> None:
