@@ -37,8 +37,8 @@ def _networks(results: Mapping[SizeName, Networks]) -> Iterator[str]:
         " `audit concepts` finds of the two kinds that learned from its images alone: the small"
         " CNN, and a small ResNet in place of the paper's large one. Made by `audit concepts"
         " --world paper --size small --out FOLDER`, which goes on where it was interrupted; each"
-        " network has its representations in the folder, for `audit concepts FOLDER/CNN-0.npz"
-        " --facets FOLDER/facets.csv --baseline FOLDER/CNN-0-untrained.npz`.\n"
+        " network has its representations in the folder, for `audit concepts FOLDER/small/CNN-0.npz"
+        " --facets FOLDER/small/facets.csv --baseline FOLDER/small/CNN-0-untrained.npz`.\n"
     )
     yield from _table(
         (

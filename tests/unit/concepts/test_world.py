@@ -17,11 +17,12 @@ from audit.concepts.measure import measure_concepts
 from audit.concepts.representations import Representations
 from audit.concepts.world import encoders
 from audit.concepts.world.classes import world_facets
-from audit.concepts.world.encoders import SIZES, Size, Task, make_world
+from audit.concepts.world.encoders import SIZES, Size, Task, kept, make_world
 from audit.concepts.world.page import page
 from audit.concepts.world.statements import STATEMENTS, figures_of, of_colours
 from fixtures.made_up_encoders import constant_answer, pure_noise, symbolic_with_copy
 
+ROOT = Path(__file__).parents[3]
 PER_CLASS = 30
 TINY = Size(6, 4, 24, 1, 2, 1, (0.9, 1.0), ("CNN",))
 
@@ -128,3 +129,9 @@ def test_networks_are_trained_and_can_be_audited(
 
 def test_small_and_full_are_the_sizes() -> None:
     assert {name: len(size.tasks) for name, size in SIZES.items()} == {"small": 12, "full": 50}
+
+
+def test_the_page_of_the_docs_is_that_of_the_networks_that_are_kept() -> None:
+    figures = ROOT / "validation" / "concepts_world"
+    results = {size: dict(kept(size, figures / size)) for size in SIZES}
+    assert page(results) == (ROOT / "docs" / "concepts_benchmark.md").read_text("utf-8")
