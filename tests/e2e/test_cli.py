@@ -31,13 +31,10 @@ from audit.runs import folder as run_folder
 from audit.runs import manifest
 from audit.runs.analyses import ALL_CHECKS
 from audit.runs.read import read_run
+from fixtures.commands import audit, refused
 
 ROOT = Path(__file__).parents[2]
 Files = tuple[Path, Path]
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def audited(files: Files, out: Path, *options: object) -> Result:
@@ -74,16 +71,6 @@ def table_lines(text: str) -> list[str]:
 
 def left_in(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
-
-
-def refused(result: Result) -> str:
-    """The one message of a mistake of the user's: exit status 2 and no traceback."""
-    assert result.exit_code == 2, result.output
-    assert isinstance(result.exception, SystemExit)
-    assert result.stdout == ""
-    assert result.stderr.startswith("Error: ")
-    assert "Traceback" not in result.stderr
-    return result.stderr
 
 
 @pytest.fixture

@@ -8,27 +8,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from audit.cli.app import app
+from fixtures.commands import audit, refused
 
 NAMES = ("Ada-17", "Ben-23", "Cem-31", "Dot-47", "Eve-59", "Fay-61")
 LABELS = (
     (0, "dog"), (0, "cow"), (1, "dog"), (2, "tool"), (2, "bird"), (3, "cow"), (3, "cow"),
     (4, "unicorn"), (5, "pet"), (5, "gnome"),
 )  # fmt: skip
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def refused(result: Result) -> str:
-    assert result.exit_code == 2, result.output
-    assert isinstance(result.exception, SystemExit)
-    assert result.stdout == ""
-    assert result.stderr.startswith("Error: ")
-    return result.stderr
 
 
 def audited(toy_files: tuple[Path, Path], out: Path, *options: object) -> Path:

@@ -11,18 +11,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from audit.cli.app import app
+from fixtures.commands import audit
 from tests.unit.cli.ci.junit_rules import broken_rules
 
 ROOT = Path(__file__).parents[2]
 TREE = "child,parent\ndog,animal\ncow,animal\nanimal,thing\nhammer,thing\n"
 POLICY = '[severities]\nunknown_code = "error"\n'
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def write_data(folder: Path, *labels: str) -> None:

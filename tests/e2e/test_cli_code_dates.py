@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from audit.cli.app import app
+from fixtures.commands import audit
 
 DATES = "code,first,last\n585,1979-01-01,2005-09-30\n585.6,2005-10-01,2015-09-30\n"
 STATED = '[code_dates]\ncolumn = "admittime"\nfile = "dates/icd9cm.csv"\n'
@@ -20,10 +20,6 @@ STAYS = [
     *[("4019", "2004-03-01 10:20:00")] * 50,
 ]
 """Label and time of admission: 20 valid, 30 headings, 40 too early, 50 without dates."""
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def write_release(folder: Path, times: list[str]) -> Path:

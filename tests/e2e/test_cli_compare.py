@@ -7,20 +7,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
 
 from audit import _reports as reports
 from audit.base.errors import RenderError
 from audit.base.files import sha256_of
-from audit.cli.app import app
+from fixtures.commands import audit, refused
 from fixtures.sealed_files import reseal
 
 ROOT = Path(__file__).parents[2]
 EDGES = ("dog,animal", "cow,animal", "hammer,tool", "saw,tool", "animal,thing", "tool,thing")
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def audited(
@@ -43,14 +38,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     old = audited(folder, "old", {"dog": 200, "cow": 200, "hammer": 100})
     new = audited(folder, "new", {"dog": 300, "cow": 100, "hammer": 100, "saw": 60})
     return old, new
-
-
-def refused(result: Result) -> str:
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("Error: ")
-    assert "Traceback" not in result.stderr
-    return result.stderr
 
 
 def test_it_leaves_a_sealed_folder_and_a_table(runs: tuple[Path, Path], tmp_path: Path) -> None:

@@ -10,12 +10,11 @@ from typing import Any
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner, Result
 
-from audit.cli.app import app
 from audit.concepts.reading.writing import write_representations
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
+from fixtures.commands import audit
 from fixtures.represented_releases import (
     places_in_branches,
     represented_release,
@@ -26,10 +25,6 @@ pytestmark = pytest.mark.slow
 
 pytest.importorskip("sklearn")
 ROOT = Path(__file__).parents[2]
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 class Files:

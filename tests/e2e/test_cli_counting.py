@@ -18,12 +18,11 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner, Result
 
-from audit.cli.app import app
 from audit.explorer.run.opened_run import open_run
 from audit.explorer.run.other_runs import open_beside
 from audit.runs.verify import verify_run
+from fixtures.commands import audit, refused
 from fixtures.sealed_files import reseal
 from fixtures.toy import EDGES
 
@@ -52,10 +51,6 @@ SMALL = "20MB"
 """Memory for batches of 10,000 rows, the smallest."""
 
 
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
 def arguments(data: Path, out: Path, *options: object) -> list[str]:
     hierarchy = data.parent / "toy.csv"
     run = ["run", data, "--hierarchy", hierarchy, "--out", out, "--no-pdf", *options]
@@ -77,16 +72,6 @@ def installed(data: Path, out: Path, *options: object, **variables: str) -> subp
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def refused(result: Result) -> str:
-    """The one message of a mistake of the user's: exit status 2 and no traceback."""
-    assert result.exit_code == 2, result.output
-    assert isinstance(result.exception, SystemExit)
-    assert result.stdout == ""
-    assert result.stderr.startswith("Error: ")
-    assert "Traceback" not in result.stderr
-    return result.stderr
 
 
 def left_in(folder: Path) -> set[str]:

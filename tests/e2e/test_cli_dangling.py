@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from audit.cli.app import app
 from audit.concepts.reading.writing import write_representations
 from audit.explanations.reading.writing import write_attributions
+from fixtures.commands import audit
 from fixtures.explained_releases import explained_release, thirty_nodes
 from fixtures.represented_releases import represented_release, twelve_labels
 
@@ -40,10 +40,6 @@ DROP = ("--dangling", "drop")
 SENTENCE = (
     "2 dangling edges of the hierarchy were dropped; 1 node lost all its parents and is a top now."
 )
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

@@ -9,12 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner, Result
 
-from audit.cli.app import app
 from audit.entailment.analysis import Entailment
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
+from fixtures.commands import audit
 from fixtures.entailment_world.faults import FAULTS
 from fixtures.entailment_world.files import wide, write_splits, write_tuples
 from fixtures.entailment_world.world import clean_world
@@ -24,10 +23,6 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 WIDTH = 11
 VOTES = ("--column", "votes=worker_*")
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def made_run(out: Path, *arguments: object) -> Any:

@@ -10,23 +10,18 @@ from typing import Any
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner, Result
 
-from audit.cli.app import app
 from audit.explanations.reading.writing import write_attributions
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
 from fixtures.attribution_files import ROW, written
+from fixtures.commands import audit
 from fixtures.explained_releases import explained_release, thirty_nodes
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 BODY = thirty_nodes()
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 class Files:

@@ -9,20 +9,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from audit.base.files import sha256_of
-from audit.cli.app import app
+from fixtures.commands import audit, refused
 from fixtures.sealed_files import reseal
 
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).parents[2] / "docs" / "history.schema.json").read_text("utf-8"))
 )
 EDGES = "child,parent\ndog,animal\ncow,animal\nhammer,tool\nanimal,thing\ntool,thing\n"
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def audited(
@@ -52,13 +48,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
         audited(folder, "second", [*clean, "dgo", "dgo"]),
         audited(folder, "third", [*clean, "dgo", "=2+2"]),
     )
-
-
-def refused(result: Result) -> str:
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-    return result.stderr
 
 
 def test_it_leaves_a_sealed_folder_and_a_table(runs: tuple[Path, ...], tmp_path: Path) -> None:

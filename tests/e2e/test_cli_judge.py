@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from audit.base.files import sha256_of
-from audit.cli.app import app
 from audit.results.shared_view import SharedView
+from fixtures.commands import audit, refused
 from fixtures.sealed_files import listed, reseal
 
 pytestmark = pytest.mark.slow
@@ -22,20 +22,6 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 LABELS = [("a", "cow"), ("b", "dog"), ("b", "tool"), ("c", "cat"), ("c", "mammal"), ("d", "elf")]
 EDGES = "cow,mammal dog,mammal cat,mammal mammal,animal bird,animal animal,thing tool,thing"
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def refused(result: Result, *told: str) -> None:
-    """The one message of a mistake of the user's: exit status 2 and no traceback."""
-    assert result.exit_code == 2, result.output
-    assert isinstance(result.exception, SystemExit)
-    assert result.stdout == ""
-    assert result.stderr.startswith("Error: ")
-    for words in told:
-        assert words in result.stderr
 
 
 class Desk:

@@ -7,15 +7,12 @@ import os
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from audit.cli.app import app
+from fixtures.commands import audit
 
 FAULTY = "child,parent,title\na,b,Pain\nb,a,\nd,e,\ne,a,Head pain\nd,a,\ng,e,\nh,a,Pain\nh,a,\n"
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

@@ -12,15 +12,15 @@ import numpy as np
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from audit.alignment.metrics import METRICS
-from audit.cli.app import app
 from audit.counting.pair_table import COLUMNS
 from audit.explorer.run.instance_list import InstanceList, InstanceQuery
 from audit.explorer.run.paged_tables import Span
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
+from fixtures.commands import audit
 from fixtures.sealed_files import listed
 from fixtures.toy import EDGES
 
@@ -39,10 +39,6 @@ SOFTMAX = np.array(
         [0.25, 0.5, 0.25, 0.0],
     ]
 )
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 class Release:

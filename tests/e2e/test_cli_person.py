@@ -7,16 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from audit.cli.app import app
+from fixtures.commands import audit
 
 POLICY = '[person]\nsex = "gender"\nfemale = "F"\nmale = "M"\nage = "age"\n'
 STAYS = [("650", "M", "30")] * 12 + [("650", "F", "30")] * 20 + [("V3000", "F", "1.5")] * 13
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def write_release(folder: Path, sexes: list[str]) -> Path:

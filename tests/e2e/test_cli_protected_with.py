@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from audit.cli.app import app
 from audit.disclosure import Known
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.read import read_run
+from fixtures.commands import audit
 from fixtures.reader import told_together
 
 EDGES = "lung,body heart,body asthma,lung other_lung,lung attack,heart other_heart,heart"
@@ -32,10 +32,6 @@ least_joint = { value = %s, reason = "Given." }
 excess_ratio = { value = %s, reason = "Given." }
 false_discovery_rate = { value = 0.9, reason = "Given." }
 """
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 class Desk:

@@ -11,18 +11,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from audit.cli.app import app
 from audit.runs.manifest import read_key
+from fixtures.commands import audit
 from fixtures.toy import EDGES
 
 ROWS = [f"i{n},{label}" for n, label in enumerate(["dog"] * 30 + ["cow"] * 20 + ["bird"] * 4)]
 PREDICTED = [f"i{n}|dog" for n in range(54)]
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def done(*arguments: object) -> Result:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from audit.cli.app import app
+from fixtures.commands import audit
 from fixtures.toy import EDGES
 
 ROWS = ["a,dog", "a,cow", "b,dog", "c,tool", "c,bird", "d,cow", "d,cow", "e,unicorn", "f,pet"]
@@ -23,10 +23,6 @@ owner = "Q. Owner"
 reason = "agreed"
 expires = 2999-01-01
 """
-
-
-def audit(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def write_rows(path: Path, rows: list[str]) -> None:
