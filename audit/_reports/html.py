@@ -108,12 +108,7 @@ def own_sheets(report: Report) -> tuple[str, ...]:
 
 @cache
 def style(medium: str, own: tuple[str, ...] = ()) -> str:
-    """The concatenated style sheets of a medium, in cascading order.
-
-    Args:
-        medium: Name of its sheet.
-        own: Names of chapters' own sheets, see `own_sheets`.
-    """
+    """The concatenated style sheets of a medium, in cascading order."""
     names = ("base", "parts", *own, medium)
     sheets = [
         files("audit._reports").joinpath("styles", f"{name}.css").read_text("utf-8")
@@ -127,9 +122,6 @@ def script(names: tuple[str, ...] = _SCRIPTS) -> str:
     """The single script of a page, in its own scope.
 
     The page is complete without it; that of a report adds sorting, filtering and folding.
-
-    Args:
-        names: Names of its parts; those of a report if none are given.
     """
     sources = [
         files("audit._reports").joinpath("scripts", f"{name}.js").read_text("utf-8")
@@ -140,9 +132,6 @@ def script(names: tuple[str, ...] = _SCRIPTS) -> str:
 
 def csp_source(text: str) -> str:
     """The source expression of a content-security policy that allows this inline text alone.
-
-    Args:
-        text: The exact text between the tags.
 
     >>> csp_source("")
     "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"

@@ -78,12 +78,7 @@ def branches(lines: Sequence[Mapping[str, Any]]) -> list[Branch]:
 
 
 def tree_drawing(view: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> Drawing:
-    """The lines of an instance's tree below each other, with bars of labels and of scores.
-
-    Args:
-        view: The instance, as `instance_html` takes it.
-        lines: Those of its lines that are drawn.
-    """
+    """The lines of an instance's tree below each other, with bars of labels and of scores."""
     kinds = ("label", "score") if view["predicted"] else ("label",)
     marked = MARK if view["predicted"] else 0
     starts = {kind: NAMES + marked + at * (AMOUNT + BAR + 16) for at, kind in enumerate(kinds)}

@@ -108,11 +108,6 @@ _OF_THE_DATA = ("dataset", "predictions", "add_to", "protected_with", "title", "
 def of_config(options: Sequence[Declared], file: Path, named: Collection[str]) -> dict[str, Any]:
     """What a TOML file states of options, by their names, but for fields named already.
 
-    Args:
-        options: The options of the command.
-        file: A file of options, or a ``pyproject.toml`` with a table ``[tool.hierarchy-audit]``.
-        named: Fields that the command line states.
-
     Raises:
         InputError: If the file cannot be read, or a key or value is not one of the options.
     """

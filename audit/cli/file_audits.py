@@ -67,11 +67,6 @@ class GivenLabels(HierarchyShape):
     def settings(self, file: Path, alone: str, **of_labels: object) -> Mapping[str, Any]:
         """What `Settings` say of the data.
 
-        Args:
-            file: The other file, which is the dataset where no labels are given.
-            alone: Format of a dataset of its labels alone.
-            of_labels: Further options of the dataset of labels, by name.
-
         Raises:
             InputError: If there are options of labels and no labels, or labels and no hierarchy.
         """

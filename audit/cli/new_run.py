@@ -39,17 +39,7 @@ def make_run(
     force: bool = False,
     finish: Callable[[AuditResult], None] | None = None,
 ) -> NoReturn:
-    """Audit as settings say, write a run, print its summary, and exit.
-
-    Args:
-        settings: The settings of the audit.
-        output: What is written and printed.
-        command: Name of the command.
-        keep_instances: Whether the run keeps each instance.
-        resume: Whether to continue a count that was interrupted.
-        force: Whether to continue with a named run that is not as it was sealed.
-        finish: Function that does what is left to do with the result of a whole run.
-    """
+    """Audit as settings say, write a run, print its summary, and exit."""
     from audit.cli.ci.outcomes import of_audit
     from audit.cli.ci.publishing import publish, refuse_no_file
     from audit.runs.folder import refuse_occupied

@@ -258,15 +258,7 @@ def summarise(
     as_json: bool,
     memory: Mapping[str, int] | None = None,
 ) -> None:
-    """Print the summary of an audit, as text or as JSON, and the path of its report.
-
-    Args:
-        result: The result.
-        out: Its folder.
-        unrendered: What could not be rendered.
-        as_json: Whether as JSON.
-        memory: Bytes ``asked`` and ``took``, and ``exceeded_by``; None where none were stated.
-    """
+    """Print the summary of an audit, as text or as JSON, and the path of its report."""
     from audit.cli.terminal.summary import machine_summary, summary
 
     shared = result.shared()

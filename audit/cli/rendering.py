@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 
 def imprint_of(settings: Mapping[str, Any], judging: Mapping[str, Any] | None = None) -> Imprint:
-    """What the report of a run says of itself, by the settings in its manifest.
-
-    Args:
-        settings: The settings that the run was made with; empty if they are not known.
-        judging: The settings that it was judged with later; None if it was not.
-    """
+    """What the report of a run says of itself, by the settings in its manifest."""
     from audit._reports.words.words import Imprint
 
     day = (judging or settings).get("today")

@@ -150,13 +150,7 @@ ASKED: Mapping[str, tuple[str, ...]] = {
 
 
 def application(site: Site, port: int, secret: str) -> Guard:
-    """The guarded application.
-
-    Args:
-        site: The run that is looked at, and what is beside it.
-        port: Port that it is served at.
-        secret: Name of the path that its pages lie below.
-    """
+    """The guarded application."""
     site.guard = Guard(pages_of(site), port, secret)
     return site.guard
 
@@ -179,11 +173,6 @@ def pages_of(site: Site) -> ASGIApp:
 
 def serve(site: Site, port: int, opened: Callable[[str], None]) -> None:
     """Serve the application on this machine alone, until it is interrupted.
-
-    Args:
-        site: The run that is looked at, and what is beside it.
-        port: Port to serve at; 0 for any that is free.
-        opened: Called with the address that opens it, once it answers.
 
     Raises:
         InputError: If the port is in use.

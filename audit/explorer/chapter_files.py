@@ -78,13 +78,6 @@ def with_files(
 ) -> Record:
     """A record of a page, such as a report, whose pictures and tables lead to their files.
 
-    Args:
-        site: The application's run.
-        request: The request for the page.
-        record: A record of the templates with others in it.
-        in_full: Whether its numbers are unsuppressed.
-        asked: Parameters of the page's address.
-
     Raises:
         FileAsked: If the address of the request asks for one of these files.
     """

@@ -39,12 +39,7 @@ def instance_address(instance: str, **query: str) -> str:
 
 
 def with_node_links(part: T, page: Callable[[str], str]) -> T:
-    """The same record, every node in it with the address of its page.
-
-    Args:
-        part: A report, or anything in one.
-        page: Gives the address of the page of a node; empty if it has none.
-    """
+    """The same record, every node in it with the address of its page."""
     if isinstance(part, Node):
         return cast(T, replace(part, page=page(part.id)))
     return rebuilt(part, lambda inner: with_node_links(inner, page))

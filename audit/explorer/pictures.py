@@ -52,11 +52,6 @@ def svg_file(picture: Picture, source: str, *, in_full: bool) -> str:
     """A picture as the text of an SVG file, which refers to nothing outside itself.
 
     Links and whatever else is no shape are left out; the title of a shape stays.
-
-    Args:
-        picture: The picture.
-        source: Where its numbers are from: the line below it.
-        in_full: Whether its numbers are unsuppressed, which is then drawn below it.
     """
     width = max(picture.drawing.width, NARROWEST)
     title = _lines(picture.title, width, HEADING)

@@ -131,24 +131,13 @@ class Sheet:
 
 
 def csv_text(columns: Sequence[Column], rows: Sequence[Row], *, in_full: bool) -> str:
-    """A table as CSV: every row, a text that would be a formula defused.
-
-    Args:
-        columns: Its columns; a node's title stands in a column of its own.
-        rows: All rows.
-        in_full: Whether its numbers are unsuppressed, which each row then says.
-    """
+    """A table as CSV: every row, a text that would be a formula defused."""
     names = _names_of(columns)
     return _lines([[*names, *(["sharing"] if in_full else [])]]) + _as_csv(names, rows, in_full)
 
 
 def csv_parts(columns: Sequence[Column], rows: Callable[[Span], Page]) -> Iterator[str]:
-    """A long table as CSV of unsuppressed numbers, some rows at a time; as `csv_text`.
-
-    Args:
-        columns: As in `csv_text`.
-        rows: Gives the rows of a span.
-    """
+    """A long table as CSV of unsuppressed numbers, some rows at a time; as `csv_text`."""
     yield csv_text(columns, (), in_full=True)
     names, offset = _names_of(columns), 0
     while part := rows(Span(offset, ROWS_AT_ONCE)).rows:

@@ -273,11 +273,6 @@ class Site:
     def picture_file(self, request: Request, id: str, draw: Callable[[], Picture]) -> str:
         """The address of a drawing's file.
 
-        Args:
-            request: The request; ``svg`` of its address names the drawing.
-            id: Name of the drawing, unique on a page.
-            draw: Gives the drawing, of numbers as the run shows them.
-
         Raises:
             FileAsked: If the address of the request asks for the file.
         """

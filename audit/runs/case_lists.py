@@ -61,11 +61,6 @@ def proposal_table(
     """Make the table of proposals: ``finding``, and `PROPOSED` with ids for indices.
 
     Of several proposals for one label of an instance the surest counts, of these the first.
-
-    Args:
-        findings: Ids of findings, in the order of the table.
-        proposed: What would mend a finding, by its id.
-        instances: Ids of the dataset's instances, in its order.
     """
     of_finding = (
         proposed[one].select(pl.lit(one).alias("finding"), pl.all())

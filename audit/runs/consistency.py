@@ -33,9 +33,6 @@ def disagreements(result: AuditResult) -> Iterator[str]:
     has the supports of its nodes and no more instances than either, and a finding has the counts of
     the tables.
 
-    Args:
-        result: The run, read back.
-
     Takes the time of reading the pair table once.
     """
     faults = {

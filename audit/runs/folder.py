@@ -175,14 +175,7 @@ def rewriting_run(run: Path) -> Iterator[Path]:
 def seal_reports(
     run: Path, folder: Path, forced: Sequence[str] = (), key: SealKey | None = None
 ) -> None:
-    """Copy the rest of a run to a folder of new reports, and seal it.
-
-    Args:
-        run: Folder of the run.
-        folder: Folder with the new reports.
-        forced: Broken seals of the run, if its reports are replaced in spite of them.
-        key: The key that the run is sealed with, if any.
-    """
+    """Copy the rest of a run to a folder of new reports, and seal it."""
     shutil.copytree(
         run, folder, copy_function=_linked, ignore=_all_but_reports(run, folder), dirs_exist_ok=True
     )

@@ -33,12 +33,7 @@ def ran(check: _Check | None) -> bool:
 
 
 def steps_of(old: _Check | None, new: _Check | None) -> dict[str, Step]:
-    """What becomes of every finding of a check from one run to the next, by the finding's id.
-
-    Args:
-        old: The check as the earlier run shares it; None if the run does not have it.
-        new: The same of the later run.
-    """
+    """What becomes of every finding of a check from one run to the next, by the finding's id."""
     before, after = _ids(old), _ids(new)
     asked = ran(old) and ran(new)
     steps: dict[str, Step] = {}

@@ -111,16 +111,7 @@ def seal_history(
     started: datetime,
     forced: Sequence[str] = (),
 ) -> None:
-    """Write the manifest: digests of the runs' ``result.json`` and of every file of the folder.
-
-    Args:
-        folder: The folder to seal.
-        history: The history in it.
-        runs: Folders of the runs, as named.
-        command: The command line, as typed.
-        started: When the command began.
-        forced: What the runs tell together, if that is passed over.
-    """
+    """Write the manifest: digests of the runs' ``result.json`` and of every file of the folder."""
     write_manifest(
         folder,
         {

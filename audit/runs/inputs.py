@@ -183,13 +183,7 @@ def _files_of_analyses(settings: Settings) -> Iterator[tuple[str, Path]]:
 def judge_again(
     judging: Judging, found: AuditResult, made_with: Policy | None = None
 ) -> AuditResult:
-    """Judge a run by another policy, and replace the policy among its inputs.
-
-    Args:
-        judging: The settings.
-        found: The run.
-        made_with: The policy that it was made with, where that is not what the run says.
-    """
+    """Judge a run by another policy, and replace the policy among its inputs."""
     before = (("reference", run / RESULT) for run in judging.reference)
     kept = tuple(one for one in found.inputs if one["role"] not in ("policy", "reference"))
     reference, *earlier = read_runs(judging.reference) or (None,)

@@ -122,14 +122,7 @@ def read_instance(run: str | Path, instance: str, *, unsealed: bool = False) -> 
 
 
 def instance_tree(rows: pl.DataFrame, hierarchy: Hierarchy, result: AuditResult) -> InstanceTree:
-    """The labels and predictions of one instance in one tree.
-
-    Args:
-        rows: Rows of `instance_frame` of the instance.
-        hierarchy: The hierarchy of the run.
-        result: The run, whose policy says how values are added up, and whose ledger says what is
-            predicted.
-    """
+    """The labels and predictions of one instance in one tree."""
     predictions = result.ledger["predictions"]
     aggregation = result.counted_with.get("aggregation", "descendants")
     labels = rows.filter(pl.col("label") > 0).select("node", "label")
@@ -189,13 +182,7 @@ def records(
 
 
 def instance_view(tree: InstanceTree, instance: str, least: float) -> dict[str, Any]:
-    """The tree of an instance as plain values, for its page; nothing in it is suppressed.
-
-    Args:
-        tree: From `read_instance`.
-        instance: Id of the instance.
-        least: As in `InstanceTree.lines`.
-    """
+    """The tree of an instance as plain values, for its page; nothing in it is suppressed."""
     return {
         "instance": instance,
         "hierarchy": tree.labels.hierarchy.name,

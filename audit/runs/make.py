@@ -69,14 +69,6 @@ def audited(
 ) -> Audited:
     """Make the audit, with every file that determined it among its inputs.
 
-    Args:
-        settings: The settings of the audit.
-        policy: The policy, from `stated_policy`.
-        keep_instances: Whether the run keeps individual instances; not possible with counts.
-        checkpoint: Checkpoint folder of a count in batches; None for no checkpoint.
-        resume: Whether to resume from the checkpoint.
-        progress: Progress callback.
-
     Raises:
         InputError: If the settings require instances, but the data are only counted.
     """

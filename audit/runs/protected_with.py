@@ -17,13 +17,7 @@ _READ_ALIKE = ("instances", "instances_without_labels", "groups")
 
 
 def refuse_other_data(runs: Sequence[AuditResult], data: str, hierarchy: str) -> None:
-    """Raise InputError if a run is of other data or of another hierarchy.
-
-    Args:
-        runs: The runs that a new one is to be protected with.
-        data: SHA-256 digest of the data of the new run.
-        hierarchy: SHA-256 digest of its hierarchy.
-    """
+    """Raise InputError if a run is of other data or of another hierarchy."""
     for run in runs:
         theirs = {"data": run.data_sha256, "hierarchy": run.identity["hierarchy"]["sha256"]}
         own = {"data": data, "hierarchy": hierarchy}
@@ -37,10 +31,6 @@ def refuse_other_data(runs: Sequence[AuditResult], data: str, hierarchy: str) ->
 
 def protected_beside(result: AuditResult, runs: Sequence[AuditResult]) -> AuditResult:
     """A result that its shared view protects together with those of other runs.
-
-    Args:
-        result: The result.
-        runs: Runs of the same data and hierarchy; those that they are protected with count too.
 
     Raises:
         InputError: If a run read the data in another way, or has other residual nodes.
@@ -85,9 +75,6 @@ def refuse_told_together(runs: Mapping[str, AuditResult]) -> None:
 
     What a run would withhold further, were it made again beside those before it, is what all of
     them tell. Runs that were made so are not looked at again, nor those that withhold nothing.
-
-    Args:
-        runs: The runs by the names that a message calls them, the earliest first.
     """
     found = list(_told_together(runs))
     if found:

@@ -48,13 +48,6 @@ class SharedRun:
 def read_shared_runs(folders: Sequence[Path], *, forced: bool = False) -> tuple[SharedRun, ...]:
     """Read the shared files of runs; nothing in ``restricted/`` is opened.
 
-    Args:
-        folders: Folders of the runs; they may lack their reports and their restricted tables.
-        forced: Whether to read a run that is not as it was sealed.
-
-    Returns:
-        The runs in the order of their folders.
-
     Raises:
         InputError: If a folder is no run, is not as it was sealed and ``forced`` is False, or has
             a ``result.json`` that does not validate.

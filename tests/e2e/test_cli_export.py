@@ -17,7 +17,7 @@ from typer.testing import Result
 
 import audit
 from audit.runs.read import read_run
-from fixtures.commands import audit
+from fixtures.commands import audit as command
 from fixtures.toy import EDGES
 
 LABELS = {"r2": ["dog"], "r1": ["cow", "tool"], "r3": ["bird"], "r4": [], "r5": ["mammal"]}
@@ -47,12 +47,12 @@ class Run:
     def made(self, *options: object, keep: bool = True) -> Path:
         more = ["--keep-instances"] if keep else []
         place = ("--hierarchy", self.hierarchy, "--no-pdf", "--out", self.folder / "run")
-        done = audit("run", self.labels, *place, *more, *options)
+        done = command("run", self.labels, *place, *more, *options)
         assert done.exit_code == 0, done.output
         return self.folder / "run"
 
     def exported(self, *options: object) -> Result:
-        return audit("export", self.folder / "run", "--interface", self.out, *options)
+        return command("export", self.folder / "run", "--interface", self.out, *options)
 
     def file(self, name: str) -> Any:
         return json.loads((self.out / f"{name}.json").read_text("utf-8"))
@@ -143,7 +143,7 @@ def test_the_folder_is_audited_as_the_files_that_it_came_from(run: Run) -> None:
     run.made("--predictions", run.scores, "--min-cell", 1)
     run.exported()
     graph, back = run.out / "abstraction_graph.json", run.folder / "back"
-    done = audit("run", run.out, "--hierarchy", graph, "--predictions", run.out, "--no-pdf",
+    done = command("run", run.out, "--hierarchy", graph, "--predictions", run.out, "--no-pdf",
                    "--min-cell", 1, "--out", back)  # fmt: skip
     assert done.exit_code == 0, done.output
 
@@ -185,7 +185,7 @@ def test_a_run_without_instances_and_an_occupied_folder_are_refused(run: Run) ->
 
 def test_a_layout_must_be_named(run: Run) -> None:
     run.made()
-    told = audit("export", run.folder / "run")
+    told = command("export", run.folder / "run")
 
     assert told.exit_code == 2
     assert "--csv DIR, --xlsx FILE, --interface DIR or --restricted --parquet FILE" in told.output
@@ -194,17 +194,17 @@ def test_a_layout_must_be_named(run: Run) -> None:
 def test_the_table_of_pairs_is_written_whole_for_who_knows_that_it_is_exact(run: Run) -> None:
     made, file = run.made(keep=False), run.folder / "pairs.parquet"
     for alone in (["--parquet", file], ["--restricted", "--csv", file]):
-        refused = audit("export", made, *alone)
+        refused = command("export", made, *alone)
         assert (refused.exit_code, file.exists()) == (2, False)
         assert "audit export RUN --restricted --parquet FILE" in refused.output
-    told = audit("export", made, "--restricted", "--parquet", file)
+    told = command("export", made, "--restricted", "--parquet", file)
     pairs = read_run(made).pairs.collect()
 
     assert told.exit_code == 0, told.output
     assert f"{len(pairs)} pairs, exact counts, not for sharing" in " ".join(told.output.split())
     assert pl.read_parquet(file).equals(pairs)
     assert "not for sharing" in pl.read_parquet_metadata(file)["sharing"]
-    assert "--overwrite" in audit("export", made, "--restricted", "--parquet", file).output
+    assert "--overwrite" in command("export", made, "--restricted", "--parquet", file).output
 
 
 def test_what_is_shared_is_written_as_tables(run: Run) -> None:
@@ -212,7 +212,7 @@ def test_what_is_shared_is_written_as_tables(run: Run) -> None:
     made = run.made(keep=False)
     tables, book = run.folder / "tables", run.folder / "tables.xlsx"
     places = ("--csv", tables, "--xlsx", book)
-    done = audit("export", made, *places)
+    done = command("export", made, *places)
     assert done.exit_code == 0, done.output
 
     shared = json.loads((made / "result.json").read_text("utf-8"))
@@ -222,11 +222,11 @@ def test_what_is_shared_is_written_as_tables(run: Run) -> None:
     assert book.stat().st_size > 0
     before = {file.name: file.read_bytes() for file in tables.iterdir()}
 
-    assert audit("export", made, *places).exit_code == 2
-    assert audit("export", made, *places, "--overwrite").exit_code == 0
+    assert command("export", made, *places).exit_code == 2
+    assert command("export", made, *places, "--overwrite").exit_code == 0
     assert {file.name: file.read_bytes() for file in tables.iterdir()} == before
     (tables / "mine.txt").write_text("mine")
-    told = audit("export", made, "--csv", tables, "--overwrite")
+    told = command("export", made, "--csv", tables, "--overwrite")
     assert (told.exit_code, "name another" in told.output) == (2, True)
     assert (tables / "mine.txt").read_text() == "mine"
 
@@ -237,19 +237,19 @@ def test_a_shared_copy_gives_the_same_tables(run: Run) -> None:
     shutil.copytree(made, copy, ignore=shutil.ignore_patterns("restricted"))
     own, shared = run.folder / "own", run.folder / "shared"
 
-    assert audit("export", made, "--csv", own).exit_code == 0
-    assert audit("export", copy, "--csv", shared).exit_code == 0
+    assert command("export", made, "--csv", own).exit_code == 0
+    assert command("export", copy, "--csv", shared).exit_code == 0
     assert {one.name: one.read_bytes() for one in own.iterdir()} == {
         one.name: one.read_bytes() for one in shared.iterdir()
     }
-    told = audit("export", copy, "--interface", run.out)
+    told = command("export", copy, "--interface", run.out)
     assert (told.exit_code, run.out.exists()) == (2, False)
     assert "`audit export --csv` and `audit history` work" in " ".join(told.output.split())
 
     result = copy / "result.json"
     result.write_text(result.read_text("utf-8").replace('"instances": ', '"instances": 1'), "utf-8")
-    told = audit("export", copy, "--csv", run.folder / "changed")
+    told = command("export", copy, "--csv", run.folder / "changed")
     assert (told.exit_code, (run.folder / "changed").exists()) == (2, False)
     assert "changed: 'result.json'" in told.output
-    told = audit("export", copy, "--csv", run.folder / "changed", "--force")
+    told = command("export", copy, "--csv", run.folder / "changed", "--force")
     assert "Continued in spite of: changed: 'result.json'" in told.output

@@ -45,14 +45,7 @@ def blocks(
     called: Mapping[str, str] = EVIDENCE,
     lineage: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Block, ...]:
-    """A block of each check that shows findings, in their order.
-
-    Args:
-        checks: The shared view's checks.
-        thresholds: The policy's thresholds by name, drawn as limits.
-        called: Words for names of evidence.
-        lineage: The overview's lineage: what is above the nodes of findings.
-    """
+    """A block of each check that shows findings, in their order."""
     above = {line["node"]: line for line in lineage}
     return tuple(_block(check, thresholds, called, above) for check in checks if check["findings"])
 

@@ -223,12 +223,7 @@ def _decision(waiver: Mapping[str, Any]) -> str:
 def evidence_lines(
     evidence: Mapping[str, Any], called: Mapping[str, str] = EVIDENCE
 ) -> tuple[tuple[str, str], ...]:
-    """Evidence as pairs of label and text, counts with their totals and bounds as intervals.
-
-    Args:
-        evidence: Published values by name.
-        called: Words for names.
-    """
+    """Evidence as pairs of label and text, counts with their totals and bounds as intervals."""
     return tuple(
         (_line_label(name, evidence, EVIDENCE["ratio"], called), _text(name, evidence))
         for name in evidence

@@ -203,12 +203,7 @@ def _facts(predictions: Mapping[str, Any], instances: int) -> Facts:
 
 
 def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
-    """Figure of pairs of nodes in data and model; None without any.
-
-    Args:
-        rows: The shared view's pairs, the most confused first.
-        predictions: The ledger of the predictions, with the thresholds that the numbers depend on.
-    """
+    """Figure of pairs of nodes in data and model; None without any."""
     if not rows:
         return None
     together = [n for row in rows for n in (row["rate"], row["co_predicted_rate"])]

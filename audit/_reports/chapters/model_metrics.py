@@ -46,12 +46,7 @@ def metric_terms(metrics: Sequence[Metric]) -> tuple[tuple[str, str], ...]:
 
 
 def metric_tables(metrics: Sequence[Metric], beside: Sequence[Metric]) -> tuple[Table, ...]:
-    """Tables of the metrics over all instances; tables without rows are left out.
-
-    Args:
-        metrics: The shared view's metrics.
-        beside: Numbers needed to interpret them: tied answers, and mass above a cut.
-    """
+    """Tables of the metrics over all instances; tables without rows are left out."""
     found = [metric for metric in (*metrics, *beside) if metric["scope"] == ALL]
     between = (*ERRORS, *UNCERTAINTY, *_MASS)
     tables = (
@@ -121,12 +116,7 @@ def _between(
 
 
 def metric_column(name: str, measured: Callable[[Any], Mapping[str, Metric]]) -> Spec:
-    """The column of a metric with its intervals.
-
-    Args:
-        name: Name of the metric.
-        measured: What a line has measured, by the names of metrics.
-    """
+    """The column of a metric with its intervals."""
     return written(heading(name), lambda line: with_interval(measured(line).get(name)))
 
 
@@ -150,13 +140,7 @@ def metric_figures(
     titles: Mapping[str, str | None],
     depths: Mapping[str, int],
 ) -> tuple[Figure, ...]:
-    """The figures for which there are metrics.
-
-    Args:
-        metrics: The shared view's metrics.
-        titles: Title of each node that is a scope.
-        depths: Depth of each node, if known.
-    """
+    """The figures for which there are metrics."""
     figures = (
         accuracy_figure(metrics),
         errors_figure(subtrees(metrics, ERRORS, titles, depths)),
@@ -349,12 +333,6 @@ def subtrees(
     depths: Mapping[str, int],
 ) -> tuple[Subtree, ...]:
     """The scopes that have the first of the metrics, in node order.
-
-    Args:
-        metrics: All metrics.
-        names: Names of the metrics; the first one is required, the others are optional.
-        titles: Title of each node.
-        depths: Depth of each node, if known.
 
     Of a node's pairs of cuts, the one with its own depth as coarse cut and the deepest fine cut is
     taken; if there is none, the one with the coarse cut nearest below the root.

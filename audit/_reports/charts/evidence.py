@@ -38,13 +38,7 @@ its total, and its share; the finding's own total where it has none of its own."
 
 
 def plots(check: str, evidence: Evidence, thresholds: Mapping[str, float]) -> tuple[Plot, ...]:
-    """The plots of a finding's evidence; empty if all of it is withheld.
-
-    Args:
-        check: Name of the check.
-        evidence: The finding's published evidence.
-        thresholds: The policy's thresholds by name.
-    """
+    """The plots of a finding's evidence; empty if all of it is withheld."""
     ratio_limit = thresholds.get(_RATIOS.get(check, ("", ""))[1])
     drawn = (
         _shares(evidence),

@@ -36,13 +36,7 @@ _SHADES = (
 def figures(
     overview: Mapping[str, Rows], limit: float | None, unjudged: str = ""
 ) -> tuple[Figure, ...]:
-    """The figures for which the overview has data, in report order: the map of branches first.
-
-    Args:
-        overview: The shared view's overview.
-        limit: The policy's limit on residual shares.
-        unjudged: Why no pair could be judged; empty where some could.
-    """
+    """The figures for which the overview has data, in report order: the map of branches first."""
     drawn = (
         branches_figure(overview["branches"][:MATRIX], overview["branch_pairs"], unjudged),
         pairs_figure(overview["pairs"]),
@@ -92,13 +86,7 @@ def hierarchy_figure(rows: Rows) -> Figure | None:
 
 
 def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure | None:
-    """The map of branches: reported pairs between them; None with fewer than three branches.
-
-    Args:
-        branches: The branches to draw.
-        pairs: Pairs of these and other branches that some instance carries.
-        unjudged: Why no pair could be judged; empty where some could.
-    """
+    """The map of branches: reported pairs between them; None with fewer than three branches."""
     if len(branches) < LEAST_DRAWN:
         return None
     called = {branch["node"]: _node(branch) for branch in branches}

@@ -71,10 +71,6 @@ def draw_graph(texts: Sequence[str], edges: Sequence[GraphEdge]) -> Drawing:
 
     Layers follow each other from left to right, or from the top down where that leaves more room
     for the texts. Valid edges decide what stands before what.
-
-    Args:
-        texts: At least one text.
-        edges: Edges between different texts.
     """
     first = [edge for edge in edges if edge.state != "denied"]
     edges = [*first, *(edge for edge in edges if edge.state == "denied")]
@@ -210,12 +206,7 @@ def _routes(graph: Layered, boxes: dict[int, Box]) -> list[list[Point]]:
 
 
 def _ports(ends: Sequence[tuple[int, int, int]], boxes: dict[int, Box]) -> dict[int, float]:
-    """Where each edge meets the side of its box: beside each other, in the order they come from.
-
-    Args:
-        ends: The box that an edge meets, the place it comes from, and its number.
-        boxes: All places.
-    """
+    """Where each edge meets the side of its box: beside each other, in the order they come from."""
     met: dict[int, list[tuple[float, int]]] = {}
     for place, other, number in ends:
         met.setdefault(place, []).append((boxes[other].middle[1], number))

@@ -86,11 +86,7 @@ _LINE = 24
 
 
 def lines(order: Sequence[int] | None = None) -> Json:
-    """Axis of the numbered lines of a ranked figure, with a rule for each.
-
-    Args:
-        order: The lines from top to bottom; None for the order in which they are drawn.
-    """
+    """Axis of the numbered lines of a ranked figure, with a rule for each."""
     scale = {} if order is None else {"scale": {"domain": list(order)}}
     return channel("line:O", sort=None, axis=bare_axis(None, labels=False, grid=True), **scale)
 

@@ -69,13 +69,7 @@ def bars_spec(panels: Sequence[Panel]) -> dict[str, Any]:
 
 
 def lines_spec(panels: Sequence[Panel], low: float, high: float) -> dict[str, Any]:
-    """A value of each run with its interval; a line joins runs that follow each other.
-
-    Args:
-        panels: The panels.
-        low: Value at the lower end of every axis.
-        high: Value at the upper end.
-    """
+    """A value of each run with its interval; a line joins runs that follow each other."""
     if high <= low:
         low, high = low - 0.5, high + 0.5
 

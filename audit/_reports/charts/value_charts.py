@@ -24,12 +24,7 @@ _DOT, _DIAMOND = 4.0, 5.6
 
 
 def count_bars(counts: Sequence[tuple[str, int]], own: int) -> Drawing:
-    """Draw counts in the order given, each with its name, number and bar.
-
-    Args:
-        counts: Names and counts, one at least.
-        own: Position of the count that is set apart; -1 for none.
-    """
+    """Draw counts in the order given, each with its name, number and bar."""
     largest = max(1, *(count for _, count in counts))
     room = WIDTH - NAMES - AMOUNT - 10
     shapes = []
@@ -50,11 +45,7 @@ def count_bars(counts: Sequence[tuple[str, int]], own: int) -> Drawing:
 
 
 def stacked_bars(bars: Sequence[tuple[str, Sequence[tuple[str, int, str]]]]) -> Drawing:
-    """Draw counts that follow each other in one bar, in the order given; one bar at least.
-
-    Args:
-        bars: The name of each, and its counts, each with its colour role and its words.
-    """
+    """Draw counts that follow each other in one bar, in the order given; one bar at least."""
     largest = max(1, *(sum(n for _, n, _ in counts) for _, counts in bars))
     room, shapes = WIDTH - 2 * NAMES, list[str]()
     for at, (name, counts) in enumerate(bars):

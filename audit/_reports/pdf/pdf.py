@@ -41,9 +41,6 @@ _NAMED = 5
 def conformance(unshown: str) -> str:
     """Say that the document conforms to PDF/A-3a and PDF/UA-1, or which characters forbid it.
 
-    Args:
-        unshown: Characters that no font of the machine has or that are for private use, each once.
-
     >>> conformance("\\u5fc3").rpartition(": ")[2]
     'U+5FC3 (cjk unified ideograph-5fc3).'
     """
@@ -65,13 +62,7 @@ def _name_of(character: str) -> str:
 
 
 def paper(kept: Printed, created: str, unshown: str = "") -> str:
-    """Render the document as HTML.
-
-    Args:
-        kept: The report within its budget.
-        created: Time of creation, for the document's metadata.
-        unshown: Characters that no font has, for which it says that it conforms to no standard.
-    """
+    """Render the document as HTML."""
     return (
         _environment()
         .get_template("paper.html.jinja")

@@ -50,9 +50,6 @@ _MARKED = re.compile(rb"/MCID (\d+)\b")
 def make_accessible(pdf: Any) -> None:
     """Change a tagged PDF/A-3a so that it follows PDF/UA-1 too.
 
-    Args:
-        pdf: A `pydyf.PDF` that is not written yet.
-
     Parts of links are tagged as links; terms and descriptions of a list are labels and bodies of
     its items; drawings without alternative text, which only decorate, become artifacts; and
     pictures, which are the glyphs of some fonts, are shown without interpolation.
@@ -82,9 +79,6 @@ def without_claims(pdf: Any) -> None:
 
 def unshown(fonts: Iterable[Any]) -> list[int]:
     """The characters of a document that both standards forbid, as sorted code points.
-
-    Args:
-        fonts: The document's fonts, of WeasyPrint, after its pages were painted.
 
     These are the characters that no font had, for which pages show boxes, and those for private
     use, whose meaning no reader can know.

@@ -65,13 +65,7 @@ OF_ENTAILMENT = _stated("entailment")
 
 
 def fixed_table(*, model: bool, release: bool = True, further: Iterable[Fixed] = ()) -> Table:
-    """Table of all fixed thresholds that the report relies on.
-
-    Args:
-        model: Whether it has chapters on a model.
-        release: Whether it has chapters on a release; intervals are in every report.
-        further: Those of the analyses that it has chapters on.
-    """
+    """Table of all fixed thresholds that the report relies on."""
     relied_on = (
         *(FIXED if release else FIXED[:1]),
         *(OF_MODELS if model else ()),

@@ -101,15 +101,7 @@ def of_audit(
     unrendered: Sequence[Exception] = (),
     title: str = "",
 ) -> Outcome:
-    """The outcome of an audit.
-
-    Args:
-        command: Name of the command.
-        shared: The view of the audit that may be shared.
-        fail_on: Least severity of findings that fail their check; errors where it is ``never``.
-        unrendered: Why reports could not be rendered.
-        title: The title that was given; empty for the policy's.
-    """
+    """The outcome of an audit."""
     from audit._reports.chapters.verdict import verdict
 
     stated = verdict(shared)
@@ -177,13 +169,7 @@ def _identity(identity: Mapping[str, Any], side: str = "") -> dict[str, str]:
 def of_comparison(
     shared: Mapping[str, Any], unrendered: Sequence[Exception] = (), title: str = ""
 ) -> Outcome:
-    """The outcome of a comparison; a check fails by an error that is new, or worse than before.
-
-    Args:
-        shared: The view of the comparison that may be shared.
-        unrendered: Why the report could not be rendered.
-        title: The title that was given to the later run; empty for its policy's.
-    """
+    """The outcome of a comparison; a check fails by an error that is new, or worse than before."""
     from audit._reports.comparison.words import comparison_verdict
 
     stated = comparison_verdict(shared)

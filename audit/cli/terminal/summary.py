@@ -29,14 +29,7 @@ _QUIET = {"pass": "pass", "not_applicable": "not applicable"}
 def summary(
     shared: Mapping[str, Any], word: str, sentence: str, model: ModelVerdict | None = None
 ) -> Group:
-    """Summary of an audit, from the verdict to the rows that could not be read.
-
-    Args:
-        shared: The view that may be shared.
-        word: The verdict.
-        sentence: The sentence that explains it.
-        model: The verdict on a model, where there is one.
-    """
+    """Summary of an audit, from the verdict to the rows that could not be read."""
     parts: list[RenderableType] = [*read_as_lines(shared["readings"])]
     parts += [_verdict(shared["status"], word, sentence), *_model(model)]
     if findings := first(shared):
@@ -271,9 +264,6 @@ def detected(entailment: Mapping[str, Any] | None) -> Iterator[RenderableType]:
 def detected_rows(entailment: Mapping[str, Any]) -> list[Sequence[str]]:
     """Cells of each model over all relations, under `HEADINGS`; the last is the baseline that a
     model has to beat, the concept alone. None without a model.
-
-    Args:
-        entailment: The entry of a shared view.
     """
     relations = {row["relation"] for row in entailment["detection_measured"]}
     whole = relations if len(relations) == 1 else {_ALL}

@@ -58,10 +58,6 @@ def attribution_shelf(
     They are those of the file that the run names, if it is still the one that was read; else
     those of the few examples that the run keeps itself. A run without explanations has none.
 
-    Args:
-        result: The run.
-        numbers: As `Shelf` takes them.
-
     Raises:
         InputError: If the file cannot be read.
     """
@@ -247,10 +243,6 @@ def _notes(shelf: Shelf, instances: int) -> Iterator[str]:
 
 def read_picture(folder: Path, name: str) -> Picture:
     """A picture of a folder, known by its first bytes whatever its name is.
-
-    Args:
-        folder: The folder.
-        name: Path of the file from there.
 
     Raises:
         InputError: If there is no such file in the folder or below it, or it is no PNG, JPEG, GIF

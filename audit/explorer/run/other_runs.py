@@ -32,13 +32,6 @@ def open_beside(
 
     Where of that one there is only what may be shared, nothing else is read of the others either.
 
-    Args:
-        first: The run that is looked at.
-        folders: Folders of all the runs as named, that of the first run first.
-        titles: Titles of the runs; those with the same title are distinguished by their folders.
-        unsealed: As in `audit.read_run`.
-        same_hierarchy: As in `audit.runs.history.history_of`.
-
     Raises:
         InputError: As `open_run` for each of them; if a run is there twice, or the runs have
             different hierarchies.

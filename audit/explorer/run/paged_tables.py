@@ -83,12 +83,7 @@ class TableQuery:
 
 
 def part_tables(folder: Path, part: AnalysisPart) -> Mapping[str, PartTable]:
-    """The tables that an analysis added to a run, by their names there.
-
-    Args:
-        folder: Folder of the run, with its restricted tables.
-        part: The part, as read back from it.
-    """
+    """The tables that an analysis added to a run, by their names there."""
     return {
         name: PartTable(folder / RESTRICTED / f"{part.file_of(name)}.parquet")
         for name in (*part.frames, *part.restricted)

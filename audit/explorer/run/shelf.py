@@ -34,10 +34,6 @@ _ROWS_AT_ONCE = 10_000
 def streamed_rows(path: Path, wanted: Collection[str]) -> Iterator[Entry]:
     """The rows of a table of text, JSON lines, Parquet or a workbook.
 
-    Args:
-        path: The file; text may be packed with gzip.
-        wanted: Columns, in lower case; those that the file lacks are left out.
-
     Raises:
         InputError: If it is not one file of these, or is damaged.
     """

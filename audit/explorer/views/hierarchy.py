@@ -85,13 +85,7 @@ def toggled(ways: frozenset[Way], way: Way) -> frozenset[Way]:
 def tree(
     top: str, asked: Iterable[str], children: Callable[[str], Sequence[Row]]
 ) -> tuple[list[Twig], bool]:
-    """The lines of the tree below a node, and whether it was cut for its length.
-
-    Args:
-        top: The node whose children are its first lines.
-        asked: What the address states of open nodes; what there is no line of is left out.
-        children: Gives the children of a node.
-    """
+    """The lines of the tree below a node, and whether it was cut for its length."""
     wanted, there = open_ways(asked), set[Way]()
     lines = list[Twig]()
     waiting: list[Twig] = _below((), children(top))[::-1]

@@ -119,13 +119,7 @@ def _fault(error: InputError) -> str:
 
 
 def marks(site: Site, request: Request, rows: Sequence[Attribution]) -> Marks:
-    """The attribution that an address asks for.
-
-    Args:
-        site: The application.
-        request: The request.
-        rows: All attributions of the instance, at least one.
-    """
+    """The attribution that an address asks for."""
     shown, switches = _chosen(rows, parameters(request))
     scores = _scores(shown)
     caption = f"Scores of {len(scores):,} tokens, the largest first"

@@ -35,15 +35,7 @@ def same_data(old: AuditResult, new: AuditResult) -> bool:
 def causes(
     old: AuditResult, new: AuditResult, edits: pl.DataFrame, restated: int, shared: SharedNodes
 ) -> tuple[Cause, ...]:
-    """All causes, changed or not.
-
-    Args:
-        old: The earlier run.
-        new: The later run.
-        edits: From `hierarchy_edits`.
-        restated: Number of nodes that have other common nodes below them in NEW.
-        shared: How many nodes are in both, which makes the hierarchies one classification.
-    """
+    """All causes, changed or not."""
     sentences = {
         "data": _data(old, new),
         "hierarchy": f"{_hierarchy(edits, restated)} {shared}.",

@@ -283,16 +283,7 @@ def seal_comparison(
     started: datetime,
     forced: Sequence[str] = (),
 ) -> None:
-    """Write both manifests.
-
-    Args:
-        folder: The folder to seal.
-        comparison: The comparison in it.
-        runs: Folders of OLD and NEW.
-        command: The command line, as typed.
-        started: When the comparison began.
-        forced: Broken seals of the runs, if they are compared in spite of them.
-    """
+    """Write both manifests."""
     refuse_changed(*runs)
     write_restricted_manifest(folder)
     manifest = _manifest(comparison, runs, command, started)

@@ -204,12 +204,6 @@ def check_changes(old: AuditResult, new: AuditResult, tests: FindingTests | None
     another, and a test says that the two differ; gone is the reverse. It is worse if its effect in
     NEW is above the interval of its effect in OLD, better if the effect in OLD is above the
     interval in NEW, unless a test finds no difference. All tests are corrected together.
-
-    Args:
-        old: The earlier run.
-        new: The later run.
-        tests: What findings are tested by; None if the data are the same, so that nothing is
-            chance.
     """
     before = {check.name: check for check in old.checks}
     after = {check.name: check for check in new.checks}

@@ -72,13 +72,7 @@ def _into_parts(
 def _layers(
     order: Sequence[int], after: Mapping[int, Sequence[int]], before: Mapping[int, Sequence[int]]
 ) -> list[list[int]]:
-    """Changes in layers that can be judged one after the other, each at once, in their order.
-
-    Args:
-        order: Changes, each after those that it waits for.
-        after: The changes that wait for each change; none where it is left out.
-        before: The changes that each change waits for; none where it is left out.
-    """
+    """Changes in layers that can be judged one after the other, each at once, in their order."""
     place = dict.fromkeys(order, 0)
     layers: list[list[int]] = []
     for change in order:

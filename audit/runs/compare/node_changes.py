@@ -39,12 +39,6 @@ def node_changes(old: Release, new: Release, common: Common, *, same_data: bool)
 
     Those that stand are corrected for multiple testing once more: nodes that are folded are true
     with those they are folded into, and would make room for others by chance.
-
-    Args:
-        old: The earlier run.
-        new: The later run.
-        common: The nodes that both hierarchies have.
-        same_data: Whether both runs counted the same data.
     """
     table, counts = judged_nodes(old, new, common, same_data=same_data)
     family = len(table) - table["q_value"].null_count()

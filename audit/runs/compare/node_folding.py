@@ -154,13 +154,7 @@ def _exchanges(of: Changed) -> Iterator[Exchange]:
 def exchanged(
     children: Sequence[int], difference: FloatArray, of_parent: float
 ) -> Iterator[tuple[int, ...]]:
-    """Siblings whose rises and falls cancel: in twos, then all that are left together.
-
-    Args:
-        children: Changed children of one parent.
-        difference: How much the share of each node changed.
-        of_parent: How much that of the parent did, without its sign.
-    """
+    """Siblings whose rises and falls cancel: in twos, then all that are left together."""
     size = {child: abs(float(difference[child])) for child in children}
     waiting, left = sorted(children, key=lambda c: (-size[c], c)), []
     while waiting:
@@ -189,15 +183,7 @@ def _into_children(
     apart: FloatArray,
     variance: FloatArray,
 ) -> dict[int, int]:
-    """Changes that the greatest one below them in their direction accounts for, with that one.
-
-    Args:
-        lines: Changes strictly above each.
-        order: The changes, from below.
-        by: What is compared in size and direction, by node.
-        apart: Change of the labels of each node.
-        variance: Its variance.
-    """
+    """Changes that the greatest one below them in their direction accounts for, with that one."""
     into = dict[int, int]()
     sign, size = np.sign(by).tolist(), np.abs(by).tolist()
     greatest = dict[tuple[int, float], int]()

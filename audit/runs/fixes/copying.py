@@ -66,13 +66,6 @@ def write_copy(
     Only cells of changed labels differ, and rows that hold nothing but a label that goes. The copy
     is read again before it takes its name, and must have the labels that the changes say.
 
-    Args:
-        run: The run, whose digest the log keeps.
-        settings: From `settings_of`.
-        labels: From `read_again`.
-        changes: What to change.
-        out: The copy, a file or a folder as the data are.
-
     Raises:
         InputError: If a change is of a label that is not there, or two are of the same.
         OutputError: If something is at ``out``, or it cannot be written.
@@ -284,10 +277,6 @@ class _Log(BaseModel):
 
 def undone(log: Path, out: Path) -> Path:
     """Write the data as they were before a copy was corrected, from the copy and its log.
-
-    Args:
-        log: The log, beside the copy.
-        out: Where to write them.
 
     Raises:
         InputError: If the log cannot be read, or the copy is not as it was written.

@@ -36,11 +36,6 @@ class _Log(BaseModel):
 def mended_by(log: Path, references: Sequence[AuditResult], data: Sequence[Path]) -> Mended:
     """What a log tells of the changes that made a copy.
 
-    Args:
-        log: The log that `audit apply` wrote beside the copy.
-        references: Earlier runs; the first is that of the data before.
-        data: The files of the copy.
-
     Raises:
         InputError: If there is no reference, or the log is none, one of another run, of other data,
             or of changes that the reference does not propose.

@@ -158,11 +158,6 @@ class Confirmed:
 def confirmed(run: AuditResult, sheet: pl.DataFrame, path: Path) -> list[Confirmed]:
     """What a sheet that came back confirms of each finding, then of the controls.
 
-    Args:
-        run: The run that the sheet was drawn from.
-        sheet: As text, with the columns of `Sample.sheet`.
-        path: Where it was read from, for messages.
-
     Raises:
         InputError: If it is of another run, lacks a column, has other rows or verdicts than it may.
     """

@@ -61,11 +61,6 @@ def statements(source: Query, layout: Layout, ledger: Ledger) -> tuple[str, str]
     Each script is one transaction. It counts first the rows of each change; where one differs from
     what was read, a constraint fails, and none of its statements changes anything.
 
-    Args:
-        source: The rows of a table, loaded.
-        layout: Where ids and labels stand.
-        ledger: The changes; those that are made are counted there.
-
     Raises:
         InputError: If no table can be named, rows have no ids, a label cannot be written, or labels
             are exchanged in a circle.
@@ -298,9 +293,6 @@ class _Found:
         """Conditions that hold for rows, for how many they hold, and how many of these are meant.
 
         Ids and labels alone where all such rows are meant; else all columns.
-
-        Args:
-            rows: How many of each are meant.
         """
         of_key = defaultdict[Row, list[Row]](list)
         for row in rows:

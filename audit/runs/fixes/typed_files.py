@@ -22,13 +22,6 @@ def changed_parquet(
 ) -> bool:
     """Write a Parquet file with changed labels; types, other columns and metadata stay.
 
-    Args:
-        path: The file.
-        into: The file to write.
-        layout: Where ids and labels stand.
-        ledger: The changes; those that are made are counted there.
-        table: The code set of all its labels; empty where that is not known.
-
     Returns:
         Whether anything changes; else nothing is written.
     """

@@ -56,13 +56,6 @@ def changed_workbook(
 
     A cell that is taken out stays, without a value, so that no other one moves.
 
-    Args:
-        path: The workbook, of `ENDINGS`.
-        into: The file to write.
-        layout: Where ids and labels stand.
-        ledger: The changes; those that are made are counted there.
-        table: The code set of all its labels; empty where that is not known.
-
     Returns:
         Whether anything changes; else nothing is written.
 

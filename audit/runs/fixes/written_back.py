@@ -36,10 +36,6 @@ _AS_TABLE = (
 def settings_of(run: Path, data: str | None = None) -> Settings:
     """The settings of a run whose inputs are as they were, and whose data can be written back.
 
-    Args:
-        run: Its folder.
-        data: Where the data are now; None: where they were.
-
     Raises:
         InputError: If the run records no settings, a file is gone or changed since, or the data
             are of a kind that cannot be written back.

@@ -12,7 +12,7 @@ import pytest
 import audit
 from audit.base.errors import InputError
 from audit.data.sources import source_of
-from fixtures.commands import audit
+from fixtures.commands import audit as done
 from fixtures.toy import EDGES, toy
 
 ROWS = "".join(f"i{n},{label}\n" for n, label in enumerate(["dog"] * 30 + ["cow"] * 20))
@@ -28,7 +28,7 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / "predicted.psv").write_text("".join(f"s{n}|dog\n" for n in range(50)))
     (tmp_path / "policy.toml").write_text("max_findings = 2\n")
     given = ("run", tmp_path / "labels.csv", "--hierarchy", tmp_path / "toy.csv", "--no-pdf")
-    assert audit(*given, "--out", tmp_path / "before").exit_code == 0
+    assert done(*given, "--out", tmp_path / "before").exit_code == 0
     return tmp_path
 
 
@@ -78,7 +78,7 @@ def test_an_input_that_changes_meanwhile_refuses_the_run(
 ) -> None:
     monkeypatch.chdir(place)
     meanwhile(monkeypatch, "audit.runs.make.run_audit", lambda: way(place / name))
-    refused = audit("run", *CASES[name], "--hierarchy", "toy.csv", "--no-pdf", "--out", "run")
+    refused = done("run", *CASES[name], "--hierarchy", "toy.csv", "--no-pdf", "--out", "run")
 
     assert refused.exit_code == 2, refused.output
     assert "files that stay as they are while they are read are required" in refused.stderr
@@ -92,7 +92,7 @@ def test_a_run_that_changes_while_it_is_compared_is_refused(
 ) -> None:
     table = place / "before" / "restricted" / "pairs.parquet"
     meanwhile(monkeypatch, "audit.runs.compare.comparison.compare_runs", lambda: way(table))
-    refused = audit("compare", place / "before", place / "before", "--out", place / "changes")
+    refused = done("compare", place / "before", place / "before", "--out", place / "changes")
 
     assert refused.exit_code == 2
     assert str(table) in refused.stderr

@@ -34,16 +34,7 @@ def by_relation(
     first: Sequence[Spec],
     cell: Callable[[Row], Cell],
 ) -> Table | None:
-    """A table with a line per combination of some fields, and a cell for each relation.
-
-    Args:
-        id_: Id of the table.
-        caption: Its caption.
-        rows: A row per line and relation.
-        by: Fields that lines differ in.
-        first: The columns before those of relations.
-        cell: What is said of a row.
-    """
+    """A table with a line per combination of some fields, and a cell for each relation."""
     lines = pivoted(rows, by, "relation")
     names = dict.fromkeys(name for line in lines for name in line["relation"])
     own = (across("relation", name, written(name, cell)) for name in names)

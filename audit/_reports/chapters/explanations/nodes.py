@@ -37,12 +37,7 @@ _SAME = ("model", "mean", "low", "high", "rest", "difference", "instances", "exa
 
 
 def where(explanations: Mapping[str, Rows], rate: float) -> Chapter | None:
-    """Nodes that differ most from the rest; None if no node can be compared with the rest.
-
-    Args:
-        explanations: The shared view's explanations.
-        rate: The policy's false discovery rate.
-    """
+    """Nodes that differ most from the rest; None if no node can be compared with the rest."""
     rows = [row for row in explanations["branches"] if row["method"] is None]
     of = {name: [row for row in rows if row["measure"] == name] for name in MEASURES}
     main = next((name for name, own in of.items() if ranked(own)), None)
