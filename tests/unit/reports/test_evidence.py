@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit._reports.chapters.blocks import blocks
-from audit._reports.charts import evidence, parts
 from audit._reports.charts.evidence import plots
 from audit._reports.charts.parts import around_one, around_zero, from_zero
 from audit._reports.html import environment
@@ -64,11 +61,6 @@ KINDS: dict[str, tuple[str, dict[str, Any], list[int]]] = {
     "leak": ("split_leak", LEAK, [2]),
 }
 """Evidence of each form that the checks give, with the lines of each plot that it makes."""
-
-
-@pytest.mark.parametrize("module", [evidence, parts])
-def test_examples_hold(module: ModuleType) -> None:
-    assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -21,11 +21,6 @@ def test_a_label_with_room_says_all(node: str, title: str | None) -> None:
     assert node_label(node, title, 200) == f"{node} {title or ''}".strip()
 
 
-def test_the_title_stands_alone_before_either_is_cut() -> None:
-    assert node_label("390-459", "Circulatory system", 20) == "Circulatory system"
-    assert node_label("390-459", "The circulatory system", 20) == "390-459 The circula…"
-
-
 def test_a_pair_is_two_labels() -> None:
     pair = {"a": "401.9", "title_a": "Unspecified essential hypertension", "b": "7", "title_b": ""}
     first, second = pair_label(pair).split(" × ")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
 from typing import Any
 
 import pytest
 
-from audit._reports.words import metric_words
 from audit._reports.words.metric_words import cut, in_common, interval, others, value, with_interval
 
 
@@ -22,10 +20,6 @@ def _metric(name: str, value: float | None, **parameters: Any) -> dict[str, Any]
         "n": 40,
         "parameters": parameters,
     }
-
-
-def test_examples_hold() -> None:
-    assert doctest.testmod(metric_words).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
 from typing import Any
 
 import pytest
 
-from audit._reports.words import shown_numbers, table_specs
 from audit._reports.words.parts import Badge, Cell, Code, Column, Named, Node, Ranged
 from audit._reports.words.table_specs import (
     Spec,
@@ -148,8 +146,3 @@ def test_a_line_of_pivoted_rows_has_a_cell_per_value() -> None:
 
     assert made.columns[1:] == tuple(Column(f"k = {k}", True) for k in (1, 2, 3))
     assert made.rows == (("a", "5", "<11", "–"), ("b", "–", "6", "–"))
-
-
-@pytest.mark.parametrize("module", [table_specs, shown_numbers])
-def test_examples_hold(module: Any) -> None:
-    assert doctest.testmod(module).failed == 0
