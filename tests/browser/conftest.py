@@ -115,7 +115,7 @@ def _make(folder: Path) -> None:
     reports.write_html(results.rich_result(), folder / "rich.html")
     reports.write_html(results.hostile_result(), folder / "hostile.html")
     reports.write_html(results.empty_result(), folder / "empty.html")
-    reports.write_html(explanation_results.explained(), folder / "explained.html")
+    reports.write_html(explanation_results.measured(), folder / "explained.html")
     reports.write_html(concept_results.measured(), folder / "tested.html")
 
 

@@ -32,7 +32,7 @@ def hostile() -> Report:
 
 @pytest.fixture(scope="module")
 def explained() -> Report:
-    return build(explanation_results.explained())
+    return build(explanation_results.measured())
 
 
 @pytest.fixture(scope="module")

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
-from audit._reports.chapters.analyses import CHAPTERS
-from audit._reports.chapters.concepts.concepts import NUMBERS, Concepts, concepts, mean
+from audit._reports.chapters.concepts.concepts import concepts, mean
 from audit._reports.chapters.concepts.nodes import nodes, ordered
 from audit._reports.chapters.concepts.tests import matrix
 from audit._reports.chapters.report import Report, build, sections
@@ -24,14 +19,8 @@ from audit._reports.charts.curves import CURVES, STEP, accuracies_spec, steps_sp
 from audit._reports.charts.svg import draw
 from audit._reports.html import html_text
 from audit._reports.words.parts import Badge, Judged, Node
-from audit.concepts.analysis import SHARED
-from audit.runs.analyses import ANALYSES
-from fixtures import concept_results, results
-from tests.unit.reports.document import Document
-from tests.unit.reports.shown import figure_of, forms_of, tables_of, text_of
-
-_NUMBER = re.compile(r"[+−]?\d[\d,]*\.?\d*%?")
-SCHEMA = Path(__file__).parents[3] / "docs" / "result.schema.json"
+from fixtures import concept_results
+from tests.unit.reports.shown import figure_of, tables_of, text_of
 
 
 @pytest.fixture(scope="module")
@@ -49,36 +38,6 @@ def small() -> Report:
     return build(concept_results.with_small_cells())
 
 
-def test_the_views_made_by_hand_are_results(shared: dict[str, Any]) -> None:
-    schema = json.loads(SCHEMA.read_text("utf-8"))
-    assert {*shared["concepts"]} == {"facts", *SHARED}
-    for view in (shared, concept_results.with_small_cells(), concept_results.bare()):
-        Draft202012Validator(schema).validate(json.loads(json.dumps(view)))
-
-
-@pytest.mark.slow
-def test_every_number_of_a_table_stands_in_the_shared_view(
-    shared: dict[str, Any], report: Report
-) -> None:
-    written = forms_of(shared["concepts"]) | forms_of(list(_means(shared["concepts"])))
-    tables = [one for one in tables_of(report.of("concepts")) if one.id != "concept-states"]
-    assert len(tables) >= 15
-    for table in tables:
-        for row in table.rows:
-            for cell, heading in zip(row, table.columns, strict=True):
-                if heading.numeric:
-                    text = text_of(cell).replace("428.3", "").replace("phrases", "")
-                    unknown = set(_NUMBER.findall(text)) - written
-                    assert not unknown, (table.id, heading.heading, unknown)
-
-
-@pytest.mark.slow
-def test_tables_have_a_cell_for_every_column(report: Report, small: Report) -> None:
-    for one in (report, small):
-        for table in tables_of(one.of("concepts")):
-            assert all(len(row) == len(table.columns) for row in table.rows), table.id
-
-
 @pytest.mark.slow
 def test_every_picture_is_drawn_and_described(report: Report) -> None:
     ids = [figure.id for figure in report.of("concepts").figures]
@@ -93,12 +52,6 @@ def test_every_picture_is_drawn_and_described(report: Report) -> None:
         assert "NaN" not in figure.drawing.markup
         assert figure.table.rows
         assert figure.alt.endswith(".")
-
-
-def test_pictures_are_in_the_order_of_their_sections(report: Report) -> None:
-    page = html_text(concept_results.measured())
-    places = [page.index(f'id="figure-{figure.id}"') for figure in report.of("concepts").figures]
-    assert places == sorted(places)
 
 
 @pytest.mark.parametrize("test", ["is_token_of_type", "is_modular", "is_causal"])
@@ -292,44 +245,6 @@ def test_tested_labels_alone_have_no_chapters_on_a_release(report: Report) -> No
     assert report.release.facts[0] == ("Instances in tests", "907 of 1,037")
 
 
-@pytest.mark.slow
-def test_beside_a_dataset_both_are_told() -> None:
-    report = build(concept_results.measured(alone=False))
-    ids = [section.id for section in sections(report)]
-    assert {"release", "pictures", "coverage", "model", "tested", "matrix"} <= set(ids)
-
-
-def test_without_concepts_nothing_is_said_of_them() -> None:
-    page = html_text(results.rich_result().shared())
-    assert "is_token_of_type" not in page
-    assert ".answers" not in page
-
-
-def test_the_formats_of_labels_alone_are_those_of_runs() -> None:
-    shown = [(chapters.name, chapters.format) for chapters in CHAPTERS]
-    assert shown == [(kind.name, kind.format) for kind in ANALYSES]
-
-
-@pytest.mark.slow
-def test_a_page_is_sound_and_obeys_no_name(shared: dict[str, Any]) -> None:
-    page = html_text(shared)
-    document = Document(page)
-    ids = [attributes["id"] for _, attributes in document.elements if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    assert not document.unbalanced
-    assert len(document.of("script")) == 1
-    assert concept_results.HOSTILE.replace(" ", "") in document.text
-
-
-@pytest.mark.slow
-def test_every_shared_table_is_told(shared: dict[str, Any]) -> None:
-    page = html_text(shared)
-    for name in SHARED:
-        tested = shared["concepts"]
-        less = {**shared, "concepts": {**tested, name: []}}
-        assert html_text(less) != page, name
-
-
 def test_a_finding_draws_its_accuracies() -> None:
     from audit._reports.chapters.cards import evidence_lines
     from audit._reports.charts.evidence import plots
@@ -397,25 +312,3 @@ def test_any_layer_may_have_any_name(shared: dict[str, Any]) -> None:
     drawing = draw(steps_spec([("a", rows)], names, "layer", 0.75))
     assert "<script" not in drawing.markup
     assert "層" in drawing.markup
-
-
-def _means(tested: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Shares, and means over splits, by another route than the chapters take."""
-    facts = tested["facts"]
-    for count in (facts["used"], *facts["left_out"].values()):
-        yield {"share": count / facts["instances"]}
-    controls = pl.DataFrame(tested["controls"], infer_schema_length=None)
-    yield from controls.group_by("dimension", "judged").agg(pl.col(NUMBERS).mean()).to_dicts()
-    iterations = pl.DataFrame(tested["iterations"], infer_schema_length=None)
-    keys = ("dimension", "ablation", "iteration", "read", "probe")
-    yield from (
-        iterations.group_by(keys)
-        .agg(pl.col("accuracy", "chance", "removed", "variance_kept").mean(), splits=pl.len())
-        .to_dicts()
-    )
-
-
-@pytest.mark.slow
-def test_the_chapters_are_of_the_view_alone(shared: dict[str, Any]) -> None:
-    assert isinstance(concepts(shared), Concepts)
-    assert concepts(results.rich_result().shared()) is None

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from audit._reports.chapters.cards import evidence_lines
-from audit._reports.chapters.entailment.entailment import Entailment, entailment
-from audit._reports.chapters.entailment.graph import STEPS, graph
+from audit._reports.chapters.entailment.entailment import Entailment
+from audit._reports.chapters.entailment.graph import graph
 from audit._reports.chapters.report import Report, build, sections
 from audit._reports.charts.curves import CURVES, reliability_spec
 from audit._reports.charts.evidence import plots
-from audit._reports.html import html_text
 from audit._reports.words.entailment_words import (
     BASELINES,
     DETECTION,
@@ -28,20 +24,16 @@ from audit._reports.words.entailment_words import (
     RULES,
 )
 from audit._reports.words.parts import Ranged, Table
-from audit.entailment.analysis import SHARED
 from audit.entailment.detection.baselines import BASELINES as MEASURED_BASELINES
 from audit.entailment.detection.measures import MEASURES
 from audit.entailment.reading.columns import KINDS as READ_KINDS
 from audit.entailment.reading.reading import REASONS
 from audit.hierarchies.edge_faults import LINTS
-from fixtures import entailment_results, results
-from fixtures.entailment_results import HOSTILE, MODELS, OUTLIER
+from fixtures import entailment_results
+from fixtures.entailment_results import MODELS, OUTLIER
 from fixtures.examples import examples
-from tests.unit.reports.document import Document
-from tests.unit.reports.shown import figure_of, forms_of, tables_of, text_of
+from tests.unit.reports.shown import figure_of, tables_of, text_of
 
-_NUMBER = re.compile(r"[+−]?\d[\d,]*\.?\d*%?")
-SCHEMA = Path(__file__).parents[3] / "docs" / "result.schema.json"
 CHAPTERS = ("around", "dataset", "votes", "graph", "detection", "generation")
 
 
@@ -73,60 +65,6 @@ def table_of(report: Report, id_: str) -> Table:
     return next(table for table in tables_of(of(report)) if table.id == id_)
 
 
-@pytest.mark.slow
-def test_the_views_are_results_with_a_row_in_every_table(shared: dict[str, Any]) -> None:
-    schema = json.loads(SCHEMA.read_text("utf-8"))
-    assert {*shared["entailment"]} == {"facts", *SHARED}
-    assert all(shared["entailment"][name] for name in SHARED)
-    views = (shared, entailment_results.with_small_cells(), entailment_results.bare())
-    for view in views:
-        Draft202012Validator(schema).validate(view)
-
-
-@pytest.mark.slow
-def test_every_shared_table_is_told(shared: dict[str, Any]) -> None:
-    page = html_text(shared)
-    for name in SHARED:
-        less = {**shared, "entailment": {**shared["entailment"], name: []}}
-        assert html_text(less) != page, name
-
-
-def test_every_number_of_a_table_stands_in_the_shared_view(
-    shared: dict[str, Any], report: Report
-) -> None:
-    forms = forms_of([shared["entailment"], list(_points(shared)), list(_classes(shared))])
-    tables = list(tables_of(of(report)))
-    assert len(tables) > 35
-    for table in tables:
-        for row in (*table.rows, *([table.total] if table.total else [])):
-            for cell, heading in zip(row, table.columns, strict=True):
-                if heading.numeric:
-                    text = text_of(cell).replace("<0.1%", "").replace("below 0.0001", "")
-                    unknown = set(_NUMBER.findall(text)) - forms
-                    assert not unknown, (table.id, heading.heading, unknown)
-
-
-def _points(shared: dict[str, Any]) -> Iterator[float]:
-    """Differences in points."""
-    for row in shared["entailment"]["quality_annotators"]:
-        for name in ("difference", "difference_low", "difference_high"):
-            if row[name] is not None:
-                yield 100 * row[name]
-
-
-def _classes(shared: dict[str, Any]) -> Iterator[int]:
-    """Texts by classes of their numbers."""
-    for relation in ("Noun-Entail", "Verb-Entail", "Event-Entail"):
-        for measure in ("depth", "children", "parents"):
-            values = [
-                (row["value"], row["texts"])
-                for row in shared["entailment"]["graph_shape"]
-                if (row["relation"], row["measure"]) == (relation, measure)
-            ]
-            for low, high in zip(STEPS, (*STEPS[1:], 10**9), strict=True):
-                yield sum(texts for value, texts in values if low <= value < high)
-
-
 def test_texts_are_dealt_into_classes_without_loss(shared: dict[str, Any]) -> None:
     chapter = graph(shared["entailment"])
     assert chapter is not None
@@ -140,35 +78,6 @@ def test_texts_are_dealt_into_classes_without_loss(shared: dict[str, Any]) -> No
                 for row in rows
                 if (row["relation"], row["measure"]) == (relation, measure)
             )
-
-
-def test_rows_have_a_cell_for_every_column_and_tables_an_id_of_their_own(
-    report: Report, small: Report, bare: Report
-) -> None:
-    for one in (report, small, bare):
-        tables = list(tables_of(of(one)))
-        assert len({table.id for table in tables}) == len(tables)
-        for table in tables:
-            assert all(len(row) == len(table.columns) for row in table.rows), table.id
-            assert not table.total or len(table.total) == len(table.columns)
-
-
-def test_every_picture_is_drawn_described_and_in_the_order_of_its_section(
-    shared: dict[str, Any], report: Report
-) -> None:
-    figures = of(report).figures
-    assert [figure.id.rstrip("0123456789") for figure in figures[-3:]] == [
-        "entailment-annotators", "entailment-models", "entailment-reliability",
-    ]  # fmt: skip
-    assert all(figure.id.startswith("around-") for figure in figures[:-3])
-    for figure in figures:
-        assert "<path" in figure.drawing.markup
-        assert "NaN" not in figure.drawing.markup
-        assert figure.table.rows
-        assert figure.alt.endswith(".")
-    page = html_text(shared)
-    places = [page.index(f'id="figure-{figure.id}"') for figure in figures]
-    assert places == sorted(places)
 
 
 def test_around_a_finding_every_edge_of_its_neighbourhood_is_drawn(
@@ -368,15 +277,6 @@ def test_the_difference_of_an_annotator_has_no_limit_of_another_check(report: Re
     assert plots("residual_overuse", evidence, limits)[-1].limit is not None
 
 
-def test_withheld_numbers_are_told_as_withheld(small: Report) -> None:
-    cells = [text_of(cell) for t in tables_of(of(small)) for row in t.rows for cell in row]
-    assert {"withheld", "<11"} <= set(cells)
-    assert all("NaN" not in figure.drawing.markup for figure in small.all_figures)
-    assert of(small).around is None
-    page = html_text(entailment_results.with_small_cells())
-    assert "steps of 11" in page
-
-
 def test_what_is_not_there_has_no_chapter(report: Report, bare: Report) -> None:
     assert {*CHAPTERS} <= {section.id for section in sections(report)}
     ids = {section.id for section in sections(bare)}
@@ -385,24 +285,6 @@ def test_what_is_not_there_has_no_chapter(report: Report, bare: Report) -> None:
     assert not {"release", "pictures", "coverage", "model"} & ids
     assert of(bare).figures == ()
     assert ("Splits", "none") in of(bare).facts
-
-
-def test_without_an_entailment_graph_nothing_is_said_of_it() -> None:
-    view = results.rich_result().shared()
-    assert entailment(view) is None
-    page = html_text(view)
-    assert "entailment-" not in page
-    assert "AbsPyramid" not in page
-
-
-def test_a_page_is_sound_and_obeys_no_text(shared: dict[str, Any]) -> None:
-    page = html_text(shared)
-    document = Document(page)
-    ids = [attributes["id"] for _, attributes in document.elements if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    assert not document.unbalanced
-    assert len(document.of("script")) == 1
-    assert HOSTILE.replace(" ", "") in document.text
 
 
 @examples(15)

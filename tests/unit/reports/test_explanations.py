@@ -11,26 +11,20 @@ import pytest
 from audit._reports.chapters.explanations.agreement import agreement
 from audit._reports.chapters.explanations.explanations import (
     MOST_TOKENS,
-    Explanations,
     examples,
-    explanations,
 )
 from audit._reports.chapters.explanations.nodes import ranked, where
 from audit._reports.chapters.report import Report, build, sections
-from audit._reports.html import html_text
 from audit._reports.words.parts import Node
-from audit.explanations.analysis import SHARED
-from fixtures import explanation_results, results
-from tests.unit.reports.document import Document
-from tests.unit.reports.shown import figure_of, forms_of, numbers_of, tables_of, text_of
+from fixtures import explanation_results
+from tests.unit.reports.shown import figure_of, tables_of, text_of
 
 _PLACED = re.compile(r'transform="translate\(([\d.]+),([\d.]+)\)"[^>]*>(−?0\.\d\d)<')
-_NUMBER = re.compile(r"[+−]?\d[\d,]*\.?\d*%?")
 
 
 @pytest.fixture(scope="module")
 def shared() -> dict[str, Any]:
-    return explanation_results.explained()
+    return explanation_results.measured()
 
 
 @pytest.fixture(scope="module")
@@ -41,30 +35,6 @@ def report(shared: dict[str, Any]) -> Report:
 @pytest.fixture(scope="module")
 def small() -> Report:
     return build(explanation_results.with_small_cells())
-
-
-def test_every_number_of_a_table_stands_in_the_shared_view(
-    shared: dict[str, Any], report: Report
-) -> None:
-    written = _written(shared["explanations"])
-    tables = [one for one in tables_of(report.of("explanations")) if one.id != "examples-numbers"]
-    assert len(tables) >= 15
-    for table in tables:
-        for row in table.rows:
-            for cell, heading in zip(row, table.columns, strict=True):
-                if heading.numeric:
-                    unknown = set(_NUMBER.findall(text_of(cell))) - written
-                    assert not unknown, (table.id, heading.heading, unknown)
-
-
-def test_every_picture_of_explanations_is_drawn_and_described(report: Report) -> None:
-    ids = {figure.id for figure in report.all_figures}
-    drawn = {"alignment-expert", "explained-nodes", "plausibility", "faithfulness"}
-    assert drawn | {"agreement-0", "agreement-1", "curves-0", "curves-1"} == ids
-    for figure in report.all_figures:
-        assert "<path" in figure.drawing.markup
-        assert figure.table.rows
-        assert figure.alt.endswith(".")
 
 
 def test_alignment_is_drawn_where_it_was_measured(shared: dict[str, Any], report: Report) -> None:
@@ -117,7 +87,7 @@ def test_the_matrix_tells_peaks_below_and_the_difference_above(report: Report) -
 
 
 def test_many_models_and_methods_are_drawn_in_part_and_told_in_full() -> None:
-    found = explanation_results.explained()["explanations"]
+    found = explanation_results.measured()["explanations"]
     models = [f"model {place}" for place in range(9)]
     for name in ("agreement", "differences"):
         own = [row for row in found[name] if row["model"] == "first"]
@@ -139,10 +109,6 @@ def test_withheld_numbers_are_told_as_withheld_and_not_drawn(small: Report) -> N
     assert small.of("explanations").examples is None
 
 
-def test_no_bound_is_drawn_as_a_number(small: Report) -> None:
-    assert all("NaN" not in figure.drawing.markup for figure in small.all_figures)
-
-
 def test_what_is_not_there_has_no_chapter() -> None:
     report = build(explanation_results.bare())
     ids = [section.id for section in sections(report)]
@@ -161,35 +127,6 @@ def test_one_reason_for_no_correlation_is_told_once(report: Report) -> None:
     table = next(t for t in tables_of(report.of("explanations")) if t.id == "accuracy-numbers")
     assert len(table.rows) == 1
     assert table.rows[0][-1] == "2 points, and 3 are needed"
-
-
-def test_explained_labels_alone_have_no_chapters_on_a_release(report: Report) -> None:
-    ids = [section.id for section in sections(report)]
-    assert not {"release", "pictures", "coverage", "model"} & set(ids)
-    assert "explained instances" in report.verdict.sentence
-    assert report.release.facts[0] == ("Explained instances", "212")
-
-
-def test_beside_a_dataset_both_are_told() -> None:
-    report = build(explanation_results.explained(alone=False))
-    ids = [section.id for section in sections(report)]
-    assert {"release", "pictures", "coverage", "model", "explained", "reasons"} <= set(ids)
-
-
-def test_without_explanations_nothing_is_said_of_them() -> None:
-    page = html_text(results.rich_result().shared())
-    assert "Delta-A" not in page
-    assert "example-head" not in page
-
-
-def test_a_page_is_sound_and_obeys_no_token(shared: dict[str, Any]) -> None:
-    page = html_text(shared)
-    document = Document(page)
-    ids = [attributes["id"] for _, attributes in document.elements if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    assert not document.unbalanced
-    assert len(document.of("script")) == 1
-    assert explanation_results.HOSTILE.replace(" ", "") in document.text
 
 
 def test_marks_and_scores_of_an_example(shared: dict[str, Any]) -> None:
@@ -217,7 +154,7 @@ def test_marks_and_scores_of_an_example(shared: dict[str, Any]) -> None:
 
 def test_of_a_long_text_the_tokens_that_matter_are_shown() -> None:
     n = 10 * MOST_TOKENS
-    row = explanation_results.explained()["explanations"]["examples"][0] | {
+    row = explanation_results.measured()["explanations"]["examples"][0] | {
         "tokens": [f"t{place}" for place in range(n)],
         "marks": [float(place == 700) for place in range(n)],
         "methods": ["lime"],
@@ -236,31 +173,10 @@ def test_of_a_long_text_the_tokens_that_matter_are_shown() -> None:
 
 
 @pytest.mark.slow
-def test_every_shared_table_is_told(shared: dict[str, Any]) -> None:
-    """A table of the shared view changes the report, except what no figure or table uses."""
-    page = html_text(shared)
-    for name in SHARED:
-        tables = shared["explanations"]
-        less = {**shared, "explanations": {**tables, name: []}}
-        assert html_text(less) != page, name
-
-
-def _written(value: Any) -> set[str]:
-    """Every form of a number, or of its hyperbolic tangent, and “below 0.0001”."""
-    return forms_of(value) | forms_of([tanh(one) for one in numbers_of(value)]) | {"0.0001"}
-
-
-def test_the_chapters_are_of_the_view_alone(shared: dict[str, Any]) -> None:
-    found = explanations(shared)
-    assert isinstance(found, Explanations)
-    assert explanations(results.rich_result().shared()) is None
-
-
-@pytest.mark.slow
 def test_where_labels_alone_are_the_data_the_policy_is_that_of_analyses() -> None:
     reports = []
     for alone in (True, False):
-        shared = explanation_results.explained(alone=alone)
+        shared = explanation_results.measured(alone=alone)
         rate = shared["policy"]["thresholds"][0] | {"name": "false_discovery_rate"}
         policy = shared["policy"] | {"thresholds": [*shared["policy"]["thresholds"], rate]}
         reports.append(build(shared | {"policy": policy}))
