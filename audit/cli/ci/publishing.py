@@ -27,7 +27,7 @@ _LIST = 200
 
 
 def refuse_no_file(path: Path | None) -> None:
-    """Raise InputError or OutputError where the JUnit file is a folder, or another program's file."""
+    """Refuse a JUnit file that is a folder, or another program's file."""
     if path is None or not path.exists():
         return
     if path.is_dir():
