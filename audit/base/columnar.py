@@ -88,18 +88,10 @@ def refuse_damaged_parquet(path: Path) -> None:
 
 
 def refuse_large_parquet(path: Path, file: Any, columns: Collection[str] | None = None) -> None:
-    """Refuse a Parquet file that would unpack to very much, before it is unpacked.
+    """Refuse a Parquet file, or ``columns`` of it, that would unpack to very much, before it does.
 
     What each part states is added up. A text of a dictionary may stand in every row: where that
     could be too much, the numbers of its rows are read, without the texts that they stand for.
-
-    Args:
-        path: The file, for messages.
-        file: The same, opened.
-        columns: The columns that are read; None: all.
-
-    Raises:
-        InputError: If it is more than `UNPACKED` allows, or what a part states is damaged.
     """
     refuse_damaged_parts(path, file)
     allowed = EXPANSION * path.stat().st_size

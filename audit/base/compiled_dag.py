@@ -17,16 +17,9 @@ def first_shared(
     a: NDArray[np.int64],
     b: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The first column that both rows of each pair store.
+    """The first column that both rows of each pair store, shape (n_pairs,); -1 where there is none.
 
-    Args:
-        columns: Columns that each row stores, ascending within it, shape (n_stored,).
-        starts: Start of each row among them, and the end of the last, shape (n_rows + 1,).
-        a: Rows, shape (n_pairs,).
-        b: Other rows, shape (n_pairs,).
-
-    Returns:
-        Columns, shape (n_pairs,); -1 where the two rows share none.
+    A row stores its columns, ascending, from its start, shape (n_rows + 1,), to that of the next.
     """
     found = np.full(len(a), -1, np.int64)
     for pair in range(len(a)):

@@ -161,16 +161,9 @@ class CommonAncestors:
     def lowest(self, a: IntArray, b: IntArray, *, compiled: bool | None = None) -> IntArray:
         """Lowest common ancestor of each pair: the deepest node at or above both nodes.
 
-        Ties go to the node of smaller height, then to the first in node order.
-
-        Args:
-            a: First nodes, shape (n_pairs,).
-            b: Second nodes, shape (n_pairs,).
-            compiled: Whether numba's loop looks for them; None: if it is installed and worth it.
-                They are the same either way.
-
-        Returns:
-            Node indices, shape (n_pairs,); -1 where a pair shares no ancestor (several tops).
+        Ties go to the node of smaller height, then to the first in node order; -1 where a pair
+        shares no ancestor (several tops). ``compiled``: by numba's loop, to the same end; None: if
+        it is installed and worth it.
 
         Both ancestor lists are walked together from the deepest on, so time grows with
         n_pairs times the number of ancestors, not with n_nodes.

@@ -18,11 +18,7 @@ from audit.base.errors import InputError, OutputError
 
 
 def dated() -> datetime:
-    """The moment of ``SOURCE_DATE_EPOCH`` in UTC; the present if it is not set.
-
-    Raises:
-        InputError: If ``SOURCE_DATE_EPOCH`` is not a valid timestamp.
-    """
+    """The moment of ``SOURCE_DATE_EPOCH`` in UTC; the present if it is not set."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     try:
         return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
@@ -35,11 +31,7 @@ def dated() -> datetime:
 
 
 def judging_date() -> date:
-    """Today in UTC, or the day of ``SOURCE_DATE_EPOCH`` if that is set.
-
-    Raises:
-        InputError: If ``SOURCE_DATE_EPOCH`` is not a valid timestamp.
-    """
+    """Today in UTC, or the day of ``SOURCE_DATE_EPOCH`` if that is set."""
     return dated().date()
 
 
@@ -86,9 +78,6 @@ def flush(path: Path) -> None:
     """Flush a file, or the entries of a folder, to the disk, so that a power failure loses nothing.
 
     Systems that cannot flush a folder keep its entries safe themselves.
-
-    Raises:
-        OSError: If the disk fails.
     """
     if os.name == "nt" and path.is_dir():
         return
@@ -284,12 +273,7 @@ def _is_full(error: OSError) -> bool:
 
 @contextmanager
 def replacing(file: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield the path of a file to write, which takes its name when the block has ended.
-
-    Raises:
-        OutputError: If ``file`` exists and is not a file, or is one and ``overwrite`` is False; if
-            it cannot be written.
-    """
+    """Yield the path of a file to write, which takes its name when the block has ended."""
     if file.exists() and not (overwrite and file.is_file()):
         raise OutputError(
             "an earlier file is replaced only when asked",

@@ -103,13 +103,9 @@ class RenderError(AuditError):
 
 
 def refuse_unknown(name: str, known: Iterable[str], what: str, names: str) -> None:
-    """Raise InputError if a name is none of those that are known.
+    """Raise InputError if a name is none of those known.
 
-    Args:
-        name: The name.
-        known: All names.
-        what: What is named, with its article, for the message.
-        names: What the names are of, in the plural.
+    ``what`` it names, with an article, and what ``names`` in the plural are of, are for messages.
     """
     known = list(known)
     if name not in known:

@@ -48,13 +48,7 @@ def sha256_as_read(path: Path) -> str:
 
 
 def refuse_pickle(path: Path, head: bytes, what: str = "labels and hierarchies") -> None:
-    """Refuse a file that is, or may hold, pickled objects; it is never unpickled.
-
-    Args:
-        path: The file.
-        head: Its `first_bytes`.
-        what: What it should hold, for the message.
-    """
+    """Refuse a file that, by its first bytes, is or may hold pickled objects; none is unpickled."""
     suffix = path.suffix.lower()
     may_be = suffix in UNPICKLABLE and (suffix != ".bin" or not _is_plain(head))
     if may_be or head[:1] == b"\x80":
@@ -83,11 +77,7 @@ _OPERATIONS = 20
 
 
 def first_bytes(path: Path) -> bytes:
-    """The first bytes of a file, decompressed.
-
-    Raises:
-        InputError: If it cannot be read, or is of a kind that nothing here reads.
-    """
+    """The first bytes of a file, decompressed."""
     with reading(path), _stream(path) as stream:
         head = stream.read(SNIFFED_BYTES)
     refuse_other(path, head)
@@ -229,11 +219,7 @@ def column_named(frame: pl.DataFrame, wanted: str, where: object) -> str:
 
 
 def name_among(names: Sequence[str], wanted: str, where: object, hint: str = "") -> str:
-    """The name as written, else a match that ignores case.
-
-    Raises:
-        SchemaError: If there is none, or several columns of a file are written like that.
-    """
+    """The name as written, else a match that ignores case."""
     same = called(names, [wanted])
     name = wanted if wanted in same or not same else same[0]
     if f"{name}{REPEATED}0" in names:

@@ -113,14 +113,8 @@ MANY = 1_000
 def refuse_many_pairs(labels: Iterable[int], nodes: int, where: object, before: int = 0) -> int:
     """Raise InputError if instances of very many labels have more pairs than `PAIRS` allows.
 
-    Args:
-        labels: Numbers of labels of instances.
-        nodes: Number of different nodes, of which they can be pairs.
-        where: The source, for messages.
-        before: Pairs of other instances of the same source.
-
-    Returns:
-        The pairs of all of these instances.
+    Of numbers of labels of instances, and of different nodes; the pairs of all of these instances,
+    with those of others of the same source ``before``.
     """
     pairs = before + sum(n * (n - 1) // 2 for n in labels if n >= MANY)
     PAIRS.refuse_beyond(min(pairs, nodes * (nodes - 1) // 2), where)

@@ -21,11 +21,7 @@ MOST_CORES = 1_024
 
 
 def cores() -> int:
-    """Number of processor cores that this process may use; ``AUDIT_JOBS`` overrides it if set.
-
-    Raises:
-        InputError: If ``AUDIT_JOBS`` is no number from 1 to `MOST_CORES`.
-    """
+    """Number of processor cores that this process may use; ``AUDIT_JOBS`` overrides it if set."""
     if asked := os.environ.get("AUDIT_JOBS"):
         if not (asked.isdecimal() and 1 <= int(asked[:9]) <= MOST_CORES):
             required = f"AUDIT_JOBS is a number of threads from 1 to {MOST_CORES:,}"
@@ -98,11 +94,9 @@ def can_compile() -> bool:
 
 
 def require_package(package: str, purpose: str) -> None:
-    """Raise InputError, which names the extra to install, if a package is not installed.
+    """Raise InputError, which names the extra, if a package of `EXTRAS` is not installed.
 
-    Args:
-        package: A key of `EXTRAS`.
-        purpose: What the package is needed for, as "to compute LIME".
+    ``purpose``: what it is needed for, as "to compute LIME".
     """
     if find_spec(package) is None:
         raise InputError(

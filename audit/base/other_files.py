@@ -174,16 +174,9 @@ _PLAIN = re.compile(r"[\w.+@%/~-]+")
 def refuse_other(
     path: Path, head: bytes, *, unmatched: bool = False, hierarchy: bool = False
 ) -> None:
-    """Refuse a file of a kind that is not read, with what converts it.
+    """Refuse a file of a kind that is not read, by its unpacked first bytes, with what converts it.
 
-    Args:
-        path: The file.
-        head: Its first bytes, unpacked.
-        unmatched: Whether no format matches it; else only what is never read is refused.
-        hierarchy: Whether it should be a hierarchy.
-
-    Raises:
-        FormatError: If it is of such a kind.
+    Where it is not ``unmatched`` by all formats, only what is never read is refused.
     """
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     bare = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n") or head

@@ -73,11 +73,8 @@ def _is_row(line: str) -> bool:
 
 
 def dialect_of(lines: Sequence[str]) -> Dialect | None:
-    """The way in which the first lines of a text are a table; None of one that is read as it is.
-
-    Args:
-        lines: Complete lines, without their ends.
-    """
+    """The way in which the first lines, whole and without their ends, are a table; None of one that
+    is read as it is."""
     lines = lines[:_LOOKED_AT]
     first = next((line for line in lines if line.strip()), "")
     if len(lines) < _LEAST or first.startswith(("{", "[", "<", "#", "!", "@", "%")):

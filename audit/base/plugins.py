@@ -62,11 +62,7 @@ def used() -> tuple[Plugin, ...]:
 
 @contextmanager
 def using(names: Iterable[str]) -> Iterator[None]:
-    """Use the plugins of these names within the block, beside those in use outside of it.
-
-    Raises:
-        PluginError: If one is not installed, adds nothing, or cannot be loaded.
-    """
+    """Use the plugins of these names within the block, beside those in use outside of it."""
     known = {plugin.name for plugin in used()}
     new = (_loaded(found) for found in map(_found, names) if found.name not in known)
     before = _USED.set((*used(), *{plugin.name: plugin for plugin in new}.values()))
@@ -95,11 +91,7 @@ def opening(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def added(door: str, kind: type[_T], *others: type[Any]) -> tuple[_T, ...]:
-    """What the plugins in use add at a door, of one kind.
-
-    Raises:
-        PluginError: If something there is of none of the kinds.
-    """
+    """What the plugins in use add at a door, of one kind."""
     given = [(plugin, one) for plugin in used() for one in plugin.added[door]]
     for plugin, one in given:
         if not isinstance(one, (kind, *others)):

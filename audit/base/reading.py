@@ -42,9 +42,7 @@ def inputs_of_a_command() -> Iterator[None]:
 def see(*paths: Path, opened: bool = False) -> None:
     """Note what files are, before they are read: their device, inode, size and times.
 
-    Args:
-        paths: The files.
-        opened: Whether they are just being opened, which only a command notes.
+    Files that are just being ``opened`` are noted by a command alone.
     """
     if opened and not _COMMANDS:
         return
@@ -65,11 +63,7 @@ def _identity(path: Path) -> tuple[int, ...]:
 
 
 def refuse_changed(*paths: Path) -> None:
-    """Refuse files, or files in folders, that are no longer what they were before they were read.
-
-    Raises:
-        InputError: If one has been replaced or written to, or is gone.
-    """
+    """Refuse files, or files in folders, that have changed since they were first read."""
     for given in map(Path.absolute, paths):
         known = [given] if given in _SEEN else [path for path in _SEEN if given in path.parents]
         if changed := next((path for path in known if _identity(path) != _SEEN[path]), None):

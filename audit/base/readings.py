@@ -63,10 +63,7 @@ class AskedError(InputError):
 def asked(required: str, readings: Sequence[Reading], where: object = "") -> AskedError:
     """The error that asks the user which reading is meant, where none is clear.
 
-    Args:
-        required: What must be decided, as a sentence.
-        readings: What may be meant; the ``option`` of each is what states it.
-        where: The file.
+    ``required`` says as a sentence what must be decided; the ``option`` of each reading states it.
     """
     found = "; or ".join(f"{r.decision} ({counted(r.rows, r.unit)})" for r in readings)
     hint = "; ".join(f"{reading.option} if {reading.decision}" for reading in readings)

@@ -82,9 +82,6 @@ def local(given: str | Path) -> Path:
     """A path as it is; of an address, the copy of the file there.
 
     The copy is read once, over the network, for its digest too.
-
-    Raises:
-        InputError: If the network is not allowed, or the file cannot be read whole and unchanged.
     """
     address, session = address_of(given), _SESSION.get()
     if not address:

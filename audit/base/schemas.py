@@ -6,10 +6,7 @@ from typing import Any
 
 
 def schema(*groups: tuple[str, Any]) -> dict[str, Any]:
-    """Columns by name with their types, in order.
-
-    Args:
-        groups: Names of columns that follow each other, between blanks, and their type.
+    """Columns with their types, in order, from names between blanks that share a type.
 
     >>> schema(("node parent", str), ("support", int))
     {'node': <class 'str'>, 'parent': <class 'str'>, 'support': <class 'int'>}

@@ -49,15 +49,8 @@ def as_before(text: str) -> str:
 def write_workbook(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
     """Write tables as the sheets of a workbook of Excel; text is written as text.
 
-    The same tables give the same bytes.
-
-    Args:
-        tables: Columns of text, numbers and booleans by name; a longer name is cut to 31
-            characters, a longer text to 32,767.
-        file: The file to write.
-
-    Raises:
-        InputError: If the package that writes workbooks is not installed.
+    The same tables give the same bytes. A longer name is cut to 31 characters, a longer text to
+    32,767.
     """
     with writing_workbook(file) as book:
         heading = book.add_format({"bold": True})
@@ -71,11 +64,7 @@ def write_workbook(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
 
 @contextmanager
 def writing_workbook(file: Path) -> Iterator[Any]:
-    """A workbook of `xlsxwriter` to fill, which is written when the block has ended.
-
-    Raises:
-        InputError: If the package that writes workbooks is not installed.
-    """
+    """A workbook of `xlsxwriter` to fill, which is written when the block has ended."""
     require_package("xlsxwriter", "to write a workbook")
     from datetime import UTC, datetime
 

@@ -134,17 +134,12 @@ class _Chunks(io.RawIOBase):
 
 
 def preamble_of(lines: Sequence[str]) -> Preamble:
-    """What stands before the rows of a text.
+    """What stands before the rows of a text, from its first lines, blank ones included.
 
     Notes are the first lines that all begin with the same sign. The last of them is the header if
     it has a name for each field of the next line; where there are several notes, only if this line
-    is a row: it holds a number, or something that stands in a later row too.
-
-    Args:
-        lines: The first lines, blank ones included.
-
-    Raises:
-        AskedError: If either of both lines may be the header.
+    is a row: it holds a number, or something that stands in a later row too. It is asked where
+    either of both lines may be the header.
     """
     first = next((line for line in lines if line.strip()), "")
     if first.startswith(("{", "[", "<")):

@@ -261,20 +261,6 @@ def test_real_softmax_has_the_accuracy_that_it_has(
     assert round(float((answers == given).mean()), 3) == accuracy
 
 
-@needs_data
-def test_predicted_sets_of_audioset_join_all_clips() -> None:
-    folder = Path(DATA) / "audioset"
-    labels = load_labels(folder / "labels.jsonl", folder / "ontology.json")
-
-    predictions = load_predictions(folder / "predictions.jsonl", labels)
-
-    assert predictions.set_valued
-    assert not predictions.single_label
-    assert predictions.ledger.instances_matched == len(labels) == 20_371
-    assert predictions.ledger.unknown_classes == ()
-    assert set(predictions.scores.data.tolist()) == {1.0}
-
-
 def test_a_few_sums_that_are_not_one_are_refused(dataset: LabelDataset) -> None:
     rows = pl.DataFrame({"instance": list("abcdefghij"), "label": ["cow"] * 10})
     ten = LabelDataset.from_rows(rows, dataset.hierarchy)
