@@ -1,9 +1,11 @@
-"""``audit export``: write a run as tables, or in the layout of another program."""
+"""``audit export``: write a run as tables, as metadata, or in the layout of another program."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,14 +13,46 @@ from audit.base.errors import InputError
 from audit.base.plurals import counted
 from audit.base.settings import Option
 from audit.cli.options import Force, RunFolder
+from audit.cli.rendering import name_of_run
 from audit.cli.verify import reading_runs
 
 if TYPE_CHECKING:
     from audit.runs.table_export import Exported
 
 
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """Where what is made of ``result.json`` is written."""
+
+    csv: Annotated[
+        Path | None,
+        Option("Folder for a CSV file of each table that is shared.", metavar="DIR", writes=True),
+    ] = None
+    xlsx: Annotated[
+        Path | None,
+        Option("Workbook with a sheet for each table that is shared.", metavar="FILE", writes=True),
+    ] = None
+    croissant: Annotated[
+        Path | None,
+        Option("Croissant description of the dataset.", metavar="FILE", writes=True),
+    ] = None
+    ro_crate: Annotated[
+        Path | None,
+        Option(
+            "RO-Crate of what the run shares, as a folder or a .zip file.",
+            metavar="DIR",
+            writes=True,
+        ),
+    ] = None
+    openlineage: Annotated[
+        Path | None,
+        Option("OpenLineage event with facets of data quality.", metavar="FILE", writes=True),
+    ] = None
+
+
 def export(
     run: RunFolder,
+    shared: Shared,
     interface: Annotated[
         Path | None,
         Option(
@@ -26,14 +60,6 @@ def export(
             metavar="DIR",
             writes=True,
         ),
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        Option("Folder for a CSV file of each table that is shared.", metavar="DIR", writes=True),
-    ] = None,
-    xlsx: Annotated[
-        Path | None,
-        Option("Workbook with a sheet for each table that is shared.", metavar="FILE", writes=True),
     ] = None,
     parquet: Annotated[
         Path | None,
@@ -49,12 +75,14 @@ def export(
     overwrite: Annotated[bool, Option("Replace what was exported there earlier.")] = False,
     force: Force = False,
 ) -> None:
-    """Write what a run shares as tables, or its instances for the published interface."""
-    if interface is csv is xlsx is parquet is None:
+    """Write what a run shares as tables or metadata, or its instances for an interface."""
+    described = any(vars(shared).values())
+    if interface is parquet is None and not described:
         raise InputError(
             "a folder or file to export to is required",
             found="none",
-            hint="--csv DIR, --xlsx FILE, --interface DIR or --restricted --parquet FILE",
+            hint="--csv DIR, --xlsx FILE, --croissant FILE, --ro-crate DIR, --openlineage FILE, "
+            "--interface DIR or --restricted --parquet FILE",
         )
     if restricted != (parquet is not None):
         raise InputError(
@@ -63,8 +91,8 @@ def export(
             hint="audit export RUN --restricted --parquet FILE",
         )
     with reading_runs([run] if interface or parquet else [], None, force):
-        if csv is not None or xlsx is not None:
-            _export_tables(run, csv, xlsx, overwrite=overwrite, forced=force)
+        if described:
+            _export_shared(run, shared, overwrite=overwrite, forced=force)
         if parquet is not None:
             from audit.runs.table_export import write_pairs
 
@@ -77,24 +105,43 @@ def export(
             typer.echo(f"{interface}: {_sentence(exported)}")
 
 
-def _export_tables(
-    run: Path, csv: Path | None, xlsx: Path | None, *, overwrite: bool, forced: bool
-) -> None:
-    """Write the tables of ``result.json``; a copy without ``restricted/`` has all that they say."""
+def _export_shared(run: Path, out: Shared, *, overwrite: bool, forced: bool) -> None:
+    """Write what ``result.json`` says; a copy without ``restricted/`` has all of it."""
+    from audit.base.disk import dated
     from audit.runs.shared_runs import read_shared_runs
-    from audit.runs.table_export import exported_tables, write_csv_folder, write_xlsx
 
     (read,) = read_shared_runs([run], forced=forced)
     for fault in read.faults:
         typer.echo(f"Continued in spite of: {fault}", err=True)
-    tables = exported_tables(read.shared)
+    if out.csv or out.xlsx:
+        _export_tables(read.shared, out, overwrite=overwrite)
+    if not (out.croissant or out.ro_crate or out.openlineage):
+        return
+    from audit.runs.metadata_export import write_croissant, write_openlineage, write_ro_crate
+
+    said = read.shared, name_of_run(run)
+    if out.croissant:
+        write_croissant(*said, out.croissant, overwrite=overwrite)
+        typer.echo(f"{out.croissant}: the dataset described in Croissant, of what the run shares.")
+    if out.ro_crate:
+        write_ro_crate(*said, dated(), run, out.ro_crate, overwrite=overwrite)
+        typer.echo(f"{out.ro_crate}: an RO-Crate of what the run shares.")
+    if out.openlineage:
+        write_openlineage(*said, dated(), out.openlineage, overwrite=overwrite)
+        typer.echo(f"{out.openlineage}: an OpenLineage event of what the run shares.")
+
+
+def _export_tables(shared: Mapping[str, Any], out: Shared, *, overwrite: bool) -> None:
+    from audit.runs.table_export import exported_tables, write_csv_folder, write_xlsx
+
+    tables = exported_tables(shared)
     sentence = f"{counted(len(tables), 'tables')} of what the run shares."
-    if csv is not None:
-        write_csv_folder(tables, csv, overwrite=overwrite)
-        typer.echo(f"{csv}: {sentence}")
-    if xlsx is not None:
-        write_xlsx(tables, xlsx, overwrite=overwrite)
-        typer.echo(f"{xlsx}: {sentence}")
+    if out.csv:
+        write_csv_folder(tables, out.csv, overwrite=overwrite)
+        typer.echo(f"{out.csv}: {sentence}")
+    if out.xlsx:
+        write_xlsx(tables, out.xlsx, overwrite=overwrite)
+        typer.echo(f"{out.xlsx}: {sentence}")
 
 
 def _sentence(exported: Exported) -> str:

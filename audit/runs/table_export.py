@@ -70,7 +70,7 @@ def export_interface(
         OutputError: If ``out`` holds something else, or cannot be written.
     """
     files = {GRAPH, LABELS, SCORES, INSTANCES, CONFUSION}
-    with _new_export(out, overwrite=overwrite, names=files.__contains__) as folder:
+    with new_export(out, overwrite=overwrite, names=files.__contains__) as folder:
         return _write_interface(run, folder, unsealed=unsealed)
 
 
@@ -187,7 +187,7 @@ def _confusion(result: AuditResult, graph: _Graph) -> dict[str, float]:
 
 
 @contextmanager
-def _new_export(folder: Path, *, overwrite: bool, names: Callable[[str], bool]) -> Iterator[Path]:
+def new_export(folder: Path, *, overwrite: bool, names: Callable[[str], bool]) -> Iterator[Path]:
     """Yield a folder that takes the place of ``folder`` whole when the block ends.
 
     Args:
@@ -246,9 +246,7 @@ def write_csv_folder(tables: Tables, folder: Path, *, overwrite: bool) -> None:
         OutputError: If the folder holds something else than CSV files, or any without
             ``overwrite``; if it cannot be written.
     """
-    with _new_export(
-        folder, overwrite=overwrite, names=lambda name: name.endswith(".csv")
-    ) as begun:
+    with new_export(folder, overwrite=overwrite, names=lambda name: name.endswith(".csv")) as begun:
         for name, table in tables.items():
             defused(table).write_csv(begun / f"{name}.csv")
 

@@ -22,12 +22,14 @@ from typer.testing import CliRunner
 
 import reports
 from audit import _reports
+from audit.base.disk import dated
 from audit.cli.app import app
 from audit.cli.ci.outcomes import of_audit
 from audit.cli.ci.publishing import junit_bytes, markdown
 from audit.cli.rendering import imprint_of_run, name_of_run
 from audit.explorer.application import write_plain_files
 from audit.explorer.run.opened_run import OpenedRun
+from audit.runs.metadata_export import write_croissant, write_openlineage, write_ro_crate
 from audit.runs.table_export import exported_tables, write_csv_folder, write_xlsx
 from fixtures.sample_runs import DATED, RELEASE_2, SAMPLE_DATA
 
@@ -147,6 +149,8 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
     commands["run"] = ("run", RELEASE_2, "--hierarchy", "icd9cm", *model, "--out", run)
     commands["run"] += ("--junit", out / "junit.xml")
     commands["export"] = ("export", run, "--csv", out / "csv", "--xlsx", out / "tables.xlsx")
+    commands["export"] += ("--croissant", out / "croissant.json", "--ro-crate", out / "crate")
+    commands["export"] += ("--openlineage", out / "event.json")
     commands["explore"] = ("explore", run, "--static", out / "static")
     for name, command in commands.items():
         environment = DATED | (github if name == "run" else {})
@@ -191,6 +195,16 @@ def _workbook(left: Path) -> str:
     return unescape("\n".join(re.sub(".*>", "", cell) for part in cells for cell in part))
 
 
+def _metadata(left: Path) -> str:
+    """The texts and numbers of files for catalogues, without addresses, days and digests."""
+    files = [left / "croissant.json", left / "event.json", left / "crate/ro-crate-metadata.json"]
+    texts = [
+        re.sub(r'"(https?|sha256):[^"]*"|"runId": "[^"]*"', " ", f.read_text("utf-8"))
+        for f in files
+    ]
+    return re.sub(r'"2026-01-01[^"]*"', " ", " ".join(texts)).replace('\\"', '"')
+
+
 def _paper(left: Path) -> str:
     with pypdfium2.PdfDocument(left / "run" / "report.pdf") as document:
         pages = [page.get_textpage().get_text_bounded() for page in document]
@@ -205,6 +219,7 @@ TEXTS: Mapping[str, Callable[[Path], str]] = {
     ),
     "CSV": lambda left: _every(left, "csv/*.csv", _cells),
     "XLSX": _workbook,
+    "metadata": _metadata,
     "HTML": lambda left: _words(left / "run" / "report.html"),
     "static pages": lambda left: _every(left, "static/*.html", _words),
     "CSV of pages": lambda left: _every(left, "static/*.csv", _cells),
@@ -239,6 +254,9 @@ def _made_alone(left: Path, shared: Mapping[str, Any], out: Path) -> None:
     reports.write_pdf(shared, out / "run" / "report.pdf", imprint)
     write_csv_folder(exported_tables(shared), out / "csv", overwrite=False)
     write_xlsx(exported_tables(shared), out / "tables.xlsx", overwrite=False)
+    write_croissant(shared, name, out / "croissant.json")
+    write_openlineage(shared, name, dated(), out / "event.json")
+    write_ro_crate(shared, name, dated(), out / "run", out / "crate")
     write_plain_files(OpenedRun(name, str(left / "run"), shared, imprint.day), out / "static")
 
 

@@ -188,7 +188,7 @@ def test_a_layout_must_be_named(run: Run) -> None:
     told = command("export", run.folder / "run")
 
     assert told.exit_code == 2
-    assert "--csv DIR, --xlsx FILE, --interface DIR or --restricted --parquet FILE" in told.output
+    assert "--interface DIR or --restricted --parquet FILE" in told.output
 
 
 def test_the_table_of_pairs_is_written_whole_for_who_knows_that_it_is_exact(run: Run) -> None:

@@ -1,0 +1,337 @@
+"""What a run shares of a dataset, as other catalogues describe data.
+
+Croissant (mlcommons.org/croissant/1.0, with its vocabulary for responsible AI), RO-Crate
+(w3id.org/ro/crate/1.1) and OpenLineage (openlineage.io) are written of the shared view alone: each
+number and sentence is one of ``result.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from audit.base.disk import replacing
+from audit.base.errors import OutputError
+from audit.base.plurals import counted
+from audit.results.order import first_findings
+from audit.results.result import to_json_bytes
+from audit.runs.folder import HTML, PDF
+from audit.runs.manifest import RESULT
+from audit.runs.table_export import new_export
+
+HOME = "https://github.com/hierarchy-audit/hierarchy-audit"
+_Record = dict[str, Any]
+
+_CROISSANT = "http://mlcommons.org/croissant/"
+_RAI = f"{_CROISSANT}RAI/1.0"
+_TERMS = (
+    "citeAs column equivalentProperty extract field fileObject fileProperty fileSet format "
+    "includes isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated "
+    "replace samplingRate separator source subField transform"
+)
+_CONTEXT: Mapping[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": _CROISSANT,
+    "rai": f"{_CROISSANT}RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{term: f"cr:{term}" for term in _TERMS.split()},
+}
+_OF_MODEL = ("label_suspects", "model_confuses", "model_habit")
+"""Checks that say something of a model, and nothing of the data."""
+
+
+def croissant(shared: Mapping[str, Any], name: str) -> _Record:
+    """Describe the dataset of a run in Croissant 1.0, with what responsible AI asks of labels.
+
+    Args:
+        shared: The shared view.
+        name: What the dataset is called.
+
+    Returns:
+        The description. It names no files and no licence, which a run does not know.
+    """
+    ledger, identity = shared["ledger"], shared["identity"]
+    hierarchy, tool = identity["hierarchy"], identity["tool"]
+    first = [one for check, one in first_findings(shared) if check not in _OF_MODEL]
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": [f"{_CROISSANT}1.0", _RAI],
+        "name": name,
+        "description": f"Instances labelled with nodes of the hierarchy {hierarchy['name']}.",
+        "rai:dataAnnotationProtocol": [
+            f"Labels are nodes of the hierarchy {hierarchy['name']}, "
+            f"which has {hierarchy['nodes']:,} nodes."
+        ],
+        "rai:annotationsPerItem": _lengths(ledger),
+        "rai:dataCollectionMissingData": _missing(ledger),
+        "rai:dataPreprocessingProtocol": [
+            f"Read as: {one['decision']} ({one['evidence']}; {one['rows']} {one['unit']})."
+            for one in shared["readings"]
+        ],
+        "rai:dataAnnotationAnalysis": [
+            f"Measured by {tool['name']} {tool['version']}.",
+            *(
+                f"{one['title']} {one['status'].capitalize()}: {counted(one['total'], 'findings')}."
+                for one in _judged(shared)
+            ),
+        ],
+        "rai:dataBiases": [one["statement"] for one in first],
+        "rai:dataLimitations": list(dict.fromkeys(one["data_user"] for one in first)),
+    }
+
+
+def _lengths(ledger: Mapping[str, Any]) -> str:
+    length, instances = ledger["labels_per_instance"], counted(ledger["instances"], "instances")
+    if length["median"] is None:
+        return f"{instances}."
+    return (
+        f"{instances}; their median number of labels is {length['median']:g}, and nine in ten have "
+        f"at most {length['p90']:g}."
+    )
+
+
+def _missing(ledger: Mapping[str, Any]) -> str:
+    refused = "; ".join(f"{reason} {rows:,}" for reason, rows in ledger["refused"].items())
+    return (
+        f"Mapped to a node: {ledger['rows_mapped']:,} of {counted(ledger['rows_read'], 'rows')}. "
+        f"Refused: {refused or 'none'}. "
+        f"Instances without labels: {ledger['instances_without_labels']:,}."
+    )
+
+
+def _judged(shared: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The checks of the data that applied and did not crash."""
+    for check in shared["checks"]:
+        if check["status"] not in ("error", "not_applicable") and check["name"] not in _OF_MODEL:
+            yield check
+
+
+def write_croissant(
+    shared: Mapping[str, Any], name: str, file: Path, *, overwrite: bool = False
+) -> None:
+    """Write `croissant` to a file.
+
+    Args:
+        shared: The shared view.
+        name: What the dataset is called.
+        file: The file. Where it describes the same dataset already, with ``overwrite`` what the
+            audit does not say stays: files, licence, authors.
+        overwrite: Whether an earlier file may be replaced.
+
+    Raises:
+        OutputError: If there is a file and ``overwrite`` is False, or it is no description of the
+            dataset; if it cannot be written.
+    """
+    made = croissant(shared, name)
+    with replacing(file, overwrite=overwrite) as begun:
+        if file.exists():
+            earlier = _description(file, name)
+            stated = earlier["conformsTo"]
+            standards = stated if isinstance(stated, list) else [stated]
+            earlier["conformsTo"] = standards if _RAI in standards else [*standards, _RAI]
+            earlier["@context"] = {**made["@context"], **earlier["@context"]}
+            measured = {key: value for key, value in made.items() if key.startswith("rai:")}
+            made = {**made, **earlier, **measured}
+        _write(begun, made)
+
+
+def _description(file: Path, name: str) -> _Record:
+    """A Croissant description of the dataset of this name, as it stands in a file."""
+    try:
+        found: Any = json.loads(file.read_bytes())
+    except (ValueError, RecursionError):
+        found = None
+    described = isinstance(found, dict) and _CROISSANT in json.dumps(found.get("conformsTo"))
+    if not described or not isinstance(found.get("@context"), dict) or found.get("name") != name:
+        raise OutputError(
+            f"only a Croissant description of the dataset {name!r} is replaced",
+            found=f"one of {found['name']!r}"
+            if described and "name" in found
+            else "something else",
+            where=file,
+            hint="name another file",
+        )
+    return dict(found)
+
+
+def openlineage(shared: Mapping[str, Any], name: str, moment: datetime) -> _Record:
+    """Make the event of OpenLineage that says that the dataset was audited.
+
+    Args:
+        shared: The shared view.
+        name: What the dataset is called.
+        moment: When the event is said to be.
+
+    Returns:
+        A ``RunEvent`` with the facets ``dataQualityMetrics`` (rows, and values of the labels) and
+        ``dataQualityAssertions`` (a test for each check that applied; it holds without findings).
+        Counts that are withheld are left out.
+    """
+    ledger = shared["ledger"]
+    labels = {"count": ledger["rows_mapped"], "nullCount": ledger["refused"].get("missing_code", 0)}
+    metrics = {
+        "rowCount": ledger["rows_read"],
+        "columnMetrics": {"label": _counts(labels)},
+    }
+    tests = [
+        {
+            "assertion": check["name"],
+            "success": check["status"] == "pass",
+            "severity": "error" if check["status"] == "fail" else "warn",
+            "description": check["title"],
+            "actual": counted(check["total"], "findings"),
+        }
+        for check in _judged(shared)
+    ]
+    facets = {
+        "dataQualityMetrics": _facet("1-0-3", "DataQualityMetricsInputDatasetFacet", metrics),
+        "dataQualityAssertions": _facet(
+            "1-1-0", "DataQualityAssertionsDatasetFacet", {"assertions": tests}
+        ),
+    }
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": moment.isoformat(),
+        "producer": HOME,
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": str(uuid5(NAMESPACE_URL, to_json_bytes(shared).decode("utf-8")))},
+        "job": {"namespace": "hierarchy-audit", "name": f"audit of {name}"},
+        "inputs": [{"namespace": "hierarchy-audit", "name": name, "inputFacets": facets}],
+        "outputs": [],
+    }
+
+
+def _counts(values: Mapping[str, Any]) -> _Record:
+    return {key: value for key, value in values.items() if isinstance(value, int)}
+
+
+def _facet(version: str, schema: str, content: _Record) -> _Record:
+    place = f"https://openlineage.io/spec/facets/{version}/{schema}.json#/$defs/{schema}"
+    return {"_producer": HOME, "_schemaURL": place, **content}
+
+
+def write_openlineage(
+    shared: Mapping[str, Any], name: str, moment: datetime, file: Path, *, overwrite: bool = False
+) -> None:
+    """Write `openlineage` to a file.
+
+    Raises:
+        OutputError: If the file exists and shall not be replaced, or cannot be written.
+    """
+    with replacing(file, overwrite=overwrite) as begun:
+        _write(begun, openlineage(shared, name, moment))
+
+
+METADATA = "ro-crate-metadata.json"
+_FILES = {
+    RESULT: ("application/json", "What the audit measured and found, as far as it may be shared"),
+    HTML: ("text/html", "The report"),
+    PDF: ("application/pdf", "The report, for archives"),
+}
+
+
+def ro_crate(
+    shared: Mapping[str, Any], name: str, moment: datetime, files: Sequence[str]
+) -> _Record:
+    """Describe an audit and its files as an RO-Crate 1.1.
+
+    Args:
+        shared: The shared view.
+        name: What the dataset is called.
+        moment: When the crate is said to be published.
+        files: Names of the files in it.
+    """
+    identity = shared["identity"]
+    described = [
+        {"@id": file, "@type": "File", "name": _FILES[file][1], "encodingFormat": _FILES[file][0]}
+        for file in files
+    ]
+    parts = [{"@id": file} for file in files]
+    root = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": f"Audit of {name}",
+        "description": f"What an audit of the labels of {name} found; small counts are withheld.",
+        "datePublished": moment.date().isoformat(),
+        "hasPart": parts,
+        "mentions": {"@id": "#audit"},
+    }
+    action = {
+        "@id": "#audit",
+        "@type": "CreateAction",
+        "name": f"Audit of {name}",
+        "instrument": {"@id": "#tool"},
+        "object": [{"@id": "#dataset"}, {"@id": "#hierarchy"}],
+        "result": parts,
+    }
+    tool, hierarchy = identity["tool"], identity["hierarchy"]
+    about = {
+        "@id": METADATA,
+        "@type": "CreativeWork",
+        "about": {"@id": "./"},
+        "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
+    }
+    things = [
+        {"@id": "#tool", "@type": "SoftwareApplication", "name": tool["name"], "url": HOME}
+        | {"softwareVersion": tool["version"]},
+        {"@id": "#dataset", "@type": "CreativeWork", "name": name},
+        {"@id": "#hierarchy", "@type": "DefinedTermSet", "name": hierarchy["name"]}
+        | {"identifier": f"sha256:{hierarchy['sha256']}"},
+    ]
+    return {
+        "@context": "https://w3id.org/ro/crate/1.1/context",
+        "@graph": [about, root, *described, action, *things],
+    }
+
+
+def write_ro_crate(
+    shared: Mapping[str, Any],
+    name: str,
+    moment: datetime,
+    run: Path,
+    out: Path,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Write the shared files of a run as an RO-Crate: ``result.json``, and the reports it has.
+
+    Args:
+        shared: The shared view.
+        name: What the dataset is called.
+        moment: When the crate is said to be published.
+        run: Folder of the run, for its reports.
+        out: Folder to write, or a file called ``.zip``.
+        overwrite: Whether an earlier crate is replaced.
+
+    Raises:
+        OutputError: If ``out`` is there and shall not be replaced, or holds something else; if it
+            cannot be written.
+    """
+    contents = {RESULT: to_json_bytes(shared)}
+    contents |= {file: (run / file).read_bytes() for file in (HTML, PDF) if (run / file).is_file()}
+    metadata = to_json_bytes(ro_crate(shared, name, moment, list(contents)))
+    contents = {METADATA: metadata, **contents}
+    if out.suffix.lower() == ".zip":
+        with replacing(out, overwrite=overwrite) as begun, zipfile.ZipFile(begun, "w") as crate:
+            for file, content in contents.items():
+                crate.writestr(zipfile.ZipInfo(file), content, zipfile.ZIP_DEFLATED)
+        return
+    with new_export(out, overwrite=overwrite, names={METADATA, *_FILES}.__contains__) as folder:
+        for file, content in contents.items():
+            (folder / file).write_bytes(content)
+
+
+def _write(file: Path, content: Mapping[str, Any]) -> None:
+    file.write_bytes(to_json_bytes(content))
