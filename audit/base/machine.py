@@ -82,6 +82,7 @@ EXTRAS = {
     "xlsxwriter": "excel",
     "obstore": "remote",
     "pyoxigraph": "rdf",
+    "mcp": "mcp",
     "starlette": "explore",
     "uvicorn": "explore",
 }
