@@ -128,7 +128,6 @@ class ModelMeasurements:
     """Everything about a model that checks may read.
 
     Args:
-        predictions: The predictions.
         gold: Labels of the instances that have predictions, 0/1, shape (n_instances, n_nodes).
         decided: Predicted labels of the same instances, 0/1, same shape.
         pairs: The pairs of the predictions, with ``co_predicted`` and, for the most confused pairs,

@@ -19,7 +19,6 @@ def remembered(reference: AuditResult, min_cell: int) -> Remembered:
     """The reference's findings, suppressed for sharing.
 
     Args:
-        reference: The earlier run.
         min_cell: Smallest count that the new run shows; the larger one of both runs applies.
             Whatever the reference withholds stays withheld.
     """
@@ -45,11 +44,7 @@ def remembered(reference: AuditResult, min_cell: int) -> Remembered:
 
 
 def mended_in(run: AuditResult, before: Remembered | None) -> frozenset[str]:
-    """Findings that were mended as a whole, in the data of a run or in those of earlier ones.
-
-    Args:
-        before: What it keeps, or shall keep, of its reference.
-    """
+    """Findings that were mended as a whole, in the data of a run or in those of earlier ones."""
     own = run.part(Mended)
     earlier = frozenset[str]() if before is None else frozenset(before["mended"])
     return earlier if own is None else earlier | own.wholly
@@ -109,12 +104,7 @@ def _counts(evidence: Mapping[str, Quantity]) -> set[str]:
 
 
 def beside_earlier(result: AuditResult, runs: Sequence[AuditResult]) -> AuditResult:
-    """A result that its shared view protects beside earlier releases, and all before these too.
-
-    Args:
-        result: The result, with what it is protected beside already.
-        runs: Runs of earlier releases.
-    """
+    """A result that its shared view protects beside earlier releases, and all before these too."""
     known, kept = list(result.known.earlier), [result.reference, *result.before]
     for run in runs:
         known += [one for one in run.view.as_earlier_of(result.view) if one not in known]

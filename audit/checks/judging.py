@@ -51,7 +51,6 @@ def judged(
     Args:
         result: The result; its earlier judgements are discarded.
         policy: The policy as applied to the hierarchy.
-        today: The day that decides whether a waiver has expired.
         reference: An earlier run. A finding that is in it and has not become worse is marked as
             known, and counts as a note if the policy says ``ratchet``.
         earlier: Runs of further earlier releases, from which no count may differ by a small cell.
@@ -104,8 +103,6 @@ def policy_as_applied(
     """The policy as recorded in ``result.json``.
 
     Args:
-        min_cell: Smallest count shown.
-        labelled_ancestors: Whether a label beside its own ancestor is a fault.
         as_expected: Number of pairs left out because of each expected association, then because
             of each companion rule of the policy; further entries are ignored.
     """
@@ -312,7 +309,6 @@ def severity_of(finding: Finding, policy: Policy, min_cell: int) -> Severity | N
     stays an error.
 
     Args:
-        finding: The finding as made by the check.
         min_cell: Smallest count shown. Smaller counts are judged as 1, so that the severity does
             not disclose them.
     """

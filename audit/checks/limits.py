@@ -182,8 +182,6 @@ def refuse_unknown_names(
     """Raise PolicyError if a policy names an unknown node or check.
 
     Args:
-        nodes: Ids of the hierarchy's nodes.
-        hierarchy: Name of the hierarchy, for the message.
         checks: Names of all checks; those of waivers may be left out.
     """
     refuse_unknown_nodes(policy, nodes, hierarchy)
@@ -212,12 +210,9 @@ def refuse_reference(
     """Raise an error if a reference is required but missing, or of another hierarchy.
 
     Args:
-        audited: The hierarchy of the run, or the run.
-        references: The references; None without one.
         same_hierarchy: Whether the user says that both hierarchies are one classification.
 
     Raises:
-        PolicyError: If the policy says ``ratchet`` and there is no reference.
         InputError: If the reference is a run on another hierarchy.
     """
     found = [run for run in references if run is not None]

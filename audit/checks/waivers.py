@@ -20,7 +20,6 @@ class Waivers:
     Args:
         stated: Waivers in the policy's order; the first that covers a finding applies, those
             that name the finding alone before all others.
-        today: The day that decides whether a waiver has expired.
         edges: ``child, parent`` of the hierarchy.
     """
 

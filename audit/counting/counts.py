@@ -113,7 +113,6 @@ class PairCount:
     """The counts of a source, which are all the input of an audit without instances.
 
     Args:
-        labels: The mapped labels of the source.
         tally: Counts of instances, supports and pairs, by node index.
         records: Counts of whole instances by kind and key.
         residual: For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).

@@ -65,8 +65,6 @@ class Instances:
     Everything that is derived from them is computed when it is first used.
 
     Args:
-        dataset: The labels of the instances.
-        policy: The policy of the audit.
         residual: Residual nodes by index.
     """
 
@@ -287,7 +285,6 @@ class LoadedRecords(Records):
     `REASONS`.
 
     Args:
-        dataset: The dataset.
         residual: Residual nodes by index.
 
     Kinds that checks use are counted separately; all others are counted once together, in time that

@@ -71,10 +71,8 @@ def regrouped(source: Source, chosen: Chosen, folder: Path, *, memory: int, at_o
         chosen: The columns, or keys, of the ids and labels.
         folder: An empty folder for the files.
         memory: Number of bytes that the rows of one file may use.
-        at_once: Number of rows read at a time.
 
     Raises:
-        InputError: If rules mark some rows, or code sets are stated of some columns.
         OutputError: If the disk is full.
     """
     if chosen.rules != EVERY or chosen.tables or isinstance(source, Events):

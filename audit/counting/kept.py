@@ -27,7 +27,6 @@ def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray
     """Raise InputError if the nodes of an earlier count have changed since.
 
     Args:
-        before: The earlier count.
         labels: The mapped labels of both counts.
         residual: As in `PairCount`, for the nodes of ``labels``.
     """
@@ -57,7 +56,6 @@ def refuse_other_codes(before: pl.DataFrame, labels: LabelNodes) -> None:
 
     Args:
         before: ``label, homeless, node`` of the earlier count.
-        labels: The labels now, those of the earlier count among them.
     """
     own = pl.struct("label", "homeless", "node")
     known = labels.written.select(own).to_series().implode()
@@ -75,7 +73,6 @@ def with_added(count: PairCount, before: PairCount) -> PairCount:
 
     Args:
         count: The count of the later instances, its labels mapped together with the earlier ones.
-        before: The count of the earlier instances.
     """
     at, n = _places(before, count.labels), len(count.hierarchy)
     tally = before.tally
@@ -179,8 +176,6 @@ def write_counts(count: PairCount, folder: Path, sources: Iterable[str] = ()) ->
     """Write counts to a folder; equal counts give equal bytes.
 
     Args:
-        count: The counts.
-        folder: The folder to write to.
         sources: Digests of all files that were counted.
 
     Raises:
@@ -205,11 +200,7 @@ def read_counts(folder: Path, hierarchy: Hierarchy) -> PairCount:
     """Read stored counts; pairs stay on the disk until they are used.
 
     Args:
-        folder: The folder that `write_counts` wrote to.
         hierarchy: The hierarchy that was counted with, before labels added nodes to it.
-
-    Raises:
-        InputError: If there are no counts, or they are damaged or of another hierarchy.
     """
     if (folder / _OF_STRATA).is_file():
         raise InputError(

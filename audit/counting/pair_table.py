@@ -46,9 +46,7 @@ class PairTable:
     Args:
         counted: `ENDS`, in order, ``joint`` and ``confusion``; ``joint_entailed`` of labels, with
             groups ``observed`` and ``group_sum``, and further columns of predictions.
-        graph: Gives the hierarchy.
         support: Instances that carry each node, shape (n_nodes,).
-        instances: Number of instances.
         verdicts: What was judged of the pairs; None for those of predictions.
         holder: Keeps the files of ``counted`` alive, if these are to pass.
     """
@@ -176,11 +174,7 @@ class PairTable:
 
 
 def counted_in(table: ReadTable, name: str) -> pl.LazyFrame:
-    """The counted columns of pairs of a run.
-
-    Raises:
-        InputError: If the table has others, as runs once had.
-    """
+    """The counted columns of pairs of a run."""
     counted = table(name)
     if counted.collect_schema().get("a") != pl.UInt32:
         raise InputError(

@@ -58,9 +58,7 @@ class Plan:
     """The plan of a count whose labels are known.
 
     Args:
-        labels: The mapped labels of the source.
         residual: For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
-        memory: Number of bytes that may be used.
         folder: Folder for instances and counts on the disk.
     """
 
@@ -97,7 +95,6 @@ def planned(settings: CountSettings, counts: pl.DataFrame, folder: Path, where: 
 
     Args:
         counts: Label counts of the source, from `audit.data.mapping.label_counts`.
-        folder: Folder for instances and counts on the disk.
 
     Raises:
         InputError: If the nodes of the count to add to have changed since.
@@ -243,7 +240,6 @@ class InOrder(Generic[_Counted]):
     """Counts batches in threads and consumes the results in the order of the batches.
 
     Args:
-        threads: The pool of threads that count.
         take: Function that consumes the result of a batch.
     """
 
@@ -266,8 +262,6 @@ class Counting:
     """A running count.
 
     Args:
-        plan: The plan of the count.
-        threads: The pool of threads that count.
         stored: An earlier `state` to resume from.
     """
 

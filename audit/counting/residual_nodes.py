@@ -116,12 +116,7 @@ def by_title(hierarchy: Hierarchy, words: tuple[str, ...]) -> dict[int, Residual
 
 
 def residual_kinds(residual: Mapping[int, Residual], n_nodes: int) -> IntArray:
-    """For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
-
-    Args:
-        residual: From `residual_nodes`.
-        n_nodes: Number of nodes of the hierarchy.
-    """
+    """For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,)."""
     kinds = np.zeros(n_nodes, np.int64)
     for index, found in residual.items():
         kinds[index] = 1 + KINDS.index(found.kind)

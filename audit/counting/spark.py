@@ -263,7 +263,6 @@ def counted(tallies: pl.DataFrame, plan: Plan) -> PairCount:
 
     Args:
         tallies: `TALLIES`, each kind and part once.
-        plan: The plan that they were counted by.
     """
     whole, n_nodes = _Whole(tallies), len(plan.labels.hierarchy)
     records = RecordCounts({kind: whole.sums(kind) for kind in KINDS})

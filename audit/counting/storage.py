@@ -38,8 +38,6 @@ def write_sums(parts: Iterable[Sums], file: Path, *, confusion: bool = True) -> 
     """Write sums that come in the order of their keys.
 
     Args:
-        parts: The sums.
-        file: The file to write.
         confusion: Whether to write entropies, or only joint counts.
 
     Raises:
@@ -89,11 +87,7 @@ def _grouped(parts: Iterable[Sums]) -> Iterable[Sums]:
 
 
 class SumsFile:
-    """A file that `write_sums` wrote, opened when it is first read.
-
-    Args:
-        path: The file.
-    """
+    """A file that `write_sums` wrote, opened when it is first read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -170,12 +164,9 @@ class SpilledTail:
     """Sums of pairs within a memory budget; what exceeds it is written to the disk as runs.
 
     Args:
-        folder: Folder to which runs are written.
         memory: Number of bytes that the sums in memory may use.
         name: Prefix of the names of its runs, distinct from others in the folder.
         runs: Names of the existing runs that belong to it, when a count is resumed.
-        written: Number of runs written before.
-        parts: Sums held in memory before.
     """
 
     def __init__(
@@ -291,11 +282,7 @@ def write_checkpoint(path: Path, identity: Mapping[str, Any], arrays: Arrays) ->
 
 
 def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Arrays:
-    """Read the arrays of a checkpoint.
-
-    Raises:
-        InputError: If it is damaged, or its identity differs: another input or other settings.
-    """
+    """Read the arrays of a checkpoint."""
     with _reading(path), path.open("rb") as stream, np.load(stream) as stored:
         arrays = {name: stored[name] for name in stored.files}
         found = json.loads(arrays.pop(IDENTITY).tobytes())

@@ -32,7 +32,6 @@ def in_order_of_slots(
         nodes: Nodes of the instances, in any order within each, shape (n_stored,).
         values: Their values, less than ``2**VALUE_BITS``, shape (n_stored,).
         slot_of: Slot of each node, shape (n_nodes,); negative: it has none and is left out.
-        slots: Number of slots.
 
     Returns:
         The arguments ``packed``, ``begins``, ``starts`` and ``places`` of `add_pairs`.
@@ -89,8 +88,6 @@ def add_pairs(
     Indices are unsigned, for numba asks of every other whether it counts from the end.
 
     Args:
-        first: First slot.
-        stop: The slot after the last.
         packed: Slots of the instances, ascending within each, above their values, (n_stored,).
         begins: For each stored value the start of its instance, ordered by slot, (n_stored,).
         starts: Start of the stored values of each slot, shape (n_slots + 1,).
@@ -158,8 +155,6 @@ def joint_of(
     Indices are unsigned, for numba asks of every other whether it counts from the end.
 
     Args:
-        first: First node.
-        stop: The node after the last.
         columns: Nodes of the instances, ascending within each, shape (n_stored,).
         ends: For each stored value the end of its instance, ordered by node, shape (n_stored,).
         starts: Start of the stored values of each node, shape (n_nodes + 1,).
@@ -206,8 +201,6 @@ def deficits_of(
     """Summed deficits of the nodes from ``first`` to before ``stop`` beside smaller values.
 
     Args:
-        first: First node.
-        stop: The node after the last.
         nodes: Nodes of the instances, by ascending value within each, shape (n_stored,).
         values: Their values, shape (n_stored,).
         own: Values that have a smaller one in their instance, ordered by node, shape (n_larger,).

@@ -28,7 +28,6 @@ def labels_alone(
             ``refused``, the reason, and neither instance nor label.
         instances: Every instance once, in order.
         format: Format of the dataset, by which it is known to be these labels alone.
-        sources: The file with the labels.
         hierarchy: The hierarchy; None to have all labels below one root.
     """
     own = [name for name in ROWS if name in rows.columns]

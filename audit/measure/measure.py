@@ -50,7 +50,6 @@ class Reference:
     """An earlier run.
 
     Args:
-        residuals: Its residual table.
         depths: How deep its labels lie; None where its hierarchy is another.
     """
 
@@ -62,7 +61,6 @@ class Reference:
         """What is compared of a run.
 
         Args:
-            result: The run.
             hierarchy: That of the release that is held against it.
         """
         same = result.identity["hierarchy"]["sha256"] == hierarchy.sha256
@@ -291,9 +289,7 @@ def measure(
     Args:
         data: A dataset, whose instances are counted here; or counts, whose instances are treated
             as independent.
-        policy: The policy, as applied.
         predictions: What a model predicts of the dataset's instances.
-        reference: An earlier run to compare with.
         seed: Seed of the bootstrap behind the intervals of the model's metrics.
         device: PyTorch device that counts pairs of scores; None to count with NumPy.
 

@@ -48,7 +48,6 @@ def branch_map(finds: Finds, labels: LabelPairs, first_branch: IntArray) -> pl.D
     """Make the map: columns `BRANCHES`, a row for two branches with label pairs or reported pairs.
 
     Args:
-        finds: The reported pairs.
         labels: The label pairs of each stratum.
         first_branch: The branch of each node, shape (n_nodes,).
     """
@@ -100,9 +99,7 @@ class Excess:
     Args:
         family: Number of pairs tested, those without a joint record included.
         left_out: Number of pairs not tested because one label explains too much of them.
-        records: Number of records that take part.
         cuts: Greatest number of labels in each length stratum except the last.
-        threshold: Largest p value of a surprising pair.
         found: The reported pairs, the strongest first: `audit.measure.reported_pairs.FOUND`.
         as_expected: Number of pairs not reported because they are expected, by index of the
             association that expects them in `audit.measure.rule_book.associations`.
@@ -134,7 +131,6 @@ def judge_pairs(
     """Test the pairs of a pair table, and select those to report.
 
     Args:
-        records: Margins and strata of the records.
         blocks: The counted columns of the pair table in blocks of rows.
         policy: Its ``least_joint, excess_ratio, false_discovery_rate, expected`` and
             ``companions`` are used.
@@ -204,9 +200,7 @@ class _Judged:
     Args:
         expected: The expectation from record length.
         excesses: The candidates, judged by it.
-        threshold: Largest p value of a surprising pair.
         chosen: Positions of the surprising pairs.
-        finds: The finds among them.
     """
 
     expected: Expectation

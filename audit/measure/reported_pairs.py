@@ -26,7 +26,6 @@ class Candidates:
 
     Args:
         a: First nodes, shape (n_pairs,), in the order of the pair table.
-        b: Second nodes.
         instances: Joint records without a label below both.
         observed: What these weigh; their number without groups.
     """
@@ -98,7 +97,6 @@ def candidates(pairs: pl.DataFrame, known: Family, least: Expectation, rules: Ru
 
     Args:
         pairs: ``a, b, joint, joint_entailed``, and ``observed`` where there are groups.
-        known: The family of tested pairs.
         least: An expectation that none of those to judge by falls below.
         rules: Criteria of an excess; their threshold is not used.
     """
@@ -127,8 +125,6 @@ def verdicts(
     """What is kept of the judgement of pairs, and the q value of each excess.
 
     Args:
-        known: The family of tested pairs.
-        expected: The expectation from record length.
         more: Pairs that may have more joint records than expected, shape (n_excesses,).
         explained: Expected joint records of each excess given all other reported pairs; NaN if its
             p value is above the threshold. Shape (n_excesses,).
@@ -203,8 +199,6 @@ def reported_pairs(
     """The table of the reported pairs, columns `FOUND`.
 
     Args:
-        finds: The reported pairs.
-        family: The family of tested pairs.
         own: The reported pairs among the excesses.
         q_value: q value of each pair, shape (n_finds,).
     """

@@ -109,7 +109,6 @@ class ResidualUse:
     """The measurements of residual use.
 
     Args:
-        table: Columns `RESIDUALS`.
         prior: The prior that shares of all kinds together are shrunk toward; None for no
             shrinkage.
     """

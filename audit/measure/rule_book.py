@@ -42,10 +42,7 @@ def first_association(
     that side. Sides of equal associations are matched one by one, then together.
 
     Args:
-        known: The associations.
         in_use: Whether each node is a label of some instance, shape (n_nodes,).
-        a: Node indices, shape (n_pairs,).
-        b: Node indices, shape (n_pairs,).
 
     Returns:
         Index of the association of each pair, -1 for none, shape (n_pairs,).

@@ -58,13 +58,7 @@ def days_of(dataset: LabelDataset, column: str, key: str = "code_dates") -> pl.S
     """The day of each instance, shape (n_instances,); null if it has none.
 
     Args:
-        dataset: The instances.
-        column: The column of the days.
         key: The key of the policy that names it, for messages.
-
-    Raises:
-        PolicyError: If no instance has a day.
-        SchemaError: If a day cannot be parsed.
     """
     written = dataset.instances[column]
     days = as_days(written)

@@ -52,9 +52,6 @@ def policy_of(text: str, path: Path) -> Policy:
     Args:
         text: The text.
         path: Its file, for messages; the policy is named by it unless it names itself.
-
-    Raises:
-        PolicyError: As `load_policy`.
     """
     try:
         stated = tomllib.loads(text)
@@ -166,7 +163,6 @@ def text_with(text: str, waiver: Waiver) -> str:
 
     Args:
         text: Valid TOML. Every character outside of the table is kept.
-        waiver: The waiver; it names a finding.
 
     Raises:
         InputError: If the text states its waivers otherwise than as tables ``[[waivers]]``.

@@ -347,11 +347,7 @@ one superclass, and over more than three."""
 
 
 def subgraph_of(text: str) -> Subgraph:
-    """Parse a subgraph as an option states it: ``NAME=node,node``, with all below the nodes.
-
-    Raises:
-        InputError: If the text is not so.
-    """
+    """Parse a subgraph as an option states it: ``NAME=node,node``, with all below the nodes."""
     name, given, nodes = text.partition("=")
     stated = [node.strip() for node in nodes.split(",")]
     try:
@@ -370,9 +366,6 @@ def query_of(text: str) -> BehaviourQuery:
     """Parse a query as an option states it: a published name, or ``NAME=condition:value,...``.
 
     A value is a number, or ``least..greatest``.
-
-    Raises:
-        InputError: If the text is not so.
 
     >>> query_of("torn=leaves:2,largest_leaf:0.45..0.55").conditions
     {'leaves': (2, 2), 'largest_leaf': (0.45, 0.55)}

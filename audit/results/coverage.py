@@ -30,10 +30,7 @@ def coverage(
     """Nodes in use by branch, depth of labels, the tail and drift, suppressed for sharing.
 
     Args:
-        nodes: The run's node table.
         drift: Use by the values of drift columns; None without such columns.
-        min_cell: Smallest count that may be shown.
-        told: What is shown of the values of drift columns.
 
     Returns:
         ``branches, depths, drift`` are lists of rows, ``tail`` is one row. A count is null if it

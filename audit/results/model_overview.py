@@ -127,7 +127,6 @@ def exchange_evidence(row: Mapping[str, Any], n_instances: int) -> dict[str, Qua
 
     Args:
         row: Of `ModelPart.exchanged_pairs`.
-        n_instances: Of the release.
     """
     observed, of = row["observed"], row["labelled"]
     counts = ("instances", "of", "first_as_second", "second_as_first")

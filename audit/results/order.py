@@ -48,7 +48,6 @@ def by_first(
     """Checks by their result, then by their first finding; those without one stay in order.
 
     Args:
-        checks: The checks.
         told: Gives the result and the name of one.
         found: The name of the check of each finding, in the order of these.
     """

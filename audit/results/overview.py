@@ -55,7 +55,6 @@ class Pictured:
         frequent: The most frequent pairs of each depth, with their ``depth``.
         residuals: Residual use below the nodes of the tree, all kinds of residual nodes together.
         ranked: The parents with the most residual instances.
-        min_cell: Smallest count that may be shown.
     """
 
     branches: pl.DataFrame
@@ -128,8 +127,6 @@ def overview(
     of the figure are below them; that a node or pair is missing discloses little.
 
     Args:
-        shown: The rows that the figures show.
-        run: The run that they are of.
         counts: Their counts as they may be shown, by cell.
         explained: Reported pairs whose explanation by other finds may be shown; None for all.
 

@@ -59,8 +59,6 @@ def finding_frame(
     """A row a finding; evidence and parts as structs, with a field for each name that any has.
 
     Args:
-        findings: The findings, in order.
-        titles: Title of each node.
         weight: What each weighs among findings of other checks, by its id.
     """
     own = _struct(values_of(finding.evidence) for finding in findings)

@@ -62,7 +62,6 @@ def since_reference(
 
     Args:
         before: What is kept of the reference.
-        checks: The shared view's checks.
         ids: All findings of each check, those not shown included.
         depths: The shared view's depths of labels; empty where the hierarchy is another.
 
@@ -156,8 +155,6 @@ def changed_little(
 
     Args:
         before: The part of the reference's finding that is kept.
-        now: Evidence of the finding.
-        min_cell: Smallest count that may be shown.
 
     A remainder is the difference of a count from a total printed beside it in both runs.
     """
@@ -179,8 +176,6 @@ def bounds_since(
 
     Args:
         before: The part of the reference's finding that is kept; None if it lacks the finding.
-        now: Evidence of the finding.
-        min_cell: Smallest count that may be shown.
     """
     if before is None or min_cell <= 1:
         return {}
@@ -262,11 +257,6 @@ def kept_depths(own: Rows, shared: Rows) -> list[dict[str, Any]]:
 def depths_since(before: Rows, now: Rows, min_cell: int) -> list[dict[str, Any]]:
     """Shares of labels at each depth in the reference and now, ``depth, before, now``.
 
-    Args:
-        before: What is kept of the reference.
-        now: Depths of the shared view.
-        min_cell: Smallest count shown of either run.
-
     Shares have `DIGITS` digits; a depth that no label of a run can have has a share of 0. Both are
     null where a count is withheld in either run, or has changed by a small cell.
     """
@@ -298,9 +288,7 @@ def depth_loss(evidence: Mapping[str, Quantity], before: Rows, now: Rows) -> dic
     """Evidence of a loss of mean depth that is shown otherwise than it is, by name.
 
     Args:
-        evidence: The numbers of the finding.
         before: What is kept of the reference, if its hierarchy is the same.
-        now: Depths of the shared view.
 
     Returns:
         Empty where all counts of labels by depth are shown, of both runs, or follow from those that

@@ -232,10 +232,8 @@ def lineage(
     """What is above each node that a shown finding names.
 
     Args:
-        checks: The shared view's checks.
         tree: The overview's tree: the nodes that are pictured.
         edges: ``child, parent`` of the nodes in use.
-        titles: Title of each node.
 
     Returns:
         ``node, above, below`` in the order of the nodes: the pictured nodes that are it or lie

@@ -71,10 +71,6 @@ NOTHING = ByValues({}, {}, ())
 def kept_values(shown: Sequence[Mapping[str, Any]], drift: DriftPart | None) -> dict[str, Any]:
     """What a release counts and tells of drift, as later ones remember it.
 
-    Args:
-        shown: Its rows of values of drift columns.
-        drift: Its tables.
-
     Returns:
         ``values``: ``column, value, instances, labels`` of each value, and ``instances_shown,
         labels_shown``; ``nodes``: the rows of the table of nodes whose shares are told.

@@ -35,7 +35,6 @@ class Moves:
         kind: ``depth`` or ``level``, as the parameters of metrics spell it.
         cuts: The cuts by depth or level; none is the root alone.
         pairs: Fine and coarse number of each comparison.
-        aggregation: What an aggregated value is.
     """
 
     kind: str

@@ -38,7 +38,6 @@ class ConfusionStream:
     Args:
         hierarchy: The hierarchy; its nodes are the columns of the scores.
         threshold: Smallest aggregated score at which a node takes part; above 0.
-        aggregation: What an aggregated score is.
 
     Batches and streams may come in any order: counts are equal to the last bit, entropies to
     1e-12. Memory grows with the pairs met so far, not with the instances.
@@ -57,11 +56,7 @@ class ConfusionStream:
         self._pairs = PairCounts.none()
 
     def update(self, scores: Sparse) -> None:
-        """Add the non-negative scores of further instances, shape (n_instances, n_nodes).
-
-        Raises:
-            SchemaError: If the number of columns is not the number of nodes.
-        """
+        """Add the non-negative scores of further instances, shape (n_instances, n_nodes)."""
         if scores.shape[1] != len(self.hierarchy):
             raise SchemaError(
                 "scores must have one column per node",
@@ -72,11 +67,7 @@ class ConfusionStream:
         self._add(int(scores.shape[0]), support_at(aggregated, self.threshold), counted)
 
     def merge(self, other: ConfusionStream) -> None:
-        """Add the counts of another stream.
-
-        Raises:
-            SchemaError: If the other stream has another hierarchy, threshold or aggregation.
-        """
+        """Add the counts of another stream."""
         mine, theirs = ((s.hierarchy.sha256, s.threshold, s.aggregation) for s in (self, other))
         if mine != theirs:
             raise SchemaError(
@@ -158,10 +149,8 @@ def pair_confusions(
     Args:
         hierarchy: The hierarchy; its nodes are the columns of the scores.
         scores: Shape (n_instances, n_nodes).
-        pairs: Pairs of node ids.
         units: Resampling unit of each instance: its group, or its own id.
         threshold: Smallest aggregated score at which a node takes part.
-        aggregation: What an aggregated score is.
         replicates: Number of bootstrap replicates.
 
     Raises:

@@ -80,8 +80,6 @@ def model_metrics(
         single_label: Whether each instance has a single answer, the node with the highest score.
         set_valued: Whether predictions are sets of nodes without scores.
         decision_threshold: Smallest score of a predicted node, unless ``single_label``.
-        levels: The cuts that are compared: depths, or the paper's levels.
-        aggregation: What an aggregated value is.
         subgraphs: Parts of the hierarchy; each two are compared, in either order.
         scopes: Ids of nodes whose subtrees are measured too; None for `default_scopes`.
 

@@ -52,7 +52,6 @@ class Query(ABC):
 
         Args:
             values: Non-negative scores, shape (n_instances, n_nodes), canonical CSR.
-            hierarchy: The hierarchy; its nodes are the columns of the scores.
         """
 
 

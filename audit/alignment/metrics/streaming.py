@@ -102,11 +102,7 @@ class Tally:
                 self.sums[:, scope] += weighted_sums(statistics[block][rows], weights[rows])
 
     def merge(self, other: Tally) -> None:
-        """Add the sums of another tally.
-
-        Raises:
-            SchemaError: If its scopes, statistics or resampling differ.
-        """
+        """Add the sums of another tally."""
         if self._kind != other._kind:
             raise SchemaError(
                 "only sums of the same numbers can be merged",
@@ -136,8 +132,6 @@ class Stream:
 
     Args:
         hierarchy: The hierarchy; its nodes are the columns of labels and scores.
-        measures: The metrics.
-        scopes: `ALL` and node ids.
         replicates: Number of bootstrap replicates; 0 for no intervals.
 
     Batches and streams may come in any order: counts are equal to the last bit, entropies to
@@ -159,22 +153,14 @@ class Stream:
         self._tally = Tally(scopes, self._ends[-1], seed=seed, replicates=replicates)
 
     def update(self, batch: Batch) -> None:
-        """Add the instances of a batch.
-
-        Raises:
-            SchemaError: If intervals are requested and the batch has no units.
-        """
+        """Add the instances of a batch."""
         if self._tally.replicates and len(batch.units) != len(batch):
             raise SchemaError("intervals need a unit for each instance: its group or its id")
         columns = [np.empty((len(batch), 0)), *(m.update(batch) for m in self.measures)]
         self._tally.add(np.hstack(columns), self._members(batch), batch.units)
 
     def merge(self, other: Stream) -> None:
-        """Add the sums of another stream of the same metrics.
-
-        Raises:
-            SchemaError: If its hierarchy, metrics, scopes or seed differ.
-        """
+        """Add the sums of another stream of the same metrics."""
         if self.hierarchy.sha256 != other.hierarchy.sha256:
             raise SchemaError(
                 "only streams of the same hierarchy can be merged",
@@ -260,7 +246,6 @@ def whole(
     """Estimates of one metric on whole arrays, by name.
 
     Args:
-        measure: The metric.
         hierarchy: The hierarchy; its nodes are the columns.
         gold: Direct labels, shape (n_instances, n_nodes); None for a metric that reads none.
         scores: Same shape.

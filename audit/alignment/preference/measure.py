@@ -137,7 +137,6 @@ class TaskWords:
     The task's hierarchy consists of all specific answers, their ancestors and descendants.
 
     Args:
-        lexicon: Words and nodes.
         nodes: The node of each question's specific answer; None if it is not in the hierarchy.
 
     ``position`` maps each word to its position in code-point order.
@@ -205,7 +204,6 @@ class Measured:
     """Highest scores of both sides of every comparison, collected question by question.
 
     Args:
-        words: The words that are compared.
         nodes: The node of each question's specific answer; None if it is not in the hierarchy.
         k: Rank for the accuracy among the k highest tokens.
     """

@@ -69,7 +69,6 @@ def read_questions(path: Path) -> tuple[Question, ...]:
 
     Raises:
         InputError: If the file cannot be read, is empty, or a line is not a JSON object.
-        SchemaError: If a key is missing or its value is not text, or there are several predicates.
     """
     questions = tuple(
         Question(
@@ -93,11 +92,7 @@ def read_questions(path: Path) -> tuple[Question, ...]:
 
 
 def objects(path: Path) -> Iterator[Line]:
-    """The object of each line that is not blank, with its place; one line is in memory at a time.
-
-    Raises:
-        InputError: If the file cannot be read or is empty, or a line is not a JSON object.
-    """
+    """The object of each line that is not blank, with its place; one line is held at a time."""
     source, empty = File(path), True
     source.refuse_pickle()
     for line in objects_on(source.streamed_lines(), AS_NUMBERS):
@@ -165,7 +160,6 @@ def load_lexicon(
     Args:
         source: A WordNet folder, or a source that `audit.load_hierarchy` accepts.
         task: Limits the part of WordNet that holds answers; None for no limit.
-        relation: The relation that edges represent.
         dangling: As in `audit.load_hierarchy`.
 
     Raises:
@@ -183,7 +177,6 @@ def of_wordnet(nouns: wordnet.WordNet, relation: str, domain: tuple[str, ...]) -
     """Build a lexicon from WordNet, with senses within the domain in order of frequency.
 
     Args:
-        nouns: The WordNet nouns.
         relation: One of `audit.hierarchies.formats.wordnet.RELATIONS`.
         domain: Synsets; an answer is at or below one of them by hypernyms. Empty for no limit.
     """
@@ -234,10 +227,6 @@ def read_senses(path: Path) -> Mapping[str, str | None]:
         path: JSON: a list of pairs ``[answer, node]``, as the synset files released with
             *Abstraction Alignment* are, or an object ``{answer: node}``. A node may be null. An
             answer may be repeated: its last node that is not null counts.
-
-    Raises:
-        InputError: If the file cannot be read or is not JSON.
-        SchemaError: If it holds something else, or nothing.
     """
     try:
         stated = json.loads(read_text(path), object_pairs_hook=once)

@@ -143,7 +143,6 @@ class ReleasedMeasure:
     """The four metrics of the released code, collected question by question.
 
     Args:
-        words: The related words of each answer.
         k: Rank for the accuracy among the k highest tokens.
 
     Of equal scores the token that is listed first ranks higher.

@@ -31,8 +31,6 @@ class Meeting:
 
     Args:
         a: Index of the branch that the rule names first.
-        b: Index of the other.
-        rule: The policy's rule on the two.
         instances: Number of instances that carry both, without a label that is in both.
     """
 
@@ -81,7 +79,6 @@ def parts_of_counts(
     Args:
         lowest: From `lowest_pairs`; for other labels, counts do not say how many instances are
             labelled with both.
-        meeting: The two branches.
     """
     if meeting.rule.break_down_depth is None:
         return _pairs_between(measured, lowest, meeting)

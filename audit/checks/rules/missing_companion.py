@@ -36,7 +36,6 @@ class _Asked:
     """Instances of which a rule asks something; all ascending.
 
     Args:
-        rule: The rule.
         dated: Whether it held on their day for sure.
         asked: Instances with a node that asks.
         given: Those of them with a companion.

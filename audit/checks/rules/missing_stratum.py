@@ -221,8 +221,6 @@ class GroupHint:
     """A column as groups.
 
     Args:
-        column: Its name.
-        values: Number of its values.
         vanished: Reported pairs (``a, b``) that vanish with it.
         by_chance: Number of pairs that vanish with its values shuffled.
     """

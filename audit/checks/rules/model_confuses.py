@@ -274,10 +274,6 @@ def leanings(table: pl.DataFrame, answers: pl.DataFrame) -> Iterator[Leaning]:
     A pair belongs to an answer where more than half of its exchanges give that answer, so that no
     pair belongs to two. An answer with fewer than `LEAST_PARTS` pairs is left out unless one pair
     has most of the exchanges that give it.
-
-    Args:
-        table: From `exchanged_pairs`.
-        answers: From `uneven_answers`.
     """
     forth, back = pl.col("forth"), pl.col("back")
     parts = (

@@ -185,7 +185,6 @@ class _Judged:
     """The parents with enough instances, with ``p_value`` and ``q_value`` of being above the limit.
 
     Args:
-        policy: Whose limits hold.
         prior: What shares are drawn toward.
         table: A row a parent.
     """
@@ -230,9 +229,7 @@ def retested(check: CheckResult, residuals: pl.DataFrame, policy: Policy) -> Che
     """Recompute the q values of the findings on high shares for the policy's limit.
 
     Args:
-        check: The check's result in a run.
         residuals: The run's residual table; all of its parents are tested together.
-        policy: The policy with the new limit.
     """
     q_values = dict(_tested(residuals, policy).select("parent", "q_value").iter_rows())
 

@@ -24,7 +24,6 @@ class _Judged:
     """Instances with a code that a rule speaks of; all ascending.
 
     Args:
-        rule: The rule.
         carrying: Those with such a code.
         known: Those of them whose sex, or age, is known.
         against: Those of them whom the rule does not allow.

@@ -39,12 +39,8 @@ def finding_of_labels(
         labels: One row per label, with columns ``label, rows, instances``. Optional columns
             ``may_stand_for``, ``valid``, ``fits_best`` and ``fitting`` (a number of instances) are
             added to the breakdown if not null.
-        check: Name of the check.
         key: Distinguishes the finding from others of the check.
-        severity: Severity of the finding.
         statement: May use ``{rows}``, ``{of}``, ``{share}`` and ``{labels}``.
-        curator: Advice for the publisher of the data.
-        data_user: Advice for users of the data.
         in_ledger: Whether the ledger publishes the number of rows; else it may be a small cell.
         of: Number of rows examined; None for all rows read.
         more: Further evidence; overrides evidence of the same name.
@@ -121,11 +117,8 @@ def finding_on_day(
 
     Args:
         on_day: `INVALID` or `HEADING`.
-        check: Name of the check.
         statement: May use ``{rows}``, ``{of}`` (dated rows), ``{share}``, ``{labels}`` and
             ``{column}``, the column of the day.
-        curator: Advice for the publisher of the data.
-        data_user: Advice for users of the data.
         without: Nodes left to another check.
     """
     found = measured.validity.filter(_rows_on_day(on_day, without))

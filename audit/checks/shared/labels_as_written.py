@@ -208,9 +208,6 @@ def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     that have valid labels in the release.
 
     The frame is cached for the lifetime of the measurements, since several checks use it.
-
-    Args:
-        integrity: Integrity rules of its hierarchy.
     """
     if measured not in _READ:
         _READ[measured] = _read(measured, integrity)

@@ -154,12 +154,6 @@ def representatives(
     stands too and holds at least `MOST` of its predicted instances there, and so on downwards as
     long as there is such a pair.
 
-    Args:
-        carried: Nodes of labels and predictions.
-        pairs: The pairs that pass on all instances.
-        ratio: Least ratio of predicted to labelled.
-        p: Greatest p value.
-
     Time grows with pairs times instances per pair times phenomena.
     """
     found = _Phenomena(carried, pairs, closure, ratio, p)

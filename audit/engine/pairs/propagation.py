@@ -46,9 +46,6 @@ def path_counts(edges: Sparse) -> Sparse:
     Returns:
         The sum of all powers of ``edges``, canonical CSR; a node has one path to itself.
 
-    Raises:
-        SchemaError: If two nodes have more paths between them than a float counts exactly.
-
     >>> diamond = csr_array([[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0]])
     >>> path_counts(diamond).toarray()[0].tolist()
     [1.0, 1.0, 1.0, 2.0]

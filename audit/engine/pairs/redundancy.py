@@ -43,7 +43,6 @@ def count_disjoint_pairs(common: Sparse, support: IntArray, least: int) -> int:
 
     Args:
         common: From `overlapping_pairs`.
-        least: As in `overlapping_pairs`.
     """
     frequent = int((support >= least).sum())
     return frequent * (frequent - 1) // 2 - int(common.nnz)
@@ -65,12 +64,7 @@ class Together:
     """Pairs of nodes, and the numbers of instances that carry them; arrays of shape (n_pairs,).
 
     Args:
-        a: First nodes, by index.
-        b: Second nodes, by index.
         joint: Number of instances carrying both; not necessarily whole.
-        support_a: Number of instances carrying the first.
-        support_b: Number of instances carrying the second.
-        instances: Number of all instances.
         by_length: How many times as often as independent nodes the two are expected to meet, from
             the length of the records.
     """
@@ -254,7 +248,6 @@ def redundant_pairs(
 
     Args:
         pairs: Pairs with no node in use below both nodes, each node the end of its chain.
-        places: Positions of the nodes.
         least: As for `Together.as_one`.
         required: Whether a rule requires each pair, shape (n_pairs,): such a pair explains others
             and is not reported itself.
@@ -279,12 +272,7 @@ def _surest_first(pairs: Together, chosen: BoolArray) -> list[int]:
 
 
 class _Scan:
-    """Pairs as they are found, and how many joint instances of each pair the found ones explain.
-
-    Args:
-        places: Where their nodes stand.
-        least: As for `Together.as_one`.
-    """
+    """Pairs as they are found, and how many joint instances of each pair the found ones explain."""
 
     def __init__(self, pairs: Together, places: Places, least: float) -> None:
         self.pairs, self.places, self.least = pairs, places, least

@@ -25,7 +25,6 @@ def chosen(matrix: Sparse, kept: BoolArray) -> Sparse:
     """1 where a stored value is one of those kept, int64; in the order of the matrix.
 
     Args:
-        matrix: Shape (n_rows, n_columns).
         kept: Whether to keep each stored value, shape (nnz,).
     """
     places = np.flatnonzero(kept)

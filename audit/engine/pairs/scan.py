@@ -74,8 +74,6 @@ class Surprising:
     """Pairs whose p value is at most the threshold, sorted by (a, b); arrays of shape (n,).
 
     Args:
-        a: First nodes.
-        b: Second nodes.
         observed: Number of records that carry both, without those with a label below both.
         expected: Expected number of such records.
         ancestors: Number of ancestors of the two nodes together.
@@ -146,10 +144,7 @@ class Scan:
     """Takes the strongest pair, names it, and lets it explain related pairs, until none is left.
 
     Args:
-        pairs: The surprising pairs.
-        meets: The meets of nodes.
         expect: Returns the expected records of pairs, given two arrays of node indices.
-        rules: The limits from which there is an excess.
     """
 
     def __init__(
@@ -293,8 +288,6 @@ class Finds:
     """A selection of the pairs that a scan found, the strongest first.
 
     Args:
-        scan: The scan.
-        found: All pairs that the scan found.
         numbers: Positions of the selected ones, ascending, shape (n_finds,).
     """
 

@@ -60,7 +60,6 @@ def depth_cut(closure: Sparse, depth: IntArray, leaf: BoolArray, at: int) -> Cut
 
     Args:
         depth: Longest path from the root, shape (n_nodes,).
-        leaf: Whether a node has no children, shape (n_nodes,).
         at: The depth; 0 gives only the root, the largest depth or more gives all leaves.
 
     Raises:
@@ -91,9 +90,6 @@ def cut_at(closure: Sparse, nodes: IntArray) -> Cut:
 
     Args:
         nodes: Distinct node indices, ascending, shape (n_cut,).
-
-    Raises:
-        SchemaError: If ``nodes`` is empty.
 
     Time and memory grow with the stored values of the closure.
     """
@@ -142,7 +138,6 @@ def atom_mass(values: Sparse, cut: Cut) -> Sparse:
 
     Args:
         values: Scores on nodes, not negative, shape (n_instances, n_nodes).
-        cut: A cut of the same nodes.
 
     Returns:
         Rows that sum to one, shape (n_instances, n_atoms); a row of zeros for an instance whose

@@ -33,9 +33,6 @@ def device_named(name: str) -> torch.device:
 
     Args:
         name: One of `DEVICES`.
-
-    Raises:
-        InputError: If the name is unknown, PyTorch is not installed, or it finds no such device.
     """
     if name not in DEVICES:
         raise InputError(f"a device is one of {', '.join(DEVICES)}", found=name)
@@ -74,9 +71,6 @@ def met_on(
     Returns:
         For each node in ``used``, the positions in ``used`` of the later nodes that it meets, with
         joint counts and confusion.
-
-    Raises:
-        InputError: As in `device_named`, or if the sums of all pairs do not fit on the device.
 
     Takes (scores at the threshold) * len(used) / 2 steps, and holds 2 len(used)^2 sums.
     """

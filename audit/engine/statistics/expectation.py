@@ -144,7 +144,6 @@ class Facets:
     Args:
         of_branch: Facet of each branch, indexed by the branch's node index, shape (n_nodes,); -1
             if fewer than two of its labels are in use.
-        count: Number of facets.
     """
 
     of_branch: IntArray

@@ -32,7 +32,6 @@ def benjamini_hochberg(p_value: FloatArray, family: int) -> FloatArray:
 
     Args:
         p_value: P values of some members of the family, shape (n,).
-        family: Number of members of the family, at least n.
 
     Returns:
         The least false discovery rate at which each would be rejected, shape (n,), in given order.

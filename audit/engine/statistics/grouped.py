@@ -231,10 +231,6 @@ class Scales:
     over the sum of squares of single weighted residuals, at least 1; the scale is this times the
     squared over the plain weights of the records with both. Observed and expected are divided by it
     (Rao and Scott 1992).
-
-    Args:
-        grouped: The records.
-        expected: The expectation of pairs, by weight.
     """
 
     def __init__(self, grouped: Grouped, expected: Expectation) -> None:

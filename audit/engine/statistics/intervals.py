@@ -30,7 +30,6 @@ def wilson(k: Any, n: Any, level: float = LEVEL) -> tuple[Any, Any]:
     Args:
         k: Number of instances that count, not necessarily whole; or one for each of several shares,
             shape (n_shares,).
-        n: Number of instances; a single number, or one for each share.
 
     Returns:
         Lower and upper bound in [0, 1], which include the share; (0, 1) where n is 0. Numbers for
@@ -136,11 +135,7 @@ def correlation_by_variance(between: Any, within: Any, n: Any, squares: Any, gro
     """Intraclass correlation by the mean squares of an analysis of variance; numbers or arrays.
 
     Args:
-        between: Mean square between groups.
-        within: Mean square within them.
-        n: Number of instances.
         squares: Sum over groups of the squared number of their instances.
-        groups: Number of groups.
     """
     typical = (n - squares / n) / (groups - 1)
     return (between - within) / (between + (typical - 1) * within)
@@ -153,10 +148,7 @@ def at_freedom(effective: float, n: float, groups: float, level: float = LEVEL) 
     quantile at n - 1 degrees of freedom to that at groups - 1.
 
     Args:
-        effective: Effective sample size, from `effective_n`.
-        n: Number of instances.
         groups: Number of groups; n if instances are not grouped.
-        level: Confidence level of the interval that it is for.
 
     Returns:
         ``effective`` if there are as many groups as instances, less with fewer; 0 for one group.
@@ -177,9 +169,6 @@ def p_above(share: float, effective: float, n: float, groups: float, limit: floa
     correction, against Student's distribution with groups - 1 degrees of freedom.
 
     Args:
-        share: Share of the instances that count.
-        effective: Effective sample size.
-        n: Number of instances.
         groups: Number of groups; n if instances are not grouped.
         limit: Largest share under the hypothesis, between 0 and 1.
 

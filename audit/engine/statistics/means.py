@@ -72,7 +72,6 @@ class Means:
     Args:
         value: Mean over instances of the mean over an instance's units; NaN without any.
         low: Lower bound of the 95 % interval (Student's, over instances); NaN below two instances.
-        high: Upper bound.
         sd: Standard deviation over instances; NaN below two.
         n: Number of instances with a value.
         units: Number of units with a value.
@@ -184,7 +183,6 @@ class NodeMeans:
         clusters_outside: Clusters with an example that is not below the node.
         mean: Mean of the examples below.
         low: Lower end of its 95 % interval.
-        high: Upper end.
         rest: Mean of all other examples.
         difference: ``mean - rest``.
         error: Standard error of the difference.
@@ -230,7 +228,6 @@ def smallest_difference(low: float, high: float, n: int) -> float:
 
     Args:
         low: Lower end of the 95 % interval of a mean, Student's.
-        high: Upper end.
         n: Number of values that the mean is of, at least 2.
     """
     freedom = np.array([n - 1.0])

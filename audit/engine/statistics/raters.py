@@ -119,9 +119,6 @@ def agreement_terms(counts: IntArray) -> FloatArray:
 
     Args:
         counts: Votes of each item for each category, not negative, shape (n_items, n).
-
-    Raises:
-        SchemaError: If a count is negative.
     """
     if (counts < 0).any():
         raise SchemaError("numbers of votes must not be negative", found=str(int(counts.min())))

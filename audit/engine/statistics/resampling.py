@@ -180,7 +180,6 @@ class GroupBootstrap:
 
         Args:
             level: Level of each example, numbered from 0, shape (n,).
-            levels: Number of levels.
             mark: Whether an example is marked, shape (n,).
             estimate: Function of their weights by level and replicate, both of shape
                 (levels, some replicates), to an array of shape (n_measures, some replicates).

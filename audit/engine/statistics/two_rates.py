@@ -138,9 +138,6 @@ def _hypergeometric_tail(
 
     Args:
         observed: Marked ones among those drawn, at least their expected number.
-        total: Marked ones.
-        drawn: How many are drawn.
-        n: Of how many.
     """
     first = _log_choose(total, observed) + _log_choose(n - total, drawn - observed)
     first -= _log_choose(np.full_like(drawn, n), drawn)
@@ -175,7 +172,6 @@ class MeanLoss:
         mean: Mean of the values of this release.
         before: Mean of those of the earlier release.
         low: Lower end of the 95 % interval of the loss.
-        high: Upper end.
         p_value: Two-sided p value of no loss.
     """
 
@@ -206,7 +202,6 @@ def mean_loss(
         sizes: Number of the values of each unit, positive, shape (n_units,).
         here: How often each value 0, 1, 2 and so on occurs.
         there: The same of the earlier release; it may have other lengths.
-        units_there: Number of units of the earlier release.
 
     Returns:
         None where either release has fewer than `LEAST_UNITS` units, or no value.

@@ -110,9 +110,7 @@ def difference_of(values: Values, among: BoolArray, value: int) -> Difference | 
     records of unequal length can all be short by chance, and then seem alike.
 
     Args:
-        values: What is compared.
         among: What takes part, shape (n,).
-        value: The value.
     """
     y, here = values.number[among], values.value[among] == value
     bins, groups = values.bin[among], values.group[among]

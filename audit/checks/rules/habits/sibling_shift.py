@@ -42,8 +42,6 @@ class _Table:
     """What lies below a parent: each instance once for each child that it carries.
 
     Args:
-        column: The column.
-        parent: The parent.
         children: Its children in use, ascending.
         child: Place of each unit's child among them, shape (n_units,).
         value: Value of each unit's instance, shape (n_units,).
@@ -79,12 +77,9 @@ class Shift:
     """A parent whose children are used differently by one value of a column.
 
     Args:
-        table: The parent's table.
         value: The value with the largest exchange.
         more: The child that it uses more; place among the children.
-        less: The one that it uses less.
         effect: Design effect of groups, at least 1.
-        p_value: P value of the table.
     """
 
     table: _Table
