@@ -11,8 +11,8 @@ arguments are scikit-learn's: what is true comes first. An undefined number is N
 
 from __future__ import annotations
 
-from audit.alignment.functions.hierarchical_metrics import HierarchicalMetrics
-from audit.alignment.functions.metrics import (
+from audit.alignment.hierarchical_metrics import HierarchicalMetrics
+from audit.alignment.metric_functions import (
     abstraction_match,
     accuracy,
     accuracy_alignment,

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.alignment.functions.inputs import (
+from audit.alignment.metric_inputs import (
     HierarchyLike,
     hierarchy_from,
     labels_from,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from audit.alignment.functions.inputs import (
+from audit.alignment.metric_functions import value_of
+from audit.alignment.metric_inputs import (
     HierarchyLike,
     Outputs,
     hierarchy_from,
@@ -13,7 +14,6 @@ from audit.alignment.functions.inputs import (
     outputs_from,
     refuse_other_length,
 )
-from audit.alignment.functions.metrics import value_of
 from audit.alignment.metrics import METRICS
 from audit.alignment.metrics.batch import Batch, moves_of
 from audit.alignment.metrics.measure import measures_of
