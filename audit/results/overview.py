@@ -127,7 +127,7 @@ def overview(
     of the figure are below them; that a node or pair is missing discloses little.
 
     Args:
-        counts: Their counts as they may be shown, by cell.
+        counts: Counts of the rows as they may be shown, by cell.
         explained: Reported pairs whose explanation by other finds may be shown; None for all.
 
     Returns:

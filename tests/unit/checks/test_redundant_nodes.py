@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from math import sqrt
 from pathlib import Path
 
@@ -119,25 +119,51 @@ def test_of_two_that_come_together_the_one_that_hardly_stands_alone_is_named() -
     )
 
 
-def test_two_frequent_nodes_that_go_their_own_ways_are_not_told() -> None:
-    # each on 60% of the records: 43% of those with either have both, with 41% for sure
-    apart = [(36, ["asthma", "wheeze"]), (24, ["asthma"]), (24, ["wheeze"]), (16, ["fever"])]
-    often = [(n * 100, labels) for n, labels in apart]
-
-    assert found_in(often) == []
-
-
-def test_two_frequent_nodes_used_as_one_are_told() -> None:
-    together = [(540, ["asthma", "wheeze"]), (60, ["asthma"]), (60, ["wheeze"]), (340, ["fever"])]
-
-    assert found_in(together) == [("asthma", "wheeze", "redundant")]
+ONE, BESIDE = ("asthma", "wheeze", "redundant"), ("asthma", "wheeze", "beside")
+FEW = [(9, ["asthma", "wheeze"]), (90, ["fever", "cough"]), (90, ["fever"]), (90, ["cough"])]
+EACH_ALONE = [(3, [node]) for node in ("asthma", "wheeze", "flu", "cough")]
+ACROSS = [
+    (n, list(pair))
+    for n, pair in zip(
+        (60, 30, 30, 15), product(("asthma", "flu"), ("wheeze", "cough")), strict=True
+    )
+]
 
 
-def test_what_a_few_records_say_is_not_sure() -> None:
-    few = [(9, ["asthma", "wheeze"]), (90, ["fever", "cough"]), (90, ["fever"]), (90, ["cough"])]
-
-    assert found_in(few) == []
-    assert found_in([*few, (1, ["asthma", "wheeze"])]) == [("asthma", "wheeze", "redundant")]
+@pytest.mark.parametrize(
+    ("hierarchy", "counts", "expected"),
+    [
+        # each on 60% of the records: 43% of those with either have both, with 41% for sure
+        (FLAT, [(3600, ["asthma", "wheeze"]), (2400, ["asthma"]), (2400, ["wheeze"]),
+                (1600, ["fever"])], []),
+        (FLAT, [(540, ["asthma", "wheeze"]), (60, ["asthma"]), (60, ["wheeze"]),
+                (340, ["fever"])], [ONE]),
+        (FLAT, FEW, []),  # what a few records say is not sure
+        (FLAT, [*FEW, (1, ["asthma", "wheeze"])], [ONE]),
+        (FLAT, [(100, ["wheeze", "asthma"]), (300, ["asthma"]), (600, ["fever"])],
+         [("wheeze", "asthma", "beside")]),  # the rarer node stands first
+        # a chain is told once, by its most specific nodes
+        (CHAINED, [*USED_AS_ONE[:3], (120, ["hand"])], [ONE]),
+        (CHAINED, [(100, ["asthma", "wheeze"]), (400, ["wheeze"]), (900, ["hand"])], [BESIDE]),
+        # children that are one each, and not their parents; and the reverse
+        (NESTED, [(60, ["asthma", "wheeze"]), (60, ["flu", "cough"]), *EACH_ALONE,
+                  (300, ["left"])], [ONE, ("cough", "flu", "redundant")]),
+        (NESTED, [*ACROSS, (900, ["left"])], [("lung", "sound", "redundant")]),
+        # one with a parent, and not with its children
+        (NESTED, [(60, ["asthma", "wheeze"]), (60, ["flu", "wheeze"]), (300, ["left"])],
+         [("lung", "wheeze", "redundant")]),
+        # always beside a node: told at the widest and the nearest
+        (NESTED, [(80, ["asthma", "wheeze"]), (80, ["flu", "wheeze"]), (500, ["wheeze"]),
+                  (200, ["cough"]), (1700, ["left"])], [("lung", "wheeze", "beside")]),
+        # always beside the parent of a node that is one is no news
+        (NESTED, [(900, ["asthma", "wheeze"]), (96, ["asthma", "cough"]), (4, ["asthma"]),
+                  (100, ["wheeze"]), (3000, ["cough"]), (9000, ["left"])], [ONE]),
+    ],
+)  # fmt: skip
+def test_each_pair_is_told_once_where_it_arises(
+    hierarchy: Hierarchy, counts: Counts, expected: list[tuple[str, ...]]
+) -> None:
+    assert found_in(counts, hierarchy) == expected
 
 
 def test_the_share_is_the_policy_s() -> None:
@@ -159,28 +185,10 @@ def test_a_node_that_never_stands_alone_is_told_in_words_of_its_own() -> None:
     )
 
 
-def test_the_rarer_node_stands_first() -> None:
-    beside = [(100, ["wheeze", "asthma"]), (300, ["asthma"]), (600, ["fever"])]
-
-    assert found_in(beside) == [("wheeze", "asthma", "beside")]
-
-
 def test_what_stands_on_most_records_stands_beside_everything() -> None:
     everywhere = [(100, ["asthma", "wheeze"]), (870, ["fever", "wheeze"]), (30, ["fever"])]
 
     assert told(CHECK.run(measured(everywhere))) == []
-
-
-def test_a_chain_is_told_once_by_its_most_specific_nodes() -> None:
-    counts = [(n, labels) for n, labels in USED_AS_ONE[:3]] + [(120, ["hand"])]
-
-    assert found_in(counts, CHAINED) == [("asthma", "wheeze", "redundant")]
-
-
-def test_a_chain_that_never_stands_alone_is_told_once_by_its_most_specific_nodes() -> None:
-    counts = [(100, ["asthma", "wheeze"]), (400, ["wheeze"]), (900, ["hand"])]
-
-    assert found_in(counts, CHAINED) == [("asthma", "wheeze", "beside")]
 
 
 def test_parents_that_inherit_it_are_not_told() -> None:
@@ -189,43 +197,6 @@ def test_parents_that_inherit_it_are_not_told() -> None:
     assert [key for key in found_in(counts, NESTED) if "left" not in key] == [
         ("asthma", "wheeze", "redundant")
     ]
-
-
-def test_children_that_are_one_each_are_told_and_not_their_parents() -> None:
-    alone = [(3, [node]) for node in ("asthma", "wheeze", "flu", "cough")]
-    counts = [(60, ["asthma", "wheeze"]), (60, ["flu", "cough"]), *alone, (300, ["left"])]
-
-    assert found_in(counts, NESTED) == [
-        ("asthma", "wheeze", "redundant"),
-        ("cough", "flu", "redundant"),
-    ]
-
-
-def test_parents_that_are_one_are_told_and_not_their_children() -> None:
-    pairs = [("asthma", "wheeze"), ("asthma", "cough"), ("flu", "wheeze"), ("flu", "cough")]
-    counts = [(n, list(pair)) for n, pair in zip((60, 30, 30, 15), pairs, strict=True)]
-
-    assert found_in([*counts, (900, ["left"])], NESTED) == [("lung", "sound", "redundant")]
-
-
-def test_a_node_that_is_one_with_a_parent_is_not_told_with_its_children() -> None:
-    counts = [(60, ["asthma", "wheeze"]), (60, ["flu", "wheeze"]), (300, ["left"])]
-
-    assert found_in(counts, NESTED) == [("lung", "wheeze", "redundant")]
-
-
-def test_what_always_stands_beside_a_node_is_told_at_the_widest_and_the_nearest() -> None:
-    each = [(80, ["asthma", "wheeze"]), (80, ["flu", "wheeze"])]
-    counts = [*each, (500, ["wheeze"]), (200, ["cough"]), (1700, ["left"])]
-
-    assert found_in(counts, NESTED) == [("lung", "wheeze", "beside")]
-
-
-def test_always_beside_the_parent_of_a_node_that_is_one_is_no_news() -> None:
-    counts = [(900, ["asthma", "wheeze"]), (96, ["asthma", "cough"]), (4, ["asthma"])]
-    counts += [(100, ["wheeze"]), (3000, ["cough"]), (9000, ["left"])]
-
-    assert found_in(counts, NESTED) == [("asthma", "wheeze", "redundant")]
 
 
 SHARING = tree(REST, "lung sound hand rest < body", "asthma both < lung", "wheeze both < sound")
