@@ -30,21 +30,6 @@ def hostile() -> Report:
     return build(results.hostile_result().shared())
 
 
-@pytest.fixture(scope="module")
-def explained() -> Report:
-    return build(explanation_results.measured())
-
-
-@pytest.fixture(scope="module")
-def tested() -> Report:
-    return build(concept_results.measured())
-
-
-@pytest.fixture(scope="module")
-def stated() -> Report:
-    return build(entailment_results.measured())
-
-
 def test_block(report: Report, golden: Golden) -> None:
     golden("block.html", _block(report, "residual_overuse"))
 
@@ -96,45 +81,26 @@ def test_chapter_on_a_model(report: Report, golden: Golden, chapter: str) -> Non
     golden(f"{chapter}.txt", _words(f"sections/{chapter}.html.jinja", report))
 
 
-@pytest.mark.parametrize(
-    "chapter", ["explained", "reasons", "where", "agreement", "against", "examples", "ledger"]
-)
-def test_chapter_on_explanations(explained: Report, golden: Golden, chapter: str) -> None:
-    golden(f"explanations_{chapter}.txt", _words(f"sections/{chapter}.html.jinja", explained))
+ANALYSES = {
+    "explanations": (
+        explanation_results,
+        ("explained", "reasons", "where", "agreement", "against", "examples", "ledger"),
+    ),
+    "concepts": (
+        concept_results,
+        ("tested", "matrix", "accuracies", "nodes", "ablation", "ledger"),
+    ),
+    "entailment": (entailment_results, ("around",)),
+}
+"""What the pins of whole runs do not hold of each analysis, by its views made by hand."""
 
 
-@pytest.mark.parametrize("part", ["methods", "limits"])
-def test_what_is_said_of_explanations(explained: Report, golden: Golden, part: str) -> None:
-    name = f"explanations_{part}"
-    golden(f"{name}.txt", _words(f"parts/{name}.html.jinja", explained))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "chapter",
-    ["tested", "matrix", "accuracies", "nodes", "layers", "controls", "ablation", "ledger"],
-)
-def test_chapter_on_concepts(tested: Report, golden: Golden, chapter: str) -> None:
-    golden(f"concepts_{chapter}.txt", _words(f"sections/{chapter}.html.jinja", tested))
-
-
-@pytest.mark.parametrize("part", ["methods", "limits"])
-def test_what_is_said_of_concepts(tested: Report, golden: Golden, part: str) -> None:
-    name = f"concepts_{part}"
-    golden(f"{name}.txt", _words(f"parts/{name}.html.jinja", tested))
-
-
-@pytest.mark.parametrize(
-    "chapter",
-    ["tuples", "around", "dataset", "votes", "graph", "detection", "generation", "ledger"],
-)
-def test_chapter_on_an_entailment_graph(stated: Report, golden: Golden, chapter: str) -> None:
-    golden(f"entailment_{chapter}.txt", _words(f"sections/{chapter}.html.jinja", stated))
-
-
-@pytest.mark.parametrize("part", ["methods", "limits"])
-def test_what_is_said_of_entailment_graphs(stated: Report, golden: Golden, part: str) -> None:
-    golden(f"entailment_{part}.txt", _words(f"parts/entailment_{part}.html.jinja", stated))
+@pytest.mark.parametrize("name", ANALYSES)
+def test_chapters_on_an_analysis(golden: Golden, name: str) -> None:
+    view, chapters = ANALYSES[name]
+    report = build(view.measured())
+    for chapter in chapters:
+        golden(f"{name}_{chapter}.txt", _words(f"sections/{chapter}.html.jinja", report))
 
 
 def test_picture_of_a_graph(golden: Golden) -> None:

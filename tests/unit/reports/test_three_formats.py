@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from copy import deepcopy
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pypdfium2
 import pytest
 
-import reports
-from audit._reports.html import html_text
 from audit.results.result import AuditResult, to_json_bytes
 from tests.unit.reports.document import VOID, joined
 
@@ -32,34 +28,6 @@ def test_all_three_carry_the_same_findings(rich: AuditResult, html: str, pdf_pat
     assert from_html == from_json
     missing = [id_ for id_ in from_json if joined(id_) not in text]
     assert missing == []
-
-
-@pytest.mark.parametrize("place", range(3))
-def test_a_finding_left_out_of_the_page_is_missed(rich: AuditResult, place: int) -> None:
-    whole, cut, left_out = without_one(rich, place)
-    told, known = read_html(html_text(cut)), read_json(to_json_bytes(whole))
-    assert known.keys() - told.keys() == {left_out}
-
-
-def test_a_finding_left_out_of_the_result_is_missed(rich: AuditResult, html: str) -> None:
-    _, cut, left_out = without_one(rich, 0)
-    assert read_html(html).keys() - read_json(to_json_bytes(cut)).keys() == {left_out}
-
-
-def test_a_finding_left_out_on_paper_is_missed(rich: AuditResult, tmp_path: Path) -> None:
-    whole, cut, left_out = without_one(rich, 0)
-    reports.write_pdf(cut, tmp_path / "cut.pdf")
-    known = read_json(to_json_bytes(whole))
-    text = read_pdf(tmp_path / "cut.pdf")
-    assert [id_ for id_ in known if joined(id_) not in text] == [left_out]
-
-
-def without_one(rich: AuditResult, place: int) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """The view, the view without one of its findings, and the id of that one."""
-    whole = rich.shared()
-    cut = deepcopy(whole)
-    check = [check for check in cut["checks"] if check["findings"]][place]
-    return whole, cut, check["findings"].pop()["id"]
 
 
 def read_json(source: bytes) -> Findings:
