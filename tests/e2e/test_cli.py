@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
@@ -179,31 +178,6 @@ def test_what_memory_was_taken_beyond_what_was_asked_is_told_alike(
 
     assert told["exceeded_by"] == told["took"] - told["asked"] > 0
     assert "more than --memory 20MB" in " ".join(said.split())
-
-
-def test_tables_have_the_columns_of_the_formats(toy_files: Files, out: Path) -> None:
-    audited(toy_files, out)
-    schemas = {n: pl.read_parquet_schema(out / "restricted" / f"{n}.parquet") for n in TABLES}
-
-    text, whole, real = pl.String(), pl.Int64(), pl.Float64()
-    number = pl.UInt32()
-    assert dict(schemas["pairs"]) == {
-        "a": number, "b": number, "joint": whole, "confusion": real, "joint_entailed": whole,
-    }  # fmt: skip
-    assert dict(schemas["branch_pairs"]) == {
-        "a": text, "b": text, "found": whole, "excess": real,
-        "label_pairs": real, "label_pairs_expected": real,
-    }  # fmt: skip
-    nodes = {
-        "node": text, "title": text, "depth": whole, "height": whole, "level": whole,
-        "branch": text, "assignable": pl.Boolean(), "direct": whole, "support": whole,
-        "residual": text,
-    }  # fmt: skip
-    assert [(c, t) for c, t in schemas["nodes"].items() if c in nodes] == list(nodes.items())
-    assert list(schemas["residuals"].items())[:4] == [
-        ("parent", text), ("residual", text), ("k", whole), ("n", whole),
-    ]  # fmt: skip
-    assert dict(schemas["edges"]) == {"child": text, "parent": text}
 
 
 def test_result_json_is_the_shared_view_and_validates(toy_files: Files, out: Path) -> None:
@@ -461,17 +435,6 @@ def test_an_earlier_run_is_replaced_only_with_overwrite(toy_files: Files, out: P
     assert left_in(out.parent) == {"run", *(f"run/{name}" for name in left_in(out))}
 
 
-@pytest.mark.parametrize("options", [[], ["--overwrite"]])
-def test_a_folder_that_is_no_run_is_never_replaced(
-    toy_files: Files, out: Path, options: list[str]
-) -> None:
-    out.mkdir(parents=True)
-    (out / "thesis.tex").write_text("years")
-
-    assert str(out) in refused(audited(toy_files, out, *options))
-    assert left_in(out) == {"thesis.tex"}
-
-
 def test_an_occupied_place_is_told_before_anything_is_read(toy_files: Files, out: Path) -> None:
     audited(toy_files, out)
 
@@ -640,18 +603,6 @@ def test_report_renders_a_run_again(toy_files: Files, out: Path) -> None:
     assert {name: (out / name).read_bytes() for name in before} == before
     outputs = json.loads((out / "manifest.json").read_text())["outputs"]
     assert "report.html" in outputs
-
-
-@pytest.mark.parametrize("name", ["manifest.json", "result.json", "restricted/pairs.parquet"])
-def test_report_refuses_what_is_no_whole_run(toy_files: Files, out: Path, name: str) -> None:
-    audited(toy_files, out)
-    (out / name).unlink()
-
-    assert str(out) in refused(audit("report", out, "--no-pdf"))
-
-
-def test_report_refuses_a_place_where_nothing_is(tmp_path: Path) -> None:
-    assert "nothing there" in refused(audit("report", tmp_path / "none"))
 
 
 @pytest.mark.parametrize(

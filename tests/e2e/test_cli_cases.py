@@ -53,18 +53,6 @@ def test_the_cases_of_a_finding_are_ids_and_nothing_else(run: Path) -> None:
     assert ids(audit("cases", run, "duplicate_label:labels")) == ["Dot-47"]
 
 
-def test_a_sample_is_the_same_again(run: Path) -> None:
-    draw = ("cases", run, "unknown_code:refused", "--sample", 1)
-    once = ids(audit(*draw))
-
-    assert ids(audit(*draw)) == once
-    assert {tuple(ids(audit(*draw, "--seed", seed))) for seed in range(9)} == {
-        ("Eve-59",),
-        ("Fay-61",),
-    }
-    assert ids(audit(*draw[:-1], 9)) == ["Eve-59", "Fay-61"]
-
-
 def test_all_or_one_go_to_a_file(run: Path, tmp_path: Path) -> None:
     file = tmp_path / "cases.csv"
     assert ids(audit("cases", run, "--csv", file)) == [f"Cases: {file}"]

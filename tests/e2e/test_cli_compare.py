@@ -12,7 +12,6 @@ from audit import _reports as reports
 from audit.base.errors import RenderError
 from audit.base.files import sha256_of
 from fixtures.commands import audit, refused
-from fixtures.sealed_files import reseal
 
 ROOT = Path(__file__).parents[2]
 EDGES = ("dog,animal", "cow,animal", "hammer,tool", "saw,tool", "animal,thing", "tool,thing")
@@ -115,34 +114,6 @@ def test_an_edited_hierarchy_of_the_same_name_is_told(
     assert not summary["causes"]["data"]
     assert summary["totals"] == {**summary["totals"], "edits": 1, "nodes": 0, "pairs": 0}
     assert edits.select("edit", "node").rows() == [("moved", "dog")]
-
-
-@pytest.mark.parametrize("version", ["2.0", "99"])
-def test_a_run_of_another_schema_is_refused(
-    runs: tuple[Path, Path], tmp_path: Path, version: str
-) -> None:
-    run = audited(tmp_path, "run", {"dog": 20})
-    text = (run / "result.json").read_text()
-    told = re_versioned(text, version)
-    (run / "result.json").write_text(told)
-    reseal(run)
-
-    assert "schema version" in refused(audit("compare", runs[0], run, "--out", tmp_path / "out"))
-
-
-def re_versioned(text: str, version: str) -> str:
-    own = json.loads(text)["schema_version"]
-    return text.replace(f'"schema_version": "{own}"', f'"schema_version": "{version}"')
-
-
-@pytest.mark.parametrize("missing", ["restricted/pairs.parquet", "result.json"])
-def test_what_is_no_whole_run_is_refused(
-    runs: tuple[Path, Path], tmp_path: Path, missing: str
-) -> None:
-    run = audited(tmp_path, "run", {"dog": 20})
-    (run / missing).unlink()
-
-    assert str(run) in refused(audit("compare", run, runs[1], "--out", tmp_path / "out"))
 
 
 def test_a_comparison_is_replaced_only_when_asked(runs: tuple[Path, Path], tmp_path: Path) -> None:

@@ -249,49 +249,11 @@ def test_a_bad_policy_is_told_in_one_message(desk: Desk, text: str, told: str) -
     assert desk.bytes() == before
 
 
-def with_result(run: Path, old: str, new: str) -> None:
-    path = run / "result.json"
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-    reseal(run)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ('"schema_version": "4.0"', '"schema_version": "0.9"', "schema version 4.0"),
-        ('"schema_version": "4.0"', '"schema_version": "99.0"', "schema version 4.0"),
-    ],
-)
-def test_a_reference_of_another_kind_is_refused(
-    desk: Desk, tmp_path: Path, old: str, new: str, told: str
-) -> None:
-    other = shutil.copytree(desk.run, tmp_path / "other")
-    with_result(other, old, new)
-
-    refused(desk.judged("max_findings = 3\n", "--reference", other), told)
-    refused(desk.audited("--reference", other, out=tmp_path / "second"), told)
-    assert not (tmp_path / "second").exists()
-
-
-def test_a_run_of_a_newer_schema_is_refused(desk: Desk) -> None:
-    with_result(desk.run, '"schema_version": "4.0"', '"schema_version": "99.0"')
-
-    refused(desk.judged("max_findings = 3\n"), "schema version 4.0", "'99.0'")
-
-
 @pytest.mark.parametrize("name", ["restricted/policy.json", "restricted/findings.parquet"])
 def test_a_run_that_is_not_whole_is_refused(desk: Desk, name: str) -> None:
     (desk.run / name).unlink()
 
     refused(desk.judged("max_findings = 3\n"), name)
-
-
-def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-
-    refused(desk.judged("max_findings = 3\n"), "folder of a run")
 
 
 @pytest.mark.parametrize("command", ["report", "judge"])

@@ -353,10 +353,6 @@ def test_show_refuses_an_unknown_instance(release: Release) -> None:
     assert "'nobody'" in mistaken(audit("show", release.folder / "run", "nobody"))
 
 
-def test_show_refuses_what_is_no_run(release: Release) -> None:
-    assert "a run" in mistaken(audit("show", release.folder, 0))
-
-
 def test_list_metrics_names_every_metric() -> None:
     printed = done(audit("list", "metrics")).stdout
 

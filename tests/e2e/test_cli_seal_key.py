@@ -13,8 +13,10 @@ import polars as pl
 import pytest
 from typer.testing import Result
 
+from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.manifest import read_key
-from fixtures.commands import audit
+from fixtures.commands import audit, refused
+from fixtures.sealed_files import reseal
 from fixtures.toy import EDGES
 
 ROWS = [f"i{n},{label}" for n, label in enumerate(["dog"] * 30 + ["cow"] * 20 + ["bird"] * 4)]
@@ -214,10 +216,7 @@ def test_what_may_be_shared_verifies_without_the_rest(desk: Path, tmp_path: Path
 def test_the_seal_is_kept_with_the_key_alone(desk: Path, tmp_path: Path, name: str) -> None:
     run = shutil.copytree(desk / "keyed", tmp_path / "run")
     given = command(name, desk, run, tmp_path)
-    refused = audit(*given)
-    assert refused.exit_code == 2
-    assert "the key that the run is sealed with is required" in refused.stderr
-
+    refused(audit(*given), "the key that the run is sealed with is required")
     done(*given, "--seal-key", desk / "key")
     assert outcomes(run, "--seal-key", desk / "key")["restricted"] == "holds"
 
@@ -227,10 +226,8 @@ def test_a_key_that_could_be_guessed_is_refused(desk: Path, tmp_path: Path, cont
     (tmp_path / "key").write_bytes(content)
     given = ("run", desk / "labels.csv", "--hierarchy", desk / "toy.csv", "--out", tmp_path / "run")
     for key, found in (("key", f"{len(content)} bytes"), ("nowhere", "no file")):
-        refused = audit(*given, "--seal-key", tmp_path / key)
-        assert refused.exit_code == 2
-        assert "a key of at least 16 bytes" in refused.stderr
-        assert found in refused.stderr
+        told = audit(*given, "--seal-key", tmp_path / key)
+        refused(told, "a key of at least 16 bytes", found)
     assert not (tmp_path / "run").exists()
 
 
@@ -264,7 +261,7 @@ BROKEN = {
     "beside": "not of the run: 'beside.txt'",
     "restricted/nodes.parquet": "changed: 'restricted/nodes.parquet'",
 }
-COMMANDS = ("report", "judge", "compare", "show", "cases", "run")
+COMMANDS = ("report", "judge", "compare", "show", "cases", "run", "fixes")
 
 
 def command(name: str, desk: Path, run: Path, out: Path) -> tuple[object, ...]:
@@ -274,6 +271,7 @@ def command(name: str, desk: Path, run: Path, out: Path) -> tuple[object, ...]:
         "compare": ("compare", desk / "plain", run, "--out", out),
         "show": ("show", run, "i3"),
         "cases": ("cases", run),
+        "fixes": ("fixes", run),
         "run": (
             *("run", desk / "labels.csv", "--hierarchy", desk / "toy.csv", "--no-pdf"),
             *("--reference", run, "--out", out),
@@ -289,13 +287,35 @@ def test_a_run_that_is_not_as_sealed_is_refused(
     run = shutil.copytree(desk / "plain", tmp_path / "run")
     tampered(run, broken)
     before = shared_bytes(run)
-    refused = audit(*command(name, desk, run, tmp_path / "out"))
+    asked = command(name, desk, run, tmp_path / "out")
 
-    assert refused.exit_code == 2
-    assert "a run as it was sealed is required" in refused.stderr
-    assert BROKEN[broken] in refused.stderr
-    assert "Traceback" not in refused.stderr
+    refused(audit(*asked), "a run as it was sealed is required", BROKEN[broken])
     assert shared_bytes(run) == before
+    assert not (tmp_path / "out").exists()
+
+
+NO_RUN = ("nowhere", "manifest.json", "result.json", "version")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("case", NO_RUN)
+def test_what_is_no_run_of_this_version_is_refused(
+    desk: Path, tmp_path: Path, name: str, case: str
+) -> None:
+    run = tmp_path / "run"
+    if case != "nowhere":
+        shutil.copytree(desk / "plain", run)
+    if case == "version":
+        text = (run / "result.json").read_text("utf-8")
+        own = f'"schema_version": "{SCHEMA_VERSION}"'
+        assert own in text
+        (run / "result.json").write_text(text.replace(own, '"schema_version": "99.0"'), "utf-8")
+        reseal(run)
+    elif case != "nowhere":
+        (run / case).unlink()
+
+    told = f"schema version {SCHEMA_VERSION}" if case == "version" else "run"
+    refused(audit(*command(name, desk, run, tmp_path / "out")), str(run), f"{told} ")
     assert not (tmp_path / "out").exists()
 
 

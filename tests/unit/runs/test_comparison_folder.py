@@ -7,12 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit.base.errors import OutputError
 from audit.base.files import sha256_of
 from audit.results.result import to_json_bytes
 from audit.runs.audit import run_audit
 from audit.runs.compare.comparison import Comparison, compare_runs, write_comparison
-from audit.runs.folder import COMPARISON, is_run, is_sealed, write_run
+from audit.runs.folder import COMPARISON, is_run, is_sealed
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.sealed_files import listed
 
@@ -50,38 +49,6 @@ def test_the_manifest_seals_every_other_file(comparison: Comparison, tmp_path: P
     assert set(listed(out)) == files - {"manifest.json", "restricted/manifest.json"}
     for name, digest in listed(out).items():
         assert sha256_of(out / name) == digest
-
-
-def test_written_twice_all_but_the_manifest_has_the_same_bytes(
-    comparison: Comparison, tmp_path: Path
-) -> None:
-    one, two = (write_comparison(comparison, tmp_path / name) for name in ("one", "two"))
-
-    for path in one.rglob("*.*"):
-        if path.name != "manifest.json":
-            assert path.read_bytes() == (two / path.relative_to(one)).read_bytes()
-
-
-def test_an_earlier_comparison_is_replaced_only_when_asked(
-    comparison: Comparison, tmp_path: Path
-) -> None:
-    out = write_comparison(comparison, tmp_path / "out")
-    with pytest.raises(OutputError, match="--overwrite"):
-        write_comparison(comparison, out)
-    (out / "old").touch()
-
-    assert not (write_comparison(comparison, out, overwrite=True) / "old").exists()
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_what_is_no_comparison_is_never_replaced(
-    comparison: Comparison, tmp_path: Path, overwrite: bool
-) -> None:
-    run = write_run(comparison.old, tmp_path / "run")
-    with pytest.raises(OutputError, match="not a comparison"):
-        write_comparison(comparison, run, overwrite=overwrite)
-
-    assert is_run(run)
 
 
 def test_nothing_half_written_stays_behind(

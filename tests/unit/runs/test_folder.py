@@ -29,7 +29,6 @@ from audit.runs.folder import (
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
 from fixtures.labelled import labelled, repeated, tree
-from fixtures.sealed_files import listed
 
 BODY = tree(
     "lung heart < body",
@@ -107,15 +106,6 @@ def test_a_run_written_again_has_the_same_bytes(result: AuditResult, tmp_path: P
         assert path.read_bytes() == before[name], name
 
 
-def test_the_manifest_seals_every_other_file(result: AuditResult, tmp_path: Path) -> None:
-    run = write_run(result, tmp_path / "run")
-
-    files = {path.relative_to(run).as_posix() for path in run.rglob("*") if path.is_file()}
-    assert set(listed(run)) == files - {"manifest.json", "restricted/manifest.json"}
-    for name, digest in listed(run).items():
-        assert sha256_of(run / name) == digest
-
-
 def test_an_earlier_run_is_replaced_only_when_asked(result: AuditResult, tmp_path: Path) -> None:
     run = write_run(result, tmp_path / "run")
     (run / "old").touch()
@@ -175,36 +165,6 @@ def test_a_link_to_a_run_stays_a_link(result: AuditResult, tmp_path: Path) -> No
 
     assert link.is_symlink()
     assert is_run(run)
-
-
-@pytest.mark.parametrize("stage", ["write_tables", "seal"])
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_nothing_half_written_stays_behind(
-    result: AuditResult,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    stage: str,
-    error: type[BaseException],
-) -> None:
-    def fails(*_: object, **__: object) -> None:
-        raise error
-
-    monkeypatch.setattr(run_folder, stage, fails)
-    with pytest.raises(error):
-        write_run(result, tmp_path / "run")
-    assert left_in(tmp_path) == set()
-
-
-def test_an_earlier_run_survives_a_failure(
-    result: AuditResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = write_run(result, tmp_path / "run")
-    before = (run / "manifest.json").read_bytes()
-    with pytest.raises(RuntimeError), writing_run(run, overwrite=True):
-        raise RuntimeError
-
-    assert (run / "manifest.json").read_bytes() == before
-    assert left_in(tmp_path) == {"run"}
 
 
 def test_an_earlier_run_survives_a_failed_renaming(
@@ -334,41 +294,6 @@ def test_a_run_that_has_changed_is_read_only_when_asked(
     with pytest.raises(InputError, match="a run as it was sealed is required"):
         read_run(run)
     assert to_json_bytes(read_run(run, unsealed=True).shared()) == to_json_bytes(result.shared())
-
-
-@pytest.mark.parametrize("missing", ["manifest.json", "result.json", "restricted/nodes.parquet"])
-def test_what_is_no_whole_run_is_refused(result: AuditResult, tmp_path: Path, missing: str) -> None:
-    run = write_run(result, tmp_path / "run")
-    (run / missing).unlink()
-
-    with pytest.raises(InputError) as caught:
-        read_run(run)
-    assert str(run) in str(caught.value)
-
-
-def test_a_run_of_another_version_is_refused(result: AuditResult, tmp_path: Path) -> None:
-    run = write_run(result, tmp_path / "run")
-    text = (run / "result.json").read_text()
-    (run / "result.json").write_text(
-        text.replace('"schema_version": "4.0"', '"schema_version": "9"')
-    )
-
-    with pytest.raises(InputError, match="schema version"):
-        read_run(run)
-
-
-def test_only_the_manifest_knows_time_place_and_machine(
-    result: AuditResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("socket.gethostname", lambda: "a-host-of-its-own")
-    run = write_run(result, tmp_path / "run")
-
-    assert "a-host-of-its-own" in (run / "manifest.json").read_text()
-    for path in run.rglob("*"):
-        if path.is_file() and path.name != "manifest.json":
-            content = path.read_bytes()
-            assert b"a-host-of-its-own" not in content
-            assert str(tmp_path).encode() not in content
 
 
 def test_tables_have_the_columns_that_formats_promises(

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from audit.base.errors import InputError
 from audit.results.result import AuditResult
-from audit.runs.compare.comparison import compare_runs, write_comparison
 from audit.runs.folder import write_run
 from audit.runs.history import STEPS, counted_steps, history_of, steps_of
 from audit.runs.history_folder import history_tables, write_history_tables
@@ -198,18 +197,6 @@ def test_shared_files_are_enough(folders: tuple[Path, Path], tmp_path: Path) -> 
         shutil.rmtree(run / "restricted")
 
     assert history_of(read_shared_runs(bare), as_named=True) == whole
-
-
-def test_folders_that_are_no_run_are_refused(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    from audit.runs.read import read_run
-
-    comparison = tmp_path / "comparison"
-    write_comparison(compare_runs(*(read_run(run) for run in (folders[0], folders[0]))), comparison)
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "file").write_text("no run")
-    for no_run in (comparison, *(tmp_path / name for name in ("empty", "file", "missing"))):
-        with pytest.raises(InputError, match="the folder of a run is required"):
-            read_shared_runs([folders[0], no_run])
 
 
 def test_a_tampered_run_is_refused_unless_forced(
