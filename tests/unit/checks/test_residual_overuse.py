@@ -31,8 +31,11 @@ BODY = tree(
 )
 
 
+Counts = Sequence[tuple[int, Sequence[str]]]
+
+
 def checked(
-    counts: Sequence[tuple[int, Sequence[str]]],
+    counts: Counts,
     policy: Policy | None = None,
     groups: Mapping[str, str] | None = None,
 ) -> CheckResult:
@@ -82,17 +85,6 @@ def test_the_denominator_is_the_parents_with_enough_instances() -> None:
     assert found.denominator == 3
 
 
-def test_twenty_nine_instances_are_not_judged_and_thirty_are() -> None:
-    assert checked([(29, ["other_lung"])]).status == "not_applicable"
-    assert flagged(checked([(30, ["other_lung"])])) == ["lung"]
-
-
-def test_a_share_is_high_only_where_its_lower_bound_is() -> None:
-    # 18 of 30: the lower bound is 0.42; 80 of 120: 0.58
-    assert flagged(checked([(18, ["other_lung"]), (12, ["asthma"])])) == []
-    assert flagged(checked([(80, ["other_lung"]), (40, ["asthma"])])) == ["lung"]
-
-
 def test_parents_are_folded_into_the_child_that_explains_them() -> None:
     found = checked([(60, ["other_lung"]), (10, ["asthma"]), (20, ["attack"])])
 
@@ -106,34 +98,34 @@ def test_parents_are_folded_into_the_child_that_explains_them() -> None:
     }
 
 
-def test_a_parent_that_is_high_without_its_flagged_child_stands() -> None:
-    found = checked([(60, ["other_lung"]), (50, ["other_heart"]), (5, ["attack"]), (20, ["ulcer"])])
+@pytest.mark.parametrize(
+    ("counts", "policy", "standing", "folded"),
+    [
+        ([(30, ["other_lung"])], None, ["lung"], 2),  # of 29 none is judged, see below
+        # 18 of 30: the lower bound is 0.42; 80 of 120: 0.58
+        ([(18, ["other_lung"]), (12, ["asthma"])], None, [], 0),
+        ([(80, ["other_lung"]), (40, ["asthma"])], None, ["lung"], 2),
+        ([(60, ["other_lung"]), (50, ["other_heart"]), (5, ["attack"]), (20, ["ulcer"])],
+         None, ["heart", "lung"], 2),
+        # no child has thirty instances; body is explained by chest
+        ([(20, ["other_lung"]), (20, ["other_heart"]), (2, ["asthma"])], None, ["chest"], 1),
+        # without lung, body still has 18 of 18; chest has 9 of 9, too few to be judged
+        ([(40, ["other_lung"]), (9, ["other_heart"]), (9, ["other_belly"])],
+         Policy(residual_instances=Threshold(value=10, reason="")), ["body", "lung"], 1),
+        # neither of two parents is below the other
+        ([(40, ["other_lung", "other_heart"])], None, ["heart", "lung"], 2),
+    ],
+)  # fmt: skip
+def test_parents_that_stand_and_those_that_others_explain(
+    counts: Counts, policy: Policy | None, standing: list[str], folded: int
+) -> None:
+    found = checked(counts, policy)
 
-    assert flagged(found) == ["heart", "lung"]
-    assert found.folded == 2
+    assert (flagged(found), found.folded) == (standing, folded)
 
 
-def test_a_parent_of_many_small_high_children_stands_alone() -> None:
-    found = checked([(20, ["other_lung"]), (20, ["other_heart"]), (2, ["asthma"])])
-
-    # no child has thirty instances; body is explained by chest
-    assert flagged(found) == ["chest"]
-    assert found.folded == 1
-
-
-def test_a_high_parent_stands_beside_a_flagged_child_it_does_not_need() -> None:
-    limit = Threshold(value=0.5, reason="")
-    few = Threshold(value=10, reason="")
-    policy = Policy(residual_share=limit, residual_instances=few)
-    found = checked([(40, ["other_lung"]), (9, ["other_heart"]), (9, ["other_belly"])], policy)
-
-    # without lung, body still has 18 of 18; chest has 9 of 9, too few to be judged
-    assert flagged(found) == ["body", "lung"]
-    assert found.folded == 1
-
-
-def test_a_parent_is_not_folded_into_one_that_is_not_below_it() -> None:
-    assert flagged(checked([(40, ["other_lung", "other_heart"])])) == ["heart", "lung"]
+def test_twenty_nine_instances_are_too_few() -> None:
+    assert "enough instances" in checked([(29, ["other_lung"])]).not_applicable
 
 
 def test_the_limit_is_the_policy_s() -> None:
@@ -158,10 +150,6 @@ def test_it_does_not_apply_without_residual_nodes() -> None:
 
     assert found.status == "not_applicable"
     assert found.not_applicable == "no assignable node of this hierarchy is residual"
-
-
-def test_a_small_use_is_said_to_be_too_small() -> None:
-    assert "enough instances" in checked([(3, ["other_lung"])]).not_applicable
 
 
 def test_the_sentence_never_says_that_a_specific_node_was_warranted() -> None:
@@ -189,40 +177,29 @@ TRUNK = tree(
 FROM_TEN = Policy(residual_instances=Threshold(value=10, reason=""))
 
 
-def standing_both_ways(*counts: tuple[int, Sequence[str]]) -> tuple[list[str], list[str]]:
-    """Parents of the trunk that stand by instances, and by counts alone."""
+@pytest.mark.parametrize(
+    ("counts", "by_instances", "by_counts"),
+    [
+        ([(60, ["lung_other"]), (20, ["heart_known"])], ["lung"], ["lung"]),
+        # of nodes below each other the topmost is left out: chest has 18 beside lung, and trunk 18
+        # beside chest; without chest and lung it would have none
+        ([(40, ["lung_other"]), *((9, [f"{organ}_other"]) for organ in ORGANS if organ != "lung")],
+         ["chest", "lung", "trunk"], ["chest", "lung", "trunk"]),
+        # without the 40 below lung and liver 18 of 18 are left below trunk; 58 - 40 - 40 are none
+        ([(40, ["lung_other", "liver_other"]), (9, ["heart_other"]), (9, ["spleen_other"])],
+         ["liver", "lung", "trunk"], ["liver", "lung"]),
+        # below trunk 120 of 180; 20 of 20 without lung, by counts 120 - 160, which is none
+        ([(100, ["lung_other"]), (60, ["lung_other", "liver_known"]), (20, ["liver_other"])],
+         ["lung", "trunk"], ["lung"]),
+    ],
+)  # fmt: skip
+def test_parents_that_stand_by_instances_and_by_counts_alone(
+    counts: Counts, by_instances: list[str], by_counts: list[str]
+) -> None:
     measured = measure(labelled(TRUNK, repeated(counts)), FROM_TEN)
-    return flagged(CHECK.run(measured)), flagged(CHECK.run(counted_of(measured)))
 
-
-def test_on_counts_parents_are_folded_into_the_child_that_explains_them() -> None:
-    assert standing_both_ways((60, ["lung_other"]), (20, ["heart_known"])) == (["lung"], ["lung"])
-
-
-def test_on_counts_of_flagged_nodes_below_each_other_the_topmost_is_left_out() -> None:
-    few = [(9, [f"{organ}_other"]) for organ in ORGANS if organ != "lung"]
-    by_instances, by_counts = standing_both_ways((40, ["lung_other"]), *few)
-
-    # chest has 18 beside lung, and trunk 18 beside chest; without chest and lung it would have none
-    assert by_instances == by_counts == ["chest", "lung", "trunk"]
-
-
-def test_on_counts_instances_below_two_flagged_nodes_are_taken_for_different_ones() -> None:
-    both, few = ["lung_other", "liver_other"], [(9, ["heart_other"]), (9, ["spleen_other"])]
-    by_instances, by_counts = standing_both_ways((40, both), *few)
-
-    # without the 40 below lung and liver 18 of 18 are left below trunk; 58 - 40 - 40 are none
-    assert by_instances == ["liver", "lung", "trunk"]
-    assert by_counts == ["liver", "lung"]
-
-
-def test_on_counts_a_label_elsewhere_below_is_not_seen() -> None:
-    counts = [(100, ["lung_other"]), (60, ["lung_other", "liver_known"]), (20, ["liver_other"])]
-    by_instances, by_counts = standing_both_ways(*counts)
-
-    # below trunk 120 of 180 are residual; 20 of 20 without lung, by counts 120 - 160, which is none
-    assert by_instances == ["lung", "trunk"]
-    assert by_counts == ["lung"]
+    assert flagged(CHECK.run(measured)) == by_instances
+    assert flagged(CHECK.run(counted_of(measured))) == by_counts
 
 
 def test_on_counts_no_difference_is_told() -> None:
