@@ -6,11 +6,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from audit.base.errors import InputError
+from audit.base.errors import InputError, RenderError
 from audit.base.settings import Argument, Option
 from audit.cli.options import AsJson, ForceTogether, JUnitFile, Quiet
 from audit.cli.output import print_json, print_report_place, print_shown, shown_progress
@@ -35,7 +35,15 @@ def compare(
     junit: JUnitFile = None,
     force: ForceTogether = False,
 ) -> None:
-    """Show what changed between two runs, and why."""
+    """Show what changed between two runs, and why; of shared copies, what both say."""
+    from audit.runs.manifest import RESTRICTED
+
+    if copies := [run for run in (old, new) if run.is_dir() and not (run / RESTRICTED).exists()]:
+        _refuse_junit(junit, copies)
+        made, failed = _write_history(
+            (old, new), out, as_named=True, overwrite=overwrite, same=same_hierarchy, force=force
+        )
+        _print(made, out, failed, as_json=as_json, not_compared=_OF_TABLES)
     from audit.cli.ci.outcomes import of_comparison
     from audit.cli.ci.publishing import publish, refuse_no_file
     from audit.runs.compare.comparison import compare_runs, seal_comparison, write_changes
@@ -89,6 +97,16 @@ def history(
     force: ForceTogether = False,
 ) -> None:
     """Show how checks, metrics and findings changed over several runs."""
+    made, unrendered = _write_history(
+        runs, out, as_named=as_named, overwrite=overwrite, same=same_hierarchy, force=force
+    )
+    _print(made, out, unrendered, as_json=as_json)
+
+
+def _write_history(
+    runs: tuple[Path, ...], out: Path, *, as_named: bool, overwrite: bool, same: bool, force: bool
+) -> tuple[Mapping[str, Any], list[RenderError]]:
+    """Write a history of what runs share; returns it, and rendering errors."""
     from audit.runs.folder import HISTORY, writing_run
     from audit.runs.history import history_of
     from audit.runs.history_folder import HTML, seal_history, write_history_tables
@@ -105,15 +123,13 @@ def history(
         for run in found:
             for fault in run.faults:
                 typer.echo(f"Continued in spite of: {run.name}: {fault}", err=True)
-        history = history_of(found, as_named=as_named, same_hierarchy=same_hierarchy)
+        history = history_of(found, as_named=as_named, same_hierarchy=same)
         write_history_tables(history, folder)
         progress("writing the report")
         unrendered = render_history(history, folder / HTML)
         command = ["audit", *sys.argv[1:]]
         seal_history(folder, history, runs=runs, command=command, started=started, forced=told)
-    _print(history, out, unrendered, as_json=as_json)
-    print_report_place(out / HTML, unrendered, as_json=as_json)
-    raise typer.Exit(3 if unrendered else 0)
+    return history, unrendered
 
 
 def _told_together(runs: Mapping[str, AuditResult], force: bool) -> tuple[str, ...]:
@@ -131,14 +147,43 @@ def _told_together(runs: Mapping[str, AuditResult], force: bool) -> tuple[str, .
 
 
 def _print(
-    history: Mapping[str, Any], out: Path, unrendered: Sequence[Exception], *, as_json: bool
-) -> None:
-    from audit.cli.output import print_shown
+    history: Mapping[str, Any],
+    out: Path,
+    unrendered: Sequence[RenderError],
+    *,
+    as_json: bool,
+    not_compared: Sequence[str] = (),
+) -> NoReturn:
+    """Print the summary of a history, what is not in it, and the path of its page; exit."""
     from audit.cli.terminal.listings import history_summary
+    from audit.runs.history_folder import HTML
 
     if as_json:
         shown = {name: history[name] for name in ("order", "runs", "steps")}
+        left_out = {"not_compared": list(not_compared)} if not_compared else {}
         failed = [str(error) for error in unrendered]
-        print_json({"history": str(out), **shown, "not_written": failed})
+        print_json({"history": str(out), **shown, **left_out, "not_written": failed})
     else:
         print_shown(history_summary(history))
+        for one in not_compared:
+            typer.echo(f"Not compared: {one}.")
+    print_report_place(out / HTML, list(unrendered), as_json=as_json)
+    raise typer.Exit(3 if unrendered else 0)
+
+
+_OF_TABLES = (
+    "counts of nodes and pairs",
+    "edits of the hierarchy and the policy, and what they explain",
+    "whether differences are more than chance",
+    "findings that a run does not list",
+)
+"""What a comparison says only of runs with ``restricted/``."""
+
+
+def _refuse_junit(junit: Path | None, copies: Sequence[Path]) -> None:
+    if junit is not None:
+        raise InputError(
+            "--junit goes with two whole runs",
+            found=f"no restricted/ in {' and '.join(map(str, copies))}",
+            hint="leave out --junit",
+        )

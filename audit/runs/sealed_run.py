@@ -77,7 +77,7 @@ class RestrictedManifest(BaseModel):
 LISTING = f"{RESTRICTED}/{MANIFEST}"
 """Path of the manifest of the restricted files."""
 
-SHARED_ALONE = "`audit export --csv` and `audit history` work with a copy that is shared"
+SHARED_ALONE = "`audit export --csv`, `audit compare` and `audit history` work with a shared copy"
 """What can be done where only what may be shared is there."""
 NO_RESTRICTED = f"the run has no {RESTRICTED}/: only what may be shared is here"
 

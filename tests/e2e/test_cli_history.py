@@ -198,3 +198,29 @@ def test_titles_that_runs_were_given_name_them(tmp_path: Path) -> None:
 
 def outcomes(result: Result) -> dict[str, str]:
     return {one["name"]: one["outcome"] for one in json.loads(result.stdout)["verdicts"]}
+
+
+@pytest.mark.parametrize("whole", [None, 0, 1])
+def test_a_comparison_of_shared_copies_is_the_history_of_what_both_say(
+    runs: tuple[Path, ...], tmp_path: Path, whole: int | None
+) -> None:
+    copies = []
+    for place, run in enumerate(runs[:2]):
+        left_out = () if place == whole else ("restricted",)
+        ignored = shutil.ignore_patterns(*left_out)
+        copies.append(shutil.copytree(run, tmp_path / run.name, ignore=ignored))
+    told = audit("compare", *copies, "--out", tmp_path / "changes", "--json")
+    assert told.exit_code == 0, told.output
+    both = audit("history", *runs[:2], "--as-named", "--out", tmp_path / "history", "--json")
+
+    compared, history = json.loads(told.stdout), json.loads(both.stdout)
+    assert {name: compared[name] for name in ("order", "runs", "steps")} == {
+        name: history[name] for name in ("order", "runs", "steps")
+    }
+    assert "counts of nodes and pairs" in compared["not_compared"]
+    shown = audit("compare", *copies, "--out", tmp_path / "changes", "--overwrite").stdout
+    assert all(f"Not compared: {one}." in shown for one in compared["not_compared"])
+    junit = tmp_path / "junit.xml"
+    refused(audit("compare", *copies, "--out", tmp_path / "other", "--junit", junit))
+    assert not junit.exists()
+    assert not (tmp_path / "other").exists()
