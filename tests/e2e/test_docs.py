@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import os
 import re
@@ -172,11 +173,30 @@ def test_relative_links_lead_somewhere() -> None:
             assert found, f"{page.name}: {target}"
 
 
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/security.md"])
-def test_paths_that_pages_name_are_there(page: str) -> None:
-    named = re.findall(
-        r"`((?:audit|reports|tests|fixtures|scripts|docs|benchmarks|validation)/[\w./]+)`",
-        (ROOT / page).read_text("utf-8"),
-    )
-    assert named
-    assert [path for path in named if not (ROOT / path).exists()] == []
+def test_paths_and_modules_that_pages_name_are_there() -> None:
+    """Files in backquotes, and what stands after the dots of ``audit.``, on every page."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    text = "\n".join(page.read_text("utf-8") for page in pages)
+    folders = "audit|reports|tests|fixtures|scripts|docs|benchmarks|validation"
+    paths = set(re.findall(rf"`((?:{folders})/[\w./]+)`", text))
+    names = set(re.findall(r"\baudit(?:\.\w+)+", text)) - {"audit.py", "audit.xml"}
+
+    assert len(paths) > 100
+    assert len(names) > 20
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+    assert [name for name in sorted(names) if not resolves(name)] == []
+
+
+def resolves(name: str) -> bool:
+    """Whether a dotted name is a module, or an attribute of one, or of what that holds."""
+    parts = name.split(".")
+    for known in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(parts[:known]))
+        except ModuleNotFoundError:
+            continue
+        missing = object()
+        for part in parts[known:]:
+            found = getattr(found, part, missing)
+        return found is not missing
+    return False
