@@ -10,14 +10,14 @@ completely.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import or_
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
 from audit.disclosure.cells import Cell, LabelSet, Release, carried
 from audit.disclosure.digits import Range
@@ -31,14 +31,20 @@ SETS = 60
 """Number of label sets considered if each label is a kind of its own."""
 MANY = 1_000
 """Number of kinds of instance above which a program with a few of them is tried first."""
+ALL_KINDS = 10_000
+"""Largest number of kinds of one label or two in one program over all labels."""
 SLACK = 1e-6
 AT_ONCE = 20
 """Number of kinds added in one step."""
+PLACES = 4_096
+"""Number of kinds whose contributions are numbers of eight bytes at a time."""
 TOLERANCE = 1e-9
 """Numerical tolerance, far below the feasibility tolerance of the solver."""
 
 Counts: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
+Small: TypeAlias = NDArray[np.int8]
+Bools: TypeAlias = NDArray[np.bool_]
 
 Part: TypeAlias = tuple[int, ...]
 """Whether the instances count that each release of a chain added, and those added since."""
@@ -53,26 +59,33 @@ Form: TypeAlias = tuple[tuple[int, Cell | None], ...]
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """The variables of one program: kinds of instances by the label sets nearest to a cell.
+    """The variables of one program: kinds of instances by the label sets that they meet.
 
     Args:
         release: What readers know beside the counts.
         chain: What they know of earlier releases that it contains.
-        sets: Bit of each label set; bit 1 is the set of all labels.
-        kinds: Bits of the sets that each kind of instance meets, shape (n_kinds,); the first kind
-            is unlabelled.
+        meets: Whether each kind of instance has a label of a set, or of a union that `rests` has,
+            shape (n_kinds,).
+        labels: Labels of each kind, shape (n_kinds, n_labels); None if not every label is seen.
+        labelled: Whether a kind has labels, shape (n_kinds,).
         cells: The published counts that depend on these sets only.
         before: The same of each earlier release.
-        rests: Bit of the union of a node's other children, by these children.
+        rests: Further children of a node, whose union a program sees.
+        classes: A label of each class of those in the same sets, and how many it has in use; empty
+            where a program does not see all labels.
+        points: Numbers of kinds that were possible, from when perhaps more was told.
     """
 
     release: Release
     chain: Chain
-    sets: Mapping[LabelSet, int]
-    kinds: Counts
+    meets: Callable[[tuple[Any, ...]], Bools]
+    labels: csr_array | None
+    labelled: Bools
     cells: tuple[Cell, ...]
     before: tuple[tuple[Cell, ...], ...]
-    rests: Mapping[tuple[Cell, ...], int]
+    rests: Collection[tuple[Cell, ...]] = ()
+    classes: Sequence[tuple[int, int]] = ()
+    points: list[Floats] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -88,33 +101,95 @@ class Inference:
             union = np.any([release.members(c.meets[0]) for c in children], axis=0)
             if len(np.unique(codes + bit * union)) <= TYPES + len(rests) + 1:
                 rests[children], codes = bit, codes + bit * union
+        kinds, whole = _kinds(codes), seen_whole(release)
+        bits: dict[tuple[Any, ...], int] = {**sets, **rests}
 
         def seen(cell: Cell) -> bool:
-            return seen_whole(release) if cell.by_label else all(s in sets for s in cell.label_sets)
+            return whole if cell.by_label else all(s in sets for s in cell.label_sets)
 
-        cells, *before = (tuple(filter(seen, published)) for published in (counts, *then))
-        return cls(release, chain, sets, _kinds(codes), cells, tuple(before), rests)
+        each = [sets[release.at(label)] for label in release.labels] if whole else []
+        labels = kinds[:, None] & np.array(each, np.int64) != 0
+        return cls(
+            release,
+            chain,
+            lambda which: kinds & bits[which] != 0,
+            csr_array(labels.astype(np.int8)) if whole else None,
+            kinds != 0,
+            *_seen(seen, counts, chain),
+            rests,
+        )
 
-    def least(self, form: Form, part: Part, sign: int, left: Left) -> tuple[float, list[Cell]]:
+    @classmethod
+    def whole(
+        cls, release: Release, forms: Iterable[Form], counts: Mapping[Cell, int], chain: Chain
+    ) -> Inference | None:
+        """Build one program over all labels, if it can be that no instance has three of them.
+
+        Labels that are in the same of all sets are one. None also where instances of two labels
+        would be of more than `ALL_KINDS` kinds.
+        """
+        further = release.assertions - release.labelled
+        if further > release.labelled or not release.labels:
+            return None
+        asked = (cell for form in forms for _, cell in form if cell)
+        then = (cell for one in chain for cell in one.published)
+        sets = {one for cells in (counts, asked, then) for cell in cells for one in cell.label_sets}
+        members = np.array([release.members(one) for one in sorted(sets)])
+        _, first, sizes = np.unique(members, axis=1, return_index=True, return_counts=True)
+        one, other = np.triu_indices(len(first) if further else 0)
+        two = np.flatnonzero((one != other) | (sizes[one] > 1))
+        if len(two) > ALL_KINDS:
+            return None
+        shape = len(first) + len(two), len(release.labels)
+        kinds = np.concatenate([np.arange(shape[0]), len(first) + np.arange(len(two))])
+        held = np.concatenate([first, first[one[two]], first[other[two]]])
+        labels = csr_array((np.ones(len(held), np.int8), (kinds, held)), shape=shape)
+        return cls(
+            release,
+            chain,
+            lambda label_set: np.asarray(labels @ release.members(label_set) > 0),
+            labels,
+            np.ones(shape[0], np.bool_),
+            *_seen(lambda _: True, counts, chain),
+            classes=list(zip(first.tolist(), sizes.tolist(), strict=True)),
+        )
+
+    @property
+    def alone(self) -> Iterator[Form]:
+        """Instances with each label that is in other sets than all others."""
+        names = list(self.release.labels)
+        for label, size in self.classes:
+            if size == 1:
+                yield ((1, Cell((self.release.at(names[label]),))),)
+
+    def least(
+        self, form: Form, part: Part, sign: int, left: Left, *, told: bool = True
+    ) -> tuple[float, list[Cell]]:
         """Least (sign 1) or greatest (-1) value of a form, and the counts that force it.
 
-        The value is NaN if no release has all these counts.
+        The value is NaN if no release has all these counts. Where these are not all that is told,
+        `reaches` does not go by it.
         """
         from scipy.optimize import linprog
 
         owners, rows = self._lines
         low, high = self._ends(left)
         exact = low == high
+        bounds = csr_array(rows[~exact])
+        both: Any = vstack([bounds, -bounds])
+        equal: Any = csr_array(rows[exact])
         solved = linprog(
-            sign * self._sum(form, part),
-            A_ub=np.vstack([rows[~exact], -rows[~exact]]),
+            sign * self._sum(form, part).astype(np.float64),
+            A_ub=both,
             b_ub=np.concatenate([high[~exact], -low[~exact]]),
-            A_eq=rows[exact],
+            A_eq=equal,
             b_eq=low[exact],
             method="highs",
         )
         if not solved.success:
             return np.nan, []
+        if told:
+            self.points.append(np.asarray(solved.x, np.float64))
         weight = np.zeros(len(rows))
         weight[exact] = np.abs(solved.eqlin.marginals)
         weight[~exact] = np.abs(solved.ineqlin.marginals).reshape(2, -1).sum(axis=0)
@@ -122,22 +197,24 @@ class Inference:
         return sign * float(solved.fun or 0), binding
 
     def reaches(self, form: Form, part: Part, sign: int, wanted: int, left: Left) -> bool:
-        """Whether a few kinds suffice to show that a form can reach ``wanted``.
+        """Whether a form is seen without a whole program to reach ``wanted``.
 
-        That is, be at most ``wanted`` (sign 1) or at least ``wanted`` (sign -1).
-
-        False without a trial if there are few kinds.
+        That is, be at most ``wanted`` (sign 1) or at least ``wanted`` (sign -1): where it did
+        before, or with a few kinds of many.
         """
-        if len(self.kinds) <= MANY:
+        goal = sign * self._sum(form, part)
+        if any(goal @ point <= sign * wanted + SLACK for point in self.points):
+            return True
+        if len(self.labelled) <= MANY:
             return False
         low, high = self._ends(left)
-        rows = np.vstack([self._lines[1], sign * self._sum(form, part)])
+        rows = self._lines[1], goal[None]
         return is_possible(rows, np.append(low, -np.inf), np.append(high, sign * wanted))
 
-    def _sum(self, form: Form, part: Part) -> Floats:
+    def _sum(self, form: Form, part: Part) -> Small:
         """Contribution of an instance of each kind to a form."""
-        whole = np.sum([weight * self._row(cell) for weight, cell in form], axis=0)
-        return np.concatenate([weight * whole for weight in part])
+        whole = np.sum([weight * self._row(cell) for weight, cell in form], axis=0, dtype=np.int8)
+        return np.concatenate([np.int8(weight) * whole for weight in part])
 
     def _ends(self, left: Left) -> tuple[Floats, Floats]:
         """Least and most of each line."""
@@ -145,6 +222,7 @@ class Inference:
             *self._totals(self.release),
             *map(left, self.cells),
             *((0, sum(left(cell)[1] for cell in cells)) for cells in self.rests),
+            *((in_use, self.release.assertions) for _, in_use in self.classes),
         ]
         for known, cells in zip(self.chain, self.before, strict=True):
             ranges += [*self._totals(known), *(known.ranges[cell] for cell in cells)]
@@ -152,55 +230,71 @@ class Inference:
         return low, high
 
     @cached_property
-    def _lines(self) -> tuple[list[tuple[Cell, ...]], Floats]:
+    def _lines(self) -> tuple[list[tuple[Cell, ...]], Small]:
         """The cells that publish each bound, and the contribution of each kind to it."""
         totals: list[tuple[Cell, ...]] = [()] * len(self._totals(self.release))
         owners = [*totals, *((cell,) for cell in self.cells), *self.rests]
-        rests = [np.asarray(self.kinds & bit != 0, np.float64) for bit in self.rests.values()]
-        rows = np.array([*self._rows(self.cells), *rests])
-        size = len(self.chain) + 1
-        lines = [np.hstack([rows] * size)]
-        for place, cells in enumerate(self.before, 1):
-            then = np.array(self._rows(cells))
-            lines.append(np.hstack([then] * place + [np.zeros_like(then)] * (size - place)))
-            owners += [()] * len(then)
-        return owners, np.vstack(lines)
+        owners += [()] * len(self.classes)
+        n_now, n_kinds = len(owners), len(self.labelled)
+        owners += [()] * sum(len(self._totals(self.release)) + len(its) for its in self.before)
+        rows = np.zeros((len(owners), n_kinds * (len(self.chain) + 1)), np.int8)
+        for row, counts in zip(rows, self._rows_now(), strict=False):
+            row.reshape(-1, n_kinds)[:] = counts
+        then = ((n, row) for n, cells in enumerate(self.before, 1) for row in self._rows(cells))
+        for row, (place, counts) in zip(rows[n_now:], then, strict=True):
+            row.reshape(-1, n_kinds)[:place] = counts
+        return owners, rows
 
-    def _rows(self, cells: tuple[Cell, ...]) -> list[Floats]:
+    def _rows_now(self) -> Iterator[NDArray[np.generic]]:
+        yield from self._rows(self.cells)
+        yield from map(self.meets, self.rests)
+        for label, _ in self.classes:
+            yield self._labels_in(np.arange(len(self.release.labels)) == label)
+
+    def _rows(self, cells: tuple[Cell, ...]) -> Iterator[Small]:
         """Contributions of each kind to the totals and to cells."""
-        every = np.ones(len(self.release.labels), np.bool_)
-        labels = [self._labels_in(every)] if seen_whole(self.release) else []
-        return [self._row(None), *labels, *map(self._row, cells)]
+        yield self._row(None)
+        if self.labels is not None:
+            yield self._labels_in(np.ones(len(self.release.labels), np.bool_))
+        yield from map(self._row, cells)
 
     def _totals(self, release: Release | Known) -> list[Range]:
         """Instances with labels, and their labels where every one is seen."""
-        totals = [release.labelled, release.assertions][: 1 + seen_whole(self.release)]
+        totals = [release.labelled, release.assertions][: 1 + (self.labels is not None)]
         return [(total, total) for total in totals]
 
-    def _labels_in(self, counted: NDArray[np.bool_]) -> Floats:
+    def _labels_in(self, counted: Bools) -> Small:
         """Labels of an instance of each kind that are counted, where every label is seen."""
-        bits = [self.sets[self.release.at(label)] for label in self.release.labels]
-        has = (self.kinds[:, None] & np.array(bits, np.int64)[None, :]) != 0
-        return np.asarray(has @ counted.astype(np.float64), np.float64)
+        assert self.labels is not None
+        return np.asarray(self.labels @ counted.astype(np.int8), np.int8)
 
-    def _row(self, cell: Cell | None) -> Floats:
+    def _row(self, cell: Cell | None) -> Small:
         """Contribution of an instance of each kind to a cell; None: to all with labels."""
         if cell is None:
-            return np.asarray(self.kinds != 0, np.float64)
+            return self.labelled.astype(np.int8)
         if cell.of_labels:
             return self._labels_in(self.release.members(cell.meets[0]))
         if cell.differing:
             return self._meeting(*(self.release.members(side) for side in cell.meets))
-        met, missed = (
-            reduce(or_, (self.sets[s] for s in some), 0) for some in (cell.meets, cell.misses)
-        )
-        inside: NDArray[np.bool_] = (self.kinds & met == met) & (self.kinds & missed == 0)
-        return inside.astype(np.float64)
+        inside = np.ones(len(self.labelled), np.bool_)
+        for met in cell.meets:
+            inside &= self.meets(met)
+        for missed in cell.misses:
+            inside &= ~self.meets(missed)
+        return inside.astype(np.int8)
 
-    def _meeting(self, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Floats:
+    def _meeting(self, first: Bools, second: Bools) -> Small:
         """Kinds with a label of each set and none of both, where every label is seen."""
         held, beside, shared = (self._labels_in(s) for s in (first, second, first & second))
-        return np.asarray((held > 0) & (beside > 0) & (shared == 0), np.float64)
+        return np.asarray((held > 0) & (beside > 0) & (shared == 0), np.int8)
+
+
+def _seen(
+    seen: Callable[[Cell], bool], counts: Mapping[Cell, int], chain: Chain
+) -> tuple[tuple[Cell, ...], tuple[tuple[Cell, ...], ...]]:
+    """The published counts of a release that a program sees, and those of each earlier one."""
+    then = tuple(tuple(filter(seen, one.published)) for one in chain)
+    return tuple(filter(seen, counts)), then
 
 
 def seen_whole(release: Release) -> bool:
@@ -262,17 +356,19 @@ def _further(
 
 def _kinds(codes: Counts) -> Counts:
     """Bits that some set of labels meets, the empty one included, ascending."""
-    kinds = {0}
-    for code in np.unique(codes).tolist():
-        kinds |= {kind | code for kind in kinds}
-    return np.array(sorted(kinds), np.int64)
+    kinds = np.zeros(1, np.int64)
+    for code in np.unique(codes):
+        kinds = np.sort(np.concatenate([kinds, kinds | code]))  # hashes would take more memory
+        kinds = kinds[np.append(True, kinds[1:] != kinds[:-1])]
+    return kinds
 
 
-def is_possible(rows: Floats, low: Floats, high: Floats) -> bool:
+def is_possible(rows: Sequence[NDArray[np.generic]], low: Floats, high: Floats) -> bool:
     """Whether numbers of instances per kind exist whose sums lie in all ranges.
 
     Args:
-        rows: Contribution of an instance of each kind to each sum, shape (n_sums, n_kinds).
+        rows: Contribution of an instance of each kind to each sum, shape (n_sums, n_kinds), as
+            tables that stand below each other.
         low: Lower bound of each sum, shape (n_sums,); infinite if there is none.
         high: Upper bound of each sum, same shape.
 
@@ -286,16 +382,31 @@ def is_possible(rows: Floats, low: Floats, high: Floats) -> bool:
     """
     taken = np.zeros(0, np.int64)
     while True:
-        short, worth = _least_violation(rows[:, taken], low, high)
+        short, worth = _least_violation(_columns(rows, taken), low, high)
         if short <= TOLERANCE:
             return True
-        gain = np.einsum("i,ij->j", worth, rows)  # on one core, with the same bytes on any number
-        gain[taken] = 0
-        further = np.argsort(-gain, kind="stable")[:AT_ONCE]
-        further = further[gain[further] > TOLERANCE]
+        further = _worth_most(rows, worth, taken)
         if not len(further):
             return False
         taken = np.concatenate([taken, further])
+
+
+def _columns(rows: Sequence[NDArray[np.generic]], places: Counts | slice) -> Floats:
+    return np.vstack([table[:, places] for table in rows]).astype(np.float64)
+
+
+def _worth_most(rows: Sequence[NDArray[np.generic]], worth: Floats, taken: Counts) -> Counts:
+    """Up to `AT_ONCE` further kinds whose sums are worth most, a few rows of memory at a time."""
+    best, gains = np.zeros(0, np.int64), np.zeros(0)
+    for start in range(0, rows[0].shape[1], PLACES):
+        columns = _columns(rows, slice(start, start + PLACES))
+        gain = np.einsum("i,ij->j", worth, columns)  # on one core, the same bytes on any number
+        gain[taken[(taken >= start) & (taken < start + PLACES)] - start] = 0
+        found = np.flatnonzero(gain > (gains[-1] if len(gains) == AT_ONCE else TOLERANCE))
+        best, gains = np.concatenate([best, found + start]), np.concatenate([gains, gain[found]])
+        first = np.argsort(-gains, kind="stable")[:AT_ONCE]
+        best, gains = best[first], gains[first]
+    return best
 
 
 def _least_violation(rows: Floats, low: Floats, high: Floats) -> tuple[float, Floats]:

@@ -45,14 +45,14 @@ def test_it_is_possible_where_a_program_over_all_kinds_has_a_solution(
         b_ub=np.concatenate([high, -low[bounded]]),
     )
 
-    assert is_possible(rows, low, high) == solved.success
+    assert is_possible([rows], low, high) == solved.success
 
 
 def test_no_kind_of_instance_gives_no_sum() -> None:
     none = np.zeros((1, 0))
 
-    assert is_possible(none, np.array([0.0]), np.array([2.0]))
-    assert not is_possible(none, np.array([1.0]), np.array([2.0]))
+    assert is_possible([none], np.array([0.0]), np.array([2.0]))
+    assert not is_possible([none], np.array([1.0]), np.array([2.0]))
 
 
 @st.composite

@@ -136,7 +136,7 @@ def test_what_siblings_out_of_sight_leave_of_their_parent_is_inferred() -> None:
     assert least(dict.fromkeys(told, 0) | {carried("top"): 5}) == pytest.approx(5)
 
 
-def test_each_union_of_siblings_out_of_sight_has_a_bit_of_its_own() -> None:
+def test_each_union_of_siblings_out_of_sight_is_one_of_its_own() -> None:
     """Of both nodes above ``small`` most children are out of sight: two unions beside the sets."""
     children = {f"{node}{n:02}": node for node in ("left", "right") for n in range(30)}
     supports = {node: 20 + n for n, node in enumerate(children)} | {"small": 3}
