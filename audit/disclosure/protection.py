@@ -7,7 +7,7 @@ withheld, the smallest first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -119,6 +119,8 @@ class _Protection:
         self._tell_depths()
         for earlier in self.known.earlier or (Known(),):
             self._free_sums(earlier)
+        for chain in ((), *self._chains):
+            self._protect_whole(chain)
         for cell in self.counts:
             self._raise_sides(cell)
         return {cell: self.shown[self.release.same(cell)] for cell in asked}
@@ -164,12 +166,24 @@ class _Protection:
         Where no releases that contain each other have all these counts, each is taken alone.
         """
         for part in _parts(len(chain)):
-            for form in self._small_forms(part, chain):
+            for form in self._small_forms(self._forms, part, chain):
                 if not self._protect(form, part, chain) and len(chain) > 1:
                     for one in chain:
                         for own in _parts(1):
                             if is_small(self._value(form, own, (one,)), self.min_cell):
                                 self._protect(form, own, (one,))
+
+    def _protect_whole(self, chain: Chain) -> None:
+        """Protect the same by all labels, if one or two of each instance can be all that is known.
+
+        So are instances with each label that is in other published sets than all others.
+        """
+        whole = Inference.whole(self.release, self._forms, self._published, chain)
+        everyone = ((1, None),), (1,) * (len(chain) + 1)
+        if whole is not None and not isnan(whole.least(*everyone, 1, self._left)[0]):
+            for part in _parts(len(chain)):
+                for form in self._small_forms((*self._forms, *whole.alone), part, chain):
+                    self._free(whole, form, part)
 
     def _totals_of(self, cell: Cell) -> tuple[int, ...]:
         """Counts that a cell is part of: published ones, and those that it is written with."""
@@ -236,9 +250,9 @@ class _Protection:
             bound = True
         yield by_node, bound, count, cell, ">0"
 
-    def _small_forms(self, part: Part, chain: Chain) -> list[Form]:
+    def _small_forms(self, forms: Iterable[Form], part: Part, chain: Chain) -> list[Form]:
         """What must stay possible from 1 to ``min_cell - 1``, without what is so trivially."""
-        small = ((form, self._value(form, part, chain)) for form in self._forms)
+        small = ((form, self._value(form, part, chain)) for form in forms)
         return [form for form, value in small if is_small(value, self.min_cell)]
 
     @cached_property
@@ -310,33 +324,40 @@ class _Protection:
             return self.release.labelled
         if cell in self._published:
             return self._published[cell]
-        return self.release.supports[cell.meets[0][1]]
+        ((scope, node),) = cell.meets
+        return (self.release.direct if scope == "at" else self.release.supports).get(node, 0)
 
     def _protect(self, form: Form, part: Part, chain: Chain) -> bool:
+        """Withhold what narrows a form in its neighbourhood, as `_free` does."""
+        around = Inference.of(form, self.release, self._published, chain)
+        return self._free(around, form, part)
+
+    def _free(self, inference: Inference, form: Form, part: Part) -> bool:
         """Withhold what narrows a form; False where no releases have all these counts."""
-        inference, found = Inference.of(form, self.release, self._published, chain), 0.0
+        found = 0.0
         for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
             while not inference.reaches(form, part, sign, wanted, self._left):
                 found, binding = inference.least(form, part, sign, self._left)
                 if not sign * (found - wanted) > SLACK:
                     break
-                chosen = self._to_withhold(binding) or self._further(
-                    inference, form, part, sign, found
-                )
+                chosen = None if inference.classes else self._to_withhold(binding)
+                if chosen is None:
+                    seen = [cell for cell in inference.cells if self.counts.get(cell)]
+                    if sign * (found - self._freely(inference, form, part, sign, seen)) <= SLACK:
+                        break
+                    chosen = self._to_withhold(binding) or self._to_withhold(seen)
                 if not chosen:
                     break
                 self.shown[chosen] = self._withheld(chosen)
                 del self._left
         return not isnan(found)
 
-    def _further(
-        self, inference: Inference, form: Form, part: Part, sign: int, found: float
-    ) -> Cell | None:
-        """A count to withhold where the dual names none; None where totals alone are as narrow."""
-        seen = [cell for cell in inference.cells if self.counts.get(cell)]
+    def _freely(
+        self, inference: Inference, form: Form, part: Part, sign: int, seen: Iterable[Cell]
+    ) -> float:
+        """What a form could be if all counts of a program were withheld: totals alone tell it."""
         least = _without_shares(self.shown | dict.fromkeys(seen, ">0"), self.shares)
-        free, _ = inference.least(form, part, sign, self._left_by(least))
-        return None if sign * (found - free) <= SLACK else self._to_withhold(seen)
+        return inference.least(form, part, sign, self._left_by(least), told=False)[0]
 
     @cached_property
     def _left(self) -> Left:

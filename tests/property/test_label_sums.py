@@ -41,6 +41,12 @@ LABELS = [*chain.from_iterable(LEAVES), *INNER]
 pytestmark = pytest.mark.usefixtures("depths_of_few_labels")
 
 
+def withhold_nothing(patch: pytest.MonkeyPatch) -> None:
+    """For the sums of labels, or by all labels at once."""
+    patch.setattr(protection, "fewest", lambda *_: [])
+    patch.setattr(protection._Protection, "_protect_whole", lambda *_: None)
+
+
 FEW_AT_ONE: Pair = (
     [[30, 0, 0, 0], [40, 40, 40, 40], [50, 50, 50, 50], [0, 0, 0, 0]],
     [[33, 0, 0, 0], [60, 60, 60, 60], [80, 80, 80, 80], [0, 0, 0, 0]],
@@ -182,7 +188,7 @@ def test_few_that_many_labels_make_up_are_possible_too(pair: Pair) -> None:
 def test_depths_each_withheld_alone_tell_small_ones(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protection, "fewest", lambda *_: [])
+    withhold_nothing(monkeypatch)
 
     assert list(narrowed(beside_each_other(pair), pair[-1])) != []
 
@@ -251,7 +257,7 @@ def test_one_release_leaves_each_small_one_possible(release: Release) -> None:
 def test_counts_each_withheld_alone_tell_small_ones(
     release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protection, "fewest", lambda *_: [])
+    withhold_nothing(monkeypatch)
 
     assert list(narrowed(read_depths([audited(*release)]), release[1])) != []
 
@@ -267,9 +273,10 @@ def test_no_count_is_withheld_in_vain(release: Release) -> None:
     A node that is withheld, and so left out of the tree, counts as told to be no small one.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(protection, "fewest", lambda *_: [])
+        patch.setattr(protection._Protection, "_protect_whole", lambda *_: None)
+        found = read_depths([audited(*release)])
+        withhold_nothing(patch)
         alone = exactly_told(read_depths([audited(*release)]))
-    found = read_depths([audited(*release)])
     large = [label for label in found.depth if found.one(label, 0, 1) @ found.truth >= release[1]]
     rows = [*found.rows, *((found.one(label, 0, 1), release[1], np.inf) for label in large)]
     for name in alone.keys() - exactly_told(found).keys():

@@ -1,0 +1,36 @@
+"""The law of small cells where every node of a DAG is published and few instances have two labels.
+
+Then all counts at once tell what those around a node do not: each count is a sum over labels.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from audit.disclosure.protection import _Protection
+from fixtures.dag_reader import Dag
+from fixtures.examples import examples
+
+TOLD = [(4, 150, 0.0), (5, 150, 0.0), (0, 40, 0.002), (7, 40, 0.002)]
+"""What told small counts, as seeds, nodes, and shares of instances with a second label."""
+SHARES = st.sampled_from([0.0, 0.0, 0.001, 0.005, 0.05])
+
+
+@given(st.tuples(st.integers(0, 10**6), st.integers(20, 45), SHARES))
+@example(TOLD[0])
+@example(TOLD[2])
+@examples(30)
+def test_no_small_number_is_told_by_all_nodes_of_a_dag(drawn: tuple[int, int, float]) -> None:
+    dag = Dag.drawn(*drawn)
+    assert list(dag.narrowed(dag.shown())) == []
+
+
+@pytest.mark.parametrize("drawn", TOLD[::2])
+def test_counts_around_each_node_alone_tell_some(
+    drawn: tuple[int, int, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Protection, "_protect_whole", lambda *_: None)
+    dag = Dag.drawn(*drawn)
+    assert list(dag.narrowed(dag.shown())) != []
