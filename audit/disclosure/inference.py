@@ -21,6 +21,7 @@ from scipy.sparse import csr_array, vstack
 
 from audit.disclosure.cells import Cell, LabelSet, Release, carried
 from audit.disclosure.digits import Range
+from audit.disclosure.feasibility import is_possible
 from audit.disclosure.known import Known
 
 TYPES = 8
@@ -34,12 +35,6 @@ MANY = 1_000
 ALL_KINDS = 10_000
 """Largest number of kinds of one label or two in one program over all labels."""
 SLACK = 1e-6
-AT_ONCE = 20
-"""Number of kinds added in one step."""
-PLACES = 4_096
-"""Number of kinds whose contributions are numbers of eight bytes at a time."""
-TOLERANCE = 1e-9
-"""Numerical tolerance, far below the feasibility tolerance of the solver."""
 
 Counts: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
@@ -361,69 +356,3 @@ def _kinds(codes: Counts) -> Counts:
         kinds = np.sort(np.concatenate([kinds, kinds | code]))  # hashes would take more memory
         kinds = kinds[np.append(True, kinds[1:] != kinds[:-1])]
     return kinds
-
-
-def is_possible(rows: Sequence[NDArray[np.generic]], low: Floats, high: Floats) -> bool:
-    """Whether numbers of instances per kind exist whose sums lie in all ranges.
-
-    Args:
-        rows: Contribution of an instance of each kind to each sum, shape (n_sums, n_kinds), as
-            tables that stand below each other.
-        low: Lower bound of each sum, shape (n_sums,); infinite if there is none.
-        high: Upper bound of each sum, same shape.
-
-    Kinds of instance are added as needed ("A linear programming approach to the cutting-stock
-    problem", Gilmore and Gomory 1961): a program over the kinds so far minimises the violation, and
-    its dual variables say which further kinds would reduce it.
-
-    Returns:
-        True only if such non-negative numbers, not necessarily whole, were found; False also if
-            the solver gives up.
-    """
-    taken = np.zeros(0, np.int64)
-    while True:
-        short, worth = _least_violation(_columns(rows, taken), low, high)
-        if short <= TOLERANCE:
-            return True
-        further = _worth_most(rows, worth, taken)
-        if not len(further):
-            return False
-        taken = np.concatenate([taken, further])
-
-
-def _columns(rows: Sequence[NDArray[np.generic]], places: Counts | slice) -> Floats:
-    return np.vstack([table[:, places] for table in rows]).astype(np.float64)
-
-
-def _worth_most(rows: Sequence[NDArray[np.generic]], worth: Floats, taken: Counts) -> Counts:
-    """Up to `AT_ONCE` further kinds whose sums are worth most, a few rows of memory at a time."""
-    best, gains = np.zeros(0, np.int64), np.zeros(0)
-    for start in range(0, rows[0].shape[1], PLACES):
-        columns = _columns(rows, slice(start, start + PLACES))
-        gain = np.einsum("i,ij->j", worth, columns)  # on one core, the same bytes on any number
-        gain[taken[(taken >= start) & (taken < start + PLACES)] - start] = 0
-        found = np.flatnonzero(gain > (gains[-1] if len(gains) == AT_ONCE else TOLERANCE))
-        best, gains = np.concatenate([best, found + start]), np.concatenate([gains, gain[found]])
-        first = np.argsort(-gains, kind="stable")[:AT_ONCE]
-        best, gains = best[first], gains[first]
-    return best
-
-
-def _least_violation(rows: Floats, low: Floats, high: Floats) -> tuple[float, Floats]:
-    """Minimum total violation of the ranges, and its dual values; NaN where the solver gives up."""
-    from scipy.optimize import linprog
-
-    n_sums, n_kinds = rows.shape
-    one = np.eye(n_sums)
-    solved = linprog(
-        np.repeat([1.0, 0.0], [2 * n_sums, n_sums + n_kinds]),
-        A_eq=np.hstack([one, -one, -one, rows]),
-        b_eq=np.zeros(n_sums),
-        bounds=[(0, None)] * (2 * n_sums)
-        + list(zip(low.tolist(), high.tolist(), strict=True))
-        + [(0, None)] * n_kinds,
-        method="highs",
-    )
-    if not solved.success:
-        return np.nan, np.zeros(n_sums)
-    return float(solved.fun or 0), np.asarray(solved.eqlin.marginals, np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -127,6 +127,19 @@ class Known:
             and self.assertions <= later.assertions
             and all(new is None or then <= new for then, new in grown)
         )
+
+
+def chains_within(later: Known, earlier: Iterable[Known]) -> list[tuple[Known, ...]]:
+    """Releases that a later one can contain, each chain with those that its last can contain."""
+    within = [one for one in earlier if one.lies_within(later)]
+    chains: list[tuple[Known, ...]] = []
+    for one in sorted(within, key=lambda its: (-its.labelled, -its.assertions)):
+        place = next((i for i, its in enumerate(chains) if one.lies_within(its[0])), None)
+        if place is None:
+            chains.append((one,))
+        else:
+            chains[place] = (one, *chains[place])
+    return chains
 
 
 def _counted(cell: Cell, counts: Mapping[Cell, int]) -> int | None:

@@ -26,7 +26,7 @@ from audit.disclosure.inference import (
     Part,
     seen_whole,
 )
-from audit.disclosure.known import Known
+from audit.disclosure.known import Known, chains_within
 from audit.disclosure.label_sums import LabelSums, of_few_labels
 from audit.disclosure.quantity import is_small, possible, shown_count, shown_parts
 from audit.disclosure.sums import Ranges, fewest
@@ -150,15 +150,7 @@ class _Protection:
         supports = {carried(node): count for node, count in self.release.supports.items()}
         totals = self.release.labelled, self.release.assertions
         now = Known(*totals, {**supports, **self._published})
-        within = [one for one in self.known.earlier if one.lies_within(now)]
-        chains: list[Chain] = []
-        for one in sorted(within, key=lambda its: (-its.labelled, -its.assertions)):
-            place = next((i for i, its in enumerate(chains) if one.lies_within(its[0])), None)
-            if place is None:
-                chains.append((one,))
-            else:
-                chains[place] = (one, *chains[place])
-        return chains
+        return chains_within(now, self.known.earlier)
 
     def _protect_beside(self, chain: Chain) -> None:
         """Protect what is small of each release of a chain, of this one, and of what came since.
@@ -343,7 +335,10 @@ class _Protection:
                 chosen = None if inference.classes else self._to_withhold(binding)
                 if chosen is None:
                     seen = [cell for cell in inference.cells if self.counts.get(cell)]
-                    if sign * (found - self._freely(inference, form, part, sign, seen)) <= SLACK:
+                    none = _without_shares(self.shown | dict.fromkeys(seen, ">0"), self.shares)
+                    left = self._left_by(none)
+                    free, _ = inference.least(form, part, sign, left, told=False)
+                    if sign * (found - free) <= SLACK:  # totals alone are as narrow
                         break
                     chosen = self._to_withhold(binding) or self._to_withhold(seen)
                 if not chosen:
@@ -351,13 +346,6 @@ class _Protection:
                 self.shown[chosen] = self._withheld(chosen)
                 del self._left
         return not isnan(found)
-
-    def _freely(
-        self, inference: Inference, form: Form, part: Part, sign: int, seen: Iterable[Cell]
-    ) -> float:
-        """What a form could be if all counts of a program were withheld: totals alone tell it."""
-        least = _without_shares(self.shown | dict.fromkeys(seen, ">0"), self.shares)
-        return inference.least(form, part, sign, self._left_by(least), told=False)[0]
 
     @cached_property
     def _left(self) -> Left:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from audit.disclosure import Cell, Release, carried, inference, protected, together
-from audit.disclosure.inference import is_possible
+from audit.disclosure.feasibility import is_possible
 from audit.results.published_cells import pair_cells
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES
