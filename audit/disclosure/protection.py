@@ -166,10 +166,7 @@ class _Protection:
                                 self._protect(form, own, (one,))
 
     def _protect_whole(self, chain: Chain) -> None:
-        """Protect the same by all labels, if one or two of each instance can be all that is known.
-
-        So are instances with each label that is in other published sets than all others.
-        """
+        """Protect the same, and labels told apart from others, where one or two each can be all."""
         whole = Inference.whole(self.release, self._forms, self._published, chain)
         everyone = ((1, None),), (1,) * (len(chain) + 1)
         if whole is not None and not isnan(whole.least(*everyone, 1, self._left)[0]):
@@ -321,8 +318,7 @@ class _Protection:
 
     def _protect(self, form: Form, part: Part, chain: Chain) -> bool:
         """Withhold what narrows a form in its neighbourhood, as `_free` does."""
-        around = Inference.of(form, self.release, self._published, chain)
-        return self._free(around, form, part)
+        return self._free(Inference.of(form, self.release, self._published, chain), form, part)
 
     def _free(self, inference: Inference, form: Form, part: Part) -> bool:
         """Withhold what narrows a form; False where no releases have all these counts."""
@@ -335,9 +331,8 @@ class _Protection:
                 chosen = None if inference.classes else self._to_withhold(binding)
                 if chosen is None:
                     seen = [cell for cell in inference.cells if self.counts.get(cell)]
-                    none = _without_shares(self.shown | dict.fromkeys(seen, ">0"), self.shares)
-                    left = self._left_by(none)
-                    free, _ = inference.least(form, part, sign, left, told=False)
+                    hidden = _without_shares(self.shown | dict.fromkeys(seen, ">0"), self.shares)
+                    free, _ = inference.least(form, part, sign, self._left_by(hidden), told=False)
                     if sign * (found - free) <= SLACK:  # totals alone are as narrow
                         break
                     chosen = self._to_withhold(binding) or self._to_withhold(seen)
