@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from audit.concepts.half import Half, Units
+from audit.concepts.classes import scaling_of
+from audit.concepts.halves import Half, Units
 from audit.concepts.node_controls import ENOUGH, made_up, on_grid
 from audit.concepts.nodes import node_frame
 from audit.concepts.nodes_below import instances_below
 from audit.concepts.probes import quiet_fits
-from audit.concepts.splits import scaling_of
 from fixtures.labelled import tree
 
 LENGTH = 2.83

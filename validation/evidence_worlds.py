@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.explanations.checks.evidence_ignored import CHECK
+from audit.explanations.checks import EVIDENCE_IGNORED as CHECK
 from fixtures.explained_releases import Law, explained_release, measured_release, thirty_nodes
 
 BRANCH = "b"

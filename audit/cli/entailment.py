@@ -97,8 +97,8 @@ def split_entailment(
     out: Annotated[Path, Option("Folder of the files.", writes=True)] = Path("entailment-splits"),
 ) -> None:
     """Write a file for each split; all tuples of a head and an instance go into one of them."""
-    from audit.entailment.reading.reading import read_entailment
-    from audit.entailment.splitter import write_splits
+    from audit.entailment.copies import write_splits
+    from audit.entailment.reading import read_entailment
 
     refuse_existing(out)
     dataset = read_entailment(files, kind, column, classes=classes)
@@ -143,7 +143,7 @@ def write_entailment_prompts(
         generation_prompts,
         write_prompts,
     )
-    from audit.entailment.reading.reading import read_entailment
+    from audit.entailment.reading import read_entailment
 
     _refuse_unprinted(task, prompt, reasoning=reasoning)
     dataset = read_entailment(files, kind, column, classes=classes)

@@ -14,15 +14,20 @@ from audit.base.plurals import counted
 from audit.base.progress import Progress
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
-from audit.concepts.answers import with_mistakes
-from audit.concepts.checks import concept_absent, concept_entangled, concept_unused
-from audit.concepts.facets import Facets, facets_from_depths, join_facets, read_facets
+from audit.concepts.checks import ABSENT, ENTANGLED, UNUSED
+from audit.concepts.facets import (
+    Facets,
+    facets_from_depths,
+    facets_from_titles,
+    join_facets,
+    read_facets,
+)
 from audit.concepts.measure import measure_concepts
 from audit.concepts.measurements import ConceptMeasurements
-from audit.concepts.reading.reading import read_representations
+from audit.concepts.nodes_below import with_mistakes
+from audit.concepts.representation_files import read_representations
 from audit.concepts.representations import Representations
 from audit.concepts.settings import Testing
-from audit.concepts.title_facets import facets_from_titles
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import title_of_node
@@ -78,9 +83,9 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
     format: ClassVar[str] = "representations"
     stated_by: ClassVar[type[Testing]] = Testing
     checks: ClassVar[tuple[Check, ...]] = (
-        concept_absent.CHECK,
-        concept_entangled.CHECK,
-        concept_unused.CHECK,
+        ABSENT,
+        ENTANGLED,
+        UNUSED,
     )
 
     representations: Representations

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
 from audit.base.machine import require_package, torch_device
 from audit.base.progress import Progress, silent
-from audit.concepts.reading.arrays import representations_of
-from audit.concepts.representations import LinearHead, Representations
+from audit.concepts.representations import LinearHead, Representations, representations_of
 
 if TYPE_CHECKING:
     import torch
@@ -71,7 +70,7 @@ def extract_representations(
         InputError: If torch is not installed, a layer is not there, is not called once or gives no
             tensor, the head does not read the last of the layers, or the device is not there.
         SchemaError: If batches, labels or outputs have another form, or as
-            `audit.concepts.reading.arrays.representations_of`.
+            `audit.concepts.representations.representations_of`.
     """
     require_package("torch", "to take representations from a model")
     _require_choice(pooling, classes)

@@ -12,21 +12,16 @@ from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError, first_cases
 from audit.base.machine import require_package
 from audit.base.progress import Progress, silent
-from audit.concepts import (
-    ablation,
-    classes,
-    further_ablation,
-    node_controls,
-    nodes,
-    splits,
-    verdicts,
+from audit.concepts import ablation, beside_tests, classes, node_controls, nodes, verdicts
+from audit.concepts.beside_tests import (
+    baseline_of,
+    control_rows,
+    iteration_rows,
+    layer_frame,
+    layer_rows,
 )
-from audit.concepts.answers import Answers, pool_answers
-from audit.concepts.classes import Described, describe, folds, slices
-from audit.concepts.controls import baseline_of, control_rows
+from audit.concepts.classes import Described, describe, draw_split, folds, scaling_of, slices
 from audit.concepts.facets import Facets
-from audit.concepts.further_ablation import iteration_rows
-from audit.concepts.layer_curves import layer_frame, layer_rows
 from audit.concepts.measurements import CONTROLS, ITERATIONS, NODES, ConceptMeasurements
 from audit.concepts.nodes import node_frame
 from audit.concepts.nodes_below import chosen_instances, instances_below
@@ -37,7 +32,6 @@ from audit.concepts.representations import (
     Representations,
     model_answers,
 )
-from audit.concepts.splits import draw_split, scaling_of
 from audit.concepts.tables import (
     judge_answers,
     part_frame,
@@ -46,6 +40,7 @@ from audit.concepts.tables import (
     value_frame,
 )
 from audit.concepts.unseen_classes import Scene, given_answers, judge_unseen, paired, probed_answers
+from audit.concepts.verdicts import Answers, pool_answers
 from audit.hierarchies.hierarchy import Hierarchy
 
 SEEDS = 5
@@ -284,8 +279,8 @@ def _parameters(seeds: range) -> dict[str, float]:
         "rate": nodes.RATE,
         "draws": node_controls.DRAWS,
         "enough": node_controls.ENOUGH,
-        "most_rows": splits.MOST_ROWS,
+        "most_rows": classes.MOST_ROWS,
         "most_ambiguous": classes.MOST_AMBIGUOUS,
-        "iterations": further_ablation.ITERATIONS,
+        "iterations": beside_tests.ITERATIONS,
         "rank_tolerance": ablation.RANK_TOLERANCE,
     }

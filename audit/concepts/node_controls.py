@@ -18,8 +18,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtri
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.concepts.half import Half, Units, shrunk
-from audit.concepts.placements import OUT, Area, area, place
+from audit.concepts.halves import OUT, Area, Half, Units, area, place, shrunk
 from audit.concepts.verdicts import LIMIT
 
 LENGTH = 2.563
@@ -106,10 +105,6 @@ def made_up(
 
     Args:
         z: Representations, centred, shape (n, features).
-        halves: Their halves.
-        units: What instances belong to.
-        sizes: Units of a draw.
-        seed: Seed of the draws.
         moved: Whether they have the concept.
     """
     found: dict[int, Control] = {}
@@ -143,11 +138,7 @@ def dealt_anew(
 
     Args:
         residuals: What nodes leave of the features, shape (n, features).
-        halves: Halves of these.
-        units: What instances belong to.
         rows: The instances of just one of the two, ascending.
-        size: Units of a draw.
-        seed: Seed of the draws.
     """
     among = np.zeros(len(residuals), np.bool_)
     among[rows] = True
@@ -222,7 +213,6 @@ def moved_direction(half: Half, basis: FloatArray, p: FloatArray) -> tuple[Float
     and the sphere that S is drawn to, stay those of the unmoved instances.
 
     Args:
-        half: The half that is fitted.
         basis: The shift of each draw, the mean of its instances less that of all others, and less
             that of those that it is told from where these are some; shape (draws, 2 or 3,
             features).
@@ -257,10 +247,6 @@ def cut_down(
 
     Args:
         z: Representations, shape (n, features).
-        halves: Their halves.
-        units: What instances belong to.
-        size: Units of a draw.
-        seed: Seed of the draws.
         known: The instances of each node that is read.
 
     Returns:
@@ -289,7 +275,6 @@ def without(z: FloatArray, half: Half, side: IntArray) -> FloatArray:
 
     Args:
         z: Representations, shape (n, features).
-        half: The half.
         side: 1 for instances of the node, 0 for others, `OUT` for what is left out, shape (n,).
     """
     of_side = side[half.fitted]

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.concepts.half import Half, Units
+from audit.concepts.halves import OUT, Area, Half, Units, area, place
 from audit.concepts.nodes_below import Below, dense
-from audit.concepts.placements import OUT, Area, area, place
 
 BLOCK = 128
 """Nodes whose scores are computed at a time."""
@@ -27,9 +26,7 @@ def node_areas(
 
     Args:
         z: Representations, shape (n, features).
-        below: The nodes.
         halves: Halves of the features; each judges the other one.
-        units: What instances belong to.
     """
     areas: list[Area | None] = []
     for start in range(0, len(below.tested), BLOCK):
@@ -67,8 +64,6 @@ def fit_siblings(z: FloatArray, below: Below, units: Units, halves: int | None =
 
     Args:
         z: Representations, shape (n, features).
-        below: The nodes.
-        units: The units and their halves.
         halves: How many halves; all if None.
     """
     member = dense(below.member, slice(None), below.tested)
@@ -132,11 +127,8 @@ def pair_areas(
 
     Args:
         z: Representations, shape (n, features).
-        below: The nodes.
         fit: The discriminants.
-        units: What instances belong to.
         pairs: Pairs of a child and a sibling; those without two units on each side are left out.
-        parent: Their parent.
     """
     rows = below.rows_below(parent)
     nodes = sorted({node for pair in pairs for node in pair})

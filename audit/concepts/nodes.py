@@ -12,7 +12,8 @@ from scipy.special import stdtr, stdtrit
 
 from audit.base import dag
 from audit.base.dag import FloatArray, IntArray
-from audit.concepts.half import Half, Units
+from audit.concepts.classes import scaling_of
+from audit.concepts.halves import Area, Half, Units
 from audit.concepts.measurements import NODES
 from audit.concepts.node_controls import (
     ENOUGH,
@@ -33,8 +34,6 @@ from audit.concepts.node_probes import (
     unexplained,
 )
 from audit.concepts.nodes_below import Below, dense
-from audit.concepts.placements import Area
-from audit.concepts.splits import scaling_of
 from audit.concepts.verdicts import LIMIT
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import LEVEL
@@ -55,11 +54,8 @@ def node_frame(
     """Columns `audit.concepts.measurements.NODES`.
 
     Args:
-        below: The nodes.
         layers: Representations by layer, shape (instances, features).
         tested: The layer that the states are about; others only compete for ``best_layer``.
-        ids: Ids of the instances.
-        seeds: Seeds of splits.
         groups: Groups of the instances, such as patients; None without any.
     """
     if not len(below.tested):

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
+import polars as pl
+from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse, row
+from audit.concepts.representations import Representations, model_answers
 from audit.engine.statistics.resampling import unit_keys
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -56,7 +58,6 @@ def instances_below(
     """Find the nodes that can be tested.
 
     Args:
-        hierarchy: The hierarchy of the labels.
         labels: The labels of each instance, of which at least one is a node.
         answers: The labels that a model gives each instance, None where its answer is not known;
             None without a model.
@@ -117,3 +118,51 @@ def chosen_instances(ids: Sequence[str], placed: BoolArray, seed: int) -> IntArr
         return rows
     keys = unit_keys([ids[row] for row in rows.tolist()], seed)
     return np.sort(rows[np.argsort(keys, kind="stable")[:MOST_INSTANCES]])
+
+
+MISTAKES = ("taken_for_sibling", "sibling_taken_for_it")
+"""Columns of `with_mistakes`: instances of the node that are answered as the sibling, and the
+reverse; null without answers of a model or without a sibling."""
+
+
+def with_mistakes(
+    nodes: pl.DataFrame,
+    representations: Representations,
+    hierarchy: Hierarchy,
+    answers: pl.Series | None = None,
+) -> pl.DataFrame:
+    """Add `MISTAKES` to nodes.
+
+    An instance with a label below the node and none below the sibling counts as answered
+    with the sibling if the model answers a label below the sibling and none below the node.
+
+    Args:
+        nodes: Columns `audit.concepts.measurements.NODES`.
+        answers: As `audit.concepts.measure.measure_concepts` takes them.
+    """
+    known = model_answers(representations, answers)
+    labels = representations.instances["labels"].to_list()
+    below = instances_below(hierarchy, labels, None if known is None else known[0].to_list(), 1)
+    if nodes.is_empty() or below.predicted is None or not below.predicted.nnz:
+        return nodes.with_columns(pl.lit(None, pl.Int64).alias(name) for name in MISTAKES)
+    member, predicted = csc_array(below.member), csc_array(below.predicted)
+
+    def only(of: csc_array, node: str, other: str) -> BoolArray:
+        own, theirs = (
+            np.asarray(of[:, [hierarchy.index(one)]].toarray()[:, 0] > 0) for one in (node, other)
+        )
+        return own & ~theirs
+
+    counts = [
+        (None, None)
+        if sibling is None
+        else tuple(
+            int((only(member, one, other) & only(predicted, other, one)).sum())
+            for one, other in ((node, sibling), (sibling, node))
+        )
+        for node, sibling in nodes.select("node", "sibling").iter_rows()
+    ]
+    return nodes.with_columns(
+        pl.Series(name, [pair[place] for pair in counts], pl.Int64)
+        for place, name in enumerate(MISTAKES)
+    )

@@ -13,10 +13,9 @@ import numpy as np
 
 from audit.base.dag import FloatArray, IntArray
 from audit.base.machine import cores
-from audit.concepts.classes import NONE, Described
+from audit.concepts.classes import NONE, Described, Scaling, Split
 from audit.concepts.facets import Facets
 from audit.concepts.representations import LinearHead
-from audit.concepts.splits import Scaling, Split
 
 REGULARISATION = 1.0
 """Inverse strength C of the squared penalty; representations have mean squared features of 1."""
@@ -168,8 +167,6 @@ def fit_predictor(z: FloatArray, split: Split, described: Described) -> Predicto
 
     Args:
         z: Representations, shape ``(rows of the split, features)``.
-        split: The split.
-        described: The classes.
     """
     crossed = np.flatnonzero(described.crossed).tolist()
     combinations, of_class = described.combinations(crossed)

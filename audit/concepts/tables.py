@@ -10,11 +10,15 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.concepts.answers import (
+from audit.concepts.classes import Described, slices
+from audit.concepts.measurements import PARTS, POINTS, TESTS, VALUES
+from audit.concepts.unseen_classes import NO_PAIRS
+from audit.concepts.verdicts import (
     CAUSAL,
     GROUNDED,
     INLP,
     LEACE,
+    LIMIT,
     MODULAR,
     ONE,
     PREDICT,
@@ -22,15 +26,9 @@ from audit.concepts.answers import (
     RETRAINED,
     TOKEN,
     TRANSFER,
+    Estimate,
     Part,
     Pooled,
-)
-from audit.concepts.classes import Described, slices
-from audit.concepts.measurements import PARTS, POINTS, TESTS, VALUES
-from audit.concepts.unseen_classes import NO_PAIRS
-from audit.concepts.verdicts import (
-    LIMIT,
-    Estimate,
     Verdict,
     by_interval,
     by_threshold,
@@ -89,8 +87,6 @@ def judge_answers(
     """Estimate every part.
 
     Args:
-        described: The classes.
-        pooled: Answers by part.
         instances: Different instances of each class that were judged, shape (classes,).
     """
     own = np.arange(len(described.class_codes))

@@ -13,7 +13,10 @@ import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.concepts.ablation import balanced_weights, inlp, leace
-from audit.concepts.answers import (
+from audit.concepts.classes import Described, Split, folds, slices
+from audit.concepts.probes import LinearProbe, fit_linear, in_parallel, mean_auc
+from audit.concepts.representations import Ablate, HasConcept, Predict, Representations
+from audit.concepts.verdicts import (
     CAUSAL,
     GROUNDED,
     INLP,
@@ -29,10 +32,6 @@ from audit.concepts.answers import (
     Part,
     count_answers,
 )
-from audit.concepts.classes import Described, folds, slices
-from audit.concepts.probes import LinearProbe, fit_linear, in_parallel, mean_auc
-from audit.concepts.representations import Ablate, HasConcept, Predict, Representations
-from audit.concepts.splits import Split
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +102,6 @@ def judge_unseen(scene: Scene, places: Sequence[int]) -> Iterator[Answers]:
     """Answers of `is_token_of_type`, `is_modular` and `is_causal` on unseen classes.
 
     Args:
-        scene: The representations of one split.
         places: The dimensions that take part; `is_modular` and `is_causal` run along crossed ones.
     """
     parts = {place: _parts(scene, place) for place in places}

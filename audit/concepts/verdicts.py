@@ -1,15 +1,14 @@
-"""Verdicts of the tests: by the paper's thresholds, and by intervals and equivalence to chance."""
+"""Answers of probes and predictions by class, and verdicts of the tests that they make."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from audit.base.dag import FloatArray, IntArray
-from audit.concepts.answers import CAUSAL, MODULAR, Part, Pooled
 from audit.engine.statistics.intervals import (
     LEVEL,
     at_freedom,
@@ -17,6 +16,98 @@ from audit.engine.statistics.intervals import (
     grouped_wilson,
     p_above,
 )
+
+ONE, REST = "1 slice", "N-1 slices"
+"""The classes that probes and ablation see: those of one slice, or of all but one."""
+INLP, LEACE = "inlp", "leace"
+TRANSFER, RETRAINED, PREDICT = "transfer", "retrained", "predict"
+GROUNDED, TOKEN, MODULAR, CAUSAL = "is_grounded", "is_token_of_type", "is_modular", "is_causal"
+
+
+class Part(NamedTuple):
+    """What an accuracy is of; dimensions by their place."""
+
+    test: str
+    dimension: int | None = None
+    seen: str | None = None
+    ablation: str | None = None
+    probe: str | None = None
+    read: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Answers of one probe, of one seed, counted by class.
+
+    Args:
+        part: What they are of.
+        seed: The seed.
+        right: Right answers per class, shape (classes,).
+        judged: All answers per class.
+        auc: Area under the curve, NaN where it is not measured.
+    """
+
+    part: Part
+    seed: int
+    right: IntArray
+    judged: IntArray
+    auc: float = float("nan")
+
+
+def count_answers(
+    part: Part,
+    seed: int,
+    classes: int,
+    class_of: IntArray,
+    right: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    auc: float = float("nan"),
+) -> Answers:
+    """Count right answers by class, both of shape (n,)."""
+    return Answers(
+        part,
+        seed,
+        np.bincount(class_of[right], minlength=classes).astype(np.int64),
+        np.bincount(class_of, minlength=classes).astype(np.int64),
+        auc,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """The answers of a part over slices and seeds.
+
+    Args:
+        seeds: Seeds, ascending.
+        right: Right answers, shape (seeds, classes).
+        judged: All answers, shape (seeds, classes).
+        auc: Mean area under the curve over all probes; NaN where it is not measured.
+    """
+
+    seeds: IntArray
+    right: FloatArray
+    judged: FloatArray
+    auc: float
+
+
+def pool_answers(answers: list[Answers]) -> dict[Part, Pooled]:
+    """Add the answers of each part up, in the order in which parts first occur."""
+    of_part: dict[Part, list[Answers]] = {}
+    for one in answers:
+        of_part.setdefault(one.part, []).append(one)
+    return {part: _pool(several) for part, several in of_part.items()}
+
+
+def _pool(answers: list[Answers]) -> Pooled:
+    seeds, place = np.unique([one.seed for one in answers], return_inverse=True)
+    shape = (len(seeds), len(answers[0].right))
+    right, judged = np.zeros(shape), np.zeros(shape)
+    for row, one in zip(place.tolist(), answers, strict=True):
+        right[row] += one.right
+        judged[row] += one.judged
+    areas = np.array([one.auc for one in answers])
+    areas = areas[~np.isnan(areas)]
+    return Pooled(seeds, right, judged, float(areas.mean()) if len(areas) else float("nan"))
+
 
 Verdict: TypeAlias = Literal["pass", "fail", "undecided", "not_applicable"]
 Requirement: TypeAlias = Literal["above_limit", "at_or_below_chance", "at_chance"]

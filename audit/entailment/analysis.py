@@ -18,33 +18,20 @@ from audit.checks.check import Check
 from audit.data.class_names import Shared
 from audit.data.dataset import LabelDataset
 from audit.data.records import Records
-from audit.entailment.checks import (
-    annotator_outlier,
-    catch_all,
-    contradiction,
-    cycle,
-    generation_mismatch,
-    head_in_two_splits,
-    near_duplicate,
-    redundant_edge,
-    tail_mismatch,
-    transitivity,
-    weak_label,
-)
+from audit.entailment.answer_columns import by_number, refuse_foreign
+from audit.entailment.checks import dataset_checks, graph_checks, vote_checks
 from audit.entailment.corrections import corrections, write_corrected
 from audit.entailment.dataset import EntailmentDataset
-from audit.entailment.detection.predictions import (
+from audit.entailment.generations import read_generations, read_ratings
+from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
+from audit.entailment.predictions import (
     read_validity_predictions,
     together,
 )
-from audit.entailment.generation.generations import read_generations
-from audit.entailment.generation.ratings import read_ratings
-from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
 from audit.entailment.prompts import answer_texts, read_answers
-from audit.entailment.reading.answer_columns import by_number, refuse_foreign
-from audit.entailment.reading.columns import ELEMENTS
-from audit.entailment.reading.reading import read_entailment
+from audit.entailment.reading import read_entailment
 from audit.entailment.settings import Entailing
+from audit.entailment.tuple_files import ELEMENTS
 from audit.hierarchies.formats.wordnet import read_wordnet
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
@@ -153,17 +140,17 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
     format: ClassVar[str] = "entailment"
     stated_by: ClassVar[type[Entailing]] = Entailing
     checks: ClassVar[tuple[Check, ...]] = (
-        tail_mismatch.CHECK,
-        head_in_two_splits.CHECK,
-        near_duplicate.CHECK,
-        generation_mismatch.CHECK,
-        weak_label.CHECK,
-        annotator_outlier.CHECK,
-        contradiction.CHECK,
-        cycle.CHECK,
-        transitivity.CHECK,
-        redundant_edge.CHECK,
-        catch_all.CHECK,
+        dataset_checks.TAIL_MISMATCH,
+        dataset_checks.HEAD_IN_TWO_SPLITS,
+        dataset_checks.NEAR_DUPLICATE,
+        dataset_checks.GENERATION_MISMATCH,
+        vote_checks.WEAK_LABEL,
+        vote_checks.ANNOTATOR_OUTLIER,
+        graph_checks.CONTRADICTION,
+        graph_checks.CYCLE,
+        graph_checks.TRANSITIVITY,
+        graph_checks.REDUNDANT_EDGE,
+        graph_checks.CATCH_ALL,
     )
 
     dataset: EntailmentDataset

@@ -9,9 +9,15 @@ import polars as pl
 
 from audit.base.progress import Progress, silent
 from audit.data.records import Records
-from audit.entailment.content.consistency import consistency
-from audit.entailment.content.diversity import THRESHOLD, diversity
-from audit.entailment.content.near_duplicates import (
+from audit.entailment.consistency import consistency
+from audit.entailment.dataset import EntailmentDataset, totals
+from audit.entailment.dataset_counts import THRESHOLD, diversity, generation_set, references
+from audit.entailment.detection import measure_detection
+from audit.entailment.generation import measure_generation
+from audit.entailment.generations import GenerationMeasurements
+from audit.entailment.graph.measure import measure_graph
+from audit.entailment.graph.measurements import GraphMeasurements
+from audit.entailment.near_duplicates import (
     BANDS,
     NEIGHBOURS,
     ROWS,
@@ -22,15 +28,8 @@ from audit.entailment.content.near_duplicates import (
     repeats,
     shared_keys,
 )
-from audit.entailment.content.references import generation_set, references
-from audit.entailment.dataset import EntailmentDataset, totals
-from audit.entailment.detection.answers import DetectionMeasurements
-from audit.entailment.detection.measure import measure_detection
-from audit.entailment.detection.predictions import together
-from audit.entailment.generation.generations import GenerationMeasurements
-from audit.entailment.generation.measure import measure_generation
-from audit.entailment.graph.measure import measure_graph
-from audit.entailment.graph.measurements import GraphMeasurements
+from audit.entailment.predictions import together
+from audit.entailment.validity_answers import DetectionMeasurements
 from audit.entailment.votes import (
     CARRYING,
     LEAST_COMPARED,
@@ -63,24 +62,24 @@ class QualityMeasurements:
 
     Args:
         totals: Columns `audit.entailment.dataset.TOTALS`.
-        diversity: Columns `audit.entailment.content.diversity.DIVERSITY`.
-        references: Columns `audit.entailment.content.references.REFERENCES`: of the generation set
+        diversity: Columns `audit.entailment.dataset_counts.DIVERSITY`.
+        references: Columns `audit.entailment.dataset_counts.REFERENCES`: of the generation set
             where there is one, else of the valid tuples.
-        generation_set: Columns `audit.entailment.content.references.GENERATION`.
-        consistency: Columns `audit.entailment.content.consistency.CONSISTENCY`.
-        shared_keys: Columns `audit.entailment.content.near_duplicates.SHARED`.
-        near: Columns `audit.entailment.content.near_duplicates.NEAR`.
+        generation_set: Columns `audit.entailment.dataset_counts.GENERATION`.
+        consistency: Columns `audit.entailment.consistency.CONSISTENCY`.
+        shared_keys: Columns `audit.entailment.near_duplicates.SHARED`.
+        near: Columns `audit.entailment.near_duplicates.NEAR`.
         agreement: Columns `audit.entailment.votes.AGREEMENT`.
         weak: Columns `audit.entailment.votes.WEAK`.
         annotators: Columns `audit.entailment.votes.ANNOTATORS`.
         mismatches: Tuples behind `consistency`, columns
-            `audit.entailment.content.consistency.MISMATCHES`.
+            `audit.entailment.consistency.MISMATCHES`.
         misplaced: Those behind `shared_keys`, columns
-            `audit.entailment.content.near_duplicates.MISPLACED`.
+            `audit.entailment.near_duplicates.MISPLACED`.
         near_heads: Heads behind `near`, columns
-            `audit.entailment.content.near_duplicates.NEAR_HEADS`.
+            `audit.entailment.near_duplicates.NEAR_HEADS`.
         repeats: Tuples that repeat others, columns
-            `audit.entailment.content.near_duplicates.REPEATS`.
+            `audit.entailment.near_duplicates.REPEATS`.
         weak_labels: Tuples behind `weak`, columns
             `audit.entailment.votes.WEAK_LABELS`.
         dissents: Votes behind `annotators`, columns `audit.entailment.votes.DISSENTS`.

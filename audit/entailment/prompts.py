@@ -17,6 +17,7 @@ from audit.base.schemas import schema
 from audit.data.records import Records, records
 from audit.data.sources import File
 from audit.engine.statistics.resampling import unit_keys
+from audit.entailment.answer_columns import with_every_role
 from audit.entailment.dataset import (
     ENTAILS,
     EVENT,
@@ -29,11 +30,10 @@ from audit.entailment.dataset import (
     Questions,
     questions_of,
 )
-from audit.entailment.detection.predictions import (
+from audit.entailment.predictions import (
     MISSING_ID,
     predictions_of,
 )
-from audit.entailment.reading.answer_columns import with_every_role
 
 ROLES = {
     "id": ("id",),

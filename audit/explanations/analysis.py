@@ -17,9 +17,9 @@ from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
 from audit.engine.statistics.means import group_means
 from audit.explanations.attributions import Attributions
-from audit.explanations.checks import evidence_ignored, methods_disagree, unfaithful
+from audit.explanations.checks import EVIDENCE_IGNORED, METHODS_DISAGREE, UNFAITHFUL
 from audit.explanations.faithful_rows import read_faithfulness
-from audit.explanations.importance.accuracy_correlation import read_accuracies
+from audit.explanations.importance.importance import read_accuracies
 from audit.explanations.measure import ExplanationMeasurements, measure_explanations
 from audit.explanations.reading.reading import read_attributions
 from audit.explanations.settings import Explaining
@@ -134,9 +134,9 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
     format: ClassVar[str] = "attributions"
     stated_by: ClassVar[type[Explaining]] = Explaining
     checks: ClassVar[tuple[Check, ...]] = (
-        evidence_ignored.CHECK,
-        methods_disagree.CHECK,
-        unfaithful.CHECK,
+        EVIDENCE_IGNORED,
+        METHODS_DISAGREE,
+        UNFAITHFUL,
     )
 
     attributions: Attributions

@@ -97,7 +97,6 @@ def evidence_examples(
     """Columns `EXAMPLES`, by example; rows whose marks or scores are all alike are left out.
 
     Args:
-        attributions: Scores and evidence.
         kept: Rows of the attributions, with their place as ``row``.
         node_of: The node of each target; other targets are left out.
     """
@@ -220,7 +219,6 @@ def compared(examples: Examples, inside: BoolArray) -> Compared | None:
     of ten instances; else all with all, where lengths allow it.
 
     Args:
-        examples: All examples.
         inside: Which are of the node, shape (examples,).
 
     Returns:
@@ -274,7 +272,6 @@ def compare_evidence(examples: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFra
 
     Args:
         examples: Columns `EXAMPLES`; targets are nodes.
-        hierarchy: Their hierarchy.
 
     Returns:
         Columns `EVIDENCE`, a row for each model and each node with ten instances below it and ten

@@ -20,23 +20,20 @@ from audit.explanations.agreement.run_difference import RunDifference, measure_r
 from audit.explanations.agreement.top_tokens import Compat
 from audit.explanations.attributions import Attributions
 from audit.explanations.evidence_by_node import compare_evidence, evidence_examples
-from audit.explanations.faithful_rows import faithfulness_means
-from audit.explanations.importance.accuracy_correlation import (
-    CORRELATION,
-    accuracies,
-    correlate_with_accuracy,
-)
+from audit.explanations.faithful_rows import faithfulness_means, randomised_means
 from audit.explanations.importance.delta_a import oracle_agreement
 from audit.explanations.importance.importance import (
+    CORRELATION,
     DRAWS,
     ImportanceAlignment,
+    accuracies,
     alignment_by_seed,
+    correlate_with_accuracy,
     importance_alignment,
 )
 from audit.explanations.importance.model_comparison import Kinds, compare_models
 from audit.explanations.importance.oracles import Subset, examples_of, members
 from audit.explanations.node_results import by_node, node_results
-from audit.explanations.randomised_rows import randomised_means
 from audit.hierarchies.hierarchy import Hierarchy
 
 ALIGNMENT, MASS, AGREEMENT, FAITHFULNESS = (

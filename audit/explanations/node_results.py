@@ -57,7 +57,6 @@ def by_node(values: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
     Args:
         values: ``id, target, model, method, measure, value``; null values are left out, and so are
             targets that are not nodes.
-        hierarchy: The hierarchy of the targets.
 
     Returns:
         Columns `BRANCHES`, one row per node, model, method and measure with an example below the
@@ -172,10 +171,7 @@ def node_results(
     Args:
         rows: The rows of attributions that count, with their place as ``row``.
         node_of: The node of each target; others are left out.
-        hierarchy: The hierarchy of the nodes.
         alignment: Its ``difference`` is the measure ``alignment_`` and the name of the oracle.
-        plausibility: Its measures, of the same names.
-        faithful: Faithfulness of rows; comprehensiveness, sufficiency and area under deletion.
         agreement: Agreement by peaks and at k of each pair, and of all methods together.
 
     Returns:

@@ -24,7 +24,7 @@ from audit.counting.file import count_pairs
 from audit.data.code_sets import with_codes
 from audit.data.sources import source_of
 from audit.entailment.analysis import Entailment
-from audit.entailment.reading.reading import read_entailment
+from audit.entailment.reading import read_entailment
 from audit.entailment.settings import Entailing
 from audit.explanations.reading.reading import read_attributions
 from audit.hierarchies.applied_policy import policy_for, policy_readings
@@ -489,9 +489,9 @@ TOLD = [
          of_scores(OPEN), {"single_label": True}),
     Told("data.scores.as_scores", "per cent", "--softmax",
          of_scores(100 * SCORES, CLASSES, classes=CLASSES), {"transform": "softmax"}),
-    Told("entailment.reading.answer_columns.by_number", "number 0", "--numbered-from 1",
+    Told("entailment.answer_columns.by_number", "number 0", "--numbered-from 1",
          of_numbered_tuples, {"numbered_from": 1}),
-    Told("entailment.reading.reading._readings", "entails", "--classes FILE",
+    Told("entailment.reading._readings", "entails", "--classes FILE",
          of_premises, {"classes": ["entailment", "not_entailment"]}),
     Told("explanations.reading.reading._readings", "'<go>'", "--special-tokens all",
          of_attributions, {"special": "all"}),

@@ -10,8 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import Result
 
-from audit.concepts.reading.writing import write_representations
-from audit.explanations.reading.writing import write_attributions
+from audit.concepts.representation_files import write_representations
+from audit.explanations.attributions import write_attributions
 from fixtures.commands import audit
 from fixtures.explained_releases import explained_release, thirty_nodes
 from fixtures.represented_releases import represented_release, twelve_labels

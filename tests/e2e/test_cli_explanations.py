@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
-from audit.explanations.reading.writing import write_attributions
+from audit.explanations.attributions import write_attributions
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
 from fixtures.attribution_files import ROW, written

@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from audit.explanations.importance.correlations import batches, fisher, pearson
 from audit.explanations.importance.delta_a import ranks
 from audit.explanations.importance.random_explanations import (
     Donors,
     random_derangement,
     random_reassignment,
 )
-from audit.explanations.lists import lists_of
+from audit.explanations.lists import batches, fisher, lists_of, pearson
 
 seeds = st.integers(0, 2**32)
 groups = st.lists(st.integers(0, 12), max_size=60).map(

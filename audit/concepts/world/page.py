@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from audit.concepts.world.encoders import KINDS, SIZES, Figures, SizeName, Task
+from audit.concepts.world.networks import KINDS, SIZES, Figures, SizeName, Task
 from audit.concepts.world.statements import COLOURS, IDENTITIES, STATEMENTS, Statement, of_colours
 
 Networks = Mapping[Task, Figures]

@@ -1,1 +1,1 @@
-"""Checks of entailment graphs, one a file."""
+"""Checks of entailment graphs."""

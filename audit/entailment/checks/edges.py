@@ -1,20 +1,21 @@
-"""What checks of the graph's edges have in common: their tuples as cases, texts in sentences."""
+"""What checks of an entailment graph have in common: tuples as cases, texts in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.checks.check import Check, Limit, Outcome
 from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.intervals import wilson
 from audit.entailment.graph.text_graph import ONE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import SHARE, Column
+from audit.results.findings import SHARE, Column, Finding
 
 OF_RELATION = (
     Column("Relation", "node"),
@@ -25,10 +26,42 @@ OF_RELATION = (
 """The columns of findings on a relation: its share, and how many of what is counted."""
 
 
+def entailment_check(
+    name: str,
+    title: str,
+    run: Callable[[Measurements], Outcome],
+    tuples: Callable[[EntailmentMeasurements, Finding], pl.DataFrame],
+    columns: tuple[Column, ...] = OF_RELATION,
+    limits: tuple[Limit, ...] = (),
+) -> Check:
+    """A check whose cases are the tuples behind a finding."""
+
+    def cases(measured: Measurements, finding: Finding) -> IntArray:
+        own = tuples(measured.of(EntailmentMeasurements), finding)
+        ids = measured.loaded.dataset.instances["instance"]
+        return np.flatnonzero(ids.is_in(own["id"].implode()).to_numpy()).astype(np.int64)
+
+    return Check(
+        name,
+        title,
+        run,
+        limits=limits,
+        reads=EntailmentMeasurements,
+        cases=cases,
+        columns=columns,
+    )
+
+
 def share_of(name: str, k: int, n: int, row: Mapping[str, Any]) -> dict[str, Quantity]:
     """So many of n as evidence, with the ``share, low, high`` of a row of a table."""
     bounds = {bound: derived(row[bound], name, "of") for bound in ("share", "low", "high")}
     return {name: count(k, n), "of": count(n), **bounds}
+
+
+def with_bounds(name: str, k: int, n: int) -> dict[str, Quantity]:
+    """So many of n as evidence, with the share and its Wilson interval."""
+    low, high = wilson(k, n)
+    return share_of(name, k, n, {"share": k / n, "low": low, "high": high})
 
 
 EDGE = ("relation", "instance", "concept")
@@ -69,9 +102,19 @@ def quoted_apart(one: str, other: str) -> tuple[str, str]:
     return quoted(cut + one[start:]), quoted(cut + other[start:])
 
 
+def quoted_cases(cases: pl.DataFrame, said: Callable[[Mapping[str, Any]], str]) -> str:
+    """The first cases in words."""
+    return "; ".join(said(case) for case in cases.head(QUOTED).iter_rows(named=True))
+
+
 def arrows(texts: Iterable[str]) -> str:
     """Texts along edges: ``“a” → “b”``."""
     return " → ".join(map(quoted, texts))
+
+
+def edge_of(row: Mapping[str, Any]) -> str:
+    """The edge of a row, in words."""
+    return arrows((row["instance"], row["concept"]))
 
 
 def under(head: str | None) -> str:
@@ -86,25 +129,9 @@ def where_judged(row: Mapping[str, Any]) -> str:
     return "" if row["head"] is None else " under the same head"
 
 
-def edges_of(k: int, n: int) -> dict[str, Quantity]:
-    """So many of n edges as evidence, with the share and its Wilson interval."""
-    low, high = wilson(k, n)
-    values = {"share": k / n, "low": low, "high": high}
-    shares = {name: derived(value, "edges", "of") for name, value in values.items()}
-    return {"edges": count(k, n), "of": count(n), **shares}
-
-
-def tuples_of(measured: Measurements, edges: pl.DataFrame) -> pl.DataFrame:
+def tuples_of(entailed: EntailmentMeasurements, edges: pl.DataFrame) -> pl.DataFrame:
     """The tuples that state some edges, given by the columns `EDGE`."""
-    return measured.of(EntailmentMeasurements).dataset.tuples.join(
-        edges.select(EDGE), on=EDGE, how="semi"
-    )
-
-
-def cases_of(measured: Measurements, tuples: pl.DataFrame) -> IntArray:
-    """The instances of the audit that some tuples are, ascending."""
-    ids = measured.loaded.dataset.instances["instance"]
-    return np.flatnonzero(ids.is_in(tuples["id"].implode()).to_numpy()).astype(np.int64)
+    return entailed.dataset.tuples.join(edges.select(EDGE), on=EDGE, how="semi")
 
 
 def of_key(table: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:

@@ -14,8 +14,7 @@ from audit.base.paths import CycleSearch, edge_ends, one_way
 from audit.base.progress import Progress, silent
 from audit.base.schemas import schema
 from audit.entailment.dataset import RELATIONS, EntailmentDataset
-from audit.entailment.graph.chains import chain_counts, violation_table
-from audit.entailment.graph.concepts import concept_table
+from audit.entailment.graph.concepts import agreement_table, concept_table
 from audit.entailment.graph.condensation import (
     Condensation,
     redundant_table,
@@ -35,12 +34,13 @@ from audit.entailment.graph.measurements import (
 from audit.entailment.graph.text_graph import (
     DENIED,
     TextGraph,
+    chain_counts,
     merged_contexts,
     neighbourhood_table,
     stated_edges,
     text_graph,
+    violation_table,
 )
-from audit.entailment.graph.wordnet import agreement_table
 from audit.hierarchies.formats.wordnet import WordNet
 from audit.hierarchies.lint import lint_hierarchy
 

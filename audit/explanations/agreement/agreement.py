@@ -13,22 +13,239 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError
 from audit.base.limits import METHODS
-from audit.explanations.agreement.agreement_tables import (
-    GAIN_KS,
-    MethodSet,
-    by_length,
-    by_model,
-    chosen_tokens,
-    difference,
-    gains,
-    summary,
+from audit.engine.statistics.means import Clusters, clusters_by, instance_means
+from audit.explanations.agreement.agreement_values import (
+    HUMAN,
+    Units,
+    Values,
+    agreement_values,
+    units_of,
 )
-from audit.explanations.agreement.agreement_values import HUMAN, Values, agreement_values
 from audit.explanations.agreement.top_tokens import Compat
-from audit.explanations.agreement.units import Units, units_of
 from audit.explanations.attributions import Attributions
+
+GAIN_KS = (1, 2, 3, 4, 5)
+"""Values of k that table 1 of *Dynamic Top-k Estimation* compares peaks with."""
+LENGTH_GROUPS = 4
+"""Number of groups of units by number of tokens, about equally large."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Groups of units that tables have a row for.
+
+    Args:
+        names: One row per part, with the columns that name it.
+        grouped: The units of each part, by instance.
+    """
+
+    names: pl.DataFrame
+    grouped: Clusters
+
+
+@dataclass(frozen=True)
+class MethodSet:
+    """Methods whose agreement is measured: a pair, or a named set of more or fewer.
+
+    Args:
+        members: Places of the methods; the human's is after the last.
+        first: First method of a pair; None for a named set.
+        second: Second method of a pair, or the human; None for a named set.
+        together: Name of a set that is not a pair; None for a pair.
+    """
+
+    members: tuple[int, ...]
+    first: str | None
+    second: str | None
+    together: str | None
+
+
+def by_length(units: Units) -> Parts:
+    """One part per model and group of lengths, named by its least and largest number of tokens.
+
+    The groups are cut at quantiles of the number of tokens over all units, so that units of one
+    length share a group.
+    """
+    tokens = units.frame["tokens"].to_numpy()
+    shares = np.arange(1, LENGTH_GROUPS) / LENGTH_GROUPS
+    cuts = np.sort(tokens)[(shares * len(tokens)).astype(np.int64)] if len(tokens) else tokens
+    frame = units.frame.with_columns(group=np.searchsorted(np.unique(cuts), tokens, "left"))
+    limits = {"tokens_from": pl.col("tokens").min(), "tokens_to": pl.col("tokens").max()}
+    limited = frame.with_columns(**{name: limit.over("group") for name, limit in limits.items()})
+    return Parts(*clusters_by(limited, ["model", *limits]))
+
+
+def rules(values: Values) -> Iterator[tuple[str, int | None, FloatArray, FloatArray, FloatArray]]:
+    """Each rule with its k (None for peaks), the values, and the two nulls, (n_units, n_sets).
+
+    If k is fixed, permuting scores gives random sets of k tokens, so that both nulls are the same.
+    """
+    yield "dynamic", None, values.dynamic, values.chance_of_sizes, values.permuted
+    for k in range(1, len(values.unions) + 1):
+        chance = values.chance_of_fixed(k)
+        yield "fixed", k, values.fixed(k), chance, chance
+
+
+def summary(
+    values: Values, parts: Parts, sets: Sequence[MethodSet], kept: IntArray
+) -> pl.DataFrame:
+    """Mean agreement by part, set and rule.
+
+    Returns:
+        Columns that name the part; ``first, second, together, methods`` (their number); ``rule``
+        ("dynamic" or "fixed"), ``k``; ``agreement, low, high`` (mean over instances, 95 %
+        interval); ``n`` (instances), ``units``, ``undefined`` (units without a value);
+        ``chance_sizes`` and ``chance_permuted`` (the means of the nulls over the same units);
+        ``above_chance, above_low, above_high`` (agreement minus the permuted null); and
+        ``corrected_sizes, corrected_permuted``: ``(agreement - chance) / (1 - chance)``, null where
+        chance is 1.
+    """
+    tables = []
+    for rule, k, value, of_sizes, permuted in rules(values):
+        value, permuted = value[:, kept], permuted[:, kept]
+        above = instance_means(value - permuted, parts.grouped)
+        mean, by_sizes = (instance_means(of, parts.grouped) for of in (value, of_sizes[:, kept]))
+        by_peaks = by_sizes if k else instance_means(permuted, parts.grouped)
+        table = _with_names(parts, [sets[one] for one in kept]).with_columns(
+            rule=pl.lit(rule),
+            k=pl.lit(k, dtype=pl.Int64),
+            **mean.interval("agreement", "low", "high", bounds=(0.0, 1.0)),
+            **mean.counts("n", "units", "undefined"),
+            chance_sizes=by_sizes.value.ravel(),
+            chance_permuted=by_peaks.value.ravel(),
+            **above.interval("above_chance", "above_low", "above_high"),
+        )
+        tables.append(table)
+    return _corrected(pl.concat(tables))
+
+
+def difference(values: Values, parts: Parts, sets: Sequence[MethodSet], k: int) -> pl.DataFrame:
+    """Peaks beside a fixed k, pair by pair: the cells of figure 3 of *Dynamic Top-k Estimation*.
+
+    Returns:
+        Columns that name the part; ``first, second``; ``k``; ``dynamic``, ``fixed``;
+        ``difference, low, high`` (dynamic minus fixed, over units that have both, 95 % interval);
+        ``n`` (instances), ``undefined`` (units without a difference).
+    """
+    pairs = np.array([place for place, one in enumerate(sets) if one.together is None], np.int64)
+    dynamic, fixed = values.dynamic[:, pairs], values.fixed(k)[:, pairs]
+    gap = instance_means(dynamic - fixed, parts.grouped)
+    return (
+        _with_names(parts, [sets[place] for place in pairs])
+        .drop("together", "methods")
+        .with_columns(
+            k=pl.lit(k, dtype=pl.Int64),
+            dynamic=instance_means(dynamic, parts.grouped).value.ravel(),
+            fixed=instance_means(fixed, parts.grouped).value.ravel(),
+            **gap.interval("difference", "low", "high"),
+            n=gap.n.ravel(),
+            undefined=gap.undefined.ravel(),
+        )
+        .with_columns(pl.col("dynamic", "fixed").fill_nan(None))
+    )
+
+
+def gains(values: Values, parts: Parts, sets: Sequence[MethodSet]) -> pl.DataFrame:
+    """Dynamic minus fixed agreement, summed over a method's pairs with the other methods.
+
+    Table 1 of *Dynamic Top-k Estimation*. A unit that lacks one of the pairs has no sum.
+
+    Returns:
+        Columns that name the part; ``method``, ``pairs`` (their number), ``k``; ``gain, low, high``
+        (mean over instances, 95 % interval), ``n`` (instances), ``undefined`` (units).
+    """
+    own: dict[str, list[int]] = {}
+    for place, one in enumerate(sets):
+        for method in (one.first, one.second):
+            if one.together is None and one.second != HUMAN and method:
+                own.setdefault(method, []).append(place)
+    names = pl.DataFrame(
+        {"method": sorted(own), "pairs": [len(own[name]) for name in sorted(own)]},
+        schema={"method": pl.String, "pairs": pl.Int64},
+    )
+    tables = []
+    for k in GAIN_KS:
+        gap = values.dynamic - values.fixed(k)
+        sums = np.empty((len(gap), len(own)))
+        for column, name in enumerate(sorted(own)):
+            sums[:, column] = gap[:, own[name]].sum(axis=1)
+        mean = instance_means(sums, parts.grouped)
+        table = _crossed(parts, names)
+        tables.append(
+            table.with_columns(
+                k=pl.lit(k, dtype=pl.Int64),
+                **mean.interval("gain", "low", "high"),
+                n=mean.n.ravel(),
+                undefined=mean.undefined.ravel(),
+            )
+        )
+    return pl.concat(tables)
+
+
+def chosen_tokens(values: Values, parts: Parts, methods: Sequence[str], k: int) -> pl.DataFrame:
+    """How many tokens each method chooses by its peaks, beside those of its permuted scores.
+
+    Returns:
+        Columns that name the part; ``method`` (the human last, if there is evidence); ``n``
+        (instances), ``units``; ``tokens`` (mean length); ``peaks, low, high, sd``;
+        ``permuted_peaks`` (null for the human, whose marks are not permuted); ``k`` and
+        ``tied`` (share of units where keys decided which tokens are the k highest); ``constant``
+        (share of units whose scores are all equal).
+    """
+    columns = len(methods) + int(values.present[:, -1].any())
+    absent: FloatArray = np.where(values.present, 0.0, np.nan)[:, :columns]
+    mean = instance_means(absent + values.sizes[:, :columns], parts.grouped)
+    permuted = np.column_stack([values.permuted_sizes, np.full(len(absent), np.nan)])
+    others = {
+        "tokens": values.tokens[:, None] + absent,
+        "permuted_peaks": permuted[:, :columns] + absent,
+        "tied": values.tied[:, :columns] + absent,
+        "constant": values.constant[:, :columns] + absent,
+    }
+    means = {name: instance_means(of, parts.grouped).value.ravel() for name, of in others.items()}
+    return (
+        _crossed(
+            parts, pl.DataFrame({"method": [*methods, HUMAN][:columns]}, {"method": pl.String})
+        )
+        .with_columns(
+            **mean.counts("n", "units"),
+            k=pl.lit(k, dtype=pl.Int64),
+            **mean.interval("peaks", "low", "high"),
+            sd=mean.sd.ravel(),
+            **means,
+        )
+        .with_columns(pl.col("sd", *means).fill_nan(None))
+    )
+
+
+def _with_names(parts: Parts, sets: Sequence[MethodSet]) -> pl.DataFrame:
+    """Each part beside each set, sets fastest."""
+    named = {
+        name: pl.Series([getattr(one, name) for one in sets], dtype=pl.String)
+        for name in ("first", "second", "together")
+    }
+    methods = pl.Series([len(one.members) for one in sets], dtype=pl.Int64)
+    return _crossed(parts, pl.DataFrame({**named, "methods": methods}))
+
+
+def _crossed(parts: Parts, others: pl.DataFrame) -> pl.DataFrame:
+    return parts.names.join(others, how="cross", maintain_order="left_right")
+
+
+def _corrected(table: pl.DataFrame) -> pl.DataFrame:
+    nulls = ("sizes", "permuted")
+    chances = [pl.col(f"chance_{null}").fill_nan(None) for null in nulls]
+    corrected = {
+        f"corrected_{null}": pl.when(pl.col(f"chance_{null}") < 1 - 1e-12).then(
+            (pl.col("agreement") - pl.col(f"chance_{null}")) / (1 - pl.col(f"chance_{null}"))
+        )
+        for null in nulls
+    }
+    return table.with_columns(chances).with_columns(**corrected)
+
 
 MAIN_K = 4
 """The fixed k of figure 3 of *Dynamic Top-k Estimation*."""
@@ -46,16 +263,13 @@ class Agreement:
         k: The main fixed k.
         methods: Methods, ascending.
         pairs: Agreement of pairs of methods, and of each method and the human, by model, for peaks
-            and for each k (the curves); columns as in `agreement_tables.summary`.
+            and for each k (the curves); columns as in `summary`.
         together: The same for sets of more than two methods, named in ``together``.
         lengths: The same for these sets (pairs, if there are no sets) by length of text, with
             ``tokens_from`` and ``tokens_to``.
-        differences: Pair by pair, peaks beside the main k; columns as in
-            `agreement_tables.difference`.
-        gains: Dynamic minus fixed agreement, summed over a method's pairs; columns as in
-            `agreement_tables.gains`.
-        chosen: How many tokens each method chooses; columns as in
-            `agreement_tables.chosen_tokens`.
+        differences: Pair by pair, peaks beside the main k; columns as in `difference`.
+        gains: Dynamic minus fixed agreement, summed over a method's pairs; columns as in `gains`.
+        chosen: How many tokens each method chooses; columns as in `chosen_tokens`.
         units: Names of the units; columns as in `Units.frame`.
         ledger: How many rows and units there are, and how many rows were left out, by reason.
     """
@@ -141,7 +355,7 @@ def measure_agreement(
         compat=compat,
     )
     larger = [place for place, one in enumerate(named) if one.together is not None]
-    models, all_sets = by_model(units), np.arange(len(named))
+    models, all_sets = Parts(*clusters_by(units.frame, ["model"])), np.arange(len(named))
     every = summary(values, models, named, all_sets)
     return Agreement(
         k=k,

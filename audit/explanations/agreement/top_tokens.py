@@ -47,7 +47,6 @@ def union_sizes(bits: UIntArray, members: Sequence[int]) -> IntArray:
 
     Args:
         bits: Packed sets, shape (..., n_sets, n_words).
-        members: Which of the sets.
     """
     united = bits[..., members[0], :]
     for member in members[1:]:
@@ -137,7 +136,6 @@ def row_keys(rows: pl.DataFrame, seed: int) -> UIntArray:
 
     Args:
         rows: Columns `NAMING`.
-        seed: Any integer.
     """
     keys = np.zeros(len(rows), np.uint64)
     for column in NAMING:

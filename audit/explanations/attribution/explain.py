@@ -20,26 +20,24 @@ from audit.base.machine import require_package
 from audit.base.progress import Progress, silent
 from audit.engine.statistics.resampling import unit_keys
 from audit.explanations.attribution.embedded_model import EmbeddedModel
-from audit.explanations.attribution.gradients import (
+from audit.explanations.attribution.methods import (
+    EVALUATIONS,
     GRADIENTS,
     INTEGRATED,
-    NODES,
-    gradient_scores,
-)
-from audit.explanations.attribution.rows import Batch, TokenisedTexts, batches
-from audit.explanations.attribution.surrogates import (
-    EVALUATIONS,
     LIME,
+    NODES,
     PARTITION_SHAP,
     SAMPLES,
     SURROGATES,
     ends,
+    gradient_scores,
     occlusion,
     surrogate_scores,
 )
+from audit.explanations.attribution.rows import Batch, TokenisedTexts, batches
 from audit.explanations.attributions import ROWS, Attributions
 from audit.explanations.lists import Lists, lists_of
-from audit.explanations.reading.words import words_of
+from audit.explanations.reading.texts import words_of
 
 if TYPE_CHECKING:
     import torch
@@ -51,7 +49,7 @@ def write_with_passages(attributions: Attributions, texts: TokenisedTexts, path:
     """Write a line per row: its known fields, tokens, scores, passage and offsets of the tokens.
 
     Evidence that comes as spans of characters can be joined to such a file;
-    `audit.explanations.reading.writing.write_attributions` keeps a record with its own evidence.
+    `audit.explanations.attributions.write_attributions` keeps a record with its own evidence.
 
     Args:
         attributions: From `audit.explanations.attribution.explain.explain`.

@@ -13,8 +13,8 @@ from audit.base.errors import InputError, first_cases
 from audit.base.progress import Progress, silent
 from audit.engine.statistics.resampling import unit_keys
 from audit.explanations.attribution.embedded_model import EmbeddedModel
+from audit.explanations.attribution.methods import outputs_of_kept
 from audit.explanations.attribution.rows import Batch, TokenisedTexts, batches
-from audit.explanations.attribution.surrogates import outputs_of_kept
 from audit.explanations.attributions import Attributions
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from audit.data.records import records
 from audit.data.sources import File
 from audit.explanations.attribution.embedded_model import EmbeddedModel, Link, embedded_model
 from audit.explanations.attribution.explain import explain, write_with_passages
-from audit.explanations.attribution.gradients import GRADIENTS
+from audit.explanations.attribution.methods import GRADIENTS, LIME, PARTITION_SHAP
 from audit.explanations.attribution.rows import TokenisedTexts
-from audit.explanations.attribution.surrogates import LIME, PARTITION_SHAP
 
 PAPER_METHODS = (*GRADIENTS, LIME, PARTITION_SHAP)
 """The six methods of *Dynamic top-k*."""

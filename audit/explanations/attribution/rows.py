@@ -148,7 +148,6 @@ def batches(
     Args:
         text: Per row the place of its text.
         column: Per row the place of its label among the outputs.
-        step: What is being done, for progress.
     """
     text, column = np.asarray(text, np.int64), np.asarray(column, np.int64)
     lengths = np.array([len(tokens) for tokens in texts.token_ids], dtype=np.int64)[text]

@@ -15,7 +15,6 @@ from audit.base.schemas import schema
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import LEVEL
 from audit.explanations.attributions import Attributions, Evidence
-from audit.explanations.importance.correlations import LEAST_TOKENS, pearson
 from audit.explanations.importance.oracles import (
     HumanOracle,
     Informed,
@@ -29,7 +28,7 @@ from audit.explanations.importance.oracles import (
     soft_oracle,
 )
 from audit.explanations.importance.row_alignment import REASONS
-from audit.explanations.lists import Lists
+from audit.explanations.lists import LEAST_TOKENS, Lists, pearson
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,7 @@ import polars as pl
 from audit.base.dag import BoolArray, IntArray
 from audit.base.errors import InputError, first_cases
 from audit.explanations.attributions import Attributions, Evidence
-from audit.explanations.importance.correlations import sums
-from audit.explanations.lists import Lists, Value
+from audit.explanations.lists import Lists, Value, sums
 
 Subset = Literal["all", "right", "wrong", "common"]
 
@@ -177,7 +176,6 @@ def human_oracle(attributions: Attributions, evidence: Evidence | None = None) -
     """The oracle that human evidence makes.
 
     Args:
-        attributions: Rows with their texts.
         evidence: Evidence on the same texts; that of the attributions if it is None.
 
     Raises:

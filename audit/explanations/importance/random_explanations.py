@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.explanations.attributions import Attributions
-from audit.explanations.importance.correlations import batches, fisher, standardised
 from audit.explanations.importance.oracles import HumanOracle, codes
-from audit.explanations.lists import Lists
+from audit.explanations.lists import Lists, batches, fisher, standardised
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,6 @@ class WordSets:
         Args:
             item: The item of each task, -1 for one that holds nothing.
             task: The task of each word.
-            word: Numbers of words.
             bit: Their bits in signatures, from `bits`.
         """
         signature = np.zeros(len(item), np.uint64)
@@ -142,8 +140,6 @@ class RowBatch:
         """Fisher's transform of the correlation of each row with another example's explanation.
 
         Args:
-            sets: The words of the evidence.
-            items: The evidence of the examples.
             donor: Per example the one whose explanation it gets, -1 for none.
 
         Returns:
@@ -171,8 +167,6 @@ def rows_in_batches(
 
     Args:
         attributions: Where the rows are from.
-        items: The evidence of the examples.
-        row: The rows that are correlated, which have evidence.
         example: Per row of the attributions.
     """
     text = attributions.rows["text"].to_numpy()
@@ -195,8 +189,6 @@ def row_batch(
 
     Args:
         attributions: Where the rows are from.
-        sets: The words of the evidence.
-        items: The evidence of the examples.
         row: The rows of the batch, in its order.
         example: Per row of the attributions.
     """
@@ -243,11 +235,7 @@ class Donors:
         """Reassign the explanations of some examples; more draws begin with the same ones.
 
         Args:
-            member: Examples that have an explanation.
             cluster: The cluster of each example.
-            draws: Number of draws of the baseline.
-            permutations: Number of permutations.
-            seed: Any integer.
         """
         _, group = np.unique(cluster[member], return_inverse=True)
 

@@ -14,14 +14,6 @@ from audit.base.dag import FloatArray, IntArray
 from audit.base.machine import cores
 from audit.engine.statistics.association import ratio
 from audit.explanations.attributions import Attributions
-from audit.explanations.importance.correlations import (
-    LEAST_TOKENS,
-    batches,
-    fisher,
-    is_perfect,
-    pearson,
-    varies,
-)
 from audit.explanations.importance.oracles import (
     Examples,
     HumanOracle,
@@ -38,7 +30,15 @@ from audit.explanations.importance.random_explanations import (
     row_batch,
     rows_in_batches,
 )
-from audit.explanations.lists import Lists
+from audit.explanations.lists import (
+    LEAST_TOKENS,
+    Lists,
+    batches,
+    fisher,
+    is_perfect,
+    pearson,
+    varies,
+)
 
 Reason = Literal[
     "no_evidence",
@@ -128,7 +128,6 @@ class Cells:
         """Weight of each row in each cell, 1 an example, shape (n_cells, len(row)).
 
         Args:
-            row: Rows of the attributions that have a difference; all such rows of an example.
             example: The example of each.
         """
         column = np.full(max(int(self.row.max(initial=-1)), int(row.max(initial=-1))) + 1, -1)
@@ -154,15 +153,9 @@ def align_with_people(
     """Equations 5 and 6 with an oracle that people make.
 
     Args:
-        attributions: The rows, their texts and scores.
-        oracle: What people point to.
-        row: Rows that are judged.
-        examples: The examples behind them.
-        cells: The means that permutations are drawn for.
         draws: Number of other examples whose explanations each row meets.
         permutations: Number of reassignments of the permutation test; fewer where they would look
             at more than `PERMUTATION_TOKENS` tokens.
-        seed: Seed of the reassignments.
     """
     scores, item = attributions.scores, oracle.item[row]
     c, reason = np.full(len(row), np.nan), np.full(len(row), REASONS.index("no_evidence"))
@@ -197,11 +190,6 @@ def align_with_model(attributions: Attributions, oracle: SoftOracle, row: IntArr
     """Equations 5 and 6 with an explanation-informed model: means over its rows and seeds.
 
     Without rows that borrowed an explanation there is C, and no difference.
-
-    Args:
-        attributions: The rows and their scores.
-        oracle: The rows of the informed models.
-        row: Rows that are judged.
     """
     number = len(attributions.scores)
     c, why = np.full(len(oracle.row), np.nan), np.full(len(oracle.row), -1)

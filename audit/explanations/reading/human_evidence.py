@@ -13,8 +13,7 @@ from audit.base.dag import IntArray
 from audit.explanations.attributions import ITEMS, Evidence, EvidenceKind
 from audit.explanations.lists import Lists, laid_out, list_column, lists_in, starts_of
 from audit.explanations.reading.spans import lists_with_crossing, marked_tokens, spans_in
-from audit.explanations.reading.texts import Texts, marked_words
-from audit.explanations.reading.words import words_in, words_of
+from audit.explanations.reading.texts import Texts, marked_words, words_in, words_of
 
 WRONG_TYPE = "evidence_wrong_type"
 MISSING = "evidence_missing_value"
@@ -106,9 +105,7 @@ def evidence_of(
     """The evidence on texts, and what was left out of it.
 
     Args:
-        records: Evidence as it was read.
         pairs: ``text, target``: what evidence is sought for, each once.
-        texts: The token lists as given.
         words: Per text the word of each token.
         vocabulary: All words, in order.
         offsets: Per given list the ``offsets`` of its tokens and the ``length`` of its passage,
@@ -144,12 +141,7 @@ def evidence_of(
 
 
 def explanation_words(explanations: pl.Series, stop: frozenset[str]) -> pl.Series:
-    """The different words of each explanation, without stop words, as lists in order.
-
-    Args:
-        explanations: Free text, or lists of tokens as a model divides them.
-        stop: The stop words.
-    """
+    """The different words of each explanation, without stop words, as lists in order."""
     if explanations.dtype == pl.String:
         words = words_in(explanations)
     else:
@@ -251,8 +243,6 @@ def _shares(
         candidates: With ``stage``: what the masks are as long as, 0 the given list, 1 the list
             without special tokens, 2 the list with words merged, too.
         readers: How many annotators each candidate has.
-        masks: Their masks, candidate after candidate.
-        texts: The token lists as given.
     """
     given = np.repeat(candidates["given"].to_numpy(), readers)
     stage = np.repeat(candidates["stage"].to_numpy(), readers)

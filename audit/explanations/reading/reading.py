@@ -29,9 +29,16 @@ from audit.explanations.reading.row_files import read_rows, wrapped
 from audit.explanations.reading.sound_rows import NO_TOKENS, rows_in_order, sound_rows
 from audit.explanations.reading.spans import tokens_without_text
 from audit.explanations.reading.text_rows import LINE, source_in
-from audit.explanations.reading.texts import Merging, Texts, merging_named, texts_of
-from audit.explanations.reading.words import ALL_SPECIAL, special_tokens, words_of
-from audit.explanations.reading.words import stop_words as stop_words_named
+from audit.explanations.reading.texts import (
+    ALL_SPECIAL,
+    Merging,
+    Texts,
+    merging_named,
+    special_tokens,
+    texts_of,
+    words_of,
+)
+from audit.explanations.reading.texts import stop_words as stop_words_named
 
 
 def read_attributions(
@@ -146,12 +153,6 @@ def attributions_of(
     sources: tuple[Path, ...] = (),
 ) -> Attributions:
     """Attributions of rows as `read_rows` gives them.
-
-    Args:
-        rows: The rows, with evidence among them unless records are given.
-        choices: How they are read.
-        records: Evidence from a file of its own.
-        sources: The files that were read, the attributions first.
 
     Raises:
         InputError: If no row is sound, or none of the records given fits.

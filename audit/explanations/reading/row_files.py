@@ -127,7 +127,6 @@ def _frame(
     """Objects as rows.
 
     Args:
-        chunk: The objects.
         keys: The columns to make, with the key that each is under.
         written: The type of each column as the objects have it.
     """

@@ -23,7 +23,7 @@ import audit
 from audit.base.errors import AuditError, FormatError, InputError
 from audit.base.files import first_bytes
 from audit.base.other_files import KINDS
-from audit.concepts.reading.reading import read_representations
+from audit.concepts.representation_files import read_representations
 from audit.explanations.reading.row_files import read_rows
 from fixtures.labelled import tree
 

@@ -13,9 +13,8 @@ from audit.base.errors import InputError
 from audit.concepts.facets import Facets
 from audit.concepts.measure import measure_concepts
 from audit.concepts.measurements import ConceptMeasurements
-from audit.concepts.reading.arrays import representations_of
-from audit.concepts.representations import Representations
-from audit.concepts.world.classes import CLASSES, world_facets
+from audit.concepts.representations import Representations, representations_of
+from audit.concepts.world.images import CLASSES, world_facets
 from fixtures.made_up_encoders import symbolic
 
 ENCODED = symbolic(4)

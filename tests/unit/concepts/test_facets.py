@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError, SchemaError
-from audit.concepts.classes import describe, folds, slices
+from audit.concepts.classes import MOST_ROWS, _cut, describe, draw_split, folds, slices
 from audit.concepts.facets import (
     FACETS,
+    PARENT,
     Facets,
     check_facets,
     facets_from_depths,
+    facets_from_titles,
     gt_describe,
     join_facets,
 )
 from audit.concepts.representations import INSTANCES, Representations
-from audit.concepts.splits import MOST_ROWS, _cut, draw_split
-from audit.concepts.title_facets import PARENT, facets_from_titles
-from audit.concepts.world.classes import CLASSES, COMBINATIONS, world_facets
+from audit.concepts.world.images import CLASSES, COMBINATIONS, world_facets
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.examples import examples
 from fixtures.made_up_encoders import symbolic

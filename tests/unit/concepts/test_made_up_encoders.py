@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from audit.concepts.ablation import balanced_weights, inlp, leace
-from audit.concepts.classes import describe, slices
+from audit.concepts.classes import describe, draw_split, scaling_of, slices
 from audit.concepts.measure import measure_concepts
 from audit.concepts.measurements import (
     CLASSES,
@@ -28,10 +28,9 @@ from audit.concepts.measurements import (
 )
 from audit.concepts.probes import fit_linear, fit_predictor, quiet_fits
 from audit.concepts.representations import LinearHead, Representations
-from audit.concepts.splits import draw_split, scaling_of
 from audit.concepts.unseen_classes import Scene, unseen_rows
-from audit.concepts.world import classes as world
-from audit.concepts.world.classes import world_facets
+from audit.concepts.world import images as world
+from audit.concepts.world.images import world_facets
 from fixtures.made_up_encoders import (
     composite,
     constant_answer,

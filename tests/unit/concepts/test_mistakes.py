@@ -10,7 +10,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.concepts.answers import MISTAKES, with_mistakes
+from audit.concepts.nodes_below import MISTAKES, with_mistakes
 from audit.concepts.representations import INSTANCES, LinearHead, Representations, model_answers
 from fixtures.represented_releases import twelve_labels
 

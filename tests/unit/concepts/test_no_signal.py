@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from audit.concepts.answers import REST, TOKEN, TRANSFER, Part, pool_answers
-from audit.concepts.classes import describe
+from audit.concepts.classes import describe, draw_split
 from audit.concepts.probes import fit_linear, quiet_fits
-from audit.concepts.splits import draw_split
 from audit.concepts.tables import judge_answers, part_frame
 from audit.concepts.unseen_classes import Scene, unseen_rows
-from audit.concepts.world.classes import world_facets
+from audit.concepts.verdicts import REST, TOKEN, TRANSFER, Part, pool_answers
+from audit.concepts.world.images import world_facets
 from fixtures.made_up_encoders import pure_noise
 
 RATE = 0.05

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from audit.concepts import node_controls, nodes
-from audit.concepts.half import Half, Units
+from audit.concepts.halves import Area, Half, Units
 from audit.concepts.node_controls import Control, cut_down, dealt_anew, made_up, moved_direction
 from audit.concepts.nodes import node_frame
 from audit.concepts.nodes_below import instances_below
-from audit.concepts.placements import Area
 from fixtures.labelled import tree
 from validation.concept_worlds import SEEDS, WORLDS, World, judged, released
 

@@ -16,10 +16,8 @@ from hypothesis import strategies as st
 from audit.base.errors import AuditError, FormatError, InputError, OutputError, SchemaError
 from audit.base.limits import limits
 from audit.concepts.facets import read_facets
-from audit.concepts.reading.arrays import representations_of
-from audit.concepts.reading.reading import read_representations
-from audit.concepts.reading.writing import write_representations
-from audit.concepts.representations import LinearHead, Representations
+from audit.concepts.representation_files import read_representations, write_representations
+from audit.concepts.representations import LinearHead, Representations, representations_of
 from fixtures.broken import Trap
 from fixtures.made_up_encoders import symbolic
 from fixtures.prediction_files import with_length

@@ -7,11 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.concepts.answers import CAUSAL, MODULAR, TOKEN, Part, Pooled
 from audit.concepts.verdicts import (
+    CAUSAL,
     LIMIT,
     MARGIN,
+    MODULAR,
+    TOKEN,
     Estimate,
+    Part,
+    Pooled,
     Requirement,
     Verdict,
     by_interval,

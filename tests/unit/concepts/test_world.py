@@ -16,8 +16,8 @@ from audit.base.errors import OutputError
 from audit.concepts.measure import measure_concepts
 from audit.concepts.representations import Representations
 from audit.concepts.world import encoders
-from audit.concepts.world.classes import world_facets
-from audit.concepts.world.encoders import SIZES, Size, Task, kept, make_world
+from audit.concepts.world.images import world_facets
+from audit.concepts.world.networks import SIZES, Size, Task, kept, make_world
 from audit.concepts.world.page import page
 from audit.concepts.world.statements import STATEMENTS, figures_of, of_colours
 from fixtures.made_up_encoders import constant_answer, pure_noise, symbolic_with_copy
@@ -114,7 +114,7 @@ def test_networks_are_trained_and_can_be_audited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch")
-    from audit.concepts.reading.reading import read_representations
+    from audit.concepts.representation_files import read_representations
 
     tiny = Size(3, 8, 24, 1, 1, 1, (0.9, 1.0), ("CNN",))
     monkeypatch.setattr(encoders, "SIZES", {"small": tiny})

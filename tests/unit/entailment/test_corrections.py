@@ -12,11 +12,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from audit.base.errors import InputError, OutputError
+from audit.entailment.copies import split_of, write_splits
 from audit.entailment.corrections import CORRECTIONS, corrections, write_corrected
 from audit.entailment.dataset import NOUN, EntailmentDataset
 from audit.entailment.measure import measure_entailment
-from audit.entailment.reading.reading import read_entailment
-from audit.entailment.splitter import split_of, write_splits
+from audit.entailment.reading import read_entailment
 from fixtures.entailed_release import stated
 from fixtures.entailment_world.faults import FAULTS
 from fixtures.entailment_world.files import wide, write_tuples

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError
-from audit.entailment.splitter import SHARES, split_of
+from audit.entailment.copies import SHARES, split_of
 
 WORDS = st.sampled_from(["a", "b", "a b", "", "a\0", "\0b", "cat"])
 ROWS = st.lists(st.tuples(WORDS, WORDS))

@@ -10,12 +10,13 @@ import pytest
 from scipy import stats
 
 from audit.base.errors import InputError
-from audit.explanations.importance.accuracy_correlation import (
+from audit.explanations.importance.importance import (
     accuracies,
+    alignment_by_seed,
     correlate_with_accuracy,
+    importance_alignment,
     read_accuracies,
 )
-from audit.explanations.importance.importance import alignment_by_seed, importance_alignment
 from fixtures.importance import random_corpus
 
 KEY = {"method": "ig", "oracle": "hard", "subset": "all"}

@@ -22,8 +22,8 @@ from audit.explanations.attribution.faithfulness import (
 )
 from audit.explanations.attribution.rows import TokenisedTexts
 from audit.explanations.attributions import Attributions
+from audit.explanations.faithful_rows import randomised_means, rank_correlations
 from audit.explanations.lists import Lists
-from audit.explanations.randomised_rows import randomised_means, rank_correlations
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -13,7 +13,6 @@ from scipy import stats
 from audit.base.errors import InputError
 from audit.engine.statistics.resampling import poisson_weights, unit_keys
 from audit.explanations.attributions import Attributions
-from audit.explanations.importance.correlations import LEAST_TOKENS
 from audit.explanations.importance.delta_a import Clustering, delta_a
 from audit.explanations.importance.importance import (
     BY,
@@ -24,6 +23,7 @@ from audit.explanations.importance.importance import (
 from audit.explanations.importance.oracles import examples_of
 from audit.explanations.importance.random_explanations import Donors
 from audit.explanations.importance.row_alignment import REASONS, Cells
+from audit.explanations.lists import LEAST_TOKENS
 from fixtures.importance import Corpus, random_corpus
 
 
@@ -265,7 +265,7 @@ def test_seeds_and_the_order_of_rows_decide_nothing_else() -> None:
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     attributions = random_corpus(30, np.random.default_rng(6), models=("a", "b"), seeds=2)
     whole = importance_alignment(attributions, permutations=19)
-    monkeypatch.setattr("audit.explanations.importance.correlations.batches.__defaults__", (50,))
+    monkeypatch.setattr("audit.explanations.lists.batches.__defaults__", (50,))
     cut = importance_alignment(attributions, permutations=19)
 
     assert cut.rows.equals(whole.rows)

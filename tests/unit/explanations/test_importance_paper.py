@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from audit.explanations.importance.accuracy_correlation import correlation_p
+from audit.explanations.importance.importance import correlation_p
 from fixtures.importance_paper import (
     ACCURACY_CORRELATIONS,
     ALL_WRONG,

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import AuditError, InputError, SchemaError
+from audit.explanations.attributions import write_attributions
 from audit.explanations.reading.reading import read_attributions
-from audit.explanations.reading.writing import write_attributions
 from fixtures.attribution_files import PASSAGE, ROW, adds_up, same, write_seeds, written
 from fixtures.examples import examples
 from fixtures.fuzzed import Reader

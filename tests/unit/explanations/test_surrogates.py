@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import leaves_list
 
-from audit.explanations.attribution.surrogates import halving_tree, partition_shap_scores
+from audit.explanations.attribution.methods import halving_tree, partition_shap_scores
 
 
 @given(st.integers(2, 300))

@@ -12,7 +12,7 @@ import pytest
 
 from audit.explanations.attribution.embedded_model import randomised
 from audit.explanations.attribution.explain import explain
-from audit.explanations.randomised_rows import rank_correlations
+from audit.explanations.faithful_rows import rank_correlations
 from audit.explanations.reading.reading import read_attributions
 from fixtures.clinical_notes import SHORTCUT_BRANCH
 

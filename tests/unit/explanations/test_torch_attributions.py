@@ -15,7 +15,7 @@ from audit.base.errors import InputError, SchemaError
 from audit.base.machine import EXTRAS, require_package
 from audit.explanations.attribution.embedded_model import EmbeddedModel, embedded_model
 from audit.explanations.attribution.explain import METHODS, OWN_METHODS, Explained, explain
-from audit.explanations.attribution.gradients import GRADIENTS
+from audit.explanations.attribution.methods import GRADIENTS
 from audit.explanations.attribution.rows import TokenisedTexts
 from fixtures.examples import examples
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError
-from audit.explanations.reading.words import (
+from audit.explanations.reading.texts import (
     ALL_SPECIAL,
     SPECIAL_TOKENS,
     special_tokens,

@@ -24,10 +24,10 @@ from audit._reports.words.entailment_words import (
     RULES,
 )
 from audit._reports.words.parts import Ranged, Table
-from audit.entailment.detection.baselines import BASELINES as MEASURED_BASELINES
-from audit.entailment.detection.measures import MEASURES
-from audit.entailment.reading.columns import KINDS as READ_KINDS
-from audit.entailment.reading.reading import REASONS
+from audit.entailment.reading import REASONS
+from audit.entailment.tuple_files import KINDS as READ_KINDS
+from audit.entailment.validity_answers import BASELINES as MEASURED_BASELINES
+from audit.entailment.validity_measures import MEASURES
 from audit.hierarchies.edge_faults import LINTS
 from fixtures import entailment_results
 from fixtures.entailment_results import MODELS, OUTLIER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from audit.concepts.checks.concept_absent import CHECK
+from audit.concepts.checks import ABSENT as CHECK
 from fixtures.represented_releases import measured_with
 
 

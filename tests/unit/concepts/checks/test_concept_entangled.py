@@ -10,7 +10,7 @@ import pytest
 
 from audit.alignment.measure import measure_model
 from audit.checks.rules.model_confuses import CHECK as MODEL_CONFUSES
-from audit.concepts.checks.concept_entangled import CHECK
+from audit.concepts.checks import ENTANGLED as CHECK
 from audit.concepts.measurements import ConceptMeasurements
 from audit.measure.measure import Measurements
 from fixtures.predicted import predicted

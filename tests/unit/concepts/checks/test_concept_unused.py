@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from audit.concepts.checks.concept_unused import CHECK
+from audit.concepts.checks import UNUSED as CHECK
 from fixtures.represented_releases import measured_concepts, measured_with, represented_release
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from audit.entailment.checks.annotator_outlier import CHECK
+from audit.entailment.checks.vote_checks import ANNOTATOR_OUTLIER as CHECK
 from audit.entailment.dataset import VOTES
 from fixtures.entailed_release import measured_tuples
 from fixtures.entailment_world.faults import annotator_outlier

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from audit.entailment.analysis import Entailment
-from audit.entailment.checks.catch_all import CHECK
+from audit.entailment.checks.graph_checks import CATCH_ALL as CHECK
 from audit.entailment.dataset import EVENT, NOUN
 from fixtures.entailed_release import measured_tuples, stated
 from fixtures.entailment_world.faults import catch_all

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from audit.entailment.analysis import Entailment
-from audit.entailment.checks.cycle import CHECK
+from audit.entailment.checks.graph_checks import CYCLE as CHECK
 from audit.entailment.dataset import HYPERNYM, NOUN
 from fixtures.entailed_release import measured_tuples, stated
 from fixtures.entailment_world.faults import cycle

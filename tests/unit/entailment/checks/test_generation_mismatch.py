@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.entailment.checks.generation_mismatch import CHECK
+from audit.entailment.checks.dataset_checks import GENERATION_MISMATCH as CHECK
 from audit.entailment.dataset import NOUN, EntailmentDataset
 from audit.measure.measure import Measurements
 from audit.results.findings import CheckResult

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from audit.entailment.checks.head_in_two_splits import CHECK
+from audit.entailment.checks.dataset_checks import HEAD_IN_TWO_SPLITS as CHECK
 from fixtures.entailed_release import measured_tuples
 from fixtures.entailment_world.faults import head_in_two_splits
 from fixtures.entailment_world.world import clean_world, dataset_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from audit.entailment.checks.near_duplicate import CHECK
+from audit.entailment.checks.dataset_checks import NEAR_DUPLICATE as CHECK
 from audit.entailment.dataset import NOUN
 from fixtures.entailed_release import measured_tuples, stated
 from fixtures.entailment_world.faults import near_duplicate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from audit.base.plurals import filled
 from audit.entailment.analysis import Entailment
-from audit.entailment.checks.redundant_edge import CHECK
+from audit.entailment.checks.graph_checks import REDUNDANT_EDGE as CHECK
 from audit.entailment.dataset import HYPERNYM, NOUN
 from fixtures.entailed_release import measured_tuples, stated
 from fixtures.entailment_world.faults import redundant_edge

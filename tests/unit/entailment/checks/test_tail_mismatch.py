@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from audit.entailment.checks.tail_mismatch import CHECK
+from audit.entailment.checks.dataset_checks import TAIL_MISMATCH as CHECK
 from audit.entailment.dataset import EVENT, NOUN
 from fixtures.entailed_release import measured_tuples, stated
 from fixtures.entailment_world.faults import tail_mismatch

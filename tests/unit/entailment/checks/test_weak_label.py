@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from audit.entailment.checks.weak_label import CHECK
+from audit.entailment.checks.vote_checks import WEAK_LABEL as CHECK
 from audit.entailment.dataset import NOUN, VERB
 from fixtures.entailed_release import measured_tuples, stated
 from fixtures.entailment_world.faults import weak_label

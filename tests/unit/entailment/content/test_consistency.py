@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.entailment.content.consistency import FAULTS, consistency
+from audit.entailment.consistency import FAULTS, consistency
 from audit.entailment.dataset import EVENT, NOUN, VERB, EntailmentDataset
 from fixtures.entailed_release import stated
 from fixtures.entailment_world.world import clean_world

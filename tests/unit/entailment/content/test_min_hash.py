@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.entailment.content.near_duplicates import (
+from audit.entailment.dataset import NOUN
+from audit.entailment.near_duplicates import (
     ROWS,
     SHINGLE,
     _signatures,
@@ -20,7 +21,6 @@ from audit.entailment.content.near_duplicates import (
     shingles_of,
     similar_pairs,
 )
-from audit.entailment.dataset import NOUN
 from fixtures.entailed_release import stated
 from fixtures.entailment_world.world import clean_world
 

@@ -13,7 +13,7 @@ from scipy.special import softmax
 from audit.base.errors import InputError, SchemaError
 from audit.base.progress import silent
 from audit.entailment.analysis import Entailment
-from audit.entailment.detection.predictions import read_validity_predictions, together
+from audit.entailment.predictions import read_validity_predictions, together
 from audit.entailment.settings import Entailing
 
 ROWS = [

@@ -13,8 +13,8 @@ import pytest
 from audit.base.errors import InputError, SchemaError
 from audit.data.records import Records
 from audit.entailment.dataset import EVENT, NOUN, VERB
-from audit.entailment.generation.generations import GENERATIONS, read_generations
-from audit.entailment.generation.measure import measure_generation
+from audit.entailment.generation import measure_generation
+from audit.entailment.generations import GENERATIONS, read_generations
 from fixtures.entailment_world.world import clean_world
 
 WORDNET = Path("/usr/share/wordnet")
@@ -174,7 +174,7 @@ def test_meteor_needs_a_folder_with_all_parts_of_speech(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(not (WORDNET / "data.verb").is_file(), reason="needs WordNet")
 def test_meteor_counts_synonyms_and_halves_an_equal_word():
-    from audit.entailment.generation.bleu_meteor import meteor_by
+    from audit.entailment.text_measures import meteor_by
 
     meteor = meteor_by(WORDNET)
     assert meteor("dog", ["dog"]) == pytest.approx(0.5)

@@ -9,7 +9,7 @@ import pytest
 
 from audit.base.errors import InputError, SchemaError
 from audit.entailment.dataset import EVENT, NOUN, VERB
-from audit.entailment.generation.ratings import rating_tables, read_ratings
+from audit.entailment.generations import rating_tables, read_ratings
 from fixtures.abspyramid_paper import TABLE_18
 from fixtures.entailment_world.world import clean_world
 

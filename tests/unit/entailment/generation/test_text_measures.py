@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 from nltk.translate.bleu_score import brevity_penalty, closest_ref_length, modified_precision
 
-from audit.entailment.generation.bleu_meteor import bleu_counts, bleu_measures, bleu_words
-from audit.entailment.generation.rouge import rouge, rouge_words, stem
+from audit.entailment.text_measures import (
+    bleu_counts,
+    bleu_measures,
+    bleu_words,
+    rouge,
+    rouge_words,
+    stem,
+)
 
 ENDINGS = (
     *("s", "es", "ies", "ied", "ed", "eed", "ing", "y", "ational", "tional", "enci", "izer"),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError, SchemaError
-from audit.entailment.detection.measure import measure_detection
+from audit.entailment.detection import measure_detection
 from audit.entailment.prompts import detection_prompts, read_answers, said_valid
 from fixtures.entailment_world.world import clean_world
 

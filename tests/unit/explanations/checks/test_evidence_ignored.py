@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from audit.explanations.checks.evidence_ignored import CHECK
+from audit.explanations.checks import EVIDENCE_IGNORED as CHECK
 from audit.explanations.evidence_by_node import LEAST_CONCORDANCE
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from audit.explanations.checks.unfaithful import CHECK
+from audit.explanations.checks import UNFAITHFUL as CHECK
 from audit.explanations.faithful_rows import METRICS
 from fixtures.explained_releases import explained_release, measured_release, thirty_nodes
 

@@ -1,1 +1,0 @@
-"""Checks of concepts in representations, one a file."""

@@ -1,1 +1,0 @@
-"""Representations and facet tables from files, and representations back into files."""

@@ -1,0 +1,386 @@
+"""Representations from and in NumPy archives, safetensors and Parquet, by the suffix of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.base.disk import writing_file
+from audit.base.errors import FormatError, InputError, SchemaError, first_cases
+from audit.base.files import refuse_pickle
+from audit.base.other_files import refuse_other
+from audit.concepts.representations import LinearHead, Representations, representations_of
+from audit.data.arrays import AnyArray, read_npz, read_tensors, texts_of
+from audit.data.records import pick
+from audit.data.sources import File, Source
+
+LAYER = "layer:"
+"""What the name of a layer begins with in a file."""
+LAYERS = "layers"
+"""The names of the layers in the order in which a model computes them, if not that of the file."""
+COLUMNS = ("id", "labels", "prediction", "pair")
+HEAD = ("head_weight", "head_bias", "head_classes")
+
+
+def layer_names(
+    names: Iterable[str], others: Iterable[str], what: str, where: object
+) -> dict[str, str]:
+    """The layers of a file: the name of each, and that of its array or column, in file order.
+
+    Args:
+        others: Those that may be there besides layers.
+
+    Raises:
+        SchemaError: If a name is none of these, or no layer is among them.
+    """
+    names, others = list(names), list(others)
+    layers = {name.removeprefix(LAYER): name for name in names if name.startswith(LAYER)}
+    unknown = [name for name in names if not name.startswith(LAYER) and name not in others]
+    if unknown or not layers:
+        raise SchemaError(
+            f"the {what} must be a {LAYER}NAME for each layer and, beside them,"
+            f" {', '.join(others)}",
+            found=first_cases(unknown or names) if names else f"no {what}",
+            where=where,
+            hint="rename or drop the others" if layers else f"begin the name with {LAYER}",
+        )
+    return layers
+
+
+def in_order(layers: dict[str, str], order: Iterable[str] | None, where: object) -> dict[str, str]:
+    """The layers in a stated order, each once; SchemaError if it does not name just them."""
+    if order is None:
+        return layers
+    stated = [name.removeprefix(LAYER) for name in order]
+    if sorted(stated) != sorted(layers):
+        raise SchemaError(
+            f"{LAYERS} must name each layer once",
+            found=f"{first_cases(stated)} for {first_cases(layers)}",
+            where=where,
+        )
+    return {name: layers[name] for name in stated}
+
+
+def read_archive(source: Source) -> Representations:
+    """Read an ``.npz`` file: text is in arrays of text or of whole numbers.
+
+    ``labels`` has a label per instance, or a row of them, where blanks fill the row.
+
+    Raises:
+        InputError: As `audit.data.arrays.read_npz`.
+        SchemaError: As `audit.concepts.representations.representations_of`, or if an array has
+            another name or shape.
+    """
+    return _representations(_Archive(read_npz(source), {}, source))
+
+
+def read_safetensors(source: Source) -> Representations:
+    """Read a ``.safetensors`` file: text is in its metadata, as lists in JSON.
+
+    A tensor of whole numbers may stand for such a list. ``labels`` is a list of labels, or of
+    lists of them.
+
+    Raises:
+        InputError: As `audit.data.arrays.read_tensors`.
+        SchemaError: As `read_archive`, or if a tensor has a type that is not read.
+    """
+    tensors = read_tensors(source)
+    if tensors.unread:
+        raise SchemaError(
+            "tensors must be of a type that is read: F64, F32, F16, BF16, I64, I32, U8 or BOOL",
+            found=first_cases(tensors.unread),
+            where=source,
+        )
+    known = (*COLUMNS, LAYERS, "head_classes")
+    lists = {
+        name: _list(name, text, source) for name, text in tensors.metadata.items() if name in known
+    }
+    return _representations(_Archive(tensors.arrays, lists, source))
+
+
+@dataclass(frozen=True, eq=False)
+class _Archive:
+    """Named arrays, and lists that stand for some of them."""
+
+    arrays: Mapping[str, AnyArray]
+    lists: Mapping[str, list[Any]]
+    source: Source
+
+    def texts(self, name: str) -> list[str | None] | None:
+        """A text or whole number per instance, None where it is blank; None if not there."""
+        if name in self.lists:
+            return [self._text(name, value) for value in self.lists[name]]
+        if name in self.arrays:
+            return [text or None for text in texts_of(self.arrays[name], name, self.source)]
+        return None
+
+    def labels(self) -> list[list[str]]:
+        """The labels of each instance."""
+        array = self.arrays.get("labels")
+        if "labels" in self.lists or (array is not None and array.ndim != 2):
+            values = self.lists.get("labels") or self.texts("labels") or []
+            rows = [value if isinstance(value, list) else [value] for value in values]
+            texts = [[self._text("labels", label) for label in row] for row in rows]
+        elif array is not None:
+            flat = texts_of(array.reshape(-1), "labels", self.source)
+            texts = np.array(flat, dtype=object).reshape(array.shape).tolist()
+        else:
+            raise SchemaError(
+                "the labels of the instances are required as labels",
+                found=f"the arrays {first_cases(self.arrays)}",
+                where=self.source,
+            )
+        return [[text for text in row if text] for row in texts]
+
+    def head(self) -> LinearHead | None:
+        """The linear head; None if nothing of it is there."""
+        classes = self.texts("head_classes")
+        weight, bias = (self.arrays.get(name) for name in HEAD[:2])
+        if classes is None and weight is None and bias is None:
+            return None
+        numbers = [part for part in (weight, bias) if part is not None and part.dtype.kind == "f"]
+        if classes is None or None in classes or len(numbers) < 2:
+            raise SchemaError(
+                f"a head must have {', '.join(HEAD)}, of floating-point numbers and of names",
+                found="one that is missing, blank or of another type",
+                where=self.source,
+            )
+        names = tuple(name for name in classes if name is not None)
+        return LinearHead(names, *(np.asarray(part, np.float64) for part in numbers))
+
+    def _text(self, name: str, value: Any) -> str | None:
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            raise SchemaError(
+                f"{name} must be a list of texts or whole numbers",
+                found=f"{value!r:.40}",
+                where=self.source,
+            )
+        text = str(value).strip()
+        if not text.isascii() and any("\ud800" <= one <= "\udfff" for one in text):
+            raise SchemaError(f"{name} must be Unicode", found=f"{text!r:.40}", where=self.source)
+        return text or None
+
+
+def _representations(archive: _Archive) -> Representations:
+    source = archive.source
+    layers = layer_names(archive.arrays, (*COLUMNS, LAYERS, *HEAD), "arrays", source)
+    order: Sequence[str | None] | None = archive.texts(LAYERS)
+    ordered = in_order(layers, None if order is None else [one or "" for one in order], source)
+    return representations_of(
+        {name: archive.arrays[key] for name, key in ordered.items()},
+        archive.labels(),
+        ids=archive.texts("id"),
+        predictions=archive.texts("prediction"),
+        pairs=archive.texts("pair"),
+        head=archive.head(),
+        where=source,
+    )
+
+
+def _list(name: str, text: str, source: Source) -> list[Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, list):
+        raise SchemaError(
+            f"{name} among the metadata must be a list in JSON", found=f"{text!r:.40}", where=source
+        )
+    return value
+
+
+def read_parquet(source: Source) -> Representations:
+    """Read the columns ``id, labels, prediction, pair`` and a column ``layer:NAME`` per layer.
+
+    ``labels`` holds a label or a list of them. There is no place for a linear head.
+
+    Raises:
+        InputError: If it is not a Parquet file.
+        SchemaError: As `audit.concepts.representations.representations_of`, or if a column has
+            another name or type, or the lists of a layer have not one length.
+    """
+    table = source.table()
+    layers = layer_names(table.columns, COLUMNS, "columns", source)
+    if "labels" not in table.columns:
+        raise SchemaError(
+            "a column labels is required",
+            found=f"the columns {first_cases(table.columns)}",
+            where=source,
+        )
+    own = [name for name in COLUMNS if name in table.columns]
+    texts = pick(table, source, **{name: name for name in own})
+    return representations_of(
+        {name: _matrix(table[column], source) for name, column in layers.items()},
+        _labels(texts["labels"]),
+        ids=texts["id"].to_list() if "id" in own else None,
+        predictions=texts["prediction"].to_list() if "prediction" in own else None,
+        pairs=texts["pair"].to_list() if "pair" in own else None,
+        where=source,
+    )
+
+
+def _labels(column: pl.Series) -> list[str | list[str] | None]:
+    if isinstance(column.dtype, pl.List):
+        return column.list.drop_nulls().to_list()
+    return column.to_list()
+
+
+def _matrix(column: pl.Series, source: Source) -> AnyArray:
+    """A column of lists of numbers as a matrix; a null in a list is NaN."""
+    dtype = column.dtype
+    inner = dtype.inner if isinstance(dtype, (pl.List, pl.Array)) else None
+    if inner is None or not inner.is_numeric():
+        raise SchemaError(
+            f"the column {column.name!r} must hold lists of numbers", found=str(dtype), where=source
+        )
+    wanted = pl.Float32 if inner == pl.Float32 else pl.Float64
+    lists = column.cast(pl.List(wanted), strict=False)
+    lengths = lists.list.len().fill_null(0).to_numpy()
+    if len(set(lengths.tolist())) > 1:
+        raise SchemaError(
+            f"every row must have as many numbers in the column {column.name!r}",
+            found=f"lists of {lengths.min():,} to {lengths.max():,} numbers",
+            where=source,
+        )
+    values = lists.explode(empty_as_null=False, keep_nulls=False)
+    return values.to_numpy().reshape(len(column), -1 if len(values) else 0)
+
+
+READERS: Mapping[str, Callable[[Source], Representations]] = MappingProxyType(
+    {".npz": read_archive, ".safetensors": read_safetensors, ".parquet": read_parquet}
+)
+"""What reads a file of each suffix."""
+
+
+def read_representations(path: Path | str) -> Representations:
+    """Read representations by layer, with labels and, if given, ids, predictions, pairs and head.
+
+    A layer is called ``layer:NAME``; beside layers stand ``id``, ``labels``, ``prediction``,
+    ``pair`` and, where the format has a place for it, ``head_weight``, ``head_bias`` and
+    ``head_classes``. Layers are in the order of the file, or in that of ``layers``.
+
+    Args:
+        path: A NumPy archive (``.npz``), ``.safetensors`` or ``.parquet``.
+
+    Raises:
+        FormatError: If the file has another suffix.
+        InputError: If it cannot be read whole, or holds pickled objects.
+        SchemaError: If anything in it is not as `audit.concepts.representations.representations_of`
+            requires.
+    """
+    source = File(Path(path))
+    head = source.head
+    if source.suffix not in READERS:
+        refuse_pickle(source.path, head, "representations")
+        refuse_other(source.path, head, unmatched=True)
+        raise FormatError(
+            f"representations are read from {', '.join(READERS)}",
+            found=f"the suffix {source.suffix!r}",
+            where=source,
+        )
+    return READERS[source.suffix](source)
+
+
+def write_representations(representations: Representations, path: Path | str) -> None:
+    """Write representations; read again they are the same.
+
+    Args:
+        representations: What to write, with layers in single or double precision.
+        path: The file, whose suffix names the format: ``.npz``, ``.safetensors`` or ``.parquet``.
+            An existing file is replaced. The same representations give the same bytes.
+
+    Raises:
+        InputError: If the suffix is another, or a linear head is to be written as Parquet.
+        OutputError: If the file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in _WRITERS:
+        raise InputError(
+            f"representations are written as {', '.join(_WRITERS)}",
+            found=f"the suffix {path.suffix!r}",
+            where=path,
+        )
+    with writing_file(path):
+        _WRITERS[path.suffix.lower()](representations, path)
+
+
+def _write_npz(representations: Representations, path: Path) -> None:
+    lists = _lists(representations)
+    rows = lists.pop("labels")
+    labels = np.full((len(rows), max(1, *map(len, rows))), "", dtype=object)
+    for place, row in enumerate(rows):
+        labels[place, : len(row)] = row
+    texts = {name: np.array([one or "" for one in values], str) for name, values in lists.items()}
+    arrays = _arrays(representations) | {"labels": labels.astype(str)} | texts
+    with path.open("wb") as stream:
+        np.savez(stream, **arrays)  # type: ignore[arg-type]
+
+
+def _write_safetensors(representations: Representations, path: Path) -> None:
+    lists = _lists(representations) | {LAYERS: list(representations.layers)}
+    metadata = {name: json.dumps(values, ensure_ascii=False) for name, values in lists.items()}
+    header: dict[str, Any] = {"__metadata__": metadata}
+    end, arrays = 0, _arrays(representations)
+    for name, array in arrays.items():
+        begin, end = end, end + array.nbytes
+        kind = f"F{8 * array.dtype.itemsize}"
+        header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as stream:
+        stream.write(len(text).to_bytes(8, "little") + text)
+        for array in arrays.values():
+            stream.write(array.tobytes())
+
+
+def _write_parquet(representations: Representations, path: Path) -> None:
+    if representations.head is not None:
+        raise InputError(
+            "a linear head needs .npz or .safetensors",
+            found="a head, and no place for it in Parquet",
+            where=path,
+            hint="write what it predicts as the column prediction",
+        )
+    layers = {
+        LAYER + name: pl.Series(matrix).cast(pl.List(_PARQUET_TYPES[matrix.dtype.itemsize]))
+        for name, matrix in representations.layers.items()
+    }
+    representations.instances.with_columns(**layers).write_parquet(path)
+
+
+def _arrays(representations: Representations) -> dict[str, AnyArray]:
+    """Layers and the numbers of the head, as they lie in memory of small-endian machines."""
+    head = representations.head
+    arrays: dict[str, AnyArray] = {
+        LAYER + name: matrix for name, matrix in representations.layers.items()
+    }
+    if head is not None:
+        arrays |= dict(zip(HEAD, (head.weight, head.bias), strict=False))
+    return {
+        name: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        for name, array in arrays.items()
+    }
+
+
+def _lists(representations: Representations) -> dict[str, list[Any]]:
+    """The columns of instances that are not null throughout, and the classes of the head."""
+    frame, head = representations.instances, representations.head
+    given = [name for name in frame.columns if frame[name].null_count() < frame.height]
+    classes = {} if head is None else {HEAD[-1]: list(head.classes)}
+    return {name: frame[name].to_list() for name in given} | classes
+
+
+_PARQUET_TYPES = {4: pl.Float32, 8: pl.Float64}
+"""Types of numbers by their bytes."""
+_WRITERS: Mapping[str, Callable[[Representations, Path], None]] = MappingProxyType(
+    {".npz": _write_npz, ".safetensors": _write_safetensors, ".parquet": _write_parquet}
+)

@@ -1,0 +1,329 @@
+"""Checks of what a dataset holds: unfit elements, splits that share, the generation set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import polars as pl
+
+from audit.checks.check import Outcome
+from audit.disclosure import Quantity, coarse, count, derived
+from audit.engine.statistics.intervals import wilson
+from audit.entailment.checks.edges import (
+    edge_of,
+    entailment_check,
+    quoted,
+    quoted_apart,
+    quoted_cases,
+    share_of,
+    with_bounds,
+)
+from audit.entailment.dataset import ALL
+from audit.entailment.dataset_counts import beyond, wrongly_generated, wrongly_left_out
+from audit.entailment.measure import EntailmentMeasurements
+from audit.entailment.near_duplicates import SAME_KEY
+from audit.measure.measure import Measurements
+from audit.results.findings import SHARE, Column, Finding
+
+_MISMATCHES: Mapping[str, str] = MappingProxyType(
+    {
+        "instance_not_head": "an instance that is not the head",
+        "tail_not_concept": "a tail that is not the concept",
+        "head_lacks_instance": "an instance that is not a word of the head",
+        "tail_repeats_head": "a tail that repeats the head",
+        "tail_differs": "a tail that is not the head with its instance replaced by the concept",
+    }
+)
+
+
+def _run_tail_mismatch(measured: Measurements) -> Outcome:
+    """Report each fault of each relation."""
+    entailed = measured.of(EntailmentMeasurements)
+    found = entailed.quality.consistency.filter(pl.col("faulty") > 0).iter_rows(named=True)
+    return Outcome(
+        denominator=entailed.dataset.tuples.height,
+        denominator_unit="tuples",
+        findings=tuple(_mismatch(measured, row) for row in found),
+    )
+
+
+def _mismatch(measured: Measurements, row: Mapping[str, Any]) -> Finding:
+    relation, fault = row["relation"], row["fault"]
+    rows = _mismatched(measured.of(EntailmentMeasurements), relation, fault)
+    return Finding(
+        check=TAIL_MISMATCH.name,
+        severity="warning",
+        nodes=(relation,),
+        statement=f"{{tuples}} of {{of}} tuples of {relation} ({{share}}) {{tuples|has|have}} "
+        f"{_MISMATCHES[fault]}: {quoted_cases(rows, _unfit)}.",
+        evidence={
+            "instances": coarse(row["faulty"], measured.n_instances),
+            **share_of("tuples", row["faulty"], row["tuples"], row),
+        },
+        curator="Find out where the instance was taken from, and correct the head or the instance."
+        if fault == "head_lacks_instance"
+        else "Look at a few, since the label was given for the text that annotators saw; then "
+        "accept the proposed text, which --fix writes into a copy.",
+        data_user="Leave these tuples out, or build the tail from the other elements: a model "
+        "that reads the tail is asked about another text than the annotators were.",
+        touched=row["faulty"],
+        strength=row["share"],
+        key=(relation, fault),
+    )
+
+
+def _unfit(case: Mapping[str, Any]) -> str:
+    column, value, proposed = case["column"], case["value"], case["proposed"]
+    if proposed is None:
+        return f"{quoted(value)} in {quoted(case['head'])}"
+    return f"{column} {' and not '.join(quoted_apart(value, proposed))}"
+
+
+def _mismatched(entailed: EntailmentMeasurements, relation: str, fault: str) -> pl.DataFrame:
+    """The tuples of a relation with a fault."""
+    rows = entailed.quality.mismatches.filter(relation=relation, fault=fault)
+    heads = entailed.dataset.tuples.select("id", "head")
+    return rows.join(heads, on="id", maintain_order="left")
+
+
+TAIL_MISMATCH = entailment_check(
+    "tail_mismatch",
+    "Do the elements of each tuple fit each other?",
+    _run_tail_mismatch,
+    lambda entailed, finding: _mismatched(entailed, *finding.key),
+)
+
+
+def _run_head_in_two_splits(measured: Measurements) -> Outcome:
+    """Report pairs of splits that share a (head, instance)."""
+    shared = measured.of(EntailmentMeasurements).quality.shared_keys
+    found = shared.filter(pl.col("shared") > 0).iter_rows(named=True)
+    return Outcome(
+        denominator=len(shared),
+        denominator_unit="pairs of splits",
+        findings=tuple(_shared_heads(measured, row) for row in found),
+        not_applicable="" if len(shared) else "there are no two splits",
+    )
+
+
+def _shared_heads(measured: Measurements, row: Mapping[str, Any]) -> Finding:
+    tuples = _with_shared_key(measured.of(EntailmentMeasurements), row["split"], row["other"])
+    said = quoted_cases(
+        tuples.unique(SAME_KEY, maintain_order=True),
+        lambda case: f"{quoted(case['head'])} with {quoted(case['instance'])}",
+    )
+    astray = tuples.filter(pl.col("split") != pl.col("home")).height
+    return Finding(
+        check=HEAD_IN_TWO_SPLITS.name,
+        severity="error",
+        nodes=(),
+        statement=f"{{keys}} of {{of}} heads with an instance in the {row['other']} split "
+        f"({{share}}) {{keys|is|are}} in the {row['split']} split too: {said}.",
+        evidence={
+            "instances": coarse(len(tuples), measured.n_instances),
+            **share_of("keys", row["shared"], row["keys"], row),
+            "astray": coarse(astray, measured.n_instances),
+        },
+        curator="Put all tuples of a head and an instance into the split that has most of them; "
+        "--fix writes such a copy, and audit entailment split makes new splits.",
+        data_user=f"Leave these tuples out of the {row['other']} split before you report a "
+        "number: a model has seen the other concepts of the same instance.",
+        touched=len(tuples),
+        strength=row["share"],
+        key=(row["split"], row["other"]),
+    )
+
+
+def _with_shared_key(entailed: EntailmentMeasurements, split: str, other: str) -> pl.DataFrame:
+    """Tuples in either split whose head and instance are in both."""
+    within = entailed.quality.misplaced.filter(pl.col("split").is_in([split, other]))
+    return within.filter(pl.col("split").n_unique().over(SAME_KEY) > 1)
+
+
+HEAD_IN_TWO_SPLITS = entailment_check(
+    "head_in_two_splits",
+    "Is any head with the same instance in two splits?",
+    _run_head_in_two_splits,
+    lambda entailed, finding: _with_shared_key(entailed, *finding.key),
+    columns=(
+        Column("Splits", "sentence"),
+        SHARE,
+        Column("Heads with an instance", "keys", of="of"),
+        Column("Tuples", "instances"),
+    ),
+)
+
+REPEATED = "repeated"
+"""Key of the finding of a relation's repeated tuples, beside the relation."""
+
+
+def _run_near_duplicate(measured: Measurements) -> Outcome:
+    """Report pairs of splits with near duplicates, and relations with repeated tuples.
+
+    Near duplicates none of which shares an instance are a note: splits keep a head and its instance
+    together, so that a head may be in two splits with two instances anyway.
+    """
+    entailed = measured.of(EntailmentMeasurements)
+    near = entailed.quality.near.filter(pl.col("near") > 0)
+    repeated = entailed.quality.repeats["relation"].unique(maintain_order=True).sort()
+    return Outcome(
+        denominator=entailed.dataset.tuples["head"].n_unique(),
+        denominator_unit="heads",
+        findings=(
+            *(_near(measured, row) for row in near.iter_rows(named=True)),
+            *(_repeated(measured, relation) for relation in repeated),
+        ),
+    )
+
+
+def _near(measured: Measurements, row: Mapping[str, Any]) -> Finding:
+    split, other, entailed = row["split"], row["other"], measured.of(EntailmentMeasurements)
+    said = quoted_cases(
+        _near_heads(entailed, split, other),
+        lambda case: f"{quoted(case['head'])}, and {quoted(case['other_head'])} in {split}",
+    )
+    tuples = len(_with_near_heads(entailed, split, other))
+    return Finding(
+        check=NEAR_DUPLICATE.name,
+        severity="warning" if row["same_instance"] else "note",
+        nodes=(),
+        statement=f"{{heads}} of {{of}} heads of the {other} split ({{share}}) {{heads|is|are}} "
+        f"nearly a head of the {split} split, {{same_instance}} of them with the same instance: "
+        f"{said}.",
+        evidence={
+            "instances": coarse(tuples, measured.n_instances),
+            **share_of("heads", row["near"], row["heads"], row),
+            "same_instance": count(row["same_instance"], row["heads"]),
+            "similarity": Quantity(entailed.quality.parameters["near_similarity"]),
+        },
+        curator="Put heads that are nearly the same into one split, or keep one of each; --fix "
+        "moves those that have an instance in common.",
+        data_user=f"Report numbers without these heads of {other} too: a model may know the "
+        "answer by heart.",
+        touched=tuples,
+        strength=row["share"],
+        key=(split, other),
+    )
+
+
+def _repeated(measured: Measurements, relation: str) -> Finding:
+    entailed = measured.of(EntailmentMeasurements)
+    repeats = entailed.quality.repeats.filter(relation=relation)
+    n = entailed.dataset.tuples.filter(relation=relation).height
+    across = int((repeats["split"] != repeats["first_split"]).sum())
+    said = quoted_cases(
+        repeats, lambda case: f"{quoted(case['id'])} repeats {quoted(case['first'])}"
+    )
+    return Finding(
+        check=NEAR_DUPLICATE.name,
+        severity="error" if across else "warning",
+        nodes=(relation,),
+        statement=f"{{tuples}} of {{of}} tuples of {relation} ({{share}}) "
+        f"{{tuples|repeats|repeat}} an earlier one in all elements and the label, {{across}} of "
+        f"them from another split: {said}.",
+        evidence={
+            "instances": coarse(len(repeats), measured.n_instances),
+            **with_bounds("tuples", len(repeats), n),
+            "across": count(across, n),
+        },
+        curator="Keep the first of each; --fix leaves the others out of its copy.",
+        data_user="Drop the repeats before training: they count as if more people had given the "
+        "label.",
+        touched=len(repeats),
+        strength=len(repeats) / n,
+        key=(REPEATED, relation),
+    )
+
+
+def _near_heads(entailed: EntailmentMeasurements, split: str, other: str) -> pl.DataFrame:
+    heads = entailed.quality.near_heads.filter(split=split, other=other)
+    return heads.sort(pl.col("same_instance").not_(), -pl.col("similarity"), "head")
+
+
+def _with_near_heads(entailed: EntailmentMeasurements, split: str, other: str) -> pl.DataFrame:
+    """The tuples of the later split under near duplicates."""
+    heads = _near_heads(entailed, split, other)["head"]
+    tuples = entailed.dataset.tuples.filter(split=other)
+    return tuples.filter(pl.col("head").is_in(heads.implode()))
+
+
+NEAR_DUPLICATE = entailment_check(
+    "near_duplicate",
+    "Do splits share nearly equal heads, or do tuples repeat others?",
+    _run_near_duplicate,
+    lambda entailed, finding: (
+        entailed.quality.repeats.filter(relation=finding.key[1])
+        if finding.nodes
+        else _with_near_heads(entailed, *finding.key)
+    ),
+)
+
+
+def _run_generation_mismatch(measured: Measurements) -> Outcome:
+    """Report relations whose generation set lacks valid tuples, or has others."""
+    table = measured.of(EntailmentMeasurements).quality.generation_set
+    rows = table.filter(table["relation"] != ALL).to_dicts()
+    wrong = ("only_detection", "only_generation", "not_valid")
+    return Outcome(
+        denominator=sum(row["valid"] for row in rows),
+        denominator_unit="valid tuples",
+        findings=tuple(
+            _other_set(measured, row) for row in rows if any(row[name] for name in wrong)
+        ),
+        not_applicable="" if rows else "no generation set was given",
+    )
+
+
+def _other_set(measured: Measurements, row: Mapping[str, Any]) -> Finding:
+    relation, lacking, valid = row["relation"], row["only_detection"], row["valid"]
+    low, high = wilson(lacking, valid) if valid else (0.0, 1.0)
+    shares = {"share": lacking / valid if valid else 0.0, "low": low, "high": high}
+    others = row["only_generation"] + row["not_valid"]
+    return Finding(
+        check=GENERATION_MISMATCH.name,
+        severity="warning",
+        nodes=(relation,),
+        statement=f"The generation set lacks {{lacking}} of {{of}} valid tuples of {relation} "
+        "({share}), and has {more} that are not valid tuples of the detection set."
+        + "".join(_first_cases(measured.of(EntailmentMeasurements), relation)),
+        evidence={
+            "instances": coarse(lacking, measured.n_instances),
+            "lacking": count(lacking, valid),
+            "of": coarse(valid, measured.n_instances),
+            **{name: derived(value, "lacking") for name, value in shares.items()},
+            "more": coarse(others, max(others, row["generation"])),
+        },
+        curator="Make the generation set anew from the valid tuples: "
+        "audit entailment split --valid-only --shares 90:5:5 writes one.",
+        data_user="Take the references from the detection set, and leave out tuples that it does "
+        "not have.",
+        touched=lacking,
+        strength=(lacking + others) / max(valid + others, 1),
+        key=(relation,),
+    )
+
+
+def _first_cases(entailed: EntailmentMeasurements, relation: str) -> Iterator[str]:
+    """The first tuple that is lacking, and the first that is too much, as sentences."""
+    for said, differing in (("lacking", wrongly_left_out), ("too much", beyond)):
+        tuples = differing(entailed.dataset, entailed.positives).filter(relation=relation)
+        for row in tuples.head(1).iter_rows(named=True):
+            yield f" The first that is {said}: {edge_of(row)} in {quoted(row['head'])}."
+
+
+def _differing(entailed: EntailmentMeasurements, finding: Finding) -> pl.DataFrame:
+    """The valid tuples that the generation set lacks, and the denied ones that it has."""
+    return pl.concat(
+        of(entailed.dataset, entailed.positives).filter(relation=finding.key[0])
+        for of in (wrongly_left_out, wrongly_generated)
+    )
+
+
+GENERATION_MISMATCH = entailment_check(
+    "generation_mismatch",
+    "Does the generation set hold exactly the valid tuples of the detection set?",
+    _run_generation_mismatch,
+    _differing,
+)

@@ -1,1 +1,0 @@
-"""What an entailment dataset holds: counts, texts, splits, and whether tuples are consistent."""

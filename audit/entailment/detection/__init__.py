@@ -1,1 +1,0 @@
-"""Detection: models that say whether tuples are valid, their baselines and their consistency."""

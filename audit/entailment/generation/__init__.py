@@ -1,1 +1,0 @@
-"""Generation: models that name concepts of instances, against references and human ratings."""

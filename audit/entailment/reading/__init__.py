@@ -1,1 +1,0 @@
-"""Tuples of entailment graphs from files of several forms."""

@@ -1,0 +1,359 @@
+"""Checks of explanations: branches where evidence is ignored, methods no better than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import BoolArray, IntArray
+from audit.checks.check import Check, Limit, Outcome
+from audit.disclosure import Quantity, coarse, rounded, rounded_chance
+from audit.engine.statistics.means import smallest_difference
+from audit.explanations.agreement.agreement_values import HUMAN
+from audit.explanations.evidence_by_node import (
+    APART,
+    BOTH,
+    LEAST_CONCORDANCE,
+    LEAST_PEAK,
+    WITHIN,
+    Examples,
+    compared,
+)
+from audit.explanations.faithful_rows import HIGHER
+from audit.explanations.measure import ExplanationMeasurements
+from audit.explanations.node_results import LEAST_INSTANCES
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements
+from audit.results.findings import INSTANCES, NODE, Column, Finding, Part, finding_id, times_limit
+
+_IGNORED = "evidence_ignored"
+_UNIT = "nodes with ten explained instances below them, and ten elsewhere, by model"
+
+
+def _run_evidence_ignored(measured: Measurements) -> Outcome:
+    """Report nodes whose scores follow evidence less than elsewhere, one of each chain."""
+    explained = measured.of(ExplanationMeasurements)
+    table = explained.evidence
+    tested = table.filter(pl.col("p_value").is_not_null())
+    beside = len(table) - len(tested)
+    return Outcome(
+        denominator=len(tested),
+        denominator_unit=_UNIT
+        + (f"; {beside} more cannot be compared: other lengths or marks" if beside else ""),
+        findings=tuple(_findings(measured, tested)),
+        not_applicable=_why_not(explained, tested),
+    )
+
+
+def _why_not(explained: ExplanationMeasurements, tested: pl.DataFrame) -> str:
+    if explained.attributions.evidence is None:
+        return "no human evidence was given"
+    if len(tested):
+        return ""
+    if (explained.evidence["compared"] == APART).any():
+        return "every node has texts of other lengths, or marks made otherwise, than the rest"
+    return "no node has ten explained instances, and ten elsewhere"
+
+
+def _findings(measured: Measurements, tested: pl.DataFrame) -> Iterator[Finding]:
+    rate = measured.policy.false_discovery_rate.value
+    low = tested.filter((pl.col("q_value") <= rate) & pl.col("low")).sort("p_value", "node")
+    for (model,), rows in low.group_by("model", maintain_order=True):
+        own = _examples(measured, str(model))
+        into = _folded(own, rows["node"].to_list(), measured.hierarchy)
+        for row in rows.iter_rows(named=True):
+            yield _ignored(measured, row, into.get(row["node"], ()))
+
+
+def _examples(measured: Measurements, model: str) -> pl.DataFrame:
+    """The examples of a model, as means of all methods."""
+    every = measured.of(ExplanationMeasurements).examples
+    return every.filter((pl.col("model") == model) & pl.col("method").is_null())
+
+
+def _folded(
+    examples: pl.DataFrame, nodes: list[str], hierarchy: Hierarchy
+) -> dict[str, tuple[str, ...]]:
+    """The nodes that explain each folded node, the deepest looked at first.
+
+    A node that is still low without the standing nodes below it explains them, and so does one that
+    several of them leave hardly an instance of; else they explain it.
+    """
+    standing: list[str] = []
+    into: dict[str, tuple[str, ...]] = {}
+    for node in sorted(nodes, key=lambda one: -int(hierarchy.depth[hierarchy.index(one)])):
+        below = [one for one in standing if one in hierarchy.descendants(node)]
+        if not below or _is_low_without(examples, node, below, hierarchy):
+            into |= dict.fromkeys(below, (node,))
+            standing = [one for one in standing if one not in below] + [node]
+        else:
+            into[node] = tuple(below)
+    return into
+
+
+def _is_low_without(
+    examples: pl.DataFrame, node: str, without: list[str], hierarchy: Hierarchy
+) -> bool:
+    left_out = np.logical_or.reduce([_below(examples, one, hierarchy) for one in without])
+    rest = examples.filter(~pl.Series(left_out))
+    inside = _below(rest, node, hierarchy)
+    if rest.filter(pl.Series(inside))["id"].n_unique() < LEAST_INSTANCES:
+        return len(without) > 1
+    found = compared(Examples.of(rest), inside)
+    return found is not None and found.is_low
+
+
+def _below(examples: pl.DataFrame, node: str, hierarchy: Hierarchy) -> BoolArray:
+    nodes = hierarchy.descendants(node, with_self=True)
+    return examples["target"].is_in(nodes).to_numpy()
+
+
+def _ignored(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ...]) -> Finding:
+    explained, model = measured.of(ExplanationMeasurements), row["model"]
+    of_model = f" of {model}" if explained.several_models else ""
+    n = row["instances"], explained.instances
+    where = measured.hierarchy.describe(measured.hierarchy.index(row["node"]))
+    among = "among texts and evidence of equal length" if row["compared"] == WITHIN else "elsewhere"
+    return Finding(
+        check=_IGNORED,
+        severity="warning",
+        nodes=(row["node"],),
+        statement=f"Below {where}, the explanations{of_model} follow people’s evidence less than "
+        "those of other labels. Of two tokens, the one that people mark more has the higher score "
+        f"in {{concordance}} of the cases, on {{instances}} instances with such a label; {among} "
+        "in {concordance_elsewhere}; guessing would give 0.5. The token with the highest score "
+        "reaches {peak} of the way from chance to the best marked token; there {peak_elsewhere}.",
+        evidence={
+            "instances": coarse(*n),
+            **{name: rounded(row[column], *n) for name, column in _SHOWN.items()},
+            "compared": Quantity(row["compared"]),
+            "q_value": rounded_chance(row["q_value"], *n),
+            "family": Quantity(row["family"]),
+        },
+        curator="Look at explained instances of this branch beside their evidence, and ask whether "
+        "its marks were made in the same way: the model may use a word that goes with the label in "
+        "this collection, such as one of a template, in place of the evidence. Take it out of the "
+        "texts, or collect texts without it.",
+        data_user="Do not rely on the model here for texts that may lack such words.",
+        touched=row["instances"],
+        strength=-row["concordance_difference"],
+        beyond=_beyond(row),
+        parts=_by_method(measured, row, n),
+        key=(model, row["node"]),
+        folded_into=tuple(finding_id(_IGNORED, model, one) for one in into),
+    )
+
+
+def _beyond(row: Mapping[str, Any]) -> float:
+    """The least of both measures where both must be low, else the one that is lower."""
+    concordance = times_limit(-row["concordance_high"], LEAST_CONCORDANCE)
+    peak = times_limit(-row["peak_high"], LEAST_PEAK)
+    return min(concordance, peak) if row["compared"] == BOTH else max(concordance, peak)
+
+
+_MEASURED = ("concordance", "peak", "marked", "tokens")
+_SHOWN = {name: name for one in _MEASURED for name in (one, f"{one}_elsewhere")} | {
+    f"{one}_difference{end}": f"{one}{end or '_difference'}"
+    for one in ("concordance", "peak")
+    for end in ("", "_low", "_high")
+}
+"""Evidence by the columns of the table that hold it."""
+
+
+def _by_method(
+    measured: Measurements, row: Mapping[str, Any], n: tuple[int, int]
+) -> tuple[Part, ...]:
+    """Concordance of each method, as it is, the lowest first."""
+    of_model = measured.of(ExplanationMeasurements).examples.filter(
+        (pl.col("model") == row["model"]) & pl.col("method").is_not_null()
+    )
+    below = pl.Series(_below(of_model, row["node"], measured.hierarchy))
+    here, there = (
+        dict(of_model.filter(side).group_by("method").agg(pl.col("concordance").mean()).iter_rows())
+        for side in (below, ~below)
+    )
+    names = sorted({*here} & {*there}, key=lambda name: (here[name] - there[name], name))
+    return tuple(
+        Part(
+            (name,),
+            {
+                "concordance": rounded(here[name], *n),
+                "concordance_elsewhere": rounded(there[name], *n),
+            },
+        )
+        for name in names
+    )
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with a label at or below the node whose evidence can be followed."""
+    examples = _examples(measured, finding.key[0])
+    below = examples.filter(pl.Series(_below(examples, finding.nodes[0], measured.hierarchy)))
+    instances = measured.loaded.dataset.instances["instance"]
+    return np.flatnonzero(instances.is_in(below["id"].unique().implode()).to_numpy())
+
+
+EVIDENCE_IGNORED = Check(
+    _IGNORED,
+    "In which branches does the model look less at people's evidence than elsewhere?",
+    _run_evidence_ignored,
+    limits=(Limit("q_value", "<=", "false_discovery_rate"),),
+    reads=ExplanationMeasurements,
+    cases=cases,
+    columns=(
+        NODE,
+        Column("In the order of people’s marks", "concordance"),
+        Column("Elsewhere", "concordance_elsewhere"),
+        Column("Difference", "concordance_difference"),
+        INSTANCES,
+    ),
+)
+
+
+_DISAGREE = "methods_disagree"
+LEAST_AGREEMENT = 0.05
+"""Agreement above chance that is hardly any, where the 95 % interval is below it."""
+
+
+def _run_methods_disagree(measured: Measurements) -> Outcome:
+    """Report pairs of methods whose peaks agree hardly more than those of permuted scores."""
+    explained = measured.of(ExplanationMeasurements)
+    pairs = explained.agreement.pairs.filter(
+        (pl.col("rule") == "dynamic")
+        & (pl.col("second") != HUMAN)
+        & (pl.col("n") >= LEAST_INSTANCES)
+        & pl.col("above_high").is_not_null()
+    )
+    return Outcome(
+        denominator=len(pairs),
+        denominator_unit="pairs of attribution methods on ten instances or more, by model",
+        findings=tuple(
+            _disagreement(explained, row)
+            for row in pairs.filter(pl.col("above_high") <= LEAST_AGREEMENT).iter_rows(named=True)
+        ),
+        not_applicable="" if len(pairs) else "no two methods both explain ten instances",
+    )
+
+
+def _disagreement(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
+    of_model = f", for {row['model']}" if explained.several_models else ""
+    n = row["n"], explained.instances
+    return Finding(
+        check=_DISAGREE,
+        severity="note",
+        nodes=(),
+        statement=f"{row['first']} and {row['second']} choose the same tokens hardly more often "
+        f"than by chance{of_model}: their peaks have an agreement of {{agreement}}, and "
+        "those of permuted scores {chance}, on {instances} instances.",
+        evidence={
+            "instances": coarse(*n),
+            "agreement": rounded(row["agreement"], *n),
+            "chance": rounded(row["chance_permuted"], *n),
+            "above_chance": rounded(row["above_chance"], *n),
+            **bounds_above(row, LEAST_AGREEMENT, explained.instances),
+        },
+        curator="Find out which of the two follows the model: compare their faithfulness, and "
+        "leave the other one out.",
+        data_user="Do not show either by itself as the reason for an answer.",
+        touched=row["n"],
+        strength=max(0.0, LEAST_AGREEMENT - row["above_chance"]),
+        beyond=times_limit(row["above_high"], LEAST_AGREEMENT, below=True),
+        key=(row["model"], row["first"], row["second"]),
+    )
+
+
+def bounds_above(row: Mapping[str, Any], margin: float, total: int) -> dict[str, Quantity]:
+    """By how much a mean of ``n`` instances is above chance for sure, as evidence."""
+    low, high, n = row["above_low"], row["above_high"], row["n"]
+    return {
+        "above_low": rounded(low, n, total),
+        "above_high": rounded(high, n, total),
+        "smallest_difference": rounded(smallest_difference(low, high, n), n, total),
+        "margin": Quantity(margin),
+    }
+
+
+METHODS_DISAGREE = Check(
+    _DISAGREE,
+    "Do two attribution methods agree hardly more than by chance?",
+    _run_methods_disagree,
+    reads=ExplanationMeasurements,
+    columns=(
+        Column("Methods", "sentence"),
+        Column("Agreement", "agreement"),
+        Column("By chance", "chance"),
+        Column("Difference", "above_chance", low="above_low", high="above_high"),
+        INSTANCES,
+    ),
+)
+
+
+_UNFAITHFUL = "unfaithful"
+LEAST_FALL = 0.01
+"""Comprehensiveness above that of random tokens counts as none if its interval is below this."""
+
+
+def _run_unfaithful(measured: Measurements) -> Outcome:
+    """Report methods whose first tokens change the output no more than tokens drawn at random."""
+    explained = measured.of(ExplanationMeasurements)
+    means = explained.faithfulness
+    if means is None:
+        return Outcome(0, "attribution methods, by model", not_applicable=_WITHOUT)
+    tested = means.filter((pl.col("metric") == HIGHER) & (pl.col("n") >= LEAST_INSTANCES))
+    return Outcome(
+        denominator=len(tested),
+        denominator_unit="attribution methods, by model",
+        findings=tuple(
+            _unfaithful(explained, row)
+            for row in tested.filter(pl.col("above_high") <= LEAST_FALL).iter_rows(named=True)
+        ),
+        not_applicable="" if len(tested) else "no method was tried on ten instances",
+    )
+
+
+_WITHOUT = "no faithfulness was given; --faithfulness names a file with it"
+
+
+def _unfaithful(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
+    of_model = f" of {row['model']}" if explained.several_models else ""
+    n = row["n"], explained.instances
+    return Finding(
+        check=_UNFAITHFUL,
+        severity="warning",
+        nodes=(),
+        statement=f"The tokens that {row['method']} ranks first matter no more to the "
+        f"answers{of_model} than tokens drawn at random: without them the output falls "
+        "by {fall}, without random ones by {random_fall}, on {instances} instances.",
+        evidence={
+            "instances": coarse(*n),
+            "fall": rounded(row["value"], *n),
+            "random_fall": rounded(row["random"], *n),
+            "above_random": rounded(row["above_random"], *n),
+            **bounds_above(row, LEAST_FALL, explained.instances),
+        },
+        curator="Leave this method out of what people are shown, or find out why it does not "
+        "follow the model: a wrong layer, a wrong baseline, or scores of another model.",
+        data_user="Do not read these scores as the model’s reasons.",
+        touched=row["n"],
+        strength=max(0.0, LEAST_FALL - row["above_random"]),
+        beyond=times_limit(row["above_high"], LEAST_FALL, below=True),
+        key=(row["model"], row["method"]),
+    )
+
+
+UNFAITHFUL = Check(
+    _UNFAITHFUL,
+    "Are a method's top tokens no more important to the model than random ones?",
+    _run_unfaithful,
+    reads=ExplanationMeasurements,
+    columns=(
+        Column("Method", "sentence"),
+        Column("Output falls by", "fall"),
+        Column("Without random tokens", "random_fall"),
+        Column("Difference", "above_random", low="above_low", high="above_high"),
+        INSTANCES,
+    ),
+)

@@ -1,1 +1,0 @@
-"""Rules on explanations, one per file: applied where a run has them."""
