@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -342,18 +343,14 @@ def _sharing(rng: np.random.Generator, count: int) -> Draft:
     return draft
 
 
-@_world("parents that share labels", "Six pairs of parents share frequent labels and hold a pair.")
-def _shared_planted(rng: np.random.Generator) -> Draft:
-    return _sharing(rng, 6)
-
-
-@_world(
+_world("parents that share labels", "Six pairs of parents share frequent labels and hold a pair.")(
+    partial(_sharing, count=6)
+)
+_world(
     "parents that share labels, null",
     "The same with nothing planted: labels are independent.",
     null=True,
-)
-def _shared_null(rng: np.random.Generator) -> Draft:
-    return _sharing(rng, 0)
+)(partial(_sharing, count=0))
 
 
 @_world("fixed lengths", "Every record has 6 labels drawn by weight; pairs take others' places.")
@@ -425,24 +422,18 @@ def _plant_beyond(draft: Draft, a: int, b: int, above: tuple[str, str]) -> None:
     draft.planted.insert(0, replace(whole, ratio=larger))
 
 
-@_world("two parents", "Two parents go together; their children are independent given them.")
-def _diffuse(rng: np.random.Generator) -> Draft:
-    return _parent_pair(rng, within=False, local=False)
-
-
-@_world("two parents and a local pair", "The same, and one pair of children beyond their parents.")
-def _diffuse_local(rng: np.random.Generator) -> Draft:
-    return _parent_pair(rng, within=False, local=True)
-
-
-@_world("two siblings with children", "Two children of one parent go together as a whole.")
-def _within(rng: np.random.Generator) -> Draft:
-    return _parent_pair(rng, within=True, local=False)
-
-
-@_world("two siblings with children and a local pair", "The same, and one pair of their children.")
-def _within_local(rng: np.random.Generator) -> Draft:
-    return _parent_pair(rng, within=True, local=True)
+_world("two parents", "Two parents go together; their children are independent given them.")(
+    partial(_parent_pair, within=False, local=False)
+)
+_world("two parents and a local pair", "The same, and one pair of children beyond their parents.")(
+    partial(_parent_pair, within=False, local=True)
+)
+_world("two siblings with children", "Two children of one parent go together as a whole.")(
+    partial(_parent_pair, within=True, local=False)
+)
+_world("two siblings with children and a local pair", "The same, and one pair of their children.")(
+    partial(_parent_pair, within=True, local=True)
+)
 
 
 @_world("sibling labels", "Six pairs of labels below one parent each, 4 to 8 siblings.")
@@ -483,14 +474,12 @@ def _bursts(rng: np.random.Generator, local: bool) -> Draft:
     return draft
 
 
-@_world("siblings that attract each other", "A hidden state brings six children of one parent.")
-def _burst(rng: np.random.Generator) -> Draft:
-    return _bursts(rng, local=False)
-
-
-@_world("siblings that attract each other and a pair", "The same, and two of them beyond that.")
-def _burst_local(rng: np.random.Generator) -> Draft:
-    return _bursts(rng, local=True)
+_world("siblings that attract each other", "A hidden state brings six children of one parent.")(
+    partial(_bursts, local=False)
+)
+_world("siblings that attract each other and a pair", "The same, and two of them beyond that.")(
+    partial(_bursts, local=True)
+)
 
 
 @_world(
@@ -560,36 +549,28 @@ def _facets(
     return draft
 
 
-@_world("facets", "10,000 records, one label from each of 5 facets of 20; two pairs of levels.")
-def _facets_planted(rng: np.random.Generator) -> Draft:
-    return _facets(rng, 5, 20, pairs=2)
-
-
-@_world("facets, null", "10,000 records, one label from each of 5 facets of 20, all independent.",
-        null=True)  # fmt: skip
-def _facets_null(rng: np.random.Generator) -> Draft:
-    return _facets(rng, 5, 20)
-
-
-@_world("small facets, null", "One label from each of 3 facets of 10 levels.", null=True)
-def _facets_small(rng: np.random.Generator) -> Draft:
-    return _facets(rng, 3, 10)
-
-
-@_world("facets and free labels", "One label from each of 5 facets, and 3 of 60 free labels.")
-def _facets_free(rng: np.random.Generator) -> Draft:
-    return _facets(rng, 5, 20, free=True, pairs=2)
-
-
-@_world("facets and free labels, null", "The same with nothing planted.", null=True)
-def _facets_free_null(rng: np.random.Generator) -> Draft:
-    return _facets(rng, 5, 20, free=True)
-
-
-@_world("three of eight facets, null", "One label from each of three facets drawn from eight.",
-        null=True)  # fmt: skip
-def _facets_some(rng: np.random.Generator) -> Draft:
-    return _facets(rng, 8, 12, used=3)
+_world("facets", "10,000 records, one label from each of 5 facets of 20; two pairs of levels.")(
+    partial(_facets, count=5, levels=20, pairs=2)
+)
+_world(
+    "facets, null",
+    "10,000 records, one label from each of 5 facets of 20, all independent.",
+    null=True,
+)(partial(_facets, count=5, levels=20))
+_world("small facets, null", "One label from each of 3 facets of 10 levels.", null=True)(
+    partial(_facets, count=3, levels=10)
+)
+_world("facets and free labels", "One label from each of 5 facets, and 3 of 60 free labels.")(
+    partial(_facets, count=5, levels=20, free=True, pairs=2)
+)
+_world("facets and free labels, null", "The same with nothing planted.", null=True)(
+    partial(_facets, count=5, levels=20, free=True)
+)
+_world(
+    "three of eight facets, null",
+    "One label from each of three facets drawn from eight.",
+    null=True,
+)(partial(_facets, count=8, levels=12, used=3))
 
 
 def _code_sets(rng: np.random.Generator, planted: bool) -> Draft:
@@ -617,14 +598,12 @@ def _code_sets(rng: np.random.Generator, planted: bool) -> Draft:
     return draft
 
 
-@_world("two code sets", "Diagnoses and procedures with lengths of their own; two pairs.")
-def _code_sets_planted(rng: np.random.Generator) -> Draft:
-    return _code_sets(rng, planted=True)
-
-
-@_world("two code sets, null", "The same with nothing planted.", null=True)
-def _code_sets_null(rng: np.random.Generator) -> Draft:
-    return _code_sets(rng, planted=False)
+_world("two code sets", "Diagnoses and procedures with lengths of their own; two pairs.")(
+    partial(_code_sets, planted=True)
+)
+_world("two code sets, null", "The same with nothing planted.", null=True)(
+    partial(_code_sets, planted=False)
+)
 
 
 # Sites, subpopulations, patients, very frequent nodes
@@ -647,20 +626,18 @@ def _at_sites(rng: np.random.Generator, *, planted: bool, told: bool) -> Draft:
     return draft
 
 
-@_world("sites", "Five sites with habits of their own, given as a stratum; 6 pairs.")
-def _sites(rng: np.random.Generator) -> Draft:
-    return _at_sites(rng, planted=True, told=True)
-
-
-@_world("sites, null", "Five sites with habits of their own, given as a stratum.", null=True)
-def _sites_null(rng: np.random.Generator) -> Draft:
-    return _at_sites(rng, planted=False, told=True)
-
-
-@_world("sites without their column, null", "The same; the rows do not tell the site.",
-        null=True, scored=False)  # fmt: skip
-def _sites_hidden(rng: np.random.Generator) -> Draft:
-    return _at_sites(rng, planted=False, told=False)
+_world("sites", "Five sites with habits of their own, given as a stratum; 6 pairs.")(
+    partial(_at_sites, planted=True, told=True)
+)
+_world("sites, null", "Five sites with habits of their own, given as a stratum.", null=True)(
+    partial(_at_sites, planted=False, told=True)
+)
+_world(
+    "sites without their column, null",
+    "The same; the rows do not tell the site.",
+    null=True,
+    scored=False,
+)(partial(_at_sites, planted=False, told=False))
 
 
 def _with_ward(rng: np.random.Generator, *, planted: bool, told: bool) -> Draft:
@@ -682,22 +659,18 @@ def _with_ward(rng: np.random.Generator, *, planted: bool, told: bool) -> Draft:
     return draft
 
 
-@_world("subpopulation", "A tenth of the records have a dozen labels eight times as often; told.")
-def _ward(rng: np.random.Generator) -> Draft:
-    return _with_ward(rng, planted=True, told=True)
-
-
-@_world("subpopulation, null", "The same with nothing planted.", null=True)
-def _ward_null(rng: np.random.Generator) -> Draft:
-    return _with_ward(rng, planted=False, told=True)
-
-
-@_world(
-    "subpopulation without its column, null", "The same; the rows do not tell who is in it.",
-    null=True, scored=False,
-)  # fmt: skip
-def _ward_hidden(rng: np.random.Generator) -> Draft:
-    return _with_ward(rng, planted=False, told=False)
+_world("subpopulation", "A tenth of the records have a dozen labels eight times as often; told.")(
+    partial(_with_ward, planted=True, told=True)
+)
+_world("subpopulation, null", "The same with nothing planted.", null=True)(
+    partial(_with_ward, planted=False, told=True)
+)
+_world(
+    "subpopulation without its column, null",
+    "The same; the rows do not tell who is in it.",
+    null=True,
+    scored=False,
+)(partial(_with_ward, planted=False, told=False))
 
 
 def _patients(rng: np.random.Generator, pairs: int) -> Draft:
@@ -717,14 +690,12 @@ def _patients(rng: np.random.Generator, pairs: int) -> Draft:
     return draft
 
 
-@_world("patients", "3,000 patients with strong traits, four stays each; 3 pairs planted by stay.")
-def _patients_planted(rng: np.random.Generator) -> Draft:
-    return _patients(rng, 3)
-
-
-@_world("patients, null", "3,000 patients with strong traits that are independent.", null=True)
-def _patients_null(rng: np.random.Generator) -> Draft:
-    return _patients(rng, 0)
+_world("patients", "3,000 patients with strong traits, four stays each; 3 pairs planted by stay.")(
+    partial(_patients, pairs=3)
+)
+_world("patients, null", "3,000 patients with strong traits that are independent.", null=True)(
+    partial(_patients, pairs=0)
+)
 
 
 @_world(
@@ -837,15 +808,12 @@ def _frequent(rng: np.random.Generator, planted: bool) -> Draft:
     return draft
 
 
-@_world("very frequent nodes", "Labels on .3 to .8 of the records, five pairs among them.")
-def _frequent_planted(rng: np.random.Generator) -> Draft:
-    return _frequent(rng, planted=True)
-
-
-@_world("very frequent nodes, null", "Labels on .3 to .8 of the records, all independent.",
-        null=True)  # fmt: skip
-def _frequent_null(rng: np.random.Generator) -> Draft:
-    return _frequent(rng, planted=False)
+_world("very frequent nodes", "Labels on .3 to .8 of the records, five pairs among them.")(
+    partial(_frequent, planted=True)
+)
+_world(
+    "very frequent nodes, null", "Labels on .3 to .8 of the records, all independent.", null=True
+)(partial(_frequent, planted=False))
 
 
 # Nothing planted
@@ -972,19 +940,15 @@ def _exclusive(rng: np.random.Generator, pairs: int) -> Draft:
     return draft
 
 
-@_world(
+_world(
     "labels that shut each other out, null",
     "Six parents of four labels of which a record has one at most; all else is independent. "
     "Scored: no pair meets more often than it should.",
     null=True,
+)(partial(_exclusive, pairs=0))
+_world("labels that shut each other out", "The same, and five pairs planted beside them.")(
+    partial(_exclusive, pairs=5)
 )
-def _exclusive_null(rng: np.random.Generator) -> Draft:
-    return _exclusive(rng, 0)
-
-
-@_world("labels that shut each other out", "The same, and five pairs planted beside them.")
-def _exclusive_planted(rng: np.random.Generator) -> Draft:
-    return _exclusive(rng, 5)
 
 
 @_world(
@@ -1112,15 +1076,11 @@ def _inner(rng: np.random.Generator, pairs: int) -> Draft:
     return draft
 
 
-@_world(
+_world(
     "groups used as labels",
     "Groups are labels themselves, alone or beside their children; pairs of groups, whichever "
     "label they come by, and of children.",
+)(partial(_inner, pairs=5))
+_world("groups used as labels, null", "The same with nothing planted.", null=True)(
+    partial(_inner, pairs=0)
 )
-def _inner_planted(rng: np.random.Generator) -> Draft:
-    return _inner(rng, 5)
-
-
-@_world("groups used as labels, null", "The same with nothing planted.", null=True)
-def _inner_null(rng: np.random.Generator) -> Draft:
-    return _inner(rng, 0)
