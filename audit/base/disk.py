@@ -246,8 +246,9 @@ def on_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         raise OutputError(
-            "room on the disk is required" if _is_full(error) else "a writable folder is required",
+            "room on the disk is required" if full else "a writable folder is required",
             found=error.strerror or str(error),
             where=folder,
             hint="free some, or name another folder; earlier files are kept",
@@ -265,10 +266,6 @@ def writing_file(path: Path) -> Iterator[None]:
             found=error.strerror or str(error),
             where=path,
         ) from None
-
-
-def _is_full(error: OSError) -> bool:
-    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager

@@ -118,18 +118,13 @@ def read_text(path: Path) -> str:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        encoding = _other_encoding(content)
+        encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin1"
         raise InputError(
             "text must be UTF-8",
             found="UTF-16" if encoding == "utf-16" else f"the byte 0x{content[error.start]:02x}",
             where=f"{path}:{line}",
             hint=f"convert it, for example with: iconv -f {encoding} -t utf-8",
         ) from None
-
-
-def _other_encoding(content: bytes) -> str:
-    """UTF-16 if a byte order mark says so, else Latin-1, as iconv calls them."""
-    return "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin1"
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -182,7 +182,8 @@ def refuse_other(
     bare = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n") or head
     may_be = [one for one in KINDS if (unmatched or one.always) and suffix not in one.but]
     for kind in (one for one in may_be if hierarchy or not one.of_hierarchies):
-        if not (_begins(kind, head, bare) or (unmatched and suffix in kind.suffixes)):
+        begins = any(re.match(kind.begins, one, re.DOTALL) for one in (head, bare))
+        if not (begins or (unmatched and suffix in kind.suffixes)):
             continue
         name = str(path) if _PLAIN.fullmatch(str(path)) else "FILE"
         raise FormatError(
@@ -191,7 +192,3 @@ def refuse_other(
             where=path,
             hint=kind.way.replace("FILE", name),
         )
-
-
-def _begins(kind: Kind, head: bytes, bare: bytes) -> bool:
-    return any(re.match(kind.begins, one, re.DOTALL) for one in (head, bare))

@@ -187,13 +187,10 @@ def _every(one: Any, plugin: str) -> Any:
 
 def _functions(one: Any) -> dict[str, Callable[..., Any]]:
     """The functions that a record holds."""
-    names = [field.name for field in fields(one)] if _is_record(one) else []
+    is_record = is_dataclass(one) and not isinstance(one, type)
+    names = [field.name for field in fields(one)] if is_record else []
     values = {name: getattr(one, name) for name in names}
     return {n: v for n, v in values.items() if callable(v) and not isinstance(v, type)}
-
-
-def _is_record(one: Any) -> bool:
-    return is_dataclass(one) and not isinstance(one, type)
 
 
 def _guarded(function: Callable[..., Any], plugin: str) -> Callable[..., Any]:

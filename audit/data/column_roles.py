@@ -264,11 +264,9 @@ class TableColumns:
         alone = [n for n in self.rest(best) if n in self._alone and not says(n, PREDICTED)]
         alone = [n for n in alone if not self._measures(n, best)]
         least = {name: self._far(name, best) * self.share(best) for name in alone}
-        near = [name for name in alone if self.share(name) > least[name] and self._varies(name)]
+        near = [name for name in alone if self.share(name) > least[name]]
+        near = [name for name in near if len({*self._nodes_of(name)}) > 1]
         return [one for one in near if not (says(one, ADMITTING) or self._stands_in(one, best))]
-
-    def _varies(self, name: str) -> bool:
-        return len({*self._nodes_of(name)}) > 1
 
     def _holds_all(self, name: str, others: Sequence[str]) -> bool:
         return all(one == name or self._stands_in(one, name) for one in others)

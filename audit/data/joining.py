@@ -29,7 +29,7 @@ def joined(raw: RawPredictions, dataset: LabelDataset, join: Join | None) -> Joi
     labels = dataset.instances["instance"].gather(dataset.order).to_list()
     ids, alike = [*raw.instances], len(labels) == len(raw.instances)
     by_order = np.arange(len(labels)), np.argsort(dataset.order)
-    lacking = [side for side, none in _sides(raw, dataset) if none]
+    lacking = ["predictions"] * raw.numbered + ["labels"] * dataset.numbered
     if join == "by_order" or (join is None and len(lacking) == 2):
         if not alike:
             raise _nothing_shared(raw, labels, "as many predictions as instances are required")
@@ -62,10 +62,6 @@ def _bared(
     decision = "ids go together without folders and endings of files"
     why = f"none are the same as they stand, as {ids[0]!r} and {labels[0]!r}"
     return bare, others, (Reading(decision, why, len(same), "--by-order", "instances"),)
-
-
-def _sides(raw: RawPredictions, dataset: LabelDataset) -> tuple[tuple[str, bool], ...]:
-    return ("predictions", raw.numbered), ("labels", dataset.numbered)
 
 
 def _first(ids: Sequence[str]) -> int | None:

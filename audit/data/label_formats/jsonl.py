@@ -198,7 +198,8 @@ def _labels_key(
     some, within = lines[:LINES_LOOKED_AT], nested(lines)
     unnamed = named is None and not called(names, ["labels"])
     if unnamed and nodes:
-        held = [key for key in names if key in within and _are_nodes(_entries(some, key), nodes)]
+        texts = {key: _entries(some, key) for key in names if key in within}
+        held = [key for key, own in texts.items() if 2 * sum(map(nodes.means, own)) > len(own)]
         if len(held) == 1:
             evidence = "most of their entries are nodes, or titles of some"
             told = Reading(f"the lists in {held[0]!r} are the labels", evidence, 0, "--label KEY")
@@ -222,11 +223,6 @@ _NAMES = ("labels", "label")
 def _entries(lines: Sequence[Line], key: str) -> list[str]:
     values = [one for _, line in lines for one in line.get(key) or []]
     return [one for one in values if isinstance(one, str)]
-
-
-def _are_nodes(texts: Sequence[str], nodes: KnownNodes) -> bool:
-    """Whether most of some texts are nodes or titles of nodes."""
-    return 2 * sum(map(nodes.means, texts)) > len(texts)
 
 
 def _is_nested(lines: Sequence[Line], label: str | None) -> bool:

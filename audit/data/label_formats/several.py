@@ -179,7 +179,8 @@ def label_columns(source: Source, pattern: str | None) -> list[str]:
         refuse_one_of_several(found[0], source)
         return found
     known = families_of(source)
-    if found := fitting(pattern, names) if pattern else _only(known):
+    of_all = next(iter(known.values()), []) if len(known) == 1 else []
+    if found := fitting(pattern, names) if pattern else of_all:
         return found
     hint = f"--label {next(iter(known))!r} names some" if known else "name them with --label"
     raise (SchemaError if pattern else UnclearColumnsError)(
@@ -190,10 +191,6 @@ def label_columns(source: Source, pattern: str | None) -> list[str]:
         where=source,
         hint=hint,
     )
-
-
-def _only(known: dict[str, list[str]]) -> list[str]:
-    return next(iter(known.values())) if len(known) == 1 else []
 
 
 def matches(source: Source) -> bool:

@@ -32,6 +32,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.reading import load_policy
 from fixtures.task_counts import counted_by_tasks
+from fixtures.written import written
 
 Reader = Callable[[Path, Hierarchy], object]
 
@@ -128,8 +129,7 @@ def test_a_short_cycle_is_found_beside_a_long_one() -> None:
 
 
 def test_a_path_of_very_many_parts(tmp_path: Path) -> None:
-    path = tmp_path / "paths.txt"
-    path.write_text("a.b\n" + ".".join("p" * 50_000) + "\n")
+    path = written(tmp_path / "paths.txt", "a.b\n" + ".".join("p" * 50_000) + "\n")
     with pytest.raises(InputError, match=f"{path}:2: at most 1,000 parts"):
         load_hierarchy(path, format="dotted")
     with limits(parts=2), pytest.raises(InputError, match=f"{path}:2: at most 2 parts"):

@@ -13,6 +13,7 @@ import audit
 from audit.base.errors import AuditError, SchemaError
 from audit.counting.file import count_pairs
 from audit.data.sources import source_of
+from fixtures.written import written
 
 TERMS = audit.load_hierarchy(
     pl.DataFrame({"child": ["GO:2", "GO:3", "GO:4"], "parent": ["GO:1", "GO:1", "GO:2"]})
@@ -81,8 +82,7 @@ FORMS: dict[str, Any] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_said_not_to_be_so_is_left_out_and_counted(form: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text(FORMS[form](SAID))
+    path = written(tmp_path / "a.txt", FORMS[form](SAID))
     kept = [(gene, term) for gene, qualifier, term, *_ in SAID
             if "not" not in qualifier.lower().split("|")]  # fmt: skip
     read = audit.load_labels(path, TERMS)
@@ -142,8 +142,7 @@ BROKEN = {
 
 @pytest.mark.parametrize(("text", "said"), BROKEN.values(), ids=[*BROKEN])
 def test_what_is_broken_is_refused_in_a_sentence(text: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.gaf"
-    path.write_text(text)
+    path = written(tmp_path / "a.gaf", text)
 
     with pytest.raises(AuditError, match=said) as caught:
         audit.load_labels(path, TERMS)

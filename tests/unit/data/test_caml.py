@@ -11,6 +11,7 @@ from audit.base.errors import InputError, SchemaError
 from audit.data.formats import read_labels
 from audit.data.label_format import Columns
 from audit.data.sources import source_of
+from fixtures.written import written
 
 TEXT = (
     "SUBJECT_ID,HADM_ID,TEXT,LABELS,length\n"
@@ -45,8 +46,7 @@ def test_labels_of_an_admission_are_joined(tmp_path: Path, content: bytes) -> No
 
 
 def test_nothing_between_two_semicolons_is_counted(tmp_path: Path) -> None:
-    path = tmp_path / "train.csv"
-    path.write_text("HADM_ID,LABELS\n1,a;; b \n,c\n,\n")
+    path = written(tmp_path / "train.csv", "HADM_ID,LABELS\n1,a;; b \n,c\n,\n")
     raw = read_labels(path, Columns())
     assert raw.rows.select("instance", "label", "refused").rows() == [
         ("1", "a", None),
@@ -58,24 +58,21 @@ def test_nothing_between_two_semicolons_is_counted(tmp_path: Path) -> None:
 
 
 def test_the_text_is_not_kept(tmp_path: Path) -> None:
-    path = tmp_path / "train.csv"
-    path.write_text(TEXT)
+    path = written(tmp_path / "train.csv", TEXT)
     kept = source_of(path).table(["HADM_ID", "LABELS"])
     assert kept.columns == ["HADM_ID", "LABELS"]
     assert kept["HADM_ID"].to_list() == ["100001", "100002", "100001"]
 
 
 def test_a_comma_in_a_text_without_quotes_is_told_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "train.csv"
-    path.write_text("HADM_ID,TEXT,LABELS,length\n1,a,b,1\n2,a, b,c,1\n")
+    path = written(tmp_path / "train.csv", "HADM_ID,TEXT,LABELS,length\n1,a,b,1\n2,a, b,c,1\n")
     with pytest.raises(SchemaError, match="5 fields") as caught:
         read_labels(path, Columns())
     assert caught.value.where == f"{path}:3"
 
 
 def test_other_columns_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "train.csv"
-    path.write_text("stay,codes,part\n1,a;b,dev\n")
+    path = written(tmp_path / "train.csv", "stay,codes,part\n1,a;b,dev\n")
     columns = Columns(id="stay", label="codes", split="part")
     raw = read_labels(path, columns, "caml")
     assert raw.rows["label"].to_list() == ["a", "b"]
@@ -83,7 +80,6 @@ def test_other_columns_are_named(tmp_path: Path) -> None:
 
 
 def test_a_header_alone_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "train.csv"
-    path.write_text("HADM_ID,LABELS\n")
+    path = written(tmp_path / "train.csv", "HADM_ID,LABELS\n")
     with pytest.raises(InputError, match="a dataset with rows is required"):
         read_labels(path, Columns())

@@ -14,6 +14,7 @@ from audit.data.mapping import REASONS
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.coded import icd9cm
 from fixtures.labelled import labelled
+from fixtures.written import written
 
 LABELS = {
     "b": ["dog", "dog", "unicorn"],
@@ -146,8 +147,7 @@ def test_from_rows_does_not_modify_its_frame(toy_hierarchy: Hierarchy) -> None:
 
 
 def test_a_dataset_without_instances_is_refused(tmp_path: Path, toy_hierarchy: Hierarchy) -> None:
-    path = tmp_path / "labels.csv"
-    path.write_text("instance,label\n")
+    path = written(tmp_path / "labels.csv", "instance,label\n")
 
     with pytest.raises(InputError, match="required"):
         load_labels(path, toy_hierarchy)

@@ -14,6 +14,7 @@ from audit.data.label_format import Columns
 from audit.data.sources import source_of
 from fixtures.broken import Trap
 from fixtures.label_files import WRITERS, LabelWriter, Record
+from fixtures.written import written
 
 RECORDS = (Record("100001", ("0380", "V3000"), "7"), Record("100002", ("4019",), "7"))
 
@@ -52,8 +53,7 @@ def test_a_long_file_is_found_by_its_beginning(writer: LabelWriter, tmp_path: Pa
     ],
 )
 def test_what_holds_no_labels_is_not_taken_for_labels(tmp_path: Path, name: str, text: str) -> None:
-    path = tmp_path / name
-    path.write_text(text)
+    path = written(tmp_path / name, text)
     with pytest.raises(FormatError, match="none that matches") as caught:
         read_labels(path, Columns())
     listed = all(f"\n  {known.name}: {known.title}" in str(caught.value) for known in FORMATS)
@@ -61,8 +61,7 @@ def test_what_holds_no_labels_is_not_taken_for_labels(tmp_path: Path, name: str,
 
 
 def test_two_formats_are_listed_with_what_tells_them_apart(tmp_path: Path) -> None:
-    path = tmp_path / "labels.csv"
-    path.write_text("hadm_id,label,labels\n1,a,b;c\n")
+    path = written(tmp_path / "labels.csv", "hadm_id,label,labels\n1,a,b;c\n")
     with pytest.raises(FormatError, match="Found: caml, long\n") as caught:
         read_labels(path, Columns())
     told = {known.name for known in FORMATS if known.title in caught.value.hint}
@@ -125,8 +124,7 @@ def test_a_format_that_does_not_exist(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["labels.pkl", "labels.pt", "labels.jsonl", "labels.csv"])
 @pytest.mark.parametrize("format", [None, "jsonl", "long"])
 def test_a_pickle_is_refused_and_never_read(tmp_path: Path, name: str, format: str | None) -> None:
-    path = tmp_path / name
-    path.write_bytes(pickle.dumps(Trap(tmp_path / "sprung")))
+    path = written(tmp_path / name, pickle.dumps(Trap(tmp_path / "sprung")))
     with pytest.raises(InputError, match="a file of pickled objects, which could run code"):
         read_labels(path, Columns(), format)
     assert not (tmp_path / "sprung").exists()

@@ -11,6 +11,7 @@ import pytest
 from audit.base.errors import SchemaError
 from audit.data.formats import read_labels
 from audit.data.label_format import Columns
+from fixtures.written import written
 
 
 @pytest.mark.parametrize(
@@ -24,8 +25,7 @@ from audit.data.label_format import Columns
     ],
 )
 def test_values_are_text_whatever_the_file(tmp_path: Path, name: str, content: bytes) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
+    path = written(tmp_path / name, content)
     raw = read_labels(path, Columns())
     assert raw.format == "long"
     assert raw.rows.select("instance", "label").rows() == [("007", "0380"), ("007", "4019")]
@@ -55,8 +55,7 @@ def test_lists_of_labels(tmp_path: Path, dtype: pl.DataType) -> None:
 
 
 def test_named_columns(tmp_path: Path) -> None:
-    path = tmp_path / "l.csv"
-    path.write_text("stay,site,code,fold\n1,A,x,train\n1,A,y,train\n2,,z,test\n")
+    path = written(tmp_path / "l.csv", "stay,site,code,fold\n1,A,x,train\n1,A,y,train\n2,,z,test\n")
     raw = read_labels(path, Columns("Stay", "code", "site", "fold"), "long")
     assert raw.rows["label"].to_list() == ["x", "y", "z"]
     assert raw.instances.rows() == [("1", "A", "train"), ("2", None, "test")]
@@ -76,15 +75,13 @@ def test_named_columns(tmp_path: Path) -> None:
 def test_the_columns_must_be_told_apart(
     tmp_path: Path, header: str, columns: Columns, message: str
 ) -> None:
-    path = tmp_path / "l.csv"
-    path.write_text(f"{header}\n1,2,3\n")
+    path = written(tmp_path / "l.csv", f"{header}\n1,2,3\n")
     with pytest.raises(SchemaError, match=message):
         read_labels(path, columns)
 
 
 def test_the_exact_name_goes_before_another_case(tmp_path: Path) -> None:
-    path = tmp_path / "l.csv"
-    path.write_text("stay,STAY,label\n1,2,x\n")
+    path = written(tmp_path / "l.csv", "stay,STAY,label\n1,2,x\n")
     assert read_labels(path, Columns(id="STAY")).rows["instance"].to_list() == ["2"]
 
 
@@ -98,8 +95,7 @@ def test_the_exact_name_goes_before_another_case(tmp_path: Path) -> None:
 def test_an_instance_in_two_places_is_refused(
     tmp_path: Path, role: str, columns: Columns, hint: str
 ) -> None:
-    path = tmp_path / "l.csv"
-    path.write_text("id,label,place\n1,x,a\n1,y,b\n2,x,a\n2,y,a\n")
+    path = written(tmp_path / "l.csv", "id,label,place\n1,x,a\n1,y,b\n2,x,a\n2,y,a\n")
     with pytest.raises(
         SchemaError, match=f"in one {role}\nFound: in several: '1 in a, b'\n"
     ) as told:

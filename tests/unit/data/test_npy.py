@@ -16,6 +16,7 @@ from audit.data.label_formats.npy import FORMAT
 from audit.data.sources import source_of
 from fixtures.broken import Trap
 from fixtures.prediction_files import npy_bytes, pickled_array
+from fixtures.written import written
 
 
 def labels_of(raw: RawLabels) -> list[tuple[str, str]]:
@@ -85,8 +86,7 @@ def test_scores_are_told_from_labels(tmp_path: Path) -> None:
 
 
 def test_scores_are_not_taken_for_labels(tmp_path: Path) -> None:
-    path = tmp_path / "scores.npy"
-    path.write_bytes(npy_bytes(np.array([[0.5, 0.5]])))
+    path = written(tmp_path / "scores.npy", npy_bytes(np.array([[0.5, 0.5]])))
     with pytest.raises(FormatError, match=r"none that matches\n.*--predictions"):
         read_labels(path, Columns())
 
@@ -149,8 +149,7 @@ def test_no_instance_is_refused(tmp_path: Path) -> None:
     [(np.array([0, 4]), 5), (np.array([[0, 1, 0, 0, 0]]), 5), (np.array([], int), 0)],
 )
 def test_names_are_required(tmp_path: Path, array: NDArray[Any], columns: int) -> None:
-    path = tmp_path / "labels.npy"
-    path.write_bytes(npy_bytes(array))
+    path = written(tmp_path / "labels.npy", npy_bytes(array))
     with pytest.raises(SchemaError, match=rf"names of the {columns} columns(.|\n)*--classes"):
         read_labels(path, Columns())
 
@@ -167,8 +166,7 @@ def test_pickled_objects_are_refused_and_not_run(tmp_path: Path) -> None:
 
 
 def test_columns_cannot_be_named(tmp_path: Path) -> None:
-    path = tmp_path / "labels.npy"
-    path.write_bytes(npy_bytes(np.array([0])))
+    path = written(tmp_path / "labels.npy", npy_bytes(np.array([0])))
     with pytest.raises(SchemaError, match="--group"):
         read_labels(path, Columns(group="site"))
 

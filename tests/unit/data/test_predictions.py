@@ -17,6 +17,7 @@ from audit.data.predictions import Predictions, load_predictions, map_prediction
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from fixtures.labelled import tree
+from fixtures.written import written
 
 DATA = os.environ.get("AUDIT_DATA", "")
 needs_data = pytest.mark.skipif(not DATA, reason="AUDIT_DATA names no folder of real data")
@@ -215,8 +216,7 @@ def test_a_transform_is_taken_before_classes_are_left_out(dataset: LabelDataset)
 
 
 def test_a_file_is_read_and_shown(dataset: LabelDataset, tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("instance,node,score\na,dog,2\nb,dog,-2\n")
+    path = written(tmp_path / "scores.csv", "instance,node,score\na,dog,2\nb,dog,-2\n")
 
     predictions = load_predictions(path, dataset, transform="sigmoid")
 

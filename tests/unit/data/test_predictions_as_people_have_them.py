@@ -17,6 +17,7 @@ import audit
 from audit.base.errors import AuditError, InputError, SchemaError
 from audit.data.class_names import Shared
 from audit.data.predictions import Predictions
+from fixtures.written import written
 
 CLASSES = ("dog", "cat", "oak", "rose")
 TREE = {"dog": "animal", "cat": "animal", "oak": "plant", "rose": "plant"}
@@ -164,8 +165,7 @@ def test_names_stay_where_they_are_numbers(tmp_path: Path) -> None:
     tree = {"1": "odd", "3": "odd", "2": "even"}
     dataset = audit.load_labels([["1"], ["2"], ["3"]], tree)
     scores = {"1": [0.7, 0.1, 0.2], "2": [0.1, 0.7, 0.2], "3": [0.2, 0.2, 0.6]}
-    names = tmp_path / "classes.txt"
-    names.write_text("3\n2\n1\n")
+    names = written(tmp_path / "classes.txt", "3\n2\n1\n")
     found = audit.load_predictions(scores, dataset, classes=Shared(names))
     best = found.scores.toarray().argmax(axis=1)
     assert [found.hierarchy.nodes[node] for node in best] == ["1", "2", "3"]

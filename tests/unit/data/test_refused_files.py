@@ -24,6 +24,7 @@ from audit.data.label_format import Columns
 from audit.hierarchies.formats.interface import read_nodes
 from audit.hierarchies.reading import load_hierarchy
 from fixtures.prediction_files import npy_bytes, npz_bytes, safetensors_bytes
+from fixtures.written import written
 
 SCORES = np.array([[0.25, 0.75], [0.5, 0.5]])
 
@@ -56,8 +57,7 @@ def test_a_column_of_durations(column: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("header", ['"a""b","a""b"', '"a""b",a"b', '"la""bel","la""bel"'])
 def test_columns_of_one_name_with_a_quote(header: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(f"id,label,{header}\n1,401.9,x,y\n")
+    path = written(tmp_path / "a.csv", f"id,label,{header}\n1,401.9,x,y\n")
     for read in (read_predictions, load_hierarchy, lambda p: audit.load_labels(p, "icd9cm")):
         with contextlib.suppress(AuditError):
             read(path)
@@ -77,14 +77,12 @@ def test_a_text_of_an_array_that_is_no_unicode(number: int, place: int, tmp_path
 
 
 def test_bytes_after_an_array(tmp_path: Path) -> None:
-    path = tmp_path / "scores.npy"
-    path.write_bytes(npy_bytes(SCORES) + b"\0")
+    path = written(tmp_path / "scores.npy", npy_bytes(SCORES) + b"\0")
     refused(path, "further bytes")
 
 
 def test_a_header_that_is_not_closed(tmp_path: Path) -> None:
-    path = tmp_path / "scores.npy"
-    path.write_bytes(npy_bytes(SCORES).replace(b"}", b" "))
+    path = written(tmp_path / "scores.npy", npy_bytes(SCORES).replace(b"}", b" "))
     refused(path, "whole NumPy file")
 
 
@@ -116,13 +114,11 @@ def test_names_beyond_unicode(tmp_path: Path) -> None:
 
 
 def test_a_key_that_stands_twice(tmp_path: Path) -> None:
-    lines = tmp_path / "labels.jsonl"
-    lines.write_text('{"id": "1", "labels": ["a"], "labels": ["b"]}\n')
+    lines = written(tmp_path / "labels.jsonl", '{"id": "1", "labels": ["a"], "labels": ["b"]}\n')
     with pytest.raises(AuditError, match="more than one value of the key 'labels'"):
         read_labels(lines, Columns(), "jsonl")
 
-    tree = tmp_path / "tree.json"
-    tree.write_text('{"a": {"b": {}, "b": {"c": {}}}}')
+    tree = written(tmp_path / "tree.json", '{"a": {"b": {}, "b": {"c": {}}}}')
     with pytest.raises(AuditError, match="more than one value of the key 'b'"):
         load_hierarchy(tree, format="tree")
 
@@ -138,8 +134,7 @@ def test_a_key_that_stands_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("header", [",label,site", "instance,label,"])
 def test_a_column_without_a_name_is_none_to_stumble_over(tmp_path: Path, header: str) -> None:
-    path = tmp_path / "labels.csv"
-    path.write_text(f"{header}\na,dog,1\nb,cow,1\nc,dog,2\nd,dog,2\n")
+    path = written(tmp_path / "labels.csv", f"{header}\na,dog,1\nb,cow,1\nc,dog,2\nd,dog,2\n")
     columns = Columns(id=header.split(",")[0])
 
     assert read_labels(path, columns).rows["label"].to_list() == ["dog", "cow", "dog", "dog"]

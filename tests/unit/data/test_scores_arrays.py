@@ -16,26 +16,22 @@ from audit.base.limits import EXPANSION, UNPACKED
 from audit.data.formats import read_predictions
 from fixtures.broken import Trap
 from fixtures.prediction_files import npy_bytes, npz_bytes, pickled_array
+from fixtures.written import written
 
 SCORES = np.array([[0.25, 0.75], [1, 0]])
 
 
 def archive(tmp_path: Path, **arrays: NDArray[Any]) -> Path:
-    path = tmp_path / "scores.npz"
-    path.write_bytes(npz_bytes(**arrays))
-    return path
+    return written(tmp_path / "scores.npz", npz_bytes(**arrays))
 
 
 def names(tmp_path: Path) -> Path:
-    path = tmp_path / "classes.txt"
-    path.write_text("dog\ncow\n")
-    return path
+    return written(tmp_path / "classes.txt", "dog\ncow\n")
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", ">f8"])
 def test_any_precision_becomes_float64(tmp_path: Path, dtype: str) -> None:
-    path = tmp_path / "scores.npy"
-    path.write_bytes(npy_bytes(SCORES.astype(dtype)))
+    path = written(tmp_path / "scores.npy", npy_bytes(SCORES.astype(dtype)))
 
     raw = read_predictions(path, names(tmp_path))
 
@@ -47,21 +43,18 @@ def test_any_precision_becomes_float64(tmp_path: Path, dtype: str) -> None:
 
 
 def test_column_order_in_memory_does_not_matter(tmp_path: Path) -> None:
-    path = tmp_path / "scores.npy"
-    path.write_bytes(npy_bytes(np.asfortranarray(SCORES)))
+    path = written(tmp_path / "scores.npy", npy_bytes(np.asfortranarray(SCORES)))
     assert np.array_equal(read_predictions(path, names(tmp_path)).scores, SCORES)
 
 
 @pytest.mark.parametrize(("last", "set_valued"), [(1, True), (2, False)])
 def test_whole_zeros_and_ones_are_sets(tmp_path: Path, last: int, set_valued: bool) -> None:
-    path = tmp_path / "scores.npy"
-    path.write_bytes(npy_bytes(np.array([[0, 1], [1, last]])))
+    path = written(tmp_path / "scores.npy", npy_bytes(np.array([[0, 1], [1, last]])))
     assert read_predictions(path, names(tmp_path)).set_valued is set_valued
 
 
 def test_a_packed_array_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "scores.npy.gz"
-    path.write_bytes(gzip.compress(npy_bytes(SCORES)))
+    path = written(tmp_path / "scores.npy.gz", gzip.compress(npy_bytes(SCORES)))
     assert np.array_equal(read_predictions(path, names(tmp_path)).scores, SCORES)
 
 
@@ -123,8 +116,7 @@ def test_the_only_matrix_is_taken(tmp_path: Path) -> None:
 
 
 def test_fractions_that_are_nought_and_one_are_scores(tmp_path: Path) -> None:
-    path = tmp_path / "scores.npy"
-    path.write_bytes(npy_bytes(np.array([[0.0, 1.0]])))
+    path = written(tmp_path / "scores.npy", npy_bytes(np.array([[0.0, 1.0]])))
     assert not read_predictions(path, names(tmp_path)).set_valued
 
 
@@ -155,8 +147,7 @@ def test_an_archive_may_hold_a_hundred_times_its_size(
 def test_another_file_is_told_by_its_beginning(
     format: str, required: str, content: bytes, found: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "scores"
-    path.write_bytes(content)
+    path = written(tmp_path / "scores", content)
     with pytest.raises(InputError, match=f"{required} is required\nFound: .*{found}$"):
         read_predictions(path, names(tmp_path), format)
 

@@ -10,11 +10,11 @@ from audit.base.errors import InputError, SchemaError
 from audit.data.formats import read_predictions
 from audit.data.prediction_format import RawPredictions
 from fixtures.prediction_files import cells_of
+from fixtures.written import written
 
 
 def read(tmp_path: Path, *lines: str) -> RawPredictions:
-    path = tmp_path / "scores.jsonl"
-    path.write_text("".join(f"{line}\n" for line in lines))
+    path = written(tmp_path / "scores.jsonl", "".join(f"{line}\n" for line in lines))
     return read_predictions(path)
 
 

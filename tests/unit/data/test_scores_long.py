@@ -11,11 +11,11 @@ from audit.base.errors import SchemaError
 from audit.data.formats import read_predictions
 from audit.data.prediction_format import RawPredictions
 from fixtures.prediction_files import cells_of
+from fixtures.written import written
 
 
 def read(tmp_path: Path, text: str) -> RawPredictions:
-    path = tmp_path / "scores.csv"
-    path.write_text(text)
+    path = written(tmp_path / "scores.csv", text)
     return read_predictions(path)
 
 

@@ -14,6 +14,7 @@ from audit.base.errors import InputError, SchemaError
 from audit.data.formats import read_predictions
 from fixtures.broken import Trap
 from fixtures.prediction_files import safetensors_bytes, with_length
+from fixtures.written import written
 
 SCORES = np.array([[0.25, 0.75], [1, 0]])
 WITHOUT_TORCH = importlib.util.find_spec("torch") is None
@@ -21,15 +22,12 @@ WITHOUT_TORCH = importlib.util.find_spec("torch") is None
 
 @pytest.fixture
 def classes(tmp_path: Path) -> Path:
-    path = tmp_path / "classes.txt"
-    path.write_text("dog\ncow\n")
-    return path
+    return written(tmp_path / "classes.txt", "dog\ncow\n")
 
 
 @pytest.mark.parametrize("dtype", ["F64", "F32", "F16", "BF16"])
 def test_any_precision_becomes_float64(tmp_path: Path, classes: Path, dtype: str) -> None:
-    path = tmp_path / "scores.safetensors"
-    path.write_bytes(safetensors_bytes({"scores": SCORES}, dtype))
+    path = written(tmp_path / "scores.safetensors", safetensors_bytes({"scores": SCORES}, dtype))
 
     raw = read_predictions(path, classes)
 
@@ -78,8 +76,7 @@ def test_a_header_of_128_bytes_is_no_pickle(tmp_path: Path, classes: Path) -> No
 
 
 def test_a_length_beyond_the_file_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "scores.safetensors"
-    path.write_bytes(b"\xff" * 8 + b"{}")
+    path = written(tmp_path / "scores.safetensors", b"\xff" * 8 + b"{}")
     with pytest.raises(InputError, match=r"scores\.safetensors(.|\n)*of 1.*,615 bytes in 10"):
         read_predictions(path)
 
@@ -105,8 +102,7 @@ def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not WITHOUT_TORCH, reason="torch is installed")
 def test_without_pytorch_the_extra_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "scores.pt"
-    path.write_bytes(b"anything")
+    path = written(tmp_path / "scores.pt", b"anything")
     with pytest.raises(InputError, match=r"hierarchy-audit\[model\]"):
         read_predictions(path)
 

@@ -13,13 +13,13 @@ from audit.base.errors import FormatError, SchemaError
 from audit.data.formats import read_predictions
 from audit.data.prediction_format import RawPredictions
 from fixtures.prediction_files import cells_of
+from fixtures.written import written
 
 CELLS = {"7": {"dog": 0.25, "cow": 0.75}, "3": {"dog": 1.0}}
 
 
 def read(tmp_path: Path, text: str) -> RawPredictions:
-    path = tmp_path / "scores.csv"
-    path.write_text(text)
+    path = written(tmp_path / "scores.csv", text)
     return read_predictions(path)
 
 

@@ -14,6 +14,7 @@ from audit.data.dataset import LabelDataset, load_labels
 from audit.data.formats import read_labels
 from audit.data.label_format import INSTANCES, PLACES, Columns
 from audit.hierarchies.hierarchy import Hierarchy
+from fixtures.written import written
 
 STRATA = Columns(id="id", group="who", split="part", strata=("site", "Period"))
 EXPECTED = [("1", "p", "train", "north", "2019"), ("2", None, "test", None, "2020")]
@@ -126,8 +127,7 @@ def test_a_stratum_has_a_name_of_its_own(strata: tuple[str, ...]) -> None:
 
 
 def test_a_stratum_may_bear_the_name_of_any_other_role(tmp_path: Path) -> None:
-    path = tmp_path / "l.csv"
-    path.write_text("id,label,position,table,refused\n1,cow,third,round,no\n")
+    path = written(tmp_path / "l.csv", "id,label,position,table,refused\n1,cow,third,round,no\n")
     raw = read_labels(path, Columns(strata=("position", "table", "refused")))
 
     assert raw.instances.row(0)[3:] == ("third", "round", "no")

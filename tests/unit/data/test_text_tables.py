@@ -16,6 +16,7 @@ from audit.base.text_tables import Preamble, preamble_of
 from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
 from audit.data.sources import source_of
+from fixtures.written import written
 
 TREE = {"GO:1": "GO:0", "GO:2": "GO:0", "a/1": "GO:0", "a/2": "GO:0"}
 ROWS = [("g1", "GO:1", "x"), ("g1", "GO:2", "y"), ("g2", "GO:2", "x"), ("g3", "none", "y")]
@@ -77,8 +78,7 @@ def test_columns_of_gene_annotations_go_by_their_published_names(tmp_path: Path)
 
 
 def test_which_of_two_lines_is_the_header_is_asked(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("# one\n# gene, term\nword,other\na,b\n")
+    path = written(tmp_path / "a.csv", "# one\n# gene, term\nword,other\na,b\n")
     with pytest.raises(AskedError, match="line 2 names the columns, gene, term"):
         audit.load_labels(path, TREE, id="gene", label="term")
     path.write_text("# one\ngene, term\nword,other\na,b\n")
@@ -89,8 +89,7 @@ def test_which_of_two_lines_is_the_header_is_asked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", ["#1\ta", "#,dog", "x|a|b", "1|401.9", "%\n%", "!", "# only\n\n"])
 def test_what_may_be_a_row_is_no_note(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text(line)
+    path = written(tmp_path / "a.txt", line)
     assert source_of(path).head_lines == [one for one in line.split("\n") if one.strip()]
 
 
@@ -109,8 +108,7 @@ def test_a_row_of_another_length_is_told_by_its_line(before: str, tmp_path: Path
 
 
 def test_a_hierarchy_may_have_notes_and_tells_its_lines(tmp_path: Path) -> None:
-    path = tmp_path / "h.csv"
-    path.write_text("# made by\n# hand, 2\nchild,parent\na,b\nc,b\n")
+    path = written(tmp_path / "h.csv", "# made by\n# hand, 2\nchild,parent\na,b\nc,b\n")
     assert set(audit.load_hierarchy(path).nodes) >= {"a", "b", "c"}
     path.write_text("# made by\n# hand, 2\nchild,parent\na,b\n,b\n")
     with pytest.raises(InputError) as caught:

@@ -27,6 +27,7 @@ from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.results.findings import Finding
 from audit.runs.audit import run_audit
+from fixtures.written import written
 
 CAML = """@\tICD-9 CODES
 001-999.99\tDISEASES
@@ -49,9 +50,7 @@ ROWS = [
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "ICD9_descriptions"
-    path.write_text(CAML)
-    return path
+    return written(tmp_path / "ICD9_descriptions", CAML)
 
 
 def dataset_of(file: Path, unlisted: Unlisted | None = None) -> LabelDataset:
@@ -114,8 +113,7 @@ def test_a_dictionary_titles_a_file_and_adds_no_node_to_it(file: Path, tmp_path:
 
 
 def test_a_file_without_rules_for_digits_cannot_hang_labels(tmp_path: Path) -> None:
-    path = tmp_path / "edges.csv"
-    path.write_text("child,parent\n250.0,250\n")
+    path = written(tmp_path / "edges.csv", "child,parent\n250.0,250\n")
 
     with pytest.raises(InputError, match="what their digits mean") as caught:
         audit.load_hierarchy(path, unlisted="hang")

@@ -12,9 +12,9 @@ from audit.base.errors import HierarchyError, SchemaError
 from audit.hierarchies.formats.media import AUDIOSET
 from audit.hierarchies.reading import load_hierarchy
 from fixtures import hierarchy_files
+from fixtures.written import written
 
 refused = partial(hierarchy_files.refused, format="audioset")
-written = partial(hierarchy_files.written, name="ontology.json")
 
 ENTRIES: list[dict[str, Any]] = [
     {"id": "/m/1", "name": "Sound", "child_ids": ["/m/2", "/m/3"], "restrictions": ["abstract"]},
@@ -24,7 +24,7 @@ ENTRIES: list[dict[str, Any]] = [
 
 
 def test_nodes_children_and_restrictions(tmp_path: Path) -> None:
-    hierarchy = load_hierarchy(written(tmp_path, ENTRIES))
+    hierarchy = load_hierarchy(written(tmp_path / "ontology.json", ENTRIES))
 
     assert hierarchy.nodes == ("/m/1", "/m/2", "/m/3")
     assert hierarchy.titles == ("Sound", "Animal", "")
@@ -34,13 +34,15 @@ def test_nodes_children_and_restrictions(tmp_path: Path) -> None:
 
 
 def test_an_undeclared_child_is_named_with_its_parent(tmp_path: Path) -> None:
-    path = written(tmp_path, ENTRIES[:2])
+    path = written(tmp_path / "ontology.json", ENTRIES[:2])
 
     assert "'/m/3 -> /m/1', '/m/3 -> /m/2'" in refused(path, HierarchyError)
 
 
 def test_an_id_declared_twice_is_refused(tmp_path: Path) -> None:
-    assert "'/m/3'" in refused(written(tmp_path, [*ENTRIES, ENTRIES[2]]), SchemaError)
+    assert "'/m/3'" in refused(
+        written(tmp_path / "ontology.json", [*ENTRIES, ENTRIES[2]]), SchemaError
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,12 +60,12 @@ def test_an_id_declared_twice_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_an_entry_of_another_shape_is_refused(tmp_path: Path, wrong: Any) -> None:
-    refused(written(tmp_path, [*ENTRIES, wrong]), SchemaError)
+    refused(written(tmp_path / "ontology.json", [*ENTRIES, wrong]), SchemaError)
 
 
 def test_another_document_is_refused(tmp_path: Path) -> None:
-    refused(written(tmp_path, {"id": "a", "child_ids": []}), SchemaError)
-    refused(written(tmp_path, []), HierarchyError)
+    refused(written(tmp_path / "ontology.json", {"id": "a", "child_ids": []}), SchemaError)
+    refused(written(tmp_path / "ontology.json", []), HierarchyError)
 
 
 def test_format_is_found_by_its_keys() -> None:

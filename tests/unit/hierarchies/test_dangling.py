@@ -24,6 +24,7 @@ from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled
+from fixtures.written import written
 
 Edges = list[tuple[str, str]]
 
@@ -226,8 +227,7 @@ CYCLIC = "[Term]\nid: a\nis_a: b\nis_a: lost\n[Term]\nid: b\nis_a: a\n"
 
 
 def test_lint_tells_what_was_dropped_beside_cycles(tmp_path: Path) -> None:
-    path = tmp_path / "cyclic.obo"
-    path.write_text(CYCLIC)
+    path = written(tmp_path / "cyclic.obo", CYCLIC)
     with pytest.raises(DanglingError):
         lint(path)
     with pytest.raises(CyclicError):

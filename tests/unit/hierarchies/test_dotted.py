@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,15 +10,13 @@ import pytest
 from audit.base.errors import FormatError, HierarchyError, SchemaError
 from audit.hierarchies.formats.paths import DOTTED
 from audit.hierarchies.reading import load_hierarchy
-from fixtures import hierarchy_files
 from fixtures.hierarchy_files import refused
-
-written = partial(hierarchy_files.written, name="classes.txt")
+from fixtures.written import written
 
 
 def test_paths_and_their_prefixes(tmp_path: Path) -> None:
     text = "# groups, of news\n\nrec.sport.hockey\r\n  rec.sport \nsci\n"
-    hierarchy = load_hierarchy(written(tmp_path, text))
+    hierarchy = load_hierarchy(written(tmp_path / "classes.txt", text))
 
     assert hierarchy.nodes == ("(root)", "rec", "rec.sport", "rec.sport.hockey", "sci")
     assert hierarchy.titles == ("Root", "rec", "sport", "hockey", "sci")
@@ -28,20 +25,20 @@ def test_paths_and_their_prefixes(tmp_path: Path) -> None:
 
 
 def test_a_path_may_be_repeated(tmp_path: Path) -> None:
-    assert len(load_hierarchy(written(tmp_path, "a.b\na.b\n"))) == 2
+    assert len(load_hierarchy(written(tmp_path / "classes.txt", "a.b\na.b\n"))) == 2
 
 
 @pytest.mark.parametrize("path", ["a..b", ".a", "a.", "a. .b", "."])
 def test_an_empty_part_is_refused_with_its_line(tmp_path: Path, path: str) -> None:
     with pytest.raises(SchemaError) as caught:
-        load_hierarchy(written(tmp_path, f"x.y\n\n{path}\n"), format="dotted")
+        load_hierarchy(written(tmp_path / "classes.txt", f"x.y\n\n{path}\n"), format="dotted")
 
     assert caught.value.where == f"{tmp_path / 'classes.txt'}:3"
     assert repr(path) in caught.value.found
 
 
 def test_comments_alone_are_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, "# nothing\n")
+    path = written(tmp_path / "classes.txt", "# nothing\n")
 
     refused(path, FormatError)
     with pytest.raises(HierarchyError):
@@ -49,8 +46,8 @@ def test_comments_alone_are_refused(tmp_path: Path) -> None:
 
 
 def test_text_of_another_kind_is_refused(tmp_path: Path) -> None:
-    refused(written(tmp_path, "Some prose. With sentences.\n"), FormatError)
-    refused(written(tmp_path, "no\ndots\n"), FormatError)
+    refused(written(tmp_path / "classes.txt", "Some prose. With sentences.\n"), FormatError)
+    refused(written(tmp_path / "classes.txt", "no\ndots\n"), FormatError)
 
 
 @pytest.mark.parametrize("name", ["x.txt", "X.TXT.gz", "x.dotted", "x"])

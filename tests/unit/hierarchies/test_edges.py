@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -12,10 +11,8 @@ import pytest
 from audit.base.errors import FormatError, HierarchyError, SchemaError
 from audit.hierarchies.formats import edges
 from audit.hierarchies.reading import load_hierarchy
-from fixtures import hierarchy_files
 from fixtures.hierarchy_files import refused
-
-written = partial(hierarchy_files.written, name="h.csv")
+from fixtures.written import written
 
 
 @pytest.mark.parametrize(
@@ -28,7 +25,7 @@ written = partial(hierarchy_files.written, name="h.csv")
     ],
 )
 def test_header_in_any_case_and_order(tmp_path: Path, name: str, text: str) -> None:
-    hierarchy = load_hierarchy(written(tmp_path, text, name=name))
+    hierarchy = load_hierarchy(written(tmp_path / name, text))
 
     assert hierarchy.edge_frame().rows() == [("cat", "animal"), ("dog", "animal")]
     assert hierarchy.titles == ("", "", "Dog")
@@ -45,13 +42,17 @@ def test_gzip_is_unpacked(tmp_path: Path) -> None:
 
 
 def test_ids_stay_text(tmp_path: Path) -> None:
-    hierarchy = load_hierarchy(written(tmp_path, "child,parent\n007,00\n1e3,00\nnull,00\n"))
+    hierarchy = load_hierarchy(
+        written(tmp_path / "h.csv", "child,parent\n007,00\n1e3,00\nnull,00\n")
+    )
 
     assert hierarchy.nodes == ("00", "007", "1e3", "null")
 
 
 def test_a_row_without_parent_declares_its_child(tmp_path: Path) -> None:
-    hierarchy = load_hierarchy(written(tmp_path, "child,parent,title\na,,Top\nb,a,\n,,\nc,,\n"))
+    hierarchy = load_hierarchy(
+        written(tmp_path / "h.csv", "child,parent,title\na,,Top\nb,a,\n,,\nc,,\n")
+    )
 
     assert hierarchy.children("(root)") == ("a", "c")
     assert hierarchy.titles[hierarchy.index("a")] == "Top"
@@ -59,14 +60,16 @@ def test_a_row_without_parent_declares_its_child(tmp_path: Path) -> None:
 
 def test_a_title_may_stand_in_every_row_of_its_child(tmp_path: Path) -> None:
     text = "child,parent,title\nd,a,Dog\nd,b,Dog\na,r,\nb,r,\n"
-    hierarchy = load_hierarchy(written(tmp_path, text))
+    hierarchy = load_hierarchy(written(tmp_path / "h.csv", text))
 
     assert hierarchy.parents("d") == ("a", "b")
     assert hierarchy.titles[hierarchy.index("d")] == "Dog"
 
 
 def test_a_repeated_edge_is_told(tmp_path: Path) -> None:
-    assert load_hierarchy(written(tmp_path, "child,parent\na,b\na,b\n")).repeated_edges == 1
+    assert (
+        load_hierarchy(written(tmp_path / "h.csv", "child,parent\na,b\na,b\n")).repeated_edges == 1
+    )
 
 
 @pytest.mark.parametrize("dtype", [pl.Int64, pl.String, pl.Categorical])
@@ -82,15 +85,18 @@ def test_parquet_of_numbers_or_text(tmp_path: Path, dtype: pl.DataType) -> None:
 def test_a_blank_child_is_refused_with_its_line(tmp_path: Path) -> None:
     text = 'child,parent,title\na,b,"two\nlines"\n\n  ,b,\n,c,\n'
 
-    assert "2 without" in refused(written(tmp_path, text), SchemaError, ":5")
+    assert "2 without" in refused(written(tmp_path / "h.csv", text), SchemaError, ":5")
 
 
 def test_a_line_of_blanks_is_passed_over(tmp_path: Path) -> None:
-    assert load_hierarchy(written(tmp_path, "child,parent\n  \na,b\n")).nodes == ("a", "b")
+    assert load_hierarchy(written(tmp_path / "h.csv", "child,parent\n  \na,b\n")).nodes == (
+        "a",
+        "b",
+    )
 
 
 def test_a_stray_carriage_return_is_refused(tmp_path: Path) -> None:
-    refused(written(tmp_path, "child,parent\na,b\rc,d\n"), SchemaError, "")
+    refused(written(tmp_path / "h.csv", "child,parent\na,b\rc,d\n"), SchemaError, "")
 
 
 def test_a_blank_child_in_parquet_is_refused(tmp_path: Path) -> None:
@@ -101,23 +107,23 @@ def test_a_blank_child_in_parquet_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_cycle_is_shown(tmp_path: Path) -> None:
-    path = written(tmp_path, "child,parent\na,b\nb,a\n")
+    path = written(tmp_path / "h.csv", "child,parent\na,b\nb,a\n")
 
     assert "a -> b -> a" in refused(path, HierarchyError, "")
 
 
 def test_two_titles_of_a_node_are_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, "child,parent,title\nd,a,Dog\nd,b,Hound\n")
+    path = written(tmp_path / "h.csv", "child,parent,title\nd,a,Dog\nd,b,Hound\n")
 
     assert "several for 'd'" in refused(path, SchemaError, "")
 
 
 def test_a_header_alone_is_refused(tmp_path: Path) -> None:
-    refused(written(tmp_path, "child,parent\n"), HierarchyError, "")
+    refused(written(tmp_path / "h.csv", "child,parent\n"), HierarchyError, "")
 
 
 def test_wrong_columns_are_told(tmp_path: Path) -> None:
-    path = written(tmp_path, "kid,mother\na,b\n")
+    path = written(tmp_path / "h.csv", "kid,mother\na,b\n")
 
     assert "the columns 'kid', 'mother'" in refused(path, FormatError, "")
     assert "'kid', 'mother'" in refused(path, SchemaError, "", format="edges")

@@ -15,6 +15,7 @@ from audit.hierarchies.building import CyclicError
 from audit.hierarchies.lint import LintResult, lint
 from audit.hierarchies.reading import load_hierarchy
 from fixtures.examples import examples
+from fixtures.written import written
 
 Edges = list[tuple[str, str]]
 
@@ -111,8 +112,7 @@ def test_cycles_are_those_of_networkx_and_what_is_left_is_its_condensation(
     ],
 )  # fmt: skip
 def test_cycles_of_every_format_are_told(tmp_path: Path, name: str, text: str) -> None:
-    path = tmp_path / name
-    path.write_text(text)
+    path = written(tmp_path / name, text)
     result = lint(path)
 
     assert result.findings[0].cases == (("a", "b", "a"),)

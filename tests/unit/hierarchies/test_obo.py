@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +12,8 @@ from audit.base.errors import FormatError, HierarchyError, SchemaError
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.formats import obo
 from audit.hierarchies.reading import load_hierarchy
-from fixtures import hierarchy_files
 from fixtures.hierarchy_files import refused
-
-written = partial(hierarchy_files.written, name="toy.obo")
+from fixtures.written import written
 
 ONTOLOGY = r"""format-version: 1.2
 ontology: toy
@@ -55,7 +52,7 @@ is_a: overlaps
 
 
 def test_terms_and_is_a(tmp_path: Path) -> None:
-    hierarchy = load_hierarchy(written(tmp_path, ONTOLOGY))
+    hierarchy = load_hierarchy(written(tmp_path / "toy.obo", ONTOLOGY))
 
     assert hierarchy.nodes == ("T:1", "T:2", "T:3")
     assert hierarchy.edge_frame().rows() == [("T:2", "T:1"), ("T:3", "T:1")]
@@ -65,13 +62,13 @@ def test_terms_and_is_a(tmp_path: Path) -> None:
 
 
 def test_comments_and_trailing_modifiers_are_stripped_from_names(tmp_path: Path) -> None:
-    hierarchy = load_hierarchy(written(tmp_path, ONTOLOGY))
+    hierarchy = load_hierarchy(written(tmp_path / "toy.obo", ONTOLOGY))
 
     assert hierarchy.titles == ("thing {not a modifier}", "N-{[x]} living! {odd}", "")
 
 
 def test_relations_add_edges(tmp_path: Path) -> None:
-    path = written(tmp_path, ONTOLOGY)
+    path = written(tmp_path / "toy.obo", ONTOLOGY)
 
     assert load_hierarchy(path, relations=("part_of",)).parents("T:2") == ("T:1", "T:3")
     assert load_hierarchy(path, relations=("regulates",)).parents("T:3") == ("T:1", "T:2")
@@ -81,14 +78,14 @@ def test_relations_add_edges(tmp_path: Path) -> None:
 
 
 def test_a_relation_that_no_term_has_is_refused(tmp_path: Path) -> None:
-    message = refused(written(tmp_path, ONTOLOGY), SchemaError, relations=("partof",))
+    message = refused(written(tmp_path / "toy.obo", ONTOLOGY), SchemaError, relations=("partof",))
 
     assert "'partof'" in message
     assert "part_of, regulates" in message
 
 
 def test_alternative_ids_are_placed_at_their_term(tmp_path: Path) -> None:
-    hierarchy = load_hierarchy(written(tmp_path, ONTOLOGY))
+    hierarchy = load_hierarchy(written(tmp_path / "toy.obo", ONTOLOGY))
     coding = hierarchy.coding
 
     assert coding is not None
@@ -100,7 +97,7 @@ def test_alternative_ids_are_placed_at_their_term(tmp_path: Path) -> None:
 
 
 def test_an_alternative_id_of_two_terms_has_no_place(tmp_path: Path) -> None:
-    hierarchy = load_hierarchy(written(tmp_path, ONTOLOGY))
+    hierarchy = load_hierarchy(written(tmp_path / "toy.obo", ONTOLOGY))
 
     assert hierarchy.coding is not None
     assert hierarchy.coding.place("T:8", None, hierarchy) == Placement(reason="retired_code")
@@ -128,7 +125,7 @@ replaced_by: T:5
 
 
 def test_an_obsolete_term_is_placed_at_its_only_replacement(tmp_path: Path) -> None:
-    hierarchy = load_hierarchy(written(tmp_path, OBSOLETE))
+    hierarchy = load_hierarchy(written(tmp_path / "toy.obo", OBSOLETE))
     coding = hierarchy.coding
 
     assert coding is not None
@@ -142,20 +139,20 @@ def test_an_obsolete_term_is_placed_at_its_only_replacement(tmp_path: Path) -> N
 def test_without_alternative_ids_there_are_no_rules(tmp_path: Path) -> None:
     text = "format-version: 1.4\n[Term]\nid: a\n"
 
-    assert load_hierarchy(written(tmp_path, text)).coding is None
+    assert load_hierarchy(written(tmp_path / "toy.obo", text)).coding is None
 
 
 @pytest.mark.parametrize(
     "text", ["format-version: 1.2\r\n\r\n[Term]\r\nid: a\r\n", "\ufeff[Term]\nid: a\n"]
 )
 def test_format_is_found_without_its_suffix(tmp_path: Path, text: str) -> None:
-    assert load_hierarchy(written(tmp_path, text, name="ontology.txt")).nodes == ("a",)
+    assert load_hierarchy(written(tmp_path / "ontology.txt", text)).nodes == ("a",)
 
 
 def test_an_undeclared_parent_is_refused_with_its_line(tmp_path: Path) -> None:
     text = "[Term]\nid: a\n\n[Term]\nid: b\nis_a: a\nis_a: lost ! gone\nis_a: lost\nis_a: also\n"
 
-    message = refused(written(tmp_path, text), HierarchyError, ":7")
+    message = refused(written(tmp_path / "toy.obo", text), HierarchyError, ":7")
 
     assert (
         "Found: 2 edges that have an end that is not a node: 'b -> lost', 'b -> also'\n" in message
@@ -166,7 +163,7 @@ def test_an_undeclared_parent_is_refused_with_its_line(tmp_path: Path) -> None:
 def test_an_obsolete_parent_is_refused(tmp_path: Path) -> None:
     text = "[Term]\nid: a\nis_obsolete: true\n[Term]\nid: b\nis_a: a\n"
 
-    assert "'b -> a'" in refused(written(tmp_path, text), HierarchyError, ":6")
+    assert "'b -> a'" in refused(written(tmp_path / "toy.obo", text), HierarchyError, ":6")
 
 
 @pytest.mark.parametrize(
@@ -180,15 +177,15 @@ def test_an_obsolete_parent_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_term_is_refused(tmp_path: Path, text: str, where: str) -> None:
-    refused(written(tmp_path, text), SchemaError, where)
+    refused(written(tmp_path / "toy.obo", text), SchemaError, where)
 
 
 def test_an_ontology_without_terms_is_refused(tmp_path: Path) -> None:
-    refused(written(tmp_path, "format-version: 1.2\n"), HierarchyError, "")
+    refused(written(tmp_path / "toy.obo", "format-version: 1.2\n"), HierarchyError, "")
 
 
 def test_a_table_is_no_ontology(tmp_path: Path) -> None:
-    refused(written(tmp_path, "term,is\na,b\n", name="toy.csv"), FormatError, "")
+    refused(written(tmp_path / "toy.csv", "term,is\na,b\n"), FormatError, "")
     assert not obo.matches(Path("x.json"), b'["[Term]"]')
 
 

@@ -11,6 +11,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import TitleList, read_titles, unplaced, with_titles
 from fixtures import coded
+from fixtures.written import written
 
 REAL = os.environ.get("AUDIT_DATA")
 needs_data = pytest.mark.skipif(not REAL, reason="AUDIT_DATA does not name the folder of real data")
@@ -84,8 +85,7 @@ def assignable(hierarchy: Hierarchy, node: str) -> bool:
 def test_each_kind_of_dictionary_is_read(
     tmp_path: Path, name: str, content: bytes, table: str | None, rows: list[tuple[str, str]]
 ) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
+    path = written(tmp_path / name, content)
     found = read_titles(path)
     assert found.table == table
     assert found.path == path
@@ -107,8 +107,7 @@ def test_each_kind_of_dictionary_is_read(
 def test_a_broken_dictionary_is_refused(
     tmp_path: Path, name: str, content: bytes, error: type[AuditError], message: str
 ) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
+    path = written(tmp_path / name, content)
     with pytest.raises(error, match=message):
         read_titles(path)
 
@@ -195,8 +194,7 @@ def test_the_dictionaries_of_mimic_complete_the_built_in_tree(icd9cm: Hierarchy)
     ],
 )
 def test_a_node_of_two_titles_in_a_hierarchy_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "h.txt"
-    path.write_text(text)
+    path = written(tmp_path / "h.txt", text)
     with pytest.raises(SchemaError, match=r"(?s)a node has one title.*several for 'b'"):
         load_hierarchy(path)
     path.write_text(text.replace("C", "B"))

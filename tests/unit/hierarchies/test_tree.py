@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,8 @@ import pytest
 from audit.base.errors import HierarchyError, InputError, SchemaError
 from audit.hierarchies.formats import tree
 from audit.hierarchies.reading import load_hierarchy
-from fixtures import hierarchy_files
 from fixtures.hierarchy_files import refused
-
-written = partial(hierarchy_files.written, name="tree.json")
+from fixtures.written import written
 
 
 @pytest.mark.parametrize(
@@ -30,7 +27,7 @@ written = partial(hierarchy_files.written, name="tree.json")
     ],
 )
 def test_spellings_of_one_tree(tmp_path: Path, document: Any) -> None:
-    hierarchy = load_hierarchy(written(tmp_path, document))
+    hierarchy = load_hierarchy(written(tmp_path / "tree.json", document))
 
     assert hierarchy.edge_frame().rows() == [("cat", "animal"), ("dog", "animal")]
     assert hierarchy.assignable.tolist() == [False, True, True]
@@ -42,12 +39,12 @@ def test_titles(tmp_path: Path) -> None:
         {"id": "b", "title": "B"},
     ]
 
-    assert load_hierarchy(written(tmp_path, document)).titles == ("A", "B", "")
+    assert load_hierarchy(written(tmp_path / "tree.json", document)).titles == ("A", "B", "")
 
 
 def test_the_same_id_at_two_places_has_two_parents(tmp_path: Path) -> None:
     document = {"thing": {"pet": {"dog": {"puppy": {}}}, "mammal": ["dog"]}}
-    hierarchy = load_hierarchy(written(tmp_path, document))
+    hierarchy = load_hierarchy(written(tmp_path / "tree.json", document))
 
     assert hierarchy.parents("dog") == ("mammal", "pet")
     assert hierarchy.children("dog") == ("puppy",)
@@ -57,7 +54,7 @@ def test_the_same_id_at_two_places_has_two_parents(tmp_path: Path) -> None:
 def test_nodes_named_as_keys_are(tmp_path: Path) -> None:
     document = {"thing": {"id": {"name": {}}, "children": ["x"]}}
 
-    assert load_hierarchy(written(tmp_path, document)).nodes == (
+    assert load_hierarchy(written(tmp_path / "tree.json", document)).nodes == (
         "children",
         "id",
         "name",
@@ -67,7 +64,11 @@ def test_nodes_named_as_keys_are(tmp_path: Path) -> None:
 
 
 def test_numbers_are_ids(tmp_path: Path) -> None:
-    assert load_hierarchy(written(tmp_path, {"1": [2, {"id": 3}]})).nodes == ("1", "2", "3")
+    assert load_hierarchy(written(tmp_path / "tree.json", {"1": [2, {"id": 3}]})).nodes == (
+        "1",
+        "2",
+        "3",
+    )
 
 
 def test_a_deep_tree_needs_no_recursion(tmp_path: Path) -> None:
@@ -75,16 +76,16 @@ def test_a_deep_tree_needs_no_recursion(tmp_path: Path) -> None:
     for n in reversed(range(300)):
         document = {f"n{n:03}": document}
 
-    assert load_hierarchy(written(tmp_path, document)).depth.max() == 299
+    assert load_hierarchy(written(tmp_path / "tree.json", document)).depth.max() == 299
 
 
 def test_too_deep_a_document_is_refused(tmp_path: Path) -> None:
-    refused(written(tmp_path, "[" * 200_000), InputError)
+    refused(written(tmp_path / "tree.json", "[" * 200_000), InputError)
 
 
 @pytest.mark.parametrize("document", [{}, []])
 def test_a_tree_without_nodes_is_refused(tmp_path: Path, document: Any) -> None:
-    refused(written(tmp_path, document), HierarchyError)
+    refused(written(tmp_path / "tree.json", document), HierarchyError)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_a_tree_without_nodes_is_refused(tmp_path: Path, document: Any) -> None:
     ],
 )
 def test_what_is_no_node_is_refused(tmp_path: Path, document: Any, found: str) -> None:
-    assert found in refused(written(tmp_path, document), SchemaError)
+    assert found in refused(written(tmp_path / "tree.json", document), SchemaError)
 
 
 def test_format_is_json_that_no_other_reader_takes() -> None:
