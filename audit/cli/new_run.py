@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from audit.base.remote import allowing
 from audit.base.settings import told_address
 from audit.cli.options import NewRun
 from audit.cli.output import exit_status, print_timings, shown_progress, summarise
-from audit.cli.rendering import imprint_of, rendering, tell_no_pdf, wanted_pdf
+from audit.cli.rendering import imprint_of, refuse_no_pdf, rendering, tell_no_pdf
 from audit.cli.verify import key_of, refuse_broken
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def make_run(
 
     refuse_occupied(output.out, overwrite=output.overwrite)
     refuse_no_file(output.junit)
-    output = replace(output, pdf=wanted_pdf(output.pdf))
+    refuse_no_pdf(output.pdf)
     with (
         shown_progress() as progress,
         using(settings.plugins),
@@ -63,7 +62,7 @@ def make_run(
         print_timings(clock.timings())
     if finish is not None:
         finish(result)
-    tell_no_pdf(output.pdf, as_json=output.as_json)
+    tell_no_pdf(output.pdf, output.out, unrendered, as_json=output.as_json)
     title, shared = settings.title or "", result.shared()
     publish(of_audit(command, shared, output.fail_on, unrendered, title), output.junit)
     raise typer.Exit(exit_status(result, output.fail_on, unrendered))

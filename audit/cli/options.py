@@ -18,7 +18,7 @@ FailOn: TypeAlias = Annotated[
 WritePdf: TypeAlias = Annotated[
     bool | None,
     Option(
-        "Write report.pdf; by default where WeasyPrint is installed.",
+        "Write report.pdf; by default where WeasyPrint and Pango are installed.",
         OUTPUT,
         flag="--pdf/--no-pdf",
     ),

@@ -70,26 +70,35 @@ def _manifest_of(folder: Path) -> Mapping[str, Any]:
     return manifest if isinstance(manifest, dict) else {}
 
 
-def wanted_pdf(pdf: bool | None) -> bool | None:
-    """Whether to write the PDF; None if nobody said so and WeasyPrint is not installed.
-
-    Raises:
-        InputError: If the PDF is asked for and WeasyPrint is not installed.
-    """
-    there = find_spec("weasyprint") is not None
-    if pdf and not there:
+def refuse_no_pdf(pdf: bool | None) -> None:
+    """Raise InputError if the PDF is asked for, and WeasyPrint or Pango is missing."""
+    if not pdf:
+        return
+    if find_spec("weasyprint") is None:
         raise InputError(
             "--pdf needs the package weasyprint",
             found="it is not installed",
             hint="pip install weasyprint",
         )
-    return True if pdf is None and there else pdf
+    from audit._reports.pdf.typesetting import NoTypesetterError, refuse_no_typesetter
+
+    try:
+        refuse_no_typesetter()
+    except NoTypesetterError as error:
+        needs = error.required.replace("report.pdf", "--pdf")
+        raise InputError(needs, found=error.found, hint=error.hint) from error
 
 
-def tell_no_pdf(pdf: bool | None, *, as_json: bool = False) -> None:
-    """Print how to get the PDF, where it was left out for want of WeasyPrint."""
-    if pdf is None and not as_json:
-        typer.echo("No report.pdf: `pip install weasyprint`, then `audit report RUN`, write it.")
+def tell_no_pdf(
+    pdf: bool | None, run: Path, unrendered: list[RenderError], *, as_json: bool = False
+) -> None:
+    """Print how to get the PDF, where it was left out for want of WeasyPrint or Pango."""
+    if pdf is not None or as_json or unrendered or (run / "report.pdf").exists():
+        return
+    from audit._reports.pdf.typesetting import INSTALL_PANGO
+
+    how = INSTALL_PANGO if find_spec("weasyprint") else "`pip install weasyprint`"
+    typer.echo(f"No report.pdf: {how}. Then `audit report RUN` writes it.")
 
 
 @contextmanager
@@ -98,11 +107,14 @@ def rendering(
 ) -> Iterator[list[RenderError]]:
     """Write the reports at the end of the block; typesetting of the PDF runs during the block.
 
+    Where nobody asked for a PDF (None), one is written if WeasyPrint and Pango are there.
+
     Yields:
         A list that holds the rendering errors once the block has ended.
     """
     from audit import _reports as reports
 
+    pdf = None if pdf is None and find_spec("weasyprint") else bool(pdf)
     unrendered: list[RenderError] = []
     with _typesetting(shared, imprint, pdf, progress, unrendered) as finished_pdf:
         yield unrendered
@@ -111,7 +123,10 @@ def rendering(
             reports.write_html(shared, path, imprint)
         if finished_pdf:
             progress("rendering report.pdf")
-            with _kept_whole(folder / "report.pdf", unrendered) as path:
+            with (
+                _kept_whole(folder / "report.pdf", unrendered) as path,
+                _without_typesetter(pdf is None),
+            ):
                 _write(finished_pdf(), path)
 
 
@@ -127,13 +142,25 @@ def _typesetting(
 
     with ExitStack() as begun:
         finished = None
-        if pdf:
+        if pdf is not False:
             progress("rendering report.pdf")
             try:
                 finished = begun.enter_context(rendering_pdf(shared, imprint=imprint))
             except RenderError as error:
                 unrendered.append(error)
         yield finished
+
+
+@contextmanager
+def _without_typesetter(allowed: bool) -> Iterator[None]:
+    """Leave out, if that is allowed, what cannot be typeset here."""
+    from audit._reports.pdf.typesetting import NoTypesetterError
+
+    try:
+        yield
+    except NoTypesetterError:
+        if not allowed:
+            raise
 
 
 def _write(typeset: Typeset, path: Path) -> None:

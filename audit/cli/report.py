@@ -22,7 +22,7 @@ from audit.cli.options import (
     WritePdf,
 )
 from audit.cli.output import exit_status, print_report_place, shown_progress, summarise
-from audit.cli.rendering import imprint_of_run, rendering, tell_no_pdf, wanted_pdf
+from audit.cli.rendering import imprint_of_run, refuse_no_pdf, rendering, tell_no_pdf
 from audit.cli.verify import key_of, reading_runs, refuse_apart
 from audit.runs.settings import Judging
 
@@ -41,7 +41,8 @@ def report(
     from audit.runs.read import read_run
     from audit.runs.sealed_run import refuse_lost_key
 
-    key, pdf = key_of(seal_key), wanted_pdf(pdf)
+    refuse_no_pdf(pdf)
+    key = key_of(seal_key)
     with (
         reading_runs([run], key, force, ("report.html", "report.pdf")) as forced,
         shown_progress() as progress,
@@ -55,7 +56,7 @@ def report(
             pass
         seal_reports(run, folder, forced, key)
     print_report_place(run / "report.html", unrendered)
-    tell_no_pdf(pdf)
+    tell_no_pdf(pdf, run, unrendered)
     raise typer.Exit(3 if unrendered else 0)
 
 
@@ -86,7 +87,7 @@ def judge(
     from audit.runs.sealed_run import refuse_lost_key
 
     refuse_no_file(junit)
-    pdf = wanted_pdf(pdf)
+    refuse_no_pdf(pdf)
     target = _judged_place(run, out, overwrite=overwrite)
     key, before = key_of(seal_key), list(judging.reference)
     with (
@@ -114,7 +115,7 @@ def judge(
             forced=forced + forced_before,
         )
     summarise(result, target, unrendered, as_json=as_json)
-    tell_no_pdf(pdf, as_json=as_json)
+    tell_no_pdf(pdf, target, unrendered, as_json=as_json)
     publish(of_audit("judge", result.shared(), fail_on, unrendered, imprint.title), junit)
     raise typer.Exit(exit_status(result, fail_on, unrendered))
 

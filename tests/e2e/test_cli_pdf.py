@@ -45,6 +45,36 @@ def test_a_crash_of_the_typesetter_leaves_a_whole_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_without_pango_all_but_the_pdf_is_written(tmp_path: Path) -> None:
+    (tmp_path / "weasyprint.py").write_text("raise OSError('cannot load libpango')", "utf-8")
+    (tmp_path / "edges.csv").write_text(EDGES, "utf-8")
+    (tmp_path / "labels.csv").write_text(LABELS, "utf-8")
+    options = ("run", "labels.csv", "--hierarchy", "edges.csv", "--out")
+    where = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+
+    def audit(*arguments: str) -> subprocess.CompletedProcess[str]:
+        asked = [sys.executable, "-m", "audit", *arguments]
+        return subprocess.run(asked, cwd=tmp_path, env=where, capture_output=True, text=True)
+
+    done = audit(*options, "run")
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("No report.pdf: install Pango.")
+    assert last.endswith("Then `audit report RUN` writes it.")
+    again = audit("report", "run")
+    assert (again.returncode, again.stdout.splitlines()[-1]) == (0, last)
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {
+        "manifest.json", "report.html", "restricted", "result.json",
+    }  # fmt: skip
+    for asked in ((*options, "other", "--pdf"), ("report", "run", "--pdf")):
+        refused = audit(*asked)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "Error: --pdf needs the system library Pango" in refused.stderr
+        assert "brew install pango" in refused.stderr
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.slow
 def test_characters_without_a_font_are_told_and_no_standard_is_claimed(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text(EDGES, "utf-8")
     (tmp_path / "labels.csv").write_text(LABELS, "utf-8")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -69,6 +69,10 @@ class Task:
     claims: bool = True
 
 
+class NoTypesetterError(RenderError):
+    """WeasyPrint, or the library Pango that it uses, is missing."""
+
+
 class TooLongError(Exception):
     """The document exceeds the largest number of pages."""
 
@@ -121,6 +125,13 @@ def typeset(task: Task, limits: Limits) -> bytes:
     """Typeset a PDF; parameters and errors as in `typesetting`."""
     with typesetting(task, limits) as finished:
         return finished()
+
+
+def refuse_no_typesetter() -> None:
+    """Raise NoTypesetterError if WeasyPrint or Pango is missing; takes half a second."""
+    nothing = Task("", "", "", "", 0, pages=0)
+    with suppress(TooLongError):
+        typeset(nothing, Limits())
 
 
 @contextmanager
@@ -181,11 +192,11 @@ def _error_of(refusal: Mapping[str, Any], limits: Limits) -> Exception:
         return UnshownError("".join(map(chr, refusal["unshown"])))
     found = str(refusal["found"]).strip().partition("\n")[0]
     if refusal.get("missing") == "pango":
-        return RenderError(
+        return NoTypesetterError(
             "report.pdf needs the system library Pango", found=found, hint=INSTALL_PANGO
         )
     if refusal.get("missing") == "weasyprint":
-        return RenderError(
+        return NoTypesetterError(
             "report.pdf needs the package weasyprint", found=found, hint="pip install weasyprint"
         )
     if found.startswith("MemoryError"):
