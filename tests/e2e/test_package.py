@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -184,26 +185,66 @@ def commits(repository: Path) -> bool:
     return subprocess.run(command, cwd=repository, check=False, capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize(
+CYCLE = "child,parent\ncat,dog\ndog,cat\n"
+MENDED = {"labels.csv": "id,label\n1,cat\n2,dog\n", "tree.csv": "child,parent\ncat,pet\n"}
+HOOKS = pytest.mark.parametrize(
     ("hook", "arguments", "mended"),
     [
         ("audit-run", ["labels.csv", "--hierarchy", "tree.csv"], "labels.csv"),
         ("audit-lint", ["tree.csv"], "tree.csv"),
     ],
 )
+
+
+@HOOKS
+def test_pre_commit_reads_the_hooks_and_refuses_an_error(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, hook: str, arguments: list[str],
+    mended: str,
+) -> None:  # fmt: skip
+    pytest.importorskip("pre_commit")
+    hooks, programs = tmp_path_factory.mktemp("hooks"), tmp_path_factory.mktemp("programs")
+    subprocess.run(["git", "init", "--quiet", hooks], check=True)
+    shutil.copy(ROOT / ".pre-commit-hooks.yaml", hooks)
+    assert commits(hooks)
+    command = [sys.executable, "-m", "hierarchy_audit"]
+    (programs / "audit").write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', "utf-8")
+    (programs / "audit").chmod(0o755)
+    used = {"id": hook, "args": arguments, "language": "system", "always_run": True}
+    config = {"repos": [{"repo": str(hooks), "rev": "HEAD", "hooks": [used]}]}
+    (repository / ".pre-commit-config.yaml").write_text(json.dumps(config), "utf-8")
+    if hook == "audit-lint":
+        (repository / "tree.csv").write_text(CYCLE, "utf-8")
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    where = {"PATH": path, "PYTHONPATH": str(ROOT), "PRE_COMMIT_HOME": str(programs / "home")}
+
+    def run() -> subprocess.CompletedProcess[str]:
+        subprocess.run(["git", "add", "tree.csv", "labels.csv", ".pre-commit-config.yaml"],
+                       cwd=repository, check=True)  # fmt: skip
+        asked = [sys.executable, "-m", "pre_commit", "run", "--all-files"]
+        return subprocess.run(
+            asked, cwd=repository, env=os.environ | where, capture_output=True, text=True
+        )
+
+    refused = run()
+    assert (refused.returncode, "Failed" in refused.stdout) == (1, True), refused
+    (repository / mended).write_text(MENDED[mended], "utf-8")
+    passed = run()
+    assert (passed.returncode, "Passed" in passed.stdout) == (0, True), passed
+
+
+@HOOKS
 def test_a_hook_refuses_a_commit_with_an_error(
     repository: Path, hook: str, arguments: list[str], mended: str
 ) -> None:
     if hook == "audit-lint":
-        (repository / "tree.csv").write_text("child,parent\ncat,dog\ndog,cat\n", "utf-8")
+        (repository / "tree.csv").write_text(CYCLE, "utf-8")
     command = [sys.executable, "-m", "hierarchy_audit", *entry(hook), *arguments]
     script = repository / ".git" / "hooks" / "pre-commit"
     script.write_text(f"#!/bin/sh\nexport PYTHONPATH={ROOT}\n{shlex.join(command)}\n", "utf-8")
     script.chmod(0o755)
 
     assert not commits(repository)
-    texts = {"labels.csv": "id,label\n1,cat\n2,dog\n", "tree.csv": "child,parent\ncat,pet\n"}
-    (repository / mended).write_text(texts[mended], "utf-8")
+    (repository / mended).write_text(MENDED[mended], "utf-8")
     assert commits(repository)
 
 
@@ -225,3 +266,19 @@ def test_the_action_fails_by_an_error_and_annotates_it(repository: Path) -> None
     assert done.returncode == 1, done.stderr
     assert "::error" in done.stderr
     assert (repository / "out" / "report.html").is_file()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_told_the_commands(shell: str) -> None:
+    asked = {
+        "bash": {"COMP_WORDS": "audit expo", "COMP_CWORD": "1"},
+        "zsh": {"_TYPER_COMPLETE_ARGS": "audit expo"},
+        "fish": {"_TYPER_COMPLETE_ARGS": "audit expo", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+    }[shell]
+    command = [sys.executable, "-c", "from audit.cli.app import app; app(prog_name='audit')"]
+    where = {"PYTHONPATH": str(ROOT), "_AUDIT_COMPLETE": f"complete_{shell}", **asked}
+    done = subprocess.run(
+        command, env={**os.environ, **where}, capture_output=True, text=True, check=False
+    )
+
+    assert {"explore", "explanations", "export"} & {*re.findall(r"\w+", done.stdout)} == {"export"}
