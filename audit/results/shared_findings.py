@@ -172,7 +172,9 @@ def shared_finding(
     evidence = with_tight_bounds(
         finding.evidence, shown(finding.evidence, min_cell, own), min_cell, *totals
     )
-    of_parts = [{WHOLE: evidence.get("instances", 0), **part} for part in of_parts]
+    wholes = [evidence[name] for name in _WHOLES if name in evidence]
+    whole = next((one for one in wholes if not isinstance(one, int)), 0)
+    of_parts = [{WHOLE: whole, **part} for part in of_parts]
     parts = _ranked_parts(finding, min_cell, of_parts)
     return {
         "id": finding.id,
@@ -240,6 +242,8 @@ model.
 """
 
 
+_WHOLES = ("instances", "labelled", "matched_labelled")
+"""Names of evidence that shares of parts are taken of, and so tell."""
 _LINES = ("labels", "pairs", "codes")
 """Names of evidence for the total number of lines, of which the parts are the first."""
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from audit.disclosure import (
+    WHOLE,
     Cell,
     Known,
     Quantity,
@@ -209,3 +210,21 @@ def test_a_sum_of_lines_that_are_shown_elsewhere_as_they_are_is_shown() -> None:
 
     assert shown["evidence"]["rows"] == 50
     assert shown["evidence"]["instances"] == 40
+
+
+@pytest.mark.parametrize(("labelled", "share"), [(None, 0.25), (">10", None)])
+def test_a_share_of_a_part_tells_no_withheld_count_that_it_is_of(
+    labelled: str | None, share: float | None
+) -> None:
+    """Of 80 with a label 40 are suspect, 20 of them for one other node: 20 of 25 % are 80."""
+    part = {"instances": count(20), "share": derived(0.25, "instances", WHOLE)}
+    suspect = replace(
+        FOUND,
+        check="label_suspects",
+        evidence={"instances": count(40, 80), "labelled": count(80, 150), "pairs": Quantity(2)},
+        parts=(Part(("a", "b"), part), Part(("a", "c"), {"instances": count(20)})),
+    )
+    own = {"labelled": labelled} if labelled else {}
+    told = shared_finding(suspect, 11, {}, [own, {}, {}])
+
+    assert told["parts"][0]["evidence"] == {"instances": 20, "share": share}
