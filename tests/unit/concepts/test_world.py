@@ -15,7 +15,7 @@ pytest.importorskip("sklearn")
 from audit.base.errors import OutputError
 from audit.concepts.measure import measure_concepts
 from audit.concepts.representations import Representations
-from audit.concepts.world import encoders
+from audit.concepts.world import networks
 from audit.concepts.world.images import world_facets
 from audit.concepts.world.networks import SIZES, Size, Task, kept, make_world
 from audit.concepts.world.page import page
@@ -49,14 +49,14 @@ def test_figures_are_those_of_encoders_of_which_the_truth_is_known() -> None:
 
 def test_eighteen_statements_stand_on_the_page_with_why_one_may_not_hold() -> None:
     shown = {one.name: {"shown": {"x": 0.25}, "holds": True} for one in STATEMENTS if one.figure}
-    networks: dict[Task, Any] = {
+    trained: dict[Task, Any] = {
         Task("CNN", seed): {"right": 0.5, "statements": shown} for seed in (0, 1)
     }
     colours = {Task("CNN", seed, at): {"right": right} for seed in (0, 1)
                for at, right in ((0.9, 0.25 + seed / 2), (1.0, 0.5))}  # fmt: skip
     interrupted = {Task("CNN", 2, 0.9): {"right": 0.1}}
 
-    lines = page({"small": networks | colours | interrupted}).splitlines()
+    lines = page({"small": trained | colours | interrupted}).splitlines()
 
     rows = [re.split(r" \| ", line.strip("| ")) for line in lines if re.match(r"\| \d+ \|", line)]
     assert [int(row[0]) for row in rows] == list(range(1, 19))
@@ -80,10 +80,10 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> list[Task]:
             raise KeyboardInterrupt
         return {"right": len(made)}
 
-    monkeypatch.setattr(encoders, "SIZES", {"small": TINY})
-    monkeypatch.setattr(encoders, "require_package", lambda *_: None)
-    monkeypatch.setattr(encoders, "_require_room", lambda *_: None)
-    monkeypatch.setattr(encoders, "_made", one)
+    monkeypatch.setattr(networks, "SIZES", {"small": TINY})
+    monkeypatch.setattr(networks, "require_package", lambda *_: None)
+    monkeypatch.setattr(networks, "_require_room", lambda *_: None)
+    monkeypatch.setattr(networks, "_made", one)
     return made
 
 
@@ -117,7 +117,7 @@ def test_networks_are_trained_and_can_be_audited(
     from audit.concepts.representation_files import read_representations
 
     tiny = Size(3, 8, 24, 1, 1, 1, (0.9, 1.0), ("CNN",))
-    monkeypatch.setattr(encoders, "SIZES", {"small": tiny})
+    monkeypatch.setattr(networks, "SIZES", {"small": tiny})
     results = make_world("small", tmp_path)
     assert len(results) == len(tiny.tasks) == 4
     for name in ("ResNet-0.npz", "ResNet-0-untrained.npz"):
