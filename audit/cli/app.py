@@ -9,7 +9,6 @@ import typer
 
 from audit.cli.compare import compare, history
 from audit.cli.declared import declared
-from audit.cli.demo import demo
 from audit.cli.entailment import entailment
 from audit.cli.explore import explore
 from audit.cli.export import export
@@ -20,7 +19,7 @@ from audit.cli.lists import list_
 from audit.cli.mcp import mcp
 from audit.cli.preference import preference
 from audit.cli.report import judge, report
-from audit.cli.run import run
+from audit.cli.run import demo, run
 from audit.cli.show import cases, show
 from audit.cli.suppress import suppress
 from audit.cli.verify import verify

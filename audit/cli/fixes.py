@@ -51,8 +51,8 @@ def fixes(
     """Propose what would mend the findings of a run: which label of which record becomes what."""
     from audit.base.spreadsheets import defused
     from audit.cli.terminal.listings import agreement_lines, proposal_summary
-    from audit.runs.fixes.agreement import Agreement
     from audit.runs.fixes.decision_book import write_decision_book
+    from audit.runs.fixes.judgements import Agreement
     from audit.runs.fixes.sheet import Proposals
     from audit.runs.read import read_run
 
@@ -206,7 +206,7 @@ def sample(
     """Draw records of findings among as many others, for coders who do not know which is which."""
     from audit.base.spreadsheets import defused
     from audit.runs.fixes.decision_book import write_blind_book
-    from audit.runs.fixes.sample import Sample
+    from audit.runs.fixes.judgements import Sample
     from audit.runs.read import read_run
 
     if csv is None and xlsx is None:
@@ -232,7 +232,7 @@ def judge_sample(
 
     from audit.cli.output import print_json
     from audit.cli.terminal.listings import confirmed_lines
-    from audit.runs.fixes.sample import confirmed
+    from audit.runs.fixes.judgements import confirmed
     from audit.runs.fixes.sheet import read_cells
     from audit.runs.read import read_run
 

@@ -39,8 +39,8 @@ def make_run(
     finish: Callable[[AuditResult], None] | None = None,
 ) -> NoReturn:
     """Audit as settings say, write a run, print its summary, and exit."""
-    from audit.cli.ci.outcomes import of_audit
-    from audit.cli.ci.publishing import publish, refuse_no_file
+    from audit.cli.outcomes import of_audit
+    from audit.cli.publishing import publish, refuse_no_file
     from audit.runs.folder import refuse_occupied
 
     refuse_occupied(output.out, overwrite=output.overwrite)

@@ -78,8 +78,8 @@ def judge(
     force: Force = False,
 ) -> None:
     """Judge a run again by another policy, without recounting."""
-    from audit.cli.ci.outcomes import of_audit
-    from audit.cli.ci.publishing import publish, refuse_no_file
+    from audit.cli.outcomes import of_audit
+    from audit.cli.publishing import publish, refuse_no_file
     from audit.runs.folder import seal_judged, write_judged_tables, writing_run
     from audit.runs.inputs import judge_again
     from audit.runs.manifest import with_keyed_data

@@ -85,8 +85,8 @@ def verify(
     """Check whether a run is as it was sealed, agrees with itself and can be made again."""
     if data is not None and not recompute:
         raise InputError("--data goes with --recompute", found="--data alone")
-    from audit.cli.ci.outcomes import of_verification
-    from audit.cli.ci.publishing import publish, refuse_no_file
+    from audit.cli.outcomes import of_verification
+    from audit.cli.publishing import publish, refuse_no_file
 
     refuse_no_file(junit)
     with shown_progress() as progress:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from fixtures.commands import audit
-from tests.unit.cli.ci.junit_rules import broken_rules
+from tests.unit.cli.junit_rules import broken_rules
 
 ROOT = Path(__file__).parents[2]
 TREE = "child,parent\ndog,animal\ncow,animal\nanimal,thing\nhammer,thing\n"

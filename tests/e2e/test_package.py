@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.cli.demo import NEXT
+from audit.cli.run import NEXT
 from fixtures.once import filled_once
 from tests.test_public_api import TWICE
 

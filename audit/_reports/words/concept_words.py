@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from audit._reports.words.stated import pairs, records, tables
+from audit._reports.words.words import pairs, records, stated_tables
 
-_STATED = tables("concept_words")
+_STATED = stated_tables("concept_words")
 
 
 class Wording(NamedTuple):

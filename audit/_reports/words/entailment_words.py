@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from audit._reports.words.stated import records, tables
+from audit._reports.words.words import records, stated_tables
 
-_STATED = tables("entailment_words")
+_STATED = stated_tables("entailment_words")
 
 ALL = "All"
 """Name that the shared view has for all relations together, and for all splits."""

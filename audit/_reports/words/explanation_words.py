@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from audit._reports.words.stated import pairs, tables
+from audit._reports.words.words import pairs, stated_tables
 
-_STATED = tables("explanation_words")
+_STATED = stated_tables("explanation_words")
 
 SUBSETS: Mapping[str, str] = _STATED["subsets"]
 """Examples that importance alignment is measured on, in report order."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from audit._reports.words.parts import Table
-from audit._reports.words.stated import rows
 from audit._reports.words.table_specs import numbers, table, texts
+from audit._reports.words.words import stated_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Fixed:
     source: str
 
 
-_ROWS = rows("methods")
+_ROWS = stated_rows("methods")
 
 
 def _stated(of: str) -> tuple[Fixed, ...]:

@@ -6,10 +6,19 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from audit._reports.words.stated import pairs, tables
-from audit._reports.words.words import WITHHELD, Value, decimal, number, percent, points, span
+from audit._reports.words.words import (
+    WITHHELD,
+    Value,
+    decimal,
+    number,
+    pairs,
+    percent,
+    points,
+    span,
+    stated_tables,
+)
 
-_STATED = tables("metric_words")
+_STATED = stated_tables("metric_words")
 
 Metric: TypeAlias = Mapping[str, Any]
 """One metric of the shared view."""

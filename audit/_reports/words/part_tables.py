@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from audit._reports.words.stated import records, tables
-from audit._reports.words.words import capitalised
+from audit._reports.words.words import capitalised, records, stated_tables
 
-_STATED = tables("part_tables")
+_STATED = stated_tables("part_tables")
 
 
 class Described(NamedTuple):

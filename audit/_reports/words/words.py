@@ -1,19 +1,48 @@
-"""Wording of names and nodes, and formatting of numbers."""
+"""Wording of names and nodes, formatting of numbers, and words stated in files of data."""
 
 from __future__ import annotations
 
+import csv
 import math
+import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from importlib.resources import files
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from audit._reports.words.stated import tables
 from audit.base.plurals import bound, percentage
 
-_STATED = tables("words")
+T = TypeVar("T")
+
+
+def stated_tables(name: str) -> Mapping[str, Any]:
+    """The tables of ``<name>.toml``, each in the order in which a report shows its lines."""
+    return tomllib.loads(_text(f"{name}.toml"))
+
+
+def stated_rows(name: str) -> list[dict[str, str]]:
+    """The lines of ``<name>.csv`` by the names of its columns."""
+    return list(csv.DictReader(_text(f"{name}.csv").splitlines()))
+
+
+def pairs(table: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, str]]:
+    """A table of two texts a line."""
+    return {name: (first, second) for name, (first, second) in table.items()}
+
+
+def records(table: Mapping[str, Sequence[str]], record: Callable[..., T]) -> dict[str, T]:
+    """A table of several texts a line as records that are made of them."""
+    return {name: record(*texts) for name, texts in table.items()}
+
+
+def _text(name: str) -> str:
+    return files("audit._reports.words").joinpath("data", name).read_text("utf-8")
+
+
+_STATED = stated_tables("words")
 
 Value: TypeAlias = int | float | str | None
 """A published value: a number, a bound such as ``<11``, or null where it is withheld."""

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 
 from audit.base.errors import InputError, OutputError
-from audit.cli.ci.outcomes import Case, Outcome, Statement, of_audit, of_comparison
-from audit.cli.ci.publishing import junit_bytes, refuse_no_file, write_junit
 from audit.cli.options import Severity
+from audit.cli.outcomes import Case, Outcome, Statement, of_audit, of_comparison
+from audit.cli.publishing import junit_bytes, refuse_no_file, write_junit
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from audit.runs.compare.comparison import compare_runs
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.results import hostile_result, judged_result, rich_result
-from tests.unit.cli.ci.drawn import outcomes
-from tests.unit.cli.ci.junit_rules import broken_rules
+from tests.unit.cli.drawn import outcomes
+from tests.unit.cli.junit_rules import broken_rules
 
 TAG = {"failed": "failure", "crashed": "error", "skipped": "skipped"}
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

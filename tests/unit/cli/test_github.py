@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import audit
-from audit.cli.ci.outcomes import Case, Outcome, Statement, of_audit
-from audit.cli.ci.publishing import (
+from audit.cli.outcomes import Case, Outcome, Statement, of_audit
+from audit.cli.publishing import (
     LARGEST,
     MOST,
     annotation,
@@ -20,7 +20,7 @@ from audit.cli.ci.publishing import (
     markdown,
 )
 from audit.results.findings import SEVERITIES
-from tests.unit.cli.ci.drawn import outcomes, texts, told
+from tests.unit.cli.drawn import outcomes, texts, told
 
 KIND = {"error": "error", "warning": "warning", "notice": "note"}
 

@@ -17,7 +17,7 @@ import typer
 
 from audit.base.disk import dated, written_whole
 from audit.base.errors import InputError, OutputError, xml_text
-from audit.cli.ci.outcomes import Case, Outcome, Statement
+from audit.cli.outcomes import Case, Outcome, Statement
 from audit.cli.terminal.tables import one_line
 
 _OURS = b'package="audit"'

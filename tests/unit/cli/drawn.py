@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from audit.cli.ci.outcomes import Case, Outcome, Statement
+from audit.cli.outcomes import Case, Outcome, Statement
 from audit.results.findings import SEVERITIES
 
 NASTY = (

@@ -1,1 +1,0 @@
-"""What continuous integration reads: JUnit files, annotations and a summary on GitHub."""
