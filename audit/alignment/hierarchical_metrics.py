@@ -33,6 +33,11 @@ class HierarchicalMetrics:
 
     Batches may come in any order. Predictions and labels may be lists, arrays, sparse matrices or
     tensors, as `audit.metrics.hierarchical_f1` takes them. Memory does not grow with the instances.
+
+    >>> metrics = HierarchicalMetrics({"cat": "mammal", "dog": "mammal", "bird": "animal"})
+    >>> metrics.update(["dog"], ["cat"])
+    >>> metrics.compute()["hierarchical_f1/micro"]
+    0.5
     """
 
     def __init__(

@@ -60,6 +60,9 @@ def hierarchical_precision(
 
     Raises:
         SchemaError: If a label or class is no node, or the two have other shapes.
+
+    >>> hierarchical_precision(["a1"], ["a2"], hierarchy={"a1": "a", "a2": "a", "b1": "b"})
+    0.5
     """
     return _World(y_true, y_pred, hierarchy, classes).of_sets("precision", average, threshold)
 
@@ -76,6 +79,9 @@ def hierarchical_recall(
     """Share of the nodes that the labels carry, but the root, that are predicted or above one.
 
     Arguments and errors are those of `hierarchical_precision`; NaN where there is no label.
+
+    >>> hierarchical_recall(["a1", "b1"], ["a", "b1"], hierarchy={"a1": "a", "a2": "a", "b1": "b"})
+    0.75
     """
     return _World(y_true, y_pred, hierarchy, classes).of_sets("recall", average, threshold)
 
@@ -92,6 +98,9 @@ def hierarchical_f1(
     """Harmonic mean of hierarchical precision and recall; macro: mean of that of each instance.
 
     Arguments and errors are those of `hierarchical_precision`; NaN without labels and predictions.
+
+    >>> hierarchical_f1(["a1", "b1"], ["a", "b1"], hierarchy={"a1": "a", "a2": "a", "b1": "b"})
+    0.8571428571428571
     """
     return _World(y_true, y_pred, hierarchy, classes).of_sets("f1", average, threshold)
 
@@ -112,12 +121,14 @@ def accuracy(
     Args:
         y_true: Labels, as in `hierarchical_precision`.
         y_score: Scores, or one label an instance.
-        hierarchy: As in `hierarchical_precision`.
-        classes: As in `hierarchical_precision`.
+        hierarchy, classes: As in `hierarchical_precision`.
         depth: The depth, the root having 0; None: the leaves.
 
     Raises:
         SchemaError: As `hierarchical_precision`; or if sets of labels are predicted.
+
+    >>> accuracy(["a1", "b1"], ["a2", "b1"], hierarchy={"a1": "a", "a2": "a", "b1": "b"})
+    0.5
     """
     world = _World(y_true, y_score, hierarchy, classes)
     return world.of_answers(Accuracy(_cut(world.hierarchy, depth)), "accuracy")
@@ -137,10 +148,7 @@ def accuracy_alignment(
     *Abstraction Alignment*, equation 1: `recovered` less `lost`, below zero where more is lost.
 
     Args:
-        y_true: As in `accuracy`.
-        y_score: As in `accuracy`.
-        hierarchy: As in `accuracy`.
-        classes: As in `accuracy`.
+        y_true, y_score, hierarchy, classes: As in `accuracy`.
         fine: Depth at which errors are counted; None: the leaves.
         coarse: Depth that they are judged at.
 
@@ -149,6 +157,9 @@ def accuracy_alignment(
 
     Raises:
         SchemaError: As `accuracy`.
+
+    >>> accuracy_alignment(["a1", "b1"], ["a2", "a2"], hierarchy={"a1": "a", "a2": "a", "b1": "b"})
+    0.5
     """
     return _World(y_true, y_score, hierarchy, classes).moved("accuracy_alignment", fine, coarse)
 
@@ -165,6 +176,9 @@ def recovered(
     """Share of the errors at a fine depth that are right at a coarse one.
 
     Arguments and errors are those of `accuracy_alignment`.
+
+    >>> recovered(["a1", "b1"], ["a2", "a2"], hierarchy={"a1": "a", "a2": "a", "b1": "b"})
+    0.5
     """
     return _World(y_true, y_score, hierarchy, classes).moved("recovered", fine, coarse)
 
@@ -181,6 +195,9 @@ def lost(
     """Right answers at a fine depth that are wrong at a coarse one, over errors at the fine one.
 
     Arguments and errors are those of `accuracy_alignment`.
+
+    >>> lost(["a1", "b1"], ["a2", "a2"], hierarchy={"a1": "a", "a2": "a", "b1": "b"})
+    0.0
     """
     return _World(y_true, y_score, hierarchy, classes).moved("lost", fine, coarse)
 
@@ -199,8 +216,7 @@ def uncertainty_alignment(
 
     Args:
         y_score: Scores, shape (n_instances, n_classes), or a dictionary an instance.
-        hierarchy: As in `accuracy`.
-        classes: As in `accuracy`.
+        hierarchy, classes: As in `accuracy`.
         fine: The finer depth; None: the leaves.
         coarse: The coarser one.
 
@@ -209,6 +225,9 @@ def uncertainty_alignment(
 
     Raises:
         SchemaError: If a class is no node, or labels without scores are given.
+
+    >>> uncertainty_alignment([{"a1": 0.5, "a2": 0.5}], hierarchy={"a1": "a", "a2": "a", "b1": "b"})
+    -1.0
     """
     return _uncertain("uncertainty_alignment", y_score, hierarchy, classes, fine, coarse)
 
@@ -225,6 +244,9 @@ def abstraction_match(
 
     The code released with *Abstraction Alignment*. Arguments and errors are those of
     `uncertainty_alignment`; NaN where the entropy at the fine depth is 0.
+
+    >>> abstraction_match([{"a1": 0.5, "a2": 0.5}], hierarchy={"a1": "a", "a2": "a", "b1": "b"})
+    1.0
     """
     return _uncertain("abstraction_match", y_score, hierarchy, classes, fine, coarse)
 
@@ -240,6 +262,9 @@ def mistake_severity(
 
     Bertinetto et al., *Making Better Mistakes*. Arguments and errors are those of `accuracy`; NaN
     without mistakes.
+
+    >>> mistake_severity(["a1", "b1"], ["a2", "a2"], hierarchy={"a1": "a", "a2": "a", "b1": "b"})
+    1.5
     """
     world = _World(y_true, y_score, hierarchy, classes)
     return world.of_answers(MistakeSeverity(), "mistake_severity")
@@ -264,8 +289,7 @@ def subgraph_preference(
         y_score: As in `uncertainty_alignment`.
         first: Nodes of the first part.
         second: Nodes of the second part.
-        hierarchy: As in `accuracy`.
-        classes: As in `accuracy`.
+        hierarchy, classes: As in `accuracy`.
         below: Whether all nodes below the named ones belong to a part.
         on: ``values`` of nodes, or ``aggregated`` ones.
 
@@ -275,6 +299,9 @@ def subgraph_preference(
     Raises:
         SchemaError: As `uncertainty_alignment`; if a node is not in the hierarchy; or, aggregated,
             if a node of one part is above one of the other.
+
+    >>> subgraph_preference([{"a1": 0.7, "b": 0.3}], ["a"], ["b"], hierarchy={"a1": "a", "b": "c"})
+    1.0
     """
     graph = hierarchy_from(hierarchy)
     left, right = (nodes_of(nodes, below, graph) for nodes in (first, second))
@@ -292,18 +319,19 @@ def concept_confusion(
 ) -> pl.DataFrame:
     """How evenly scores are split between each two nodes, in bits, mean over instances.
 
-    *Abstraction Alignment*, equation 4. The other arguments and errors are those of
-    `uncertainty_alignment`.
+    *Abstraction Alignment*, equation 4. Errors are those of `uncertainty_alignment`.
 
     Args:
         y_score: Scores; of labels alone the share of instances that carry both.
-        hierarchy: The hierarchy.
-        classes: Names of the columns.
+        hierarchy, classes: As in `accuracy`.
         threshold: Least aggregated score of a node that takes part.
 
     Returns:
         ``a, b, support_a, support_b, joint, rate, confusion, relation, lca``: every pair that an
         instance carries, ancestors included.
+
+    >>> concept_confusion([{"a1": 0.5, "b1": 0.5}], hierarchy={"a1": "a", "b1": "b"})["rate"].max()
+    1.0
     """
     graph = hierarchy_from(hierarchy)
     outputs = outputs_from(y_score, graph, classes)
