@@ -365,7 +365,7 @@ def _told(
         some = "nearly all" if found.share(label) >= _NEARLY else "most"
         why = f"{some} of its cells are nodes of {nodes}, few of any other column's"
         yield Reading(said, why, rows, "--label COLUMN")
-        for one in found.within(label):
+        for one in (name for name in found.within(label) if name not in (id_, group)):
             said, why = f"{one!r} is left out", "each of its cells is one of its row's labels too"
             why = "its name says that it was thought at first" if says(one, ADMITTING) else why
             other = f"{label},{one}" if found.each(label) and label not in source.schema else one

@@ -304,6 +304,13 @@ def test_a_column_within_a_family_is_left_out_and_told(tmp_path: Path) -> None:
     assert audit.load_labels(path, "icd9cm", label="DX#,admitting").ledger.rows_mapped == 4 * ROWS
 
 
+def test_an_id_that_is_named_as_an_admission_is_not_left_out(tmp_path: Path) -> None:
+    ids = [str(1000 + row // 3) for row in range(1200)]
+    path = written({"admission": ids, "icd9": ["401.9", "428.0", "427.31"] * 400}, tmp_path)
+    read = audit.load_labels(path, "icd9cm")
+    assert not any("left out" in said.decision for said in read.readings)
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [
