@@ -26,7 +26,11 @@ def test_examples_hold(name: str) -> None:
 
 @pytest.mark.parametrize(
     "shown",
-    [*(getattr(metrics, name) for name in metrics.__all__), audit.limits, audit.suppress],
+    [
+        *(getattr(metrics, name) for name in metrics.__all__),
+        *(audit.compare_runs, audit.limits, audit.load_hierarchy),
+        *(audit.run_audit, audit.suppress),
+    ],
     ids=lambda shown: shown.__name__,
 )
 def test_what_users_call_has_an_example_that_holds(shown: object) -> None:

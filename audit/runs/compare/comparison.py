@@ -216,6 +216,11 @@ def compare_runs(old: AuditResult, new: AuditResult, *, same_hierarchy: bool = F
         InputError: If the runs are on different hierarchies, or one of them has no instances.
 
     Time grows with the number of pairs of both runs; only joint counts are held in memory.
+
+    >>> import audit
+    >>> labels = audit.load_labels([["cat"], ["dog"], ["cat"]], {"pet": {"cat": {}, "dog": {}}})
+    >>> compare_runs(audit.run_audit(labels), audit.run_audit(labels)).changed
+    False
     """
     _refuse_empty(old, new)
     shared = shared_nodes(*(r.nodes.select("node", "title").iter_rows() for r in (old, new)))
