@@ -28,8 +28,7 @@ def test_examples_hold(name: str) -> None:
     "shown",
     [
         *(getattr(metrics, name) for name in metrics.__all__),
-        *(audit.compare_runs, audit.limits, audit.load_hierarchy),
-        *(audit.run_audit, audit.suppress),
+        *(audit.compare_runs, audit.limits, audit.suppress),
     ],
     ids=lambda shown: shown.__name__,
 )

@@ -109,11 +109,6 @@ def run_audit(
     Raises:
         InputError: If another run is of other data, two models cannot be compared, most rows are
             refused, a device is lacking, counts do not do; PolicyError if the policy does not.
-
-    >>> import audit
-    >>> labels = audit.load_labels([["cat"], ["dog"], ["cat"]], {"pet": {"cat": {}, "dog": {}}})
-    >>> run_audit(labels).ledger["instances"]
-    3
     """
     models, analyses = models_of(predictions), (*analyses, *added_analyses())
     data = _placed(data, models, analyses)
