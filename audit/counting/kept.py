@@ -159,16 +159,22 @@ _SOURCES, _LABELS, _NODES, _RECORDS, _PAIRS, _ENTAILED = (
 )
 _OF_STRATA = "strata.parquet"
 """What counts by stratum were kept in, before pairs were judged by margins alone."""
-_COLUMNS = {
-    _SOURCES: ("sha256",),
-    _LABELS: (*LABELS, "node"),
-    _NODES: ("node", "parents", "direct", "support", "residual"),
-    _RECORDS: ("kind", "key", "count"),
-    _ENTAILED: ("key", "joint"),
+_SCHEMAS = {
+    _SOURCES: pl.Schema({"sha256": pl.String}),
+    _LABELS: pl.Schema({**LABELS, "node": pl.String}),
+    _NODES: pl.Schema(
+        {
+            "node": pl.String,
+            "parents": pl.List(pl.String),
+            "direct": pl.Int64,
+            "support": pl.Int64,
+            "residual": pl.Int64,
+        }
+    ),
+    _RECORDS: pl.Schema({"kind": pl.String, "key": pl.Int64, "count": pl.Int64}),
+    _ENTAILED: pl.Schema({"key": pl.Int64, "joint": pl.Int64}),
 }
-_TEXTS = {"sha256", "label", "table", "node", "kind"}
-"""Columns of text among them."""
-FILES = (*_COLUMNS, _PAIRS)
+FILES = (*_SCHEMAS, _PAIRS)
 """Names of the files in it."""
 
 
@@ -184,7 +190,7 @@ def write_counts(count: PairCount, folder: Path, sources: Iterable[str] = ()) ->
     entailed = count.tally.entailed
     tables = {
         _SOURCES: pl.DataFrame({"sha256": sorted(sources)}, {"sha256": pl.String}),
-        _LABELS: count.labels.written.select(_COLUMNS[_LABELS]),
+        _LABELS: count.labels.written.select(*_SCHEMAS[_LABELS]),
         _NODES: _nodes(count),
         _RECORDS: count.record_frame,
         _ENTAILED: pl.DataFrame({"key": entailed.keys, "joint": entailed.joint}),
@@ -192,7 +198,7 @@ def write_counts(count: PairCount, folder: Path, sources: Iterable[str] = ()) ->
     with on_disk(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
-            pq.write_table(table.to_arrow(), folder / name)
+            pq.write_table(table.cast(dict(_SCHEMAS[name])).to_arrow(), folder / name)
         write_sums(count.tally.sums(), folder / _PAIRS)
 
 
@@ -244,15 +250,18 @@ def counted_sources(folder: Path) -> frozenset[str]:
 def _read(folder: Path, name: str) -> pl.DataFrame:
     """A table that was kept, if it is one."""
     table = read_table(folder / name)
-    texts = {column for column, kind in table.schema.items() if kind == pl.String}
-    if table.columns != list(_COLUMNS[name]) or texts != _TEXTS.intersection(table.columns):
+    if table.schema != _SCHEMAS[name]:
         raise InputError(
-            f"a table of {', '.join(_COLUMNS[name])} is required",
-            found=f"one of {', '.join(f'{name} ({kind})' for name, kind in table.schema.items())}",
+            f"a table of {_columns(_SCHEMAS[name])} is required",
+            found=f"one of {_columns(table.schema)}",
             where=folder / name,
             hint="audit all data together",
         )
     return table
+
+
+def _columns(schema: pl.Schema) -> str:
+    return ", ".join(f"{name} ({kind})" for name, kind in schema.items())
 
 
 def _parents_by_node(hierarchy: Hierarchy) -> pl.DataFrame:

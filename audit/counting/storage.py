@@ -131,6 +131,8 @@ class SumsFile:
     def _opened(self) -> pq.ParquetFile:
         file = pq.ParquetFile(self.path)
         refuse_damaged_parts(self.path, file)
+        if file.schema_arrow not in (_SUMS, _JOINT):
+            raise ValueError(f"columns {', '.join(map(str, file.schema_arrow))}")
         return file
 
     @cached_property

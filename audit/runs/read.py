@@ -67,7 +67,7 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
     """
     folder = Path(folder)
     refuse_no_run(folder)
-    shared = _view_of_this_version(folder)
+    shared = read_shared(folder)
     if unsealed:
         with damage_refused([folder]):
             result = _read(folder, shared)
@@ -94,7 +94,7 @@ def damage_refused(runs: Sequence[Path]) -> Iterator[None]:
         ) from None
 
 
-def _view_of_this_version(folder: Path) -> dict[str, Any]:
+def read_shared(folder: Path) -> dict[str, Any]:
     """The content of ``result.json``; InputError if it has another schema version."""
     shared = read_json(folder / RESULT)
     version = shared.get("schema_version") if isinstance(shared, dict) else None

@@ -272,6 +272,7 @@ def command(name: str, desk: Path, run: Path, out: Path) -> tuple[object, ...]:
         "show": ("show", run, "i3"),
         "cases": ("cases", run),
         "fixes": ("fixes", run),
+        "explore": ("explore", run, "--static", out),
         "run": (
             *("run", desk / "labels.csv", "--hierarchy", desk / "toy.csv", "--no-pdf"),
             *("--reference", run, "--out", out),
@@ -297,7 +298,7 @@ def test_a_run_that_is_not_as_sealed_is_refused(
 NO_RUN = ("nowhere", "manifest.json", "result.json", "version")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [*COMMANDS, "explore"])
 @pytest.mark.parametrize("case", NO_RUN)
 def test_what_is_no_run_of_this_version_is_refused(
     desk: Path, tmp_path: Path, name: str, case: str

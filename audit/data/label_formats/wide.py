@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
@@ -144,13 +145,13 @@ def _has_labels(source: Source) -> bool:
 
 def refuse_repeated(names: list[str], source: Source) -> None:
     """Raise SchemaError where a table has two columns of one name."""
-    repeated = [
-        name for name in names if _REPEATED.sub("", name) in names and _REPEATED.search(name)
-    ]
+    own = (_REPEATED.sub("", name) for name in names)
+    written = [bare if bare in names else name for bare, name in zip(own, names, strict=True)]
+    repeated = [name for name, times in Counter(written).items() if times > 1]
     if repeated:
         raise SchemaError(
             "every column must have its own name",
-            found=f"repeated: {first_cases(_REPEATED.sub('', name) for name in repeated)}",
+            found=f"repeated: {first_cases(repeated)}",
             where=source,
         )
 

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from audit.base.errors import InputError, SchemaError
 from audit.data.json_lines import Line, excerpt, objects_on
+from audit.data.label_formats.wide import refuse_repeated
 from audit.data.sources import File, Source, source_of
 
 Decoder: TypeAlias = json.JSONDecoder
@@ -81,8 +82,10 @@ def _graded(text: str) -> dict[str, Any]:
 
 def _of_table(part: Source) -> Iterator[Line]:
     """Rows of a table whose lists are written as text."""
-    names = {name: name.strip().lower() for name in part.schema}
-    for number, row in enumerate(part.table().iter_rows(named=True), start=1):
+    table = part.table()
+    names = {name: name.strip().lower() for name in table.columns}
+    refuse_repeated(list(names.values()), part)
+    for number, row in enumerate(table.iter_rows(named=True), start=1):
         cells = {names[name]: value for name, value in row.items() if value is not None}
         yield f"{part}: row {number}", {k: _cell(k, v) for k, v in cells.items()}
 

@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.base.files import read_json
 from audit.explorer.run.instance_list import InstanceList
 from audit.explorer.run.media import MediaFile
 from audit.explorer.run.node_places import NodePlaces
@@ -27,8 +26,8 @@ from audit.results.shared_findings import shared_finding
 from audit.results.shared_tables import shared_titles
 from audit.runs.fixes.sheet import Proposals
 from audit.runs.folder import INSTANCES, refuse_no_run
-from audit.runs.manifest import RESTRICTED, RESULT
-from audit.runs.read import read_run
+from audit.runs.manifest import RESTRICTED
+from audit.runs.read import read_run, read_shared
 from audit.runs.sealed_run import SealedRun, refuse_faults
 
 
@@ -249,7 +248,7 @@ def open_run(
     return OpenedRun(
         name,
         str(folder),
-        read_json(folder / RESULT),
+        read_shared(folder),
         day,
         _judged_with(folder),
         RestrictedTables(result, _partners(folder, result), parts),
@@ -279,7 +278,7 @@ def open_shared(
     """
     refuse_no_run(folder)
     refuse_faults(folder, () if unsealed else SealedRun(folder).faults(restricted=False))
-    return OpenedRun(name, str(folder), read_json(folder / RESULT), day, _judged_with(folder))
+    return OpenedRun(name, str(folder), read_shared(folder), day, _judged_with(folder))
 
 
 def _judged_with(folder: Path) -> Sequence[str]:

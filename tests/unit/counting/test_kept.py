@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -151,6 +152,9 @@ def damaged(path: Path, how: str) -> None:
         path.write_bytes(b"")
     elif how == "another table":
         pl.DataFrame({"x": [1]}).write_parquet(path)
+    elif how == "other types":
+        other = (cs.integer().cast(pl.Float64), cs.string().cast(pl.Categorical))
+        pl.read_parquet(path).with_columns(*other).write_parquet(path)
 
 
 def read_all(folder: Path) -> None:
@@ -159,7 +163,7 @@ def read_all(folder: Path) -> None:
     measure(read_counts(folder, toy()), POLICY)
 
 
-@pytest.mark.parametrize("how", ["gone", "cut", "empty", "another table"])
+@pytest.mark.parametrize("how", ["gone", "cut", "empty", "another table", "other types"])
 def test_whatever_file_is_damaged_is_told(tmp_path: Path, how: str) -> None:
     write_counts(count(ROWS, toy()), tmp_path, ["a"])
     whole = contents(tmp_path)
