@@ -50,6 +50,7 @@ def test_every_name_resolves_to_what_says_so(name: str) -> None:
     assert value.__name__ == name
     assert value.__doc__
     assert value.__module__.startswith("audit.")
+    assert f":: audit.{name}\n" in (ROOT / "docs" / "api.md").read_text("utf-8")
 
 
 def test_names_type_checkers_see_are_those_that_resolve() -> None:

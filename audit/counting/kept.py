@@ -164,11 +164,11 @@ _SCHEMAS = {
     _LABELS: pl.Schema({**LABELS, "node": pl.String}),
     _NODES: pl.Schema(
         {
-            "node": pl.String,
+            "node": pl.String(),
             "parents": pl.List(pl.String),
-            "direct": pl.Int64,
-            "support": pl.Int64,
-            "residual": pl.Int64,
+            "direct": pl.Int64(),
+            "support": pl.Int64(),
+            "residual": pl.Int64(),
         }
     ),
     _RECORDS: pl.Schema({"kind": pl.String, "key": pl.Int64, "count": pl.Int64}),
@@ -198,7 +198,7 @@ def write_counts(count: PairCount, folder: Path, sources: Iterable[str] = ()) ->
     with on_disk(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
-            pq.write_table(table.cast(dict(_SCHEMAS[name])).to_arrow(), folder / name)
+            pq.write_table(table.cast(_SCHEMAS[name]).to_arrow(), folder / name)
         write_sums(count.tally.sums(), folder / _PAIRS)
 
 

@@ -291,7 +291,7 @@ def comparison_summary(shared: Mapping[str, Any]) -> Group:
         "edits",
         *(("metrics", "confusions") if shared["model"] else ()),
     )
-    changed = ", ".join(f"{totals[name]:,} {name}" for name in names)
+    changed = ", ".join(counted(totals[name], name) for name in names)
     found = ", ".join(f"{totals[name]:,} {name}" for name in _CHANGES)
     return Group(*parts, Text(f"changed: {changed}; findings: {found}"))
 
