@@ -15,7 +15,7 @@ from audit.base.settings import Argument, Option
 from audit.cli.options import AsJson, ForceTogether, JUnitFile, Quiet
 from audit.cli.output import print_json, print_report_place, print_shown, shown_progress
 from audit.cli.rendering import imprint_of_run, render_comparison, render_history
-from audit.cli.verify import reading_runs
+from audit.cli.verify import print_ignored, reading_runs
 from audit.runs.settings import SameHierarchy
 
 if TYPE_CHECKING:
@@ -121,8 +121,7 @@ def _write_history(
         found = read_shared_runs(runs, forced=force)
         told = _told_together(whole_runs(runs, found, as_named=as_named), force)
         for run in found:
-            for fault in run.faults:
-                typer.echo(f"Continued in spite of: {run.name}: {fault}", err=True)
+            print_ignored(tuple(f"{run.name}: {fault}" for fault in run.faults))
         history = history_of(found, as_named=as_named, same_hierarchy=same)
         write_history_tables(history, folder)
         progress("writing the report")
@@ -141,7 +140,7 @@ def _told_together(runs: Mapping[str, AuditResult], force: bool) -> tuple[str, .
     except InputError as error:
         if not force:
             raise
-        typer.echo(f"Continued in spite of: {error.found}", err=True)
+        print_ignored((str(error.found),))
         return (f"together they tell {error.found}",)
     return ()
 

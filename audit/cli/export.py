@@ -14,7 +14,7 @@ from audit.base.plurals import counted
 from audit.base.settings import Option
 from audit.cli.options import Force, RunFolder
 from audit.cli.rendering import name_of_run
-from audit.cli.verify import reading_runs
+from audit.cli.verify import read_view, reading_runs
 
 if TYPE_CHECKING:
     from audit.runs.table_export import Exported
@@ -108,18 +108,15 @@ def export(
 def _export_shared(run: Path, out: Shared, *, overwrite: bool, forced: bool) -> None:
     """Write what ``result.json`` says; a copy without ``restricted/`` has all of it."""
     from audit.base.disk import dated
-    from audit.runs.shared_runs import read_shared_runs
 
-    (read,) = read_shared_runs([run], forced=forced)
-    for fault in read.faults:
-        typer.echo(f"Continued in spite of: {fault}", err=True)
+    view = read_view(run, forced)
     if out.csv or out.xlsx:
-        _export_tables(read.shared, out, overwrite=overwrite)
+        _export_tables(view, out, overwrite=overwrite)
     if not (out.croissant or out.ro_crate or out.openlineage):
         return
     from audit.runs.metadata_export import write_croissant, write_openlineage, write_ro_crate
 
-    said = read.shared, name_of_run(run)
+    said = view, name_of_run(run)
     if out.croissant:
         write_croissant(*said, out.croissant, overwrite=overwrite)
         typer.echo(f"{out.croissant}: the dataset described in Croissant, of what the run shares.")

@@ -10,10 +10,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from audit.base.machine import require_package
 from audit.cli.options import Force, RunFolder
+from audit.cli.verify import read_view
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -119,12 +118,7 @@ def mcp(run: RunFolder, force: Force = False) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
-    from audit.runs.shared_runs import read_shared_runs
-
-    (read,) = read_shared_runs([run], forced=force)
-    for fault in read.faults:
-        typer.echo(f"Continued in spite of: {fault}", err=True)
-    served = server(read.shared)
+    served = server(read_view(run, force))
 
     async def serve() -> None:
         async with stdio_server() as (asked, answered):

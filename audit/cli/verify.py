@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,7 +35,7 @@ def refuse_broken(
         return ()
     from audit.runs.sealed_run import broken_of
 
-    return _told(broken_of(runs, key, forced=force, remade=remade))
+    return print_ignored(broken_of(runs, key, forced=force, remade=remade))
 
 
 def refuse_apart(run: Path, result: AuditResult, force: bool) -> tuple[str, ...]:
@@ -46,10 +46,20 @@ def refuse_apart(run: Path, result: AuditResult, force: bool) -> tuple[str, ...]
     apart = tuple(disagreements(result))
     if not force:
         refuse_faults(run, apart)
-    return _told(apart)
+    return print_ignored(apart)
 
 
-def _told(faults: tuple[str, ...]) -> tuple[str, ...]:
+def read_view(run: Path, force: bool) -> Mapping[str, Any]:
+    """Read what a run or a shared copy of it shares; one that has changed only with ``force``."""
+    from audit.runs.shared_runs import read_shared_runs
+
+    (read,) = read_shared_runs([run], forced=force)
+    print_ignored(read.faults)
+    return read.shared
+
+
+def print_ignored(faults: tuple[str, ...]) -> tuple[str, ...]:
+    """Print and return the faults in spite of which a command continues."""
     for fault in faults:
         typer.echo(f"Continued in spite of: {fault}", err=True)
     return faults

@@ -34,13 +34,17 @@ def _run_contradiction(measured: Measurements) -> Outcome:
     """Report contradictions of each relation: those under one head, and those across heads."""
     graph = measured.of(EntailmentMeasurements).graph
     edges = int(graph.relations["edges"].sum())
-    groups = graph.contradictions.group_by("relation", "one_context", maintain_order=True)
     return Outcome(
         denominator=edges,
         denominator_unit="edges",
-        findings=tuple(_contradiction(measured, rows) for _, rows in groups),
+        findings=tuple(_contradiction(measured, rows) for rows in _alike(graph.contradictions)),
         not_applicable="" if edges else "no tuple states an edge",
     )
+
+
+def _alike(faults: pl.DataFrame) -> list[pl.DataFrame]:
+    """Faults of one relation that lie all under one head, or all across heads."""
+    return faults.partition_by("relation", "one_context", maintain_order=True)
 
 
 def _contradiction(measured: Measurements, rows: pl.DataFrame) -> Finding:
@@ -184,11 +188,10 @@ def _run_transitivity(measured: Measurements) -> Outcome:
     """Report violations of each relation: those under one head, and those across heads."""
     graph = measured.of(EntailmentMeasurements).graph
     chains = int(graph.relations["chains"].sum())
-    groups = graph.violations.group_by("relation", "one_context", maintain_order=True)
     return Outcome(
         denominator=chains,
         denominator_unit="chains of two valid edges",
-        findings=tuple(_violation(measured, rows) for _, rows in groups),
+        findings=tuple(_violation(measured, rows) for rows in _alike(graph.violations)),
         not_applicable="" if chains else "no valid edge begins where another ends",
     )
 
