@@ -64,6 +64,39 @@ def test_a_run_has_the_metrics_and_what_each_question_says(folder: Path) -> None
     assert by_answer["painter", "P(s, g)"]["won"] == by_answer["painter", "P(s, g)"]["lost"] == 1
 
 
+def test_a_comparison_tells_what_both_runs_share_of_each_metric(folder: Path) -> None:
+    better = [{"painter": 0.3}, {"cook": 0.2}, {"painter": 0.3}] * 20
+    asked = (folder / "questions.jsonl").read_text().splitlines()[:3] * 20
+    (folder / "many.jsonl").write_text("".join(one + "\n" for one in asked))
+    for name, scored in (("weak", SCORED * 20), ("strong", better)):
+        lines = [
+            json.dumps({"question": row, "scores": NONE | own}) for row, own in enumerate(scored)
+        ]
+        (folder / f"{name}.jsonl").write_text("\n".join(lines))
+        arguments = [
+            "preference", folder / f"{name}.jsonl", "--questions", folder / "many.jsonl",
+            "--hierarchy", folder / "edges.csv", "--k", 1, "--out", folder / name, "--no-pdf",
+            "--min-cell", 1,
+        ]  # fmt: skip
+        assert CliRunner().invoke(app, [*map(str, arguments)]).exit_code == 0
+    sides = [str(folder / name) for name in ("weak", "strong")]
+    done = CliRunner().invoke(app, ["compare", *sides, "--out", str(folder / "of_both")])
+    assert done.exit_code == 0, done.output
+    told = json.loads((folder / "of_both" / "comparison.json").read_bytes())
+    weak, strong = (
+        json.loads((Path(side) / "result.json").read_bytes())["metrics"] for side in sides
+    )
+    assert [(row["name"], row["old"], row["new"], row["n_old"]) for row in told["measures"]] == [
+        (was["name"], was["value"], now["value"], was["n"])
+        for was, now in zip(weak, strong, strict=True)
+    ]
+    apart = [row["name"] for row in told["measures"] if not row["low"] <= 0 <= row["high"]]
+    assert apart == ["Acc@1", "P(s, g)", "P(s-down, s-up)"]
+    assert told["changed"]
+    assert told["totals"]["measures"] == 3
+    assert "3 of 4 measured numbers" in (folder / "of_both" / "comparison.html").read_text("utf-8")
+
+
 @pytest.mark.slow
 def test_a_run_is_verified_compared_and_shown(folder: Path) -> None:
     assert made(folder, "--out", folder / "again", "--title", "Again", "--min-cell", 11) == 0

@@ -11,12 +11,20 @@ from audit._reports.chapters.since_reference import WhatWasMended, what_was_mend
 from audit._reports.charts.charts import changes_spec
 from audit._reports.charts.svg import draw
 from audit._reports.comparison import tables
-from audit._reports.comparison.models import Models, models
+from audit._reports.comparison.models import Models, metric_changes_table, models
 from audit._reports.comparison.words import comparison_verdict, limits
 from audit._reports.html import Section, environment, rendering, style
 from audit._reports.words.parts import Figure, Key, Node, Table, Verdict
 from audit._reports.words.table_specs import nodes, numbers, spans, table
-from audit._reports.words.words import UNNAMED, Imprint, node_label, number, percent, points
+from audit._reports.words.words import (
+    UNNAMED,
+    Imprint,
+    counted,
+    node_label,
+    number,
+    percent,
+    points,
+)
 
 Imprints: TypeAlias = tuple[Imprint, Imprint]
 """What the old and the new run say of themselves."""
@@ -26,6 +34,7 @@ SECTIONS = (
     Section("comparison", "why", "What differs, and why"),
     Section("comparison", "mended", "What was mended"),
     Section("comparison", "model", "The models"),
+    Section("comparison", "measures", "What was measured"),
     Section("comparison", "nodes", "Use of nodes"),
     Section("comparison", "pairs", "Pairs"),
     Section("comparison", "checks", "Checks and findings"),
@@ -49,6 +58,8 @@ class ComparisonReport:
     identity: Table
     mended: WhatWasMended | None
     model: Models | None
+    measures: Table | None
+    measures_changed: str
     node_totals: Mapping[str, str]
     exchanges: Table | None
     nodes: Table | None
@@ -75,7 +86,7 @@ def comparison_html(shared: Mapping[str, Any], imprints: Imprints | None = None)
     with rendering("comparison.html"):
         report = build(printable_view(shared), imprints or (UNNAMED, UNNAMED))
         template = environment().get_template("comparison.html.jinja")
-        absent = {name for name in ("mended", "model") if getattr(report, name) is None}
+        absent = {name for name in ("mended", "model", "measures") if getattr(report, name) is None}
         shown = [one for one in SECTIONS if one.id not in absent]
         return template.render(report=report, sections=shown, css=style("screen"), paper=False)
 
@@ -96,6 +107,8 @@ def build(shared: Mapping[str, Any], imprints: Imprints) -> ComparisonReport:
         identity=tables.identity_table(shared),
         mended=what_was_mended(changes, changes and changes["since_reference"]),
         model=models(shared["model"]),
+        measures=metric_changes_table(shared.get("measures", ()), id_="measure-change-table"),
+        measures_changed=_measures_changed(shared),
         node_totals=_numbers(shared["nodes"]),
         exchanges=tables.exchanges_table(shared["exchanges"]["rows"]),
         nodes=tables.nodes_table(shared["nodes"]["rows"]),
@@ -177,6 +190,11 @@ def _stated(shared: Mapping[str, Any], old: Imprint, new: Imprint) -> tuple[str,
     *days, version, readers = new.stated(f"{tool['name']} {tool['version']}", shared["min_cell"])
     between = [f"{first} and {days[0]}"] if old.day and days else days
     return (*between, version, readers)
+
+
+def _measures_changed(shared: Mapping[str, Any]) -> str:
+    rows, changed = shared.get("measures", ()), shared["totals"].get("measures", 0)
+    return f"Of {counted(len(rows), 'number')}, the intervals of {number(changed)} do not hold 0."
 
 
 def _numbers(totals: Mapping[str, Any]) -> dict[str, str]:

@@ -104,10 +104,12 @@ def predictions_sentence(model: Shared, sides: Sides = RUNS) -> str:
     )
 
 
-def metric_changes_table(rows: Sequence[Shared], sides: Sides = RUNS) -> Table | None:
+def metric_changes_table(
+    rows: Sequence[Shared], sides: Sides = RUNS, id_: str = "metric-change-table"
+) -> Table | None:
     """Metrics of all instances on both sides; None without any."""
     return optional_table(
-        "metric-change-table",
+        id_,
         f"Metrics over all instances {sides.both}",
         rows,
         texts("Metric", lambda row: heading(row["name"])),

@@ -69,7 +69,14 @@ def _sentence(shared: Mapping[str, Any]) -> str:
     found = [f"{totals[change]:,} {change}" for change in ("new", "worse", "gone", "better")]
     edits = counted(totals["edits"], "edit")
     of_model = "" if model is None else f"{_MODELS[model['predictions']]}{_metrics(model, totals)} "
-    return f"{differ}{of_model}{use}; findings: {listed(found)}; the hierarchy has {edits}."
+    measured = counted(len(shared.get("measures", ())), "measured number")
+    of_measures = (
+        f"{totals['measures']:,} of {measured} changed beyond chance. "
+        if "measures" in totals
+        else ""
+    )
+    of_data = f"{use}; findings: {listed(found)}; the hierarchy has {edits}."
+    return f"{differ}{of_model}{of_measures}{of_data}"
 
 
 _MODELS: Mapping[str, str] = {

@@ -263,6 +263,7 @@ _CHANGES = ("new", "gone", "worse", "better")
 def comparison_summary(shared: Mapping[str, Any]) -> Group:
     """Summary of a comparison: what changed between two runs, and why."""
     parts: list[RenderableType] = [*_causes(shared["causes"]), *_models(shared["model"])]
+    parts += _measures(shared.get("measures", ()))
     parts += _exchanges(shared["exchanges"]["rows"])
     nodes = [
         (row["node"], row["title"] or "", *_change_cells(row))
@@ -290,6 +291,7 @@ def comparison_summary(shared: Mapping[str, Any]) -> Group:
         "pairs",
         "edits",
         *(("metrics", "confusions") if shared["model"] else ()),
+        *(name for name in ("measures",) if name in totals),
     )
     changed = ", ".join(counted(totals[name], name) for name in names)
     found = ", ".join(f"{totals[name]:,} {name}" for name in _CHANGES)
@@ -306,6 +308,7 @@ def machine_comparison(
         "causes": {cause["name"]: cause["changed"] for cause in shared["causes"]},
         "totals": shared["totals"],
         "model": shared["model"],
+        "measures": shared.get("measures", []),
         "checks": [
             {key: value for key, value in check.items() if key not in ("findings", "not_shown")}
             for check in shared["checks"]
@@ -333,11 +336,22 @@ def _models(model: Mapping[str, Any] | None) -> Iterator[RenderableType]:
     yield Text(one_line(sentence.predictions))
     if sentence.metrics is not None:
         yield Text(one_line(sentence.intervals), "dim")
-        headings = ("metric", "OLD", "NEW", "difference", "95% interval")
-        rows = (
-            (f"{name} {of}".strip(" –"), *numbers) for name, of, *numbers in sentence.metrics.rows
-        )
-        yield filled(table(*headings, right=4), (tuple(map(str, row)) for row in rows))
+        yield _metric_changes(sentence.metrics.rows)
+
+
+def _measures(measures: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+    """What analyses measured in both runs."""
+    from audit._reports.comparison.models import metric_changes_table
+
+    measured = metric_changes_table(measures)
+    if measured is not None:
+        yield _metric_changes(measured.rows)
+
+
+def _metric_changes(rows: Iterable[Sequence[object]]) -> Table:
+    headings = ("metric", "OLD", "NEW", "difference", "95% interval")
+    named = ((f"{name} {of}".strip(" –"), *numbers) for name, of, *numbers in rows)
+    return filled(table(*headings, right=4), (tuple(map(str, row)) for row in named))
 
 
 def _exchanges(rows: Sequence[Mapping[str, Any]]) -> Iterator[Text]:

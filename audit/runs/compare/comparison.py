@@ -29,7 +29,7 @@ from audit.runs.compare.finding_changes import (
     check_changes,
     finding_frame,
 )
-from audit.runs.compare.model_changes import model_changes
+from audit.runs.compare.model_changes import measure_changes, model_changes
 from audit.runs.compare.node_changes import NodeChanges, node_changes
 from audit.runs.compare.pair_changes import PairChanges, pair_changes
 from audit.runs.compare.shared_view import SharedView
@@ -82,11 +82,17 @@ class Comparison:
             "pairs": len(pairs),
             "metrics": 0 if self.model is None else self.model.metrics_in_all_changed,
             "confusions": 0 if self.model is None else len(self.model.confusions_changed),
+            **({"measures": sum(map(_apart, self.measures))} if self.measures else {}),
             **{
                 change: sum(check.count(change) for check in self.checks)
                 for change in ("new", "gone", "worse", "better")
             },
         }
+
+    @cached_property
+    def measures(self) -> list[dict[str, Any]]:
+        """What analyses measured in both runs, a row a number; see `measure_changes`."""
+        return measure_changes(self.old, self.new, self.min_cell)
 
     @property
     def min_cell(self) -> int:
@@ -125,6 +131,7 @@ class Comparison:
             "checks": [view.check(check) for check in self.checks],
             "model": self._shared_model(),
             "grouped": {side: self._grouped(run) for side, run in self._sides},
+            **({"measures": self.measures} if self.measures else {}),
             **self._mended,
         }
 
@@ -196,6 +203,11 @@ class Comparison:
         )
         heading = "| check | old | new | findings old | findings new |\n|---|---|---|---:|---:|"
         return f"**{self!r}**\n\n{heading}\n{rows}\n"
+
+
+def _apart(row: Mapping[str, Any]) -> bool:
+    """Whether the interval of a difference does not hold 0."""
+    return row["low"] is not None and not row["low"] <= 0 <= row["high"]
 
 
 def compare_runs(old: AuditResult, new: AuditResult, *, same_hierarchy: bool = False) -> Comparison:

@@ -136,6 +136,32 @@ _ORDER = {metric.name: place for place, metric in enumerate(METRICS)}
 _Metric: TypeAlias = Mapping[str, Any]
 
 
+def measure_changes(old: AuditResult, new: AuditResult, min_cell: int) -> list[dict[str, Any]]:
+    """What analyses measured over all instances of either run, in the columns of metrics.
+
+    Values and intervals are those that either run may share at ``min_cell``, so that a difference
+    tells no more than both. Intervals of differences take the runs as independent.
+    """
+    before, after = (
+        [
+            metric
+            for part in run.analyses
+            for metric in part.metrics(part.shared(min_cell))
+            if metric["scope"] == ALL
+        ]
+        for run in (old, new)
+    )
+    return [
+        {
+            "name": key["name"],
+            "parameters": json.loads(key["parameters"]),
+            **_sides(was, now),
+            **_bounds(was, now, exact=False),
+        }
+        for key, was, now in _matched(before, after)
+    ]
+
+
 def _matched(old: Any, new: Any) -> list[tuple[dict[str, str], _Metric | None, _Metric | None]]:
     """The metrics of either run by name, scope and parameters, in report order."""
     sides = [{_key(metric): metric for metric in run} for run in (old, new)]
