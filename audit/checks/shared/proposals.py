@@ -239,7 +239,8 @@ def carried_as(
 def siblings_of_residual(measured: Measurements, instances: IntArray, parent: str) -> pl.DataFrame:
     """Rows of `PROPOSED` that ask to look at the residual labels of instances below a node.
 
-    Candidates are the specific labels in use below it, the most probable first.
+    Candidates are the specific labels in use below it that are not above the label itself, the most
+    probable first.
     """
     hierarchy = measured.hierarchy
     below = np.array([hierarchy.index(one) for one in hierarchy.descendants(parent)])
@@ -247,8 +248,13 @@ def siblings_of_residual(measured: Measurements, instances: IntArray, parent: st
     specific = below[~residual & (measured.direct_support[below] > 0)]
     names = [hierarchy.nodes[node] for node in specific]
     found = carried_as(measured, instances, below[residual])
+    beside = {
+        node: [one for one in names if one not in hierarchy.ancestors(node)]
+        for node in found["node"].unique()
+    }
+    offered = pl.Series("candidates", [beside[node] for node in found["node"]], pl.List(pl.String))
+    some = offered.list.len() > 0
+    asked = weighed(measured, found.with_columns(offered).filter(some), as_in_data(measured))
+    told = pl.concat([asked, found.filter(~some)], how="diagonal").drop("probability")
     said = "it is a catch-all; these are specific labels beside it, the most fitting first"
-    if names:
-        asked = found.with_columns(candidates=pl.lit(names, pl.List(pl.String)))
-        found = weighed(measured, asked, as_in_data(measured)).drop("probability")
-    return proposals(found, "review", "review", said)
+    return proposals(told, "review", "review", said)

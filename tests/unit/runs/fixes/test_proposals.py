@@ -101,6 +101,26 @@ def test_a_check_proposes_for_instances_that_are_behind_its_finding(
     assert behind.is_empty()
 
 
+def test_no_candidate_is_the_label_or_above_it() -> None:
+    """Headings are labels beside catch-alls, at every depth; what may stand instead is specific."""
+    records = release(300, 5)
+    for number in range(200):
+        records[f"r{number}"] += [("403.90", "403.91", "404.90")[number % 3]]
+    for number, label in enumerate(("403.9", "403", "401-405", "403.01", "402.91", "285") * 8):
+        records[f"r{200 + number}"] += [label]
+    records["r1"] = ["250.00", "250", "250.00", "38.9", "4O1.9"]
+    result, hierarchy = audited(records), audit.load_hierarchy("icd9cm")
+
+    asked = proposed(result).filter(pl.col("label").is_in(hierarchy.nodes))
+
+    overused = asked.filter(pl.col("finding").str.starts_with("residual_overuse:"))
+    assert {"403.90", "404.90"} <= {*overused["label"]}
+    assert "403.9" in {*overused["candidates"].explode()}
+    for row in asked.iter_rows(named=True):
+        offered = {*(row["candidates"] or []), row["proposed"]}
+        assert offered.isdisjoint(hierarchy.ancestors(row["label"], with_self=True)), row
+
+
 @pytest.fixture(scope="module")
 def sample_run() -> AuditResult:
     records = release(300, 4)
