@@ -15,13 +15,12 @@ from audit.results.findings import SEVERITIES
 from audit.runs.folder import HISTORY_VERSION
 from audit.runs.shared_runs import SharedRun, in_order
 
-Step: TypeAlias = Literal["new", "gone", "persisting", "appeared", "disappeared", "not_asked"]
-STEPS: tuple[Step, ...] = ("new", "gone", "persisting", "appeared", "disappeared", "not_asked")
-"""What becomes of a finding from one run to the next.
+Step: TypeAlias = Literal["appeared", "disappeared", "persisting", "not_asked"]
+STEPS: tuple[Step, ...] = ("appeared", "disappeared", "persisting", "not_asked")
+"""What becomes of a finding from one run to the next: the later run alone lists it, the earlier one
+alone, both do, or the check did not run in one of the two.
 
-``appeared`` and ``disappeared`` are said where the other run has findings of the check that it does
-not list, folded ones or those beyond the policy's limit, so that the finding may be one of them.
-``not_asked``: the check did not run in one of the two.
+Whether it is new or gone takes a test, which `audit.runs.compare.finding_changes` makes.
 """
 
 _Check: TypeAlias = Mapping[str, Any]
@@ -37,15 +36,13 @@ def steps_of(old: _Check | None, new: _Check | None) -> dict[str, Step]:
     before, after = _ids(old), _ids(new)
     asked = ran(old) and ran(new)
     steps: dict[str, Step] = {}
-    for one in (*after, *(one for one in before if one not in after)):
+    for one in {**after, **before}:
         if one in before and one in after:
             steps[one] = "persisting"
         elif not asked:
             steps[one] = "not_asked"
-        elif one in after:
-            steps[one] = "appeared" if _unlisted(old) else "new"
         else:
-            steps[one] = "disappeared" if _unlisted(new) else "gone"
+            steps[one] = "appeared" if one in after else "disappeared"
     return steps
 
 
@@ -56,10 +53,6 @@ def counted_steps(steps: Sequence[Step]) -> dict[str, int]:
 
 def _ids(check: _Check | None) -> dict[str, None]:
     return {} if check is None else {finding["id"]: None for finding in check["findings"]}
-
-
-def _unlisted(check: _Check | None) -> bool:
-    return check is not None and bool(check["folded"] or check["not_shown"])
 
 
 _EDITS = ("hierarchy", "policy")

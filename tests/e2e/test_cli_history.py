@@ -86,7 +86,8 @@ def test_json_prints_the_steps_alone(runs: tuple[Path, ...], tmp_path: Path) -> 
     )
 
     assert [run["name"] for run in told["runs"]] == ["third", "second", "first"]
-    assert [(step["new"], step["gone"]) for step in told["steps"]] == [(0, 0), (0, 2)]
+    steps = [(step["appeared"], step["disappeared"]) for step in told["steps"]]
+    assert steps == [(0, 0), (0, 2)]
 
 
 def test_an_earlier_history_is_replaced_only_when_asked(

@@ -22,15 +22,13 @@ from audit._reports.words.table_specs import (
 from audit._reports.words.words import SEVERITIES, SEVERITY, STATUS, counted, listed, number
 
 STEP: Mapping[str, str] = {
-    "new": "New",
-    "gone": "Gone",
-    "persisting": "Persists",
     "appeared": "Listed now",
     "disappeared": "No longer listed",
+    "persisting": "Persists",
     "not_asked": "Not asked",
 }
 """What becomes of a finding from one run to the next, in words."""
-STEP_TONE: Mapping[str, str] = {"new": "warning", "gone": "pass", "persisting": "note"}
+STEP_TONE: Mapping[str, str] = {"appeared": "warning", "disappeared": "pass", "persisting": "note"}
 DIFFER: Mapping[str, str] = {
     "hierarchy": "the hierarchy",
     "policy": "the policy",
@@ -43,21 +41,20 @@ DIFFER: Mapping[str, str] = {
 def history_verdict(history: Mapping[str, Any]) -> Verdict:
     """What became of the findings in the last step, and over all runs."""
     last = history["steps"][-1]
-    if last["new"]:
-        badge = Badge("New findings", "warning")
-    elif last["gone"]:
-        badge = Badge("Fewer findings", "pass")
-    elif last["appeared"] or last["disappeared"]:
-        badge = Badge("Other findings are listed", "note")
+    if last["appeared"]:
+        badge = Badge("More findings are listed", "warning")
+    elif last["disappeared"]:
+        badge = Badge("Fewer findings are listed", "pass")
     else:
-        badge = Badge("No finding is new or gone", "pass")
+        badge = Badge("The same findings are listed", "pass")
     return Verdict(badge, f"{_last_step(last)} {_trend(history)}")
 
 
 def _last_step(step: Mapping[str, Any]) -> str:
-    kinds = ("new", "gone", "persisting")
-    counts = listed([f"{step[kind]:,} {kind}" for kind in kinds])
-    return f"From run {step['from']} to run {step['to']}, findings are {counts}."
+    return (
+        f"Findings from run {step['from']} to run {step['to']}: {step['persisting']:,} persisting, "
+        f"{step['appeared']:,} listed now, {step['disappeared']:,} no longer."
+    )
 
 
 def _trend(history: Mapping[str, Any]) -> str:
@@ -95,11 +92,11 @@ def differences(names: list[str]) -> str:
 def limits(history: Mapping[str, Any]) -> tuple[str, ...]:
     """What a reader must know before using the history."""
     notes = [
-        "A change of a number is not tested here. Data, hierarchy, policy and tool can change it; "
-        "audit compare shows, for two runs, what changed beyond chance, and why.",
-        "Findings are matched by their id, among those that the runs list. Where a run has "
-        "folded findings of a check, or has more than it lists, a finding is not said to be new "
-        "or gone: it may have been there unlisted.",
+        "Nothing is tested here. Data, hierarchy, policy and tool can change a number, and a "
+        "finding near its limit be listed by chance; audit compare says, for two runs, what "
+        "changed beyond chance, which findings are new or gone, and why.",
+        "Findings are matched by their id, among those that the runs list. One that is listed now "
+        "may have been there before, folded or beyond what that run lists.",
         "Each finding has its sentence of the last run that lists it, and no number here is "
         "computed from two runs. What a run withholds is withheld here.",
         "The intervals of a metric are of each run by itself. Two that overlap can still differ.",
@@ -236,7 +233,7 @@ def _finding(row: Mapping[str, Any]) -> Unfolding:
 
 def _now(row: Mapping[str, Any], runs: int) -> Badge:
     step = row["steps"][-1]
-    now = "Gone earlier" if step is None and row["last"] < runs else STEP[step]
+    now = "Listed earlier" if step is None and row["last"] < runs else STEP[step]
     return Badge(now, STEP_TONE.get(step, "plain"))
 
 

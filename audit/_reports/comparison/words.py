@@ -66,7 +66,10 @@ def _sentence(shared: Mapping[str, Any]) -> str:
         else f"The use of {counted(totals['nodes'], 'node')} and "
         f"{counted(totals['pairs'], 'pair')} changed"
     )
-    found = [f"{totals[change]:,} {change}" for change in ("new", "worse", "gone", "better")]
+    found = [
+        f"{sum(check['changes'][change] for check in shared['checks']):,} {CHANGE[change]}"
+        for change in ("new", "worse", "gone", "better", "limit")
+    ]
     edits = counted(totals["edits"], "edit")
     of_model = "" if model is None else f"{_MODELS[model['predictions']]}{_metrics(model, totals)} "
     measured = counted(len(shared.get("measures", ())), "measured number")

@@ -112,9 +112,7 @@ def _lint_case(case: Sequence[str], hierarchy: Hierarchy) -> str:
     return "; ".join([*nodes, *([f"{more:,} more"] if more > 0 else [])])
 
 
-_KINDS = ("new", "gone", "persisting")
-_UNSURE = {"appeared": "listed now", "disappeared": "no longer listed"}
-"""What is shown only where there is any: the other run may know the finding without listing it."""
+_STEPS = {"appeared": "listed now", "disappeared": "no longer", "persisting": "persisting"}
 
 
 def verdict_table(found: Sequence[Verdict]) -> Table:
@@ -206,24 +204,22 @@ _ANSWERED = ("answers", "other_answers", "answered: ")
 def history_summary(history: Mapping[str, Any]) -> Group:
     """Summary of a history: its runs, and what became of the findings from each to the next."""
     steps = {step["to"]: step for step in history["steps"]}
-    unsure = [kind for kind in _UNSURE if any(step[kind] for step in steps.values())]
-    kinds = (*_KINDS, *unsure)
     rows = [
         (
             str(run["run"]),
             run["name"],
             "–" if run["started"] is None else run["started"][:10],
             f"{run['instances']:,}",
-            *(str(steps[run["run"]][kind]) if run["run"] in steps else "–" for kind in kinds),
+            *(str(steps[run["run"]][kind]) if run["run"] in steps else "–" for kind in _STEPS),
         )
         for run in history["runs"]
     ]
     order = "in the order of their times"
     if history["order"] == "named":
         order = "in the order in which they are named"
-    headings = ("run", "folder", "day", "instances", *_KINDS, *(_UNSURE[kind] for kind in unsure))
+    headings = ("run", "folder", "day", "instances", *_STEPS.values())
     heading = Text(f"{counted(len(rows), 'runs')} {order}")
-    return Group(heading, filled(table(*headings, right=len(kinds) + 1), rows))
+    return Group(heading, filled(table(*headings, right=len(_STEPS) + 1), rows))
 
 
 def preference_summary(result: PreferenceResult) -> Group:
@@ -257,7 +253,7 @@ def preference_summary(result: PreferenceResult) -> Group:
 
 LARGEST = 10
 """Number of changed nodes shown."""
-_CHANGES = ("new", "gone", "worse", "better")
+_CHANGES = ("new", "gone", "worse", "better", "limit")
 
 
 def comparison_summary(shared: Mapping[str, Any]) -> Group:
@@ -283,7 +279,8 @@ def comparison_summary(shared: Mapping[str, Any]) -> Group:
         if check["status_old"] != check["status_new"] or any(check["changes"][k] for k in _CHANGES)
     ]
     if checks:
-        parts.append(filled(table("check", "OLD", "NEW", *_CHANGES, right=4), checks))
+        kinds = (*_CHANGES[:-1], "at the limit")
+        parts.append(filled(table("check", "OLD", "NEW", *kinds, right=len(kinds)), checks))
     totals = shared["totals"]
     names = (
         "nodes",
@@ -294,8 +291,10 @@ def comparison_summary(shared: Mapping[str, Any]) -> Group:
         *(name for name in ("measures",) if name in totals),
     )
     changed = ", ".join(counted(totals[name], name) for name in names)
-    found = ", ".join(f"{totals[name]:,} {name}" for name in _CHANGES)
-    return Group(*parts, Text(f"changed: {changed}; findings: {found}"))
+    found = ", ".join(f"{totals[name]:,} {name}" for name in _CHANGES[:-1])
+    near = sum(check["changes"]["limit"] for check in shared["checks"])
+    at_limit = f", {near:,} at the limit in one of the two" if near else ""
+    return Group(*parts, Text(f"changed: {changed}; findings: {found}{at_limit}"))
 
 
 def machine_comparison(

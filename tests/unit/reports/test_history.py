@@ -96,13 +96,14 @@ def test_the_verdict_is_that_of_the_last_step() -> None:
     less, more = sample_result(), judged_result()
     same = history_verdict(history_from(sample_result(), sample_result()))
 
-    assert same.badge.word == "No finding is new or gone"
-    assert same.sentence.startswith("From run 1 to run 2, findings are 0 new, 0 gone and ")
+    assert same.badge.word == "The same findings are listed"
+    assert same.sentence.startswith("Findings from run 1 to run 2: ")
+    assert " persisting, 0 listed now, 0 no longer. " in same.sentence
     for results in ((less, more), (more, less)):
         history = history_from(*results)
         step = history["steps"][-1]
         word = history_verdict(history).badge.word
-        assert (word == "New findings") == bool(step["new"])
+        assert (word == "More findings are listed") == bool(step["appeared"])
 
 
 def test_a_broken_history_is_one_error() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from audit.runs.compare.comparison import Comparison, compare_runs
 from audit.runs.compare.counts import Counts, q_values
 from audit.runs.compare.finding_changes import FindingChange
 from audit.runs.compare.node_folding import exchanged
+from audit.runs.history import steps_of
 from fixtures.labelled import labelled, repeated, tree
 
 Labels = Mapping[str, Sequence[str]]
@@ -386,6 +388,35 @@ def test_a_finding_at_the_limit_of_one_release_is_no_news() -> None:
     assert found.low is not None
     assert found.low < found.difference == pytest.approx((190 - 112) / 200)
     assert not compare_runs(below, above).changed
+
+
+def test_a_history_lists_what_a_comparison_tests(old: AuditResult, new: AuditResult) -> None:
+    """What is new, or at the limit of NEW alone, is listed now, and nothing else that OLD lacks."""
+    hierarchy = tree(*BODY, titles={"other_lung": "Other diseases of lung"})
+    near = [
+        audited(repeated([(n, ["other_lung"]), (200 - n, ["asthma"])]), hierarchy)
+        for n in (112, 118, 190)
+    ]
+    seen = set[tuple[str, str]]()
+    for before, after in (*permutations((old, new), 2), *permutations(near, 2)):
+        listed = [{one["name"]: one for one in run.shared()["checks"]} for run in (before, after)]
+        for check in compare_runs(before, after).checks:
+            steps = steps_of(*(views.get(check.name) for views in listed))
+            tested = {
+                found.finding.id: (found.change, found.new is not None)
+                for found in check.findings
+                if found.old is None or found.new is None
+            }
+            sides = {"appeared": True, "disappeared": False}
+            alone = {one: sides[step] for one, step in steps.items() if step in sides}
+            assert alone == {one: is_new for one, (_, is_new) in tested.items()}
+            seen |= {(change, steps[one]) for one, (change, _) in tested.items()}
+    assert seen == {
+        ("new", "appeared"),
+        ("gone", "disappeared"),
+        ("limit", "appeared"),
+        ("limit", "disappeared"),
+    }
 
 
 def test_a_check_that_one_run_could_not_ask_has_no_new_finding(old: AuditResult) -> None:
