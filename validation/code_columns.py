@@ -14,7 +14,7 @@ import time
 import polars as pl
 
 from audit.hierarchies.icd.built_in import SAID
-from audit.hierarchies.icd.column import column_readings
+from audit.hierarchies.icd.column_readings import column_readings
 from audit.hierarchies.icd.writers import WRITERS
 from fixtures.code_columns import CodeColumn, code_columns
 

@@ -44,8 +44,8 @@ def compare(
             (old, new), out, as_named=True, overwrite=overwrite, same=same_hierarchy, force=force
         )
         _print(made, out, failed, as_json=as_json, not_compared=_OF_TABLES)
+    from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_comparison
-    from audit.cli.publishing import publish, refuse_no_file
     from audit.runs.compare.comparison import compare_runs, seal_comparison, write_changes
     from audit.runs.folder import COMPARISON, writing_run
     from audit.runs.read import read_run

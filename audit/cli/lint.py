@@ -36,7 +36,7 @@ def lint(
 ) -> None:
     """Find faults in a hierarchy's structure: cycles, redundant edges, titles that clash."""
     with shown_progress() as progress:
-        from audit.cli.publishing import refuse_no_file
+        from audit.cli.ci_output import refuse_no_file
         from audit.hierarchies.lint import lint as linted
 
         refuse_no_file(junit)
@@ -55,8 +55,8 @@ def lint(
         from audit.cli.terminal.listings import lint_summary
 
         print_shown(lint_summary(result))
+    from audit.cli.ci_output import publish
     from audit.cli.outcomes import of_lint
-    from audit.cli.publishing import publish
 
     publish(of_lint(result, fail_on), junit)
     failing = any(finding.severity in _FAILING[fail_on] for finding in result.findings)

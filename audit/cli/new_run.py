@@ -21,7 +21,7 @@ from audit.base.settings import told_address
 from audit.cli.options import NewRun
 from audit.cli.output import exit_status, print_timings, shown_progress, summarise
 from audit.cli.rendering import imprint_of, refuse_no_pdf, rendering, tell_no_pdf
-from audit.cli.verify import key_of, refuse_broken
+from audit.cli.verify import refuse_broken, seal_key_in
 
 if TYPE_CHECKING:
     from audit.results.result import AuditResult
@@ -39,8 +39,8 @@ def make_run(
     finish: Callable[[AuditResult], None] | None = None,
 ) -> NoReturn:
     """Audit as settings say, write a run, print its summary, and exit."""
+    from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_audit
-    from audit.cli.publishing import publish, refuse_no_file
     from audit.runs.folder import refuse_occupied
 
     refuse_occupied(output.out, overwrite=output.overwrite)
@@ -90,7 +90,7 @@ def _written(
     from audit.runs.make import audited
     from audit.runs.manifest import seal, with_keyed_data
 
-    key, stored, started = key_of(output.seal_key), settings.stored(), datetime.now(UTC)
+    key, stored, started = seal_key_in(output.seal_key), settings.stored(), datetime.now(UTC)
     seal_run = partial(seal, forced=_broken(settings, force), key=key, settings=stored)
     with (
         keeping_count(output.out, settings.counting) as checkpoint,

@@ -131,8 +131,8 @@ def user_mistakes() -> Iterator[None]:
 def _print_error(error: AuditError) -> None:
     typer.echo(f"Error: {_inert(str(error))}", err=True)
     if os.environ.get("GITHUB_ACTIONS"):
+        from audit.cli.ci_output import annotation
         from audit.cli.outcomes import Statement
-        from audit.cli.publishing import annotation
 
         typer.echo(annotation(Statement("error", str(error)), "audit"), err=True)
 
@@ -141,7 +141,7 @@ def _inert(text: str) -> str:
     """The text as it is, but where GitHub's runner would take lines of it for commands."""
     if not os.environ.get("GITHUB_ACTIONS"):
         return text
-    from audit.cli.publishing import inert
+    from audit.cli.ci_output import inert
 
     return inert(text)
 

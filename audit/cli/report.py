@@ -23,7 +23,7 @@ from audit.cli.options import (
 )
 from audit.cli.output import exit_status, print_report_place, shown_progress, summarise
 from audit.cli.rendering import imprint_of_run, refuse_no_pdf, rendering, tell_no_pdf
-from audit.cli.verify import key_of, reading_runs, refuse_apart
+from audit.cli.verify import reading_runs, refuse_apart, seal_key_in
 from audit.runs.settings import Judging
 
 
@@ -42,7 +42,7 @@ def report(
     from audit.runs.sealed_run import refuse_lost_key
 
     refuse_no_pdf(pdf)
-    key = key_of(seal_key)
+    key = seal_key_in(seal_key)
     with (
         reading_runs([run], key, force, ("report.html", "report.pdf")) as forced,
         shown_progress() as progress,
@@ -78,8 +78,8 @@ def judge(
     force: Force = False,
 ) -> None:
     """Judge a run again by another policy, without recounting."""
+    from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_audit
-    from audit.cli.publishing import publish, refuse_no_file
     from audit.runs.folder import seal_judged, write_judged_tables, writing_run
     from audit.runs.inputs import judge_again
     from audit.runs.manifest import with_keyed_data
@@ -89,7 +89,7 @@ def judge(
     refuse_no_file(junit)
     refuse_no_pdf(pdf)
     target = _judged_place(run, out, overwrite=overwrite)
-    key, before = key_of(seal_key), list(judging.reference)
+    key, before = seal_key_in(seal_key), list(judging.reference)
     with (
         shown_progress() as progress,
         writing_run(target, overwrite=overwrite) as folder,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from audit.runs.manifest import SealKey
 
 
-def key_of(file: Path | None) -> SealKey | None:
+def seal_key_in(file: Path | None) -> SealKey | None:
     """Read the key in a file; None without a file."""
     from audit.runs.manifest import read_key
 
@@ -95,8 +95,8 @@ def verify(
     """Check whether a run is as it was sealed, agrees with itself and can be made again."""
     if data is not None and not recompute:
         raise InputError("--data goes with --recompute", found="--data alone")
+    from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_verification
-    from audit.cli.publishing import publish, refuse_no_file
 
     refuse_no_file(junit)
     with shown_progress() as progress:
@@ -104,7 +104,7 @@ def verify(
         from audit.cli.rendering import rendered_again
         from audit.runs.verify import verify_run
 
-        key = key_of(seal_key)
+        key = seal_key_in(seal_key)
         verdicts = verify_run(
             run,
             recompute=recompute,

@@ -14,7 +14,7 @@ from audit.hierarchies.coding import BESIDE, VERSIONS, Integrity
 from audit.hierarchies.formats.names import whole
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import HOLDING, SAID
-from audit.hierarchies.icd.column import ColumnReading, column_readings
+from audit.hierarchies.icd.column_readings import ColumnReading, column_readings
 from audit.hierarchies.icd.icd9 import TABLES
 from audit.hierarchies.icd.icd10 import DIAGNOSES, WHO
 from audit.hierarchies.icd.writers import named
@@ -310,7 +310,7 @@ def _told(reading: ColumnReading, codes: pl.DataFrame, hierarchy: Hierarchy) -> 
         )
 
 
-def shown_by(labels: pl.Series, hierarchy: Hierarchy) -> pl.DataFrame:
+def versions_shown(labels: pl.Series, hierarchy: Hierarchy) -> pl.DataFrame:
     """``label, version`` of labels: ``own``, ``other``, ``both``; none if no record can decide."""
     integrity, asked = hierarchy.integrity, labels.unique()
     texts, shown = named(asked), pl.Series("version", dtype=pl.String)
@@ -332,7 +332,7 @@ def _version(label: str, integrity: Integrity) -> str | None:
 def refuse_both_versions(labels: pl.DataFrame, hierarchy: Hierarchy, where: object) -> None:
     """Ask what codes of two versions are where records are not seen, of counts with nodes."""
     free = labels.filter(pl.col("table").is_null(), pl.col("node").is_not_null())
-    shown = shown_by(labels.filter(pl.col("table").is_null())["label"], hierarchy)
+    shown = versions_shown(labels.filter(pl.col("table").is_null())["label"], hierarchy)
     rows = int(free.join(shown.filter(version="both"), on="label")["rows"].sum())
     if rows and "*" not in hierarchy.codes:
         by_records = Reading("the other codes of a record say it", "", rows, "--engine memory")
@@ -349,7 +349,7 @@ def with_versions(
     A row with a table has a version already; what is stated of all labels decides too.
     """
     free = pl.all_horizontal(pl.col("table", "refused").is_null(), pl.col("label").is_not_null())
-    shown = shown_by(rows.filter(free)["label"], hierarchy)
+    shown = versions_shown(rows.filter(free)["label"], hierarchy)
     if shown.is_empty() or "*" in hierarchy.codes:
         return rows, ()
     told = rows.join(shown, on="label", how="left", maintain_order="left")

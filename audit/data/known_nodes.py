@@ -12,7 +12,7 @@ import polars as pl
 from audit.hierarchies.formats.names import whole
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import HOLDING
-from audit.hierarchies.icd.column import column_readings
+from audit.hierarchies.icd.column_readings import column_readings
 from audit.hierarchies.label_words import Words, is_plain
 from audit.hierarchies.titles import nodes_by_title, title_key
 

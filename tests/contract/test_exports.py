@@ -24,8 +24,8 @@ import reports
 from audit import _reports
 from audit.base.disk import dated
 from audit.cli.app import app
+from audit.cli.ci_output import junit_bytes, markdown
 from audit.cli.outcomes import of_audit
-from audit.cli.publishing import junit_bytes, markdown
 from audit.cli.rendering import imprint_of_run, name_of_run
 from audit.explorer.application import write_plain_files
 from audit.explorer.run.opened_run import OpenedRun

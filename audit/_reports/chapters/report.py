@@ -21,8 +21,8 @@ from audit._reports.chapters.analyses import (
     labels_alone,
     shown,
 )
-from audit._reports.chapters.blocks import blocks, rest_of
 from audit._reports.chapters.coverage import Coverage, coverage
+from audit._reports.chapters.findings_by_check import blocks, rest_of
 from audit._reports.chapters.model import Model, model
 from audit._reports.chapters.since_reference import (
     SinceReference,

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit._reports.chapters.analyses import labels_alone, shown
-from audit._reports.chapters.blocks import anchors, many
 from audit._reports.chapters.cards import headline
+from audit._reports.chapters.findings_by_check import anchors, many
 from audit._reports.chapters.model_verdict import model_verdict
 from audit._reports.charts.evidence import COUNTED
 from audit._reports.charts.figures import LEAST_DRAWN

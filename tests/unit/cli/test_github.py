@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import audit
-from audit.cli.outcomes import Case, Outcome, Statement, of_audit
-from audit.cli.publishing import (
+from audit.cli.ci_output import (
     LARGEST,
     MOST,
     annotation,
@@ -19,6 +18,7 @@ from audit.cli.publishing import (
     inert,
     markdown,
 )
+from audit.cli.outcomes import Case, Outcome, Statement, of_audit
 from audit.results.findings import SEVERITIES
 from tests.unit.cli.drawn import outcomes, texts, told
 

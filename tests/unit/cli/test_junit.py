@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 
 from audit.base.errors import InputError, OutputError
+from audit.cli.ci_output import junit_bytes, refuse_no_file, write_junit
 from audit.cli.options import Severity
 from audit.cli.outcomes import Case, Outcome, Statement, of_audit, of_comparison
-from audit.cli.publishing import junit_bytes, refuse_no_file, write_junit
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from audit.runs.compare.comparison import compare_runs

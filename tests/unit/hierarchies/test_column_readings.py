@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.hierarchies.icd.built_in import SAID
-from audit.hierarchies.icd.column import ColumnReading, column_readings
+from audit.hierarchies.icd.column_readings import ColumnReading, column_readings
 from audit.hierarchies.icd.writers import WRITERS
 from fixtures.code_columns import code_columns
 from fixtures.examples import examples

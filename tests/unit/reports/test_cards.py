@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from audit._reports.chapters.blocks import blocks
 from audit._reports.chapters.cards import card, evidence_lines
+from audit._reports.chapters.findings_by_check import blocks
 from audit._reports.chapters.tables import waivers_table
 from audit._reports.words.parts import Bar, Card, Node
 from fixtures import results

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit._reports.chapters.blocks import blocks
+from audit._reports.chapters.findings_by_check import blocks
 from audit._reports.charts.evidence import plots
 from audit._reports.charts.parts import around_one, around_zero, from_zero
 from audit._reports.html import environment

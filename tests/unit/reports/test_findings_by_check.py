@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from audit._reports.chapters.blocks import blocks, rest_of
+from audit._reports.chapters.findings_by_check import blocks, rest_of
 from audit._reports.chapters.report import build
 from audit._reports.chapters.verdict import verdict
 from audit._reports.html import html_text
