@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.errors import InputError
+from audit.base.errors import InputError, SchemaError
 from audit.base.limits import EXPANSION, UNPACKED
 from audit.base.reading import reading
 
@@ -53,6 +53,23 @@ def without_metadata(table: Any) -> Any:
     _refuse_names(table.schema)
     schema = pa.schema([field.remove_metadata() for field in table.schema])
     return type(table).from_arrays(table.columns, schema=schema)
+
+
+def plain_batch(batch: Any, where: str) -> Any:
+    """A batch whose columns have no types of a driver; refuses texts with null characters."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        column = column.storage if isinstance(column, pa.ExtensionArray) else column
+        column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        if pa.types.is_string(column.type) and pc.any(pc.match_substring(column, "\0")).as_py():
+            required, found = "texts without null characters are required", f"some in {name!r}"
+            hint = "leave them out: replace(..., chr(0), ''), in SQLite char(0)"
+            raise SchemaError(required, found=found, where=where, hint=hint)
+        columns.append(column)
+    return without_metadata(pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
 
 
 def _refuse_names(fields: Iterable[Any]) -> None:

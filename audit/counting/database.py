@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.databases import POSTGRESQL, SQLITE, quoted
 from audit.base.errors import InputError
 from audit.base.limits import LABELS
 from audit.base.progress import Progress, silent
@@ -24,7 +25,6 @@ from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import Chosen, Columns
 from audit.data.mapping import KEYS, summed_counts
 from audit.data.row_rules import EVERY, RowRules
-from audit.data.sources.databases import POSTGRESQL, SQLITE, quoted
 from audit.data.sources.sql import Query
 from audit.engine.pairs.entailed import overlapping_above, pairs_above
 from audit.engine.pairs.record_counts import KINDS

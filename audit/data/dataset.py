@@ -13,6 +13,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.databases import one_snapshot
 from audit.base.errors import InputError, SchemaError
 from audit.base.limits import LABELS, refuse_many_pairs
 from audit.base.plugins import opening
@@ -194,6 +195,7 @@ class LabelDataset:
 
 
 @opening
+@one_snapshot()
 def load_labels(
     data: object,
     hierarchy: Hierarchy | HierarchyName,
@@ -255,8 +257,6 @@ def load_labels(
 
 
 def _with_dictionaries(known: Hierarchy, own: Sequence[Path], beside: Sequence[Path]) -> Hierarchy:
-    if not (own or beside):
-        return known
     stated = [read_own_titles(source, known) for source in own]
     return with_titles(known, [*stated, *map(read_titles, beside)])
 

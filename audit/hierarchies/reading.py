@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import narwhals as nw
 
+from audit.base.databases import is_base
 from audit.base.errors import FormatError, InputError, first_cases
 from audit.base.files import first_bytes, read_text, refuse_pickle
 from audit.base.other_files import refuse_other
@@ -27,6 +28,7 @@ from audit.hierarchies.formats import (
     interface,
     media,
     obo,
+    omop,
     paths,
     rdf,
     tree,
@@ -63,7 +65,7 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     clinical.CODE_SYSTEM,
     *media.FORMATS,
 )
-FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT, clinical.OMOP)
+FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT, omop.OMOP)
 """Formats of hierarchies that are stored in folders."""
 
 BUILT_IN: tuple[BuiltInHierarchy, ...] = (ICD9CM, ICD10CM)
@@ -108,9 +110,9 @@ def load_hierarchy(
     """Load a built-in hierarchy by its name, or read one from a file, a folder or an object.
 
     Args:
-        source: A name from `BUILT_IN`, in any case, a path, a dictionary or list as a JSON file may
-            hold it, a frame of edges or levels, or a graph of networkx, as
-            `Hierarchy.from_networkx` takes it.
+        source: A name from `BUILT_IN`, in any case, a path, the address of a database of OMOP, a
+            dictionary or list as a JSON file may hold it, a frame of edges or levels, or a graph of
+            networkx, as `Hierarchy.from_networkx` takes it.
         format: A name from `FORMATS` or `FOLDERS`; None: detected from the file.
         relations: For OBO, OBO Graphs and graphs, relationship types to use as edges besides
             ``is_a``; for JSON, keys that hold nodes below; for WordNet, the single relation to use:
@@ -145,10 +147,14 @@ def load_hierarchy(
         _refuse_useless(shape, (), built_in.name)
         known = built_in.load()
         return replace(known, unlisted="refuse") if unlisted == "refuse" else known
-    return _of_file(_read(local(source), format, shape), unlisted or "refuse")
+    return _of_file(_read(source, format, shape), unlisted or "refuse")
 
 
-def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
+def _read(source: str | Path, format: str | None, shape: Shape) -> Hierarchy:
+    if is_base(source):
+        _refuse_useless(shape, omop.OMOP.takes, f"a database, {omop.OMOP.name}")
+        return omop.of_base(str(source), shape)
+    path = local(source)
     for folder in FOLDERS:
         if folder.matches(path, b"") and format in (None, folder.name):
             see(*files_of(path))
@@ -172,17 +178,23 @@ def _read(path: Path, format: str | None, shape: Shape) -> Hierarchy:
     return replace(found, readings=(*told, *found.readings)) if told else found
 
 
+def holds_hierarchy(data: str) -> bool:
+    """Whether data say themselves what is above what; a database is not asked."""
+    path = Path(data)
+    return is_base(data) or omop.is_omop(path) or (path.is_file() and media.holds_hierarchy(path))
+
+
 def vocabulary_of(hierarchy: HierarchyName, vocabulary: str | None) -> str | None:
-    """The vocabulary of labels, if it is that of the hierarchy too, a folder of OMOP."""
-    there = isinstance(hierarchy, str | Path) and clinical.is_omop(Path(hierarchy))
-    return vocabulary if there else None
+    """The vocabulary of labels, if it is that of the hierarchy too, tables of OMOP."""
+    folder = isinstance(hierarchy, str | Path) and omop.is_omop(Path(hierarchy))
+    return vocabulary if folder or is_base(hierarchy) else None
 
 
 def files_of(path: Path) -> list[Path]:
     """The files that a hierarchy is read from: a file itself, those of a folder that are used."""
-    if clinical.is_omop(path):
-        files = clinical.Tables(path).files
-        return [files[name] for name in (clinical.CODES, clinical.RELATIONSHIP)]
+    if omop.is_omop(path):
+        files = omop.Tables(path).names
+        return [files[name] for name in (omop.CODES, omop.RELATIONSHIP)]
     return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from audit.base.databases import is_base
 from audit.base.errors import InputError, PolicyError
 from audit.base.progress import Progress, silent
 from audit.base.remote import local
@@ -158,10 +159,17 @@ def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
     return with_codes(replace(hierarchy, words=words), settings.codes)
 
 
+def at_place(settings: Settings, place: str) -> Settings:
+    """The settings of the same data, and the hierarchy that they hold, at another place."""
+    own = settings.hierarchy == settings.dataset
+    return replace(settings, dataset=place, hierarchy=place if own else settings.hierarchy)
+
+
 def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[str, Path | None]]:
     """Files other than the data that determine the result, each with its role."""
     dates = policy.code_dates if policy else None
-    if built_in_named(settings.hierarchy) is None and settings.hierarchy != FLAT:
+    named = settings.hierarchy == FLAT or is_base(settings.hierarchy)
+    if not named and built_in_named(settings.hierarchy) is None:
         yield from (("hierarchy", path) for path in files_of(local(settings.hierarchy)))
     yield from _files_of_analyses(settings)
     yield "policy", settings.policy

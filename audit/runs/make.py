@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from audit.base.databases import one_snapshot
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
 from audit.base.limits import limits
@@ -73,7 +74,12 @@ def audited(
         InputError: If the settings require instances, but the data are only counted.
     """
     beside = _Beside(read_runs(settings.reference), read_runs(settings.protected_with))
-    with limits(**settings.limits), using(settings.plugins), allowing(settings.allow_network):
+    with (
+        limits(**settings.limits),
+        using(settings.plugins),
+        allowing(settings.allow_network),
+        one_snapshot(),
+    ):
         lacking = not_counted(settings, policy, keep_instances)
         in_memory = partial(_audit_instances, settings, policy, beside, keep_instances, progress)
         counted = partial(_audit_counts, settings, policy, beside, checkpoint, resume, progress)

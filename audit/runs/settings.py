@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from audit.base.disk import judging_date
 from audit.base.errors import InputError
 from audit.base.limits import LIMITS, limits_of, size_of
-from audit.base.remote import stored_place
 from audit.base.settings import (
     INPUT,
     LARGE_DATA,
@@ -148,7 +147,7 @@ class Settings(HierarchyShape):
         str,
         Option(
             "Name of a built-in hierarchy, or a hierarchy file; not needed where the data hold "
-            "their own, as COCO and Label Studio do.",
+            "their own, as COCO, Label Studio and OMOP do.",
             INPUT,
         ),
     ] = ""
@@ -324,12 +323,12 @@ class Settings(HierarchyShape):
         """
         if self.hierarchy:
             return
-        from audit.hierarchies.formats.media import holds_hierarchy
+        from audit.hierarchies.reading import holds_hierarchy
 
-        if not (Path(self.dataset).is_file() and holds_hierarchy(Path(self.dataset))):
+        if self.sql or self.table or not holds_hierarchy(self.dataset):
             raise InputError(
                 "a hierarchy is required",
-                found="none, and the data hold none as those of COCO and Label Studio do",
+                found="none, and the data hold none as those of COCO, Label Studio and OMOP do",
                 where=self.dataset,
                 hint="--hierarchy FILE names one, --hierarchy icd9cm one that is built in",
             )
@@ -378,13 +377,17 @@ class Settings(HierarchyShape):
         from audit.hierarchies.reading import built_in_named
         from audit.measure.labels_alone import FLAT
 
-        dataset, hierarchy = Path(self.dataset).absolute(), built_in_named(self.hierarchy)
-        if hierarchy is None:
-            named = FLAT if self.hierarchy == FLAT else stored_place(self.hierarchy)
+        hierarchy = built_in_named(self.hierarchy)
+        named = FLAT if self.hierarchy == FLAT else _place(self.hierarchy)
         return super().stored() | {
-            "dataset": str(dataset) if dataset.exists() else told_address(self.dataset),
+            "dataset": _place(self.dataset),
             "hierarchy": named if hierarchy is None else hierarchy.name,
         }
+
+
+def _place(named: str) -> str:
+    """The absolute path of what is there, or an address as it may be told."""
+    return str(Path(named).absolute()) if Path(named).exists() else told_address(named)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ from audit.runs.consistency import (
     read_pdf,
 )
 from audit.runs.folder import FINDINGS, HISTORY, HTML, PDF, POLICY, RUN
-from audit.runs.inputs import judge_again, stated_policy
+from audit.runs.inputs import at_place, judge_again, stated_policy
 from audit.runs.make import audited
 from audit.runs.manifest import (
     MANIFEST,
@@ -330,7 +330,7 @@ def _verdict_of_recomputation(
     others = (one.path for one in run.inputs if one.path != Path(settings.dataset))
     if not network and any(map(address_of, (place, *others))):
         return neither("inputs are at addresses; add --allow-network")
-    moved = replace(settings, dataset=place, allow_network=network)
+    moved = replace(at_place(settings, place), allow_network=network)
     with allowing(network):
         if faults := list(run.changed_inputs(Path(settings.dataset), Path(moved.dataset))):
             _, again = neither("the inputs are not those of the run")

@@ -391,7 +391,7 @@ TOLD = [
     Told("data.sources.omop.Omop", "on one day", "--id visit_occurrence_id",
          of_files(OCCURRENCES, ENTRIES), {"id": "visit_occurrence_id"}),
     Told("data.sources.meds.Meds", "other codes", "--codes '*'", of_meds, {"codes": "*"}),
-    Told("hierarchies.formats.clinical._read_omop", "other vocabularies", "another --vocabulary",
+    Told("hierarchies.formats.omop._of_tables", "other vocabularies", "another --vocabulary",
          of_first_vocabulary, {"vocabulary": "B"}),
     Told("hierarchies.formats.clinical._read_code_system", "not complete",
          "the complete code system",
@@ -565,7 +565,7 @@ Asked = tuple[str, Read, list[tuple[str, dict[str, Any]]]]
 ASKED: list[Asked] = [
     ("data.sources.events.which", of_files(SYSTEMS),
      [(f"--system {one}", {"vocabulary": one}) for one in "st"]),
-    ("hierarchies.formats.clinical._vocabulary", of_vocabulary,
+    ("hierarchies.formats.omop._vocabulary", of_vocabulary,
      [(f"--vocabulary {one}", {"vocabulary": one}) for one in "AB"]),
     ("data.joining._unclear", of_scores({**OPEN, "id": [*"1032"]}, CLASSES),
      [("--by-order", {"join": "by_order"}), ("--by-id", {"join": "by_id"})]),

@@ -310,7 +310,7 @@ COUNTED = {known.name for known in FORMATS if known.choose}
 
 
 def test_formats_say_which_give_batches() -> None:
-    told = {"long", "joined", "several", "jsonl", "meds", *ANNOTATIONS}
+    told = {"long", "joined", "several", "jsonl", "meds", "fhir", "omop", *ANNOTATIONS}
     assert told == COUNTED, "name a format with `choose` here"
 
 

@@ -19,7 +19,7 @@ from audit.data.sources.events import Events
 def read(source: Source, columns: Columns) -> RawLabels:
     """Read the codes with their instances, persons as groups, and splits where there are some."""
     source = _events(source)
-    frames = [*source.events(columns)]
+    frames = [*source.events(columns, 0)]
     if not frames:
         raise InputError("rows of codes are required", found="none", where=source)
     rows = pl.concat(frames)
@@ -46,7 +46,7 @@ def _frames(
     source: Source, chosen: Chosen, at_once: int, start: int, *, columns: Columns
 ) -> Iterator[pl.DataFrame]:
     source = _events(source)
-    for frame in batched(source.events(columns), at_once):
+    for frame in batched(source.events(columns, at_once), at_once):
         if start >= frame.height:
             start -= frame.height
             continue
@@ -79,6 +79,7 @@ FHIR = LabelFormat(
     "Condition and Procedure of FHIR R4: lines of a bulk export, or Bundles; or a folder of these",
     partial(_matches, "fhir"),
     read,
+    choose,
 )
 MEDS = LabelFormat(
     "meds",
@@ -89,7 +90,9 @@ MEDS = LabelFormat(
 )
 OMOP = LabelFormat(
     "omop",
-    "a folder of OMOP CDM, with condition_occurrence or procedure_occurrence, and concept",
+    "tables of OMOP CDM, condition_occurrence or procedure_occurrence with concept, in a folder "
+    "or a database",
     partial(_matches, "omop"),
     read,
+    choose,
 )

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from audit.base.databases import KINDS, Opened, opened, refuse_unnamed
 from audit.base.errors import InputError
 from audit.base.plain_copies import plain_copy
 from audit.base.reading import see
 from audit.base.remote import address_of, local
-from audit.data.sources.databases import KINDS
 from audit.data.sources.fhir import fhir_of
 from audit.data.sources.file import CopiedFile, File, Folder
 from audit.data.sources.hub import hub_of
@@ -29,8 +29,9 @@ from audit.data.sources.in_memory import (
 from audit.data.sources.meds import meds_of
 from audit.data.sources.omop import omop_of
 from audit.data.sources.source import Source
-from audit.data.sources.sql import database, is_connection, queried
+from audit.data.sources.sql import database, is_connection, queried, reached
 from audit.data.sources.tables import table_file
+from audit.hierarchies.formats.omop import Tables, TablesOfBase
 
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://")
 
@@ -53,12 +54,14 @@ def source_of(data: object, query: str | None = None, table: str | None = None) 
     if isinstance(data, Source):
         return data
     if is_connection(data):
-        return queried(data, query, table)
+        tables = TablesOfBase(reached(data)) if query is None and table is None else None
+        return (tables and omop_of(tables)) or queried(data, query, table)
     if isinstance(data, str) and (address := _ADDRESS.match(data)) and not address_of(data):
         if address[1] not in KINDS:
             known = " or ".join(dict.fromkeys(kind.address for kind in KINDS.values()))
             raise InputError(f"a path, or {known}, is required", found=f"{address[1]}://")
-        return database(data, query, table)
+        with opened(data) as found:
+            return _in_base(found, query, table)
     if query is not None or table is not None:
         raise InputError(
             "--sql and --table go with a database", found="none",
@@ -112,13 +115,23 @@ def _rows_of(data: object) -> list[Any] | None:
     return rows if all(row is None or isinstance(row, (list, tuple)) for row in rows) else None
 
 
+def _in_base(found: Opened, query: str | None, table: str | None) -> Source:
+    """The rows of a query or a table of a database, or its tables of OMOP."""
+    if query is not None or table is not None:
+        return database(found, query, table)
+    if (events := omop_of(TablesOfBase(found))) is None:
+        refuse_unnamed(found)
+    events.ended = found.closed_with(events)
+    return events
+
+
 def _at(path: Path) -> Source:
     if path.is_dir():
         folder = Folder(path)
         see(*folder.files)
         if is_saved_dataset(path):
             return SavedDataset(path)
-        return meds_of(path) or omop_of(path) or fhir_of(path) or hub_of(path) or folder
+        return meds_of(path) or omop_of(Tables(path)) or fhir_of(path) or hub_of(path) or folder
     if not path.is_file():
         return File(path)
     see(path)

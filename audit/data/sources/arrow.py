@@ -8,7 +8,6 @@ from typing import Any, BinaryIO
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
@@ -120,17 +119,3 @@ def frame_of_batches(batches: list[Any]) -> pl.DataFrame:
 def without_rows(schema: Any) -> Any:
     """A batch of no rows with the columns of a schema."""
     return pa.RecordBatch.from_arrays([pa.array([], one.type) for one in schema], schema=schema)
-
-
-def plain_batch(batch: Any, where: str) -> Any:
-    """A batch whose columns have no types of a driver; refuses texts with null characters."""
-    columns = []
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        column = column.storage if isinstance(column, pa.ExtensionArray) else column
-        column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-        if pa.types.is_string(column.type) and pc.any(pc.match_substring(column, "\0")).as_py():
-            required, found = "texts without null characters are required", f"some in {name!r}"
-            hint = "leave them out: replace(..., chr(0), ''), in SQLite char(0)"
-            raise SchemaError(required, found=found, where=where, hint=hint)
-        columns.append(column)
-    return without_metadata(pa.RecordBatch.from_arrays(columns, names=batch.schema.names))

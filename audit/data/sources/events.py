@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
 
+from audit.base.files import called
 from audit.base.readings import AskedError, Reading, asked
 from audit.data.sources.source import Source
 from audit.hierarchies.coding import VERSIONS
@@ -52,26 +54,48 @@ class Events(Source):
     instance = "instance"
     """What the column of ids is called unless the user names another."""
 
-    def __init__(self, path: Path, files: Sequence[Path]) -> None:
-        super().__init__(str(path))
-        self.path = path
+    together = False
+    """Whether the rows of an instance follow each other."""
+    whole: Events | None = None
+    """What this is a copy of."""
+
+    def __init__(self, name: object, files: Sequence[Path]) -> None:
+        super().__init__(str(name))
         self.files = tuple(files)
         self.head = b"PAR1"
 
-    def events(self, columns: Named) -> Iterator[pl.DataFrame]:
-        """The rows, those of a person's instance together."""
+    def by_instance(self) -> Events:
+        ordered = copy(self)
+        ordered.together, ordered.whole = True, self  # which is closed with its last use
+        return ordered
+
+    def events(self, columns: Named, at_once: int) -> Iterator[pl.DataFrame]:
+        """The rows; where they stand together by instance, about so many at a time."""
         raise self._lacking("rows of events")
+
+    def gathered(
+        self, frames: Callable[[], Iterator[pl.DataFrame]], columns: Named, parts: int
+    ) -> Iterator[pl.DataFrame]:
+        """Frames as they are, or read once for each of some parts, sorted by instance."""
+        if not self.together:
+            yield from frames()
+            return
+        for part in range(max(parts, 1)):
+            held, name = list[pl.DataFrame](), ""
+            for frame in frames():
+                name = next(iter(called(frame.columns, [columns.id or ""])), "instance")
+                held.append(frame.filter(pl.col(name).hash() % max(parts, 1) == part))
+            yield pl.concat(held).sort(name, maintain_order=True)
 
     def said(self, columns: Named) -> tuple[Reading, ...]:
         """What is told of how they were read."""
         return ()
 
     def alike(
-        self, columns: Named, name: str, rows: pl.DataFrame, unlike: Sequence[str] = ()
+        self, columns: Named, name: str, counts: Mapping[str, int], unlike: Sequence[str] = ()
     ) -> Iterator[Reading]:
         """What is told of values of a column whose rows count as any other: of some, or of all
         where there are several, unless a condition of the user is on them."""
-        counts = Counter(rows[name].drop_nulls())
         counts = Counter({one: counts[one] for one in unlike or counts if counts[one]})
         rules = {one.partition("=")[0].strip(" !") for one in columns.rules.where}
         if name not in rules and (len(counts) > 1 or (unlike and counts)):

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from audit.base.disk import PassingFolder, on_disk
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in, first_bytes
 from audit.base.readings import Reading
@@ -25,6 +26,8 @@ CODED, _ENCOUNTER = ("Condition", "Procedure"), "Encounter"
 """Resources whose codes are labels, and those that they belong to."""
 _FALSE = ("refuted", "entered-in-error", "not-done")
 """Statuses of what was not so."""
+_AT_ONCE = 50_000
+"""Rows of codings that are held at a time where not all are."""
 _TYPE = re.compile(r'"resourceType"\s*:\s*"(\w+)"')
 _DATES = ("recordedDate", "onsetDateTime", "performedDateTime")
 _COLUMNS = (
@@ -86,36 +89,80 @@ class Fhir(Events):
                     for held in _objects(entry, "resource", f"{where}: entry {number}"):
                         yield f"{where}: entry {number}", str(entry.get("fullUrl") or ""), held
 
-    @cached_property
-    def rows(self) -> pl.DataFrame:
-        """A row for each coding of each condition and procedure, and for those without any;
-        ``place`` is the number of the resource."""
+    _whole: pl.DataFrame | None = None
+
+    def load(self) -> None:
+        self._whole = self._of_visits(pl.concat(self._parsed()))
+
+    def _parsed(self) -> Iterator[pl.DataFrame]:
+        """A row for each coding of each condition and procedure, and for those without any, those
+        of a resource together; ``place`` is its number. Beside them encounters become known."""
         found: list[tuple[Any, ...]] = []
-        visits = dict[str, Held]()
         others = Counter[str]()
+        self._visits, self.systems, self.read = {}, Counter[str](), 0
         for number, (where, address, one) in enumerate(self._resources()):
             kind = str(one.get("resourceType"))
+            others[kind] += 1
             if kind == _ENCOUNTER:
                 own = str(one.get("id") or address)
-                visits[own] = visits[address] = {**one, "id": own, "where": where}
+                self._visits[own] = self._visits[address] = _visit(own, one, where)
             elif kind in CODED:
                 found += [(number, *row) for row in _codings(one, kind, where)]
-            others[kind] += 1
-        if not found:
+            if len(found) >= _AT_ONCE:
+                yield self._framed(found)
+                found = []
+        if not (found or self.read):
             raise InputError(
                 "resources of Condition or Procedure are required",
                 found=first_cases(others or {str(_kind_of(file)): 1 for file in self.files}),
                 where=self,
             )
-        rows = pl.DataFrame(
-            found, dict.fromkeys(_COLUMNS, pl.String) | {"place": pl.Int64}, orient="row"
-        )
-        return _of_visits(rows, visits)
+        yield self._framed(found)
+
+    def _framed(self, found: list[tuple[Any, ...]]) -> pl.DataFrame:
+        types = dict.fromkeys(_COLUMNS, pl.String) | {"place": pl.Int64}
+        rows = pl.DataFrame(found, types, orient="row")
+        self.systems.update(rows["system"].drop_nulls())
+        self.read += rows.height
+        return rows
+
+    @cached_property
+    def _stored(self) -> PassingFolder:
+        """A folder of the rows, which are parsed once; read again they are of their encounters."""
+        folder = PassingFolder()
+        for number, rows in enumerate(self._parsed()):
+            with on_disk(folder.path):
+                rows.write_parquet(folder.path / f"{number:06d}")
+        return folder
+
+    def rows(self) -> Iterator[pl.DataFrame]:
+        """The rows as `_parsed` makes them, with what their encounters say."""
+        if self._whole is not None:
+            yield self._whole
+            return
+        for file in sorted(self._stored.path.iterdir()):
+            yield self._of_visits(pl.read_parquet(file))
+
+    @cached_property
+    def _encounters(self) -> pl.DataFrame:
+        names = ("instance", "own", "start", "kind", "wrong")
+        told = [(name, *one) for name, one in self._visits.items()]
+        return pl.DataFrame(told, dict.fromkeys(names, pl.String), orient="row")
+
+    def _of_visits(self, rows: pl.DataFrame) -> pl.DataFrame:
+        joined = rows.join(self._encounters, on="instance", how="left", maintain_order="left")
+        return joined.with_columns(
+            pl.coalesce("own", "instance").alias("instance"),
+            pl.coalesce("date", "start"),
+            pl.coalesce("table", "wrong"),
+            pl.col("kind").alias("class"),
+        ).select(_COLUMNS)
 
     @cached_property
     def system(self) -> str:
         """The code system whose codings are labels, which may be a pattern."""
-        stated, counts = self.words.vocabulary, Counter(self.rows["system"].drop_nulls())
+        next(self.rows())  # all are parsed
+        stated, counts = self.words.vocabulary, self.systems
         fits = [one for one in counts if stated and fnmatchcase(one.lower(), stated.lower())]
         if stated and not fits:
             required = "a code system that codings have is required"
@@ -125,51 +172,71 @@ class Fhir(Events):
         if stated or len(counts) == 1:
             return (stated or next(iter(counts))).lower()
         nodes = Counter[str]()
-        for system, label in self.rows.select("system", "label").drop_nulls().iter_rows():
-            nodes[system] += bool(self.nodes and self.nodes.weight(label))
+        for rows in self.rows():
+            for system, label in rows.select("system", "label").drop_nulls().iter_rows():
+                nodes[system] += bool(self.nodes and self.nodes.weight(label))
         required, said = "it must be stated which codings are labels", "those of {} are"
         raise which(required, counts, nodes, lambda one: f"--system {quote(one)}", self, said)
 
-    @cached_property
-    def kept(self) -> pl.DataFrame:
+    def kept(self) -> Iterator[pl.DataFrame]:
         """The codings of the system, and one row for each resource that has none of it."""
-        systems = self.rows["system"].drop_nulls().unique()
-        fits = pl.col("system").is_in([s for s in systems if fnmatchcase(s.lower(), self.system)])
-        own = self.rows.filter(fits).unique(["place", "system", "label"], maintain_order=True)
-        rest = self.rows.filter(~pl.col("place").is_in(own["place"].implode()))
-        rest = rest.unique("place", keep="first", maintain_order=True)
+        system = self.system
+        names = [one for one in self.systems if fnmatchcase(one.lower(), system)]
         left = pl.when(pl.col("system").is_not_null()).then(pl.lit("left_out")).otherwise("table")
         other = pl.col("table").is_null() & pl.col("system").is_not_null()
-        both = [own.with_columns(other=pl.lit(False)), rest.with_columns(table=left, other=other)]
-        return pl.concat(both).sort("place", maintain_order=True)
+        for rows in self.rows():
+            own = rows.filter(pl.col("system").is_in(names))
+            own = own.unique(["place", "system", "label"], maintain_order=True)
+            rest = rows.filter(~pl.col("place").is_in(own["place"].implode()))
+            rest = rest.unique("place", keep="first", maintain_order=True)
+            rest = rest.with_columns(table=left, other=other)
+            both = [own.with_columns(other=pl.lit(False)), rest]
+            yield pl.concat(both).sort("place", maintain_order=True)
 
-    def events(self, columns: Named) -> Iterator[pl.DataFrame]:
-        sets = {
-            (system, kind): code_set(f"{kind if kind == 'Procedure' else ''} {system}")
-            for system, kind in self.kept.select("system", "resource").unique().iter_rows()
-        }
-        tables = [sets[one] for one in self.kept.select("system", "resource").iter_rows()]
+    def _of_instances(self) -> Iterator[pl.DataFrame]:
         day = pl.concat_str("group", "date", separator=" ")
-        yield self.kept.with_columns(
-            pl.coalesce("instance", day),
-            pl.coalesce("table", pl.Series("table", tables, pl.String)),
-            encounter="instance", day=day, patient="group",
-        )  # fmt: skip
+        for rows in self.kept():
+            kinds = rows.select("system", "resource")
+            sets = {
+                (system, kind): code_set(f"{kind if kind == 'Procedure' else ''} {system}")
+                for system, kind in kinds.unique().iter_rows()
+            }
+            tables = pl.Series("table", [sets[one] for one in kinds.iter_rows()], pl.String)
+            yield rows.with_columns(
+                pl.coalesce("instance", day), pl.coalesce("table", tables),
+                encounter="instance", day=day, patient="group",
+            )  # fmt: skip
+
+    def events(self, columns: Named, at_once: int) -> Iterator[pl.DataFrame]:
+        parts = -(-self.read // max(at_once, 1))
+        return self.gathered(self._of_instances, columns, parts)
 
     def said(self, columns: Named) -> tuple[Reading, ...]:
-        told = []
-        if others := int(self.kept["other"].sum()):
+        told, others, loose = list[Reading](), 0, 0
+        counts = {name: Counter[str]() for name in _UNLIKE}
+        for rows in self.kept():
+            others += int(rows["other"].sum())
+            loose += 0 if columns.id else rows["instance"].null_count()
+            own = rows.filter(pl.col("table").is_null())
+            for name, found in counts.items():
+                found.update(own[name].drop_nulls())
+        if others:
             said = "resources without a coding of the system are no labels"
             option = "--system with a pattern"
             told += [Reading(said, "--system names it", others, option, "resources")]
-        loose = 0 if columns.id else self.kept["instance"].null_count()
         if loose:
             said, why = "codings of a patient on one day are an instance", "they name no encounter"
             told += [Reading(said, why, loose, "--id encounter", "codings")]
-        kept = self.kept.filter(pl.col("table").is_null())
         for name, unlike in _UNLIKE.items():
-            told += self.alike(columns, name, kept, unlike)
+            told += self.alike(columns, name, counts[name], unlike)
         return tuple(told)
+
+
+def _visit(own: str, one: Held, where: str) -> tuple[str | None, ...]:
+    """What an encounter says: its id, first day and class, and whether it was an error."""
+    start, kind = _within(one, "period", "start", where), _within(one, "class", "code", where)
+    wrong = "left_out" if one.get("status") == "entered-in-error" else None
+    return own, start and start[:10], kind, wrong
 
 
 def _codings(one: Held, kind: str, where: str) -> Iterator[tuple[str | None, ...]]:
@@ -186,24 +253,6 @@ def _codings(one: Held, kind: str, where: str) -> Iterator[tuple[str | None, ...
     for coding in codings or [{"display": _within(one, "code", "text", where)}]:
         system, code, display = (_text(coding, key, where) for key in ("system", "code", "display"))
         yield (encounter, code, subject, table, kind, system, display, day, *says, None)
-
-
-def _of_visits(rows: pl.DataFrame, visits: Mapping[str, Held]) -> pl.DataFrame:
-    """Rows with what their encounters say: id, first day, class, and whether they were an error."""
-    found = []
-    for name, one in visits.items():
-        where, wrong = str(one["where"]), one.get("status") == "entered-in-error"
-        start, kind = _within(one, "period", "start", where), _within(one, "class", "code", where)
-        found.append((name, one["id"], start and start[:10], kind, "left_out" if wrong else None))
-    names = ("instance", "own", "start", "kind", "wrong")
-    told = pl.DataFrame(found, dict.fromkeys(names, pl.String), orient="row")
-    joined = rows.join(told, on="instance", how="left", maintain_order="left")
-    return joined.with_columns(
-        pl.coalesce("own", "instance").alias("instance"),
-        pl.coalesce("date", "start"),
-        pl.coalesce("table", "wrong"),
-        pl.col("kind").alias("class"),
-    ).select(_COLUMNS)
 
 
 def _objects(value: Held, key: str, where: str) -> list[Held]:

@@ -44,6 +44,7 @@ class Meds(Events):
         self.shards = in_text((path / "data").rglob("*.parquet"))
         beside = [path / one for one in (CODES, SPLITS) if (path / one).is_file()]
         super().__init__(path, [*self.shards, *beside])
+        self.path = path
 
     @cached_property
     def shape(self) -> dict[str, pl.DataType]:
@@ -137,7 +138,7 @@ class Meds(Events):
             told += [Reading(said, why, loose, f"--id {self.visit or 'COLUMN'}")]
         return tuple(told)
 
-    def events(self, columns: Named) -> Iterator[pl.DataFrame]:
+    def events(self, columns: Named, at_once: int) -> Iterator[pl.DataFrame]:
         """Rows of whole subjects, sorted by instance, so that each instance stands together."""
         further = [columns.id, columns.label, *columns.beside.values()]
         own = called(self.shape, [one for one in further if one])

@@ -7,37 +7,34 @@ import weakref
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
-from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.settings import told_address
-from audit.data.sources.databases import (
+from audit.base.columnar import plain_batch
+from audit.base.databases import (
     SQLITE,
     Kind,
+    Opened,
     kind_of,
-    opened,
     query_of,
     quoted,
     reader_of,
-    refuse_unnamed,
     telling,
 )
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.data.sources.in_memory import Frame, hashed
 from audit.data.sources.source import HEAD, Source, as_cells
 
 
-def database(address: str, query: str | None, table: str | None) -> Query:
-    """The rows of a query, or of a table, of the database of an address, in one transaction."""
-    told = told_address(address)
-    with opened(address) as (connection, kind, driver):
-        if query is None and table is None:
-            refuse_unnamed(connection, kind, told)
-        source = Query(connection, query_of(query, table, told), told, driver, kind)
+def database(found: Opened, query: str | None, table: str | None) -> Query:
+    """The rows of a query, or of a table, of a database, in one transaction."""
+    query, told = query_of(query, table, found.name), found.name
+    source = Query(found.connection, query, told, found.driver, found.kind)
     source.functions = table[:-2] if table and table.endswith("()") else ""
-    source.ended = weakref.finalize(source, connection.close)
+    source.ended = found.closed_with(source)
     return source
 
 
@@ -51,11 +48,19 @@ def queried(data: Any, query: str | None, table: str | None) -> Query:
 
     They are read in the connection's own transaction, and the connection stays open.
     """
-    driver, name = type(data).__module__.strip("_").split(".")[0], "a connection"
+    found = reached(data)
     if hasattr(data, "sql_query"):
         name, data = "a relation", _Relation(data)
         query = "SELECT * FROM audit_relation" if query is None and table is None else query
-    return Query(data, query_of(query, table, name), name, driver, kind_of(data))
+        found = replace(found, name=name, connection=data, kind=kind_of(data))
+    return database(found, query, table)
+
+
+def reached(data: Any) -> Opened:
+    """A connection of Python, which stays open."""
+    driver = type(data).__module__.strip("_").split(".")[0]
+    kind = kind_of(data) if hasattr(data, "cursor") else None
+    return Opened(data, kind, driver, "a connection", own=False)
 
 
 class _Relation:
@@ -212,7 +217,7 @@ class Query(Frame):
 
     def _batches(self, query: str, *, empty: bool = False) -> Iterator[Any]:
         """Batches of Arrow; the first one has no rows where ``empty``, and tells the columns."""
-        from audit.data.sources.arrow import plain_batch, without_rows
+        from audit.data.sources.arrow import without_rows
 
         with (
             telling(self.name),

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from audit.base.databases import DUCKDB, POSTGRESQL, SQLITE, Kind, quoted
 from audit.base.errors import InputError, first_cases
 from audit.data.label_format import Layout
-from audit.data.sources.databases import DUCKDB, POSTGRESQL, SQLITE, Kind, quoted
 from audit.data.sources.sql import Query
 from audit.runs.fixes.changes import Ledger
 from audit.runs.fixes.plan import Planner

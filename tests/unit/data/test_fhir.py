@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +16,10 @@ import pytest
 import audit
 from audit.base.errors import AuditError
 from audit.base.readings import AskedError
+from audit.counting.file import count_pairs
+from audit.data.row_rules import RowRules
+from audit.data.sources import fhir
+from audit.hierarchies.label_words import Words
 from fixtures.coded import icd9cm
 
 pytest.importorskip("fhir.resources")
@@ -132,6 +137,33 @@ def test_rows_are_those_of_plain_python(
     assert any("without a coding of the system" in one.decision for one in dataset.readings)
     assert any("provisional" in one.decision for one in dataset.readings)
     assert any("Condition and Procedure" in one.decision for one in dataset.readings)
+
+
+@pytest.mark.parametrize("written", [as_lines, as_bundles])
+@pytest.mark.parametrize("id", [None, "encounter", "patient"])
+def test_batches_count_as_memory(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    written: Callable[[list[dict[str, Any]], Path], Path],
+    id: str | None,
+) -> None:
+    monkeypatch.setattr(fhir, "_AT_ONCE", 7)
+    folder, where = written(resources(4), tmp_path), ("verification!=provisional",)
+    named: dict[str, Any] = {"vocabulary": NINE, "where": where}
+    loaded = audit.load_labels(folder, icd9cm(), id=id, **named)
+    known = replace(icd9cm(), words=Words(vocabulary=NINE))
+
+    count = count_pairs(folder, known, instance=id, batch=11, rules=RowRules(where))
+
+    assert count.ledger == replace(loaded.ledger, groups=None)
+    assert count.mappings.equals(loaded.mappings)
+    told = [
+        one.refusals.group_by("reason", "label").agg(pl.col("rows").sum()).sort("reason", "label")
+        for one in (count, loaded)
+    ]
+    assert told[0].equals(told[1])
+    assert count.direct_support.tolist() == loaded.direct.sum(axis=0).tolist()
+    assert count.labels.readings == loaded.readings
 
 
 def test_which_system_is_asked_and_the_question_offers_the_one_with_nodes(tmp_path: Path) -> None:

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import csv
+import json
+import sqlite3
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import audit
 from audit.base.errors import AuditError
 from audit.base.readings import AskedError
+from audit.cli.app import app
+from audit.counting.file import count_pairs
+from audit.data.row_rules import RowRules
+from audit.data.sources import source_of
+from audit.hierarchies.label_words import Words
+from audit.runs.verify import verify_run
 from fixtures.coded import icd9cm
+from fixtures.postgres import execute, ingest, server
 
 Row = dict[str, Any]
 CODES: list[tuple[int, str, str, str, str]] = [
@@ -221,23 +233,91 @@ def test_what_is_no_table_is_refused(tmp_path: Path, table: str, change: Any, wo
         both(folder, "SNOMED")
 
 
-def test_the_query_of_the_page_reads_a_database(tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
-    folder, address = written(tmp_path), f"duckdb:///{tmp_path / 'cdm.duckdb'}"
-    page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text("utf-8")
-    query = page.split("### OMOP")[1].split('--sql "')[1].split('"')[0]
-    with duckdb.connect(str(tmp_path / "cdm.duckdb")) as base:
-        for name in ("condition_occurrence", "concept"):
-            base.execute(f"CREATE TABLE {name} AS FROM '{folder / name}.csv'")
+TABLES = ("condition_occurrence", "procedure_occurrence", "concept", "concept_relationship")
+VISITS = [{"visit_occurrence_id": n, "visit_concept_id": 9201 + n % 2} for n in range(9)]
 
-    told = {"vocabulary": "SNOMED", "query": query, "group": "person_id"}
-    dataset = audit.load_labels(address, folder, **told)  # type: ignore[arg-type]
 
-    where = ["resource=condition", "visit_occurrence_id!="]
-    of_folder = audit.load_labels(folder, folder, vocabulary="SNOMED", where=where)
-    mapped = [
-        one.assertions.select("node").to_series().value_counts(sort=True)
-        for one in (dataset, of_folder)
-    ]
-    assert mapped[0].sort("node").equals(mapped[1].sort("node"))
-    assert dataset.ledger.rows_mapped
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    pytest.importorskip("adbc_driver_postgresql")
+    with server() as address:
+        execute(address, "CREATE SCHEMA cdm")
+        yield address
+
+
+@pytest.fixture(params=["folder", "sqlite", "duckdb", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The same tables in a folder or a database."""
+    folder = written(tmp_path)
+    write(folder / "visit_occurrence", VISITS, "csv")
+    tables = {one: pl.read_csv(folder / f"{one}.csv") for one in (*TABLES, "visit_occurrence")}
+    path = tmp_path / "cdm.db"
+    if request.param == "sqlite":
+        pytest.importorskip("adbc_driver_sqlite")
+        with sqlite3.connect(path) as base:
+            for name, rows in tables.items():
+                base.execute(f"CREATE TABLE {name} ({', '.join(rows.columns)})")
+                marks = ", ".join("?" * rows.width)
+                base.executemany(f"INSERT INTO {name} VALUES ({marks})", rows.iter_rows())
+    elif request.param == "duckdb":
+        with pytest.importorskip("duckdb").connect(str(path)) as base:
+            for name in tables:
+                base.execute(f"CREATE TABLE {name.upper()} AS FROM '{folder / name}.csv'")
+    elif request.param == "postgresql":
+        address = str(request.getfixturevalue("postgres"))
+        for name, rows in tables.items():
+            execute(address, f"SET lock_timeout = '5s';\nDROP TABLE IF EXISTS cdm.{name}")
+            ingest(address, name, rows)
+            execute(address, f"ALTER TABLE {name} SET SCHEMA cdm")
+        return f"{address}?options=-csearch_path%3Dcdm"
+    return str(folder) if request.param == "folder" else f"{request.param}:///{path}"
+
+
+@pytest.mark.parametrize(("vocabulary", "batch"), [("SNOMED", 13), ("ICD9CM", None)])
+def test_a_database_gives_the_rows_of_a_folder_and_batches_count_them(
+    place: str, tmp_path: Path, vocabulary: str, batch: int | None
+) -> None:
+    named: dict[str, Any] = {"vocabulary": vocabulary, "strata": ["visit_concept_id"]}
+    wanted = audit.load_labels(tmp_path, tmp_path, **named)
+
+    found = audit.load_labels(place, place, **named)
+
+    assert found.hierarchy.edge_frame().equals(wanted.hierarchy.edge_frame())
+    for table in ("instances", "assertions", "mappings", "refusals", "written"):
+        assert getattr(found, table).equals(getattr(wanted, table)), table
+    assert (found.ledger, found.readings) == (wanted.ledger, wanted.readings)
+    hierarchy = replace(wanted.hierarchy, words=Words(vocabulary=vocabulary))
+    rules = RowRules(where=("visit_occurrence_id!=3",))
+    for id in (None, "person_id", "day"):
+        told = {"id": id, "where": rules.where, "vocabulary": vocabulary}
+        loaded = audit.load_labels(place, hierarchy, **told)
+        source = source_of(place)
+        count = count_pairs(source, hierarchy, instance=id, batch=batch, rules=rules)
+        assert count.ledger == replace(loaded.ledger, groups=None)
+        assert count.mappings.equals(loaded.mappings)
+        assert count.direct_support.tolist() == loaded.direct.sum(axis=0).tolist()
+        assert count.labels.readings == loaded.readings
+        assert source.digest == loaded.digest
+        source.close()
+
+
+@pytest.mark.slow
+def test_one_command_audits_a_database_and_says_nothing_secret(place: str, tmp_path: Path) -> None:
+    results, secret = [], place.partition("@")[2].partition("/")[0]
+    for n, (data, own) in enumerate(
+        [(str(tmp_path), []), (place, []), (place, ["--memory", "100MB"])]
+    ):
+        out = str(tmp_path / f"run{n}")
+        asked = ["--format", "omop", "--vocabulary", "SNOMED", "--no-pdf", "--out", out, *own]
+        run = CliRunner().invoke(app, ["run", data, *asked])
+        assert run.exit_code == 0, run.output
+        results.append(json.loads((tmp_path / f"run{n}" / "result.json").read_text()))
+        kept = b"".join(one.read_bytes() for one in Path(out).rglob("*") if one.is_file())
+        assert not secret or secret.encode() not in kept
+        verdicts = {v.name: v for v in verify_run(Path(out), recompute=True, data=data)}
+        assert verdicts["recomputation"].outcome == "holds", verdicts["recomputation"]
+    folder, loaded, counted = results
+    assert folder["ledger"] == loaded["ledger"]
+    assert folder["checks"] == loaded["checks"]
+    pairs = [one["name"] for one in counted["checks"] if one["status"] != "not_applicable"]
+    assert "unknown_code" in pairs

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import parse_qs, quote, urlsplit
 
 import polars as pl
@@ -41,6 +43,7 @@ class Kind:
         open: Opens an address for reading, in one transaction.
         binary: What orders texts by their bytes.
         tables: Query of the names of its tables.
+        near: Query of the names of those that need no schema before them.
         options: Options of statements of its driver.
     """
 
@@ -50,6 +53,7 @@ class Kind:
     open: Callable[[str], Any]
     binary: str
     tables: str
+    near: str
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -97,6 +101,7 @@ def _file(address: str) -> Path:
     return path.absolute()
 
 
+_NEAR = "SELECT table_name FROM information_schema.tables"
 _LISTED = "SELECT table_schema || '.' || table_name FROM information_schema.tables"
 POSTGRESQL = Kind(
     "PostgreSQL",
@@ -105,6 +110,7 @@ POSTGRESQL = Kind(
     _postgresql,
     'COLLATE "C"',
     f"{_LISTED} WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1",
+    f"{_NEAR} WHERE table_schema = ANY(current_schemas(false))",
 )
 SQLITE = Kind(
     "SQLite",
@@ -113,9 +119,18 @@ SQLITE = Kind(
     _sqlite,
     "COLLATE BINARY",
     "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1",
+    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')",
     {"adbc.sqlite.query.batch_rows": str(AT_ONCE)},
 )
-DUCKDB = Kind("DuckDB", "duckdb", "duckdb:///FILE", _duckdb, "COLLATE C", f"{_LISTED} ORDER BY 1")
+DUCKDB = Kind(
+    "DuckDB",
+    "duckdb",
+    "duckdb:///FILE",
+    _duckdb,
+    "COLLATE C",
+    f"{_LISTED} ORDER BY 1",
+    f"{_NEAR} WHERE table_schema = current_schema()",
+)
 KINDS: Mapping[str, Kind] = {
     "postgresql": POSTGRESQL,
     "postgres": POSTGRESQL,
@@ -135,9 +150,51 @@ def kind_of(connection: Any) -> Kind | None:
     return next((kind for kind in KINDS.values() if kind.title == vendor), None)
 
 
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A connection to a database in one transaction, and whether its first user closes it."""
+
+    connection: Any
+    kind: Kind | None
+    driver: str
+    name: str
+    own: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+    def closed_with(self, user: object) -> weakref.finalize[..., Any] | None:
+        """What closes the connection together with its user; None if it is shared."""
+        return weakref.finalize(user, self.connection.close) if self.own else None
+
+
+_SHARED: ContextVar[dict[str, Opened] | None] = ContextVar("databases", default=None)
+
+
 @contextmanager
-def opened(address: str) -> Iterator[tuple[Any, Kind, str]]:
-    """A connection to the database of an address, its kind and its driver; closed on an error."""
+def one_snapshot() -> Iterator[None]:
+    """Reach each address by one connection within the block, so that all is of one moment."""
+    if _SHARED.get() is not None:
+        yield
+        return
+    with ExitStack() as closed:
+        held = dict[str, Opened]()
+        before = _SHARED.set(held)
+        try:
+            yield
+        finally:
+            _SHARED.reset(before)
+            for one in held.values():
+                closed.callback(one.connection.close)
+
+
+@contextmanager
+def opened(address: str) -> Iterator[Opened]:
+    """The database of an address, told without what is secret; closed on an error."""
+    shared = _SHARED.get()
+    if shared is not None and address in shared:
+        yield shared[address]
+        return
     scheme, _, rest = address.partition("://")
     kind, told = KINDS[scheme], told_address(address)
     if kind is not POSTGRESQL and not rest.startswith("/"):
@@ -146,11 +203,21 @@ def opened(address: str) -> Iterator[tuple[Any, Kind, str]]:
     require_package(kind.package, f"to read {kind.title}")
     with telling(told):
         connection = kind.open(address)
+    driver = f"{kind.package.replace('_', '-')} {version(kind.package)}"
+    found = Opened(connection, kind, driver, told, own=shared is None)
+    if shared is not None:
+        shared[address] = found
     try:
-        yield connection, kind, f"{kind.package.replace('_', '-')} {version(kind.package)}"
+        yield found
     except BaseException:
-        connection.close()
+        if found.own:
+            connection.close()
         raise
+
+
+def is_base(place: object) -> bool:
+    """Whether a text is the address of a database."""
+    return isinstance(place, str) and "://" in place and place.partition("://")[0] in KINDS
 
 
 def _refuse_password(address: str, told: str) -> None:
@@ -219,15 +286,25 @@ def query_of(query: str | None, table: str | None, where: str) -> str:
     return query[: len(whole)].strip()
 
 
-def refuse_unnamed(connection: Any, kind: Kind, where: str) -> None:
+def names_in(found: Opened, query: str) -> list[str]:
+    """The names that a query of a catalogue gives."""
+    with telling(found.name), reader_of(found.connection, query, found.kind) as reader:
+        return [name for batch in reader for name in batch.column(0).to_pylist()]
+
+
+def refuse_unnamed(found: Opened) -> NoReturn:
     """Raise InputError, which names the tables of a database of which nothing says what is read."""
-    with telling(where), reader_of(connection, kind.tables, kind) as reader:
-        names = [name for batch in reader for name in batch.column(0).to_pylist()]
+    names = names_in(found, found.kind.tables if found.kind else "")
+    hint = f"the tables are {first_cases(names)}" if names else "it has no tables"
+    near = next((one for one in names if one.endswith(".condition_occurrence")), None)
+    if near and found.kind is POSTGRESQL:
+        schema = near.partition(".")[0]
+        hint += f"; ?options=-csearch_path%3D{schema} behind the address reads OMOP in {schema}"
     raise InputError(
         "--sql QUERY or --table NAME is required, which says what rows are audited",
         found="neither",
-        where=where,
-        hint=f"the tables are {first_cases(names)}" if names else "it has no tables",
+        where=found,
+        hint=hint,
     )
 
 

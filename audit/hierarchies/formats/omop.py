@@ -1,0 +1,262 @@
+"""OMOP CDM: its tables, in a folder or a database, and a vocabulary of it as a hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from audit.base.columnar import parquet_schema, plain_batch, polars_of
+from audit.base.databases import Opened, names_in, opened, quoted, reader_of, telling
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import files_in, first_bytes
+from audit.base.readings import Reading, asked
+from audit.hierarchies.coding import Obsolete, retired_ids
+from audit.hierarchies.formats.format import HierarchyFormat, Shape, hierarchy_of, titles_of
+from audit.hierarchies.hierarchy import Hierarchy
+
+CODES, RELATIONSHIP = "concept", "concept_relationship"
+_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".parquet")
+_IS_A, _REPLACED = "Is a", "Concept replaced by"
+_OF_CODES = (
+    "concept_id", "concept_name", "concept_code", "vocabulary_id", "concept_class_id",
+    "invalid_reason",
+)  # fmt: skip
+_RELATIONSHIP = ("concept_id_1", "concept_id_2", "relationship_id", "invalid_reason")
+_HEADINGS = "nonbill|hierarchy|chapter"
+"""What the class of a concept says that is no code by itself."""
+
+
+_AT_ONCE = 131_072
+"""Rows of a file that are held at a time."""
+
+
+class Tables:
+    """The tables of a CDM in a folder, by their names in lower case; columns are text."""
+
+    listed = "the files"
+
+    def __init__(self, place: Path | Opened) -> None:
+        self.place = place
+
+    def __str__(self) -> str:
+        return str(self.place)
+
+    @cached_property
+    def names(self) -> Mapping[str, Any]:
+        """The file of each table."""
+        assert isinstance(self.place, Path)
+        named = [(one.name.lower(), one) for one in files_in(self.place) if one.is_file()]
+        ends = [(name.partition("."), one) for name, one in named]
+        return {stem: one for (stem, dot, end), one in ends if dot + end in _ENDINGS}
+
+    def frames(
+        self, name: str, columns: Sequence[str], further: Sequence[str] = ()
+    ) -> Iterator[pl.DataFrame]:
+        """Some columns of a table, some rows at a time, with blank cells as null.
+
+        The first frame may have no rows; ``further`` are columns where the table has them.
+
+        Raises:
+            InputError: If there is no such table, or it is damaged.
+            SchemaError: If a column is missing.
+        """
+        if name not in self.names:
+            raise InputError(
+                f"the table {name} of OMOP is required",
+                found=f"{self.listed} {first_cases(map(_called, self.names.values()))}",
+                where=self,
+                hint="the vocabularies are downloaded from Athena as CONCEPT.csv and others",
+            )
+        own = {one.strip('" \r').lower(): one for one in self._columns(name)}
+        if lacking := [one for one in columns if one not in own]:
+            required, where = f"the columns {first_cases(columns)} are required", self._where(name)
+            raise SchemaError(required, found=f"no {first_cases(lacking)}", where=where)
+        kept = {one: own[one] for one in (*columns, *further) if one in own}
+        text = [pl.col(o).cast(pl.String).str.strip_chars().alias(n) for n, o in kept.items()]
+        yield pl.DataFrame(schema=dict.fromkeys(kept, pl.String))
+        for frame in self._frames(name, [*kept.values()]):
+            yield frame.select(text).with_columns(
+                pl.when(pl.all() != "").then(pl.all()).name.keep()
+            )
+
+    def read(
+        self, name: str, columns: Sequence[str], further: Sequence[str] = (),
+        keep: pl.Expr | bool = True,
+    ) -> pl.DataFrame:  # fmt: skip
+        """All rows of a table that are kept."""
+        return pl.concat(one.filter(keep) for one in self.frames(name, columns, further))
+
+    def _where(self, name: str) -> object:
+        return self.names[name]
+
+    def _columns(self, name: str) -> Sequence[str]:
+        return self._scanned(name).collect_schema().names()
+
+    def _frames(self, name: str, columns: list[str]) -> Iterator[pl.DataFrame]:
+        try:
+            yield from self._scanned(name).select(columns).collect_batches(chunk_size=_AT_ONCE)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            required = "tables of OMOP that can be read are required"
+            found = str(error).split("\n")[0]
+            raise InputError(required, found=found, where=self) from None
+
+    def _scanned(self, name: str) -> pl.LazyFrame:
+        file = self.names[name]
+        if file.suffix == ".parquet":
+            parquet_schema(file)
+            return pl.scan_parquet(file)
+        head = first_bytes(file).decode("utf-8-sig", "replace").split("\n")[0]
+        sign = max("\t,;|", key=head.count)
+        quote = None if sign == "\t" else '"'  # Athena writes quotes in names as they are
+        if not head.strip():
+            raise InputError("a table with a header is required", found="none", where=file)
+        return pl.scan_csv(file, separator=sign, quote_char=quote, infer_schema=False)
+
+
+class TablesOfBase(Tables):
+    """The tables of the schema that a connection to a database is in."""
+
+    listed = "the tables"
+
+    def __init__(self, place: Opened) -> None:
+        super().__init__(place)
+        self.base = place
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The name of each table as it is written."""
+        found = self.base
+        if found.kind is None:
+            return {}
+        return {one.lower(): one for one in names_in(found, found.kind.near)}
+
+    def _where(self, name: str) -> str:
+        return f"{self}: {self.names[name]}"
+
+    def _columns(self, name: str) -> Sequence[str]:
+        query = f"SELECT * FROM {quoted(self.names[name])} LIMIT 0"
+        with telling(str(self)), reader_of(self.base.connection, query, self.base.kind) as reader:
+            return [*reader.schema.names]
+
+    def _frames(self, name: str, columns: list[str]) -> Iterator[pl.DataFrame]:
+        import pyarrow as pa
+
+        chosen = ", ".join(f"CAST({one} AS TEXT) AS {one}" for one in map(quoted, columns))
+        query = f"SELECT {chosen} FROM {quoted(self.names[name])}"
+        with telling(str(self)), reader_of(self.base.connection, query, self.base.kind) as reader:
+            for batch in reader:
+                yield polars_of(pa.Table.from_batches([plain_batch(batch, str(self))]))
+
+
+def _called(table: Any) -> str:
+    return str(getattr(table, "name", table))
+
+
+def is_omop(path: Path, head: bytes = b"") -> bool:
+    """Whether a folder has the tables of concepts and of their relationships."""
+    return path.is_dir() and {CODES, RELATIONSHIP} <= Tables(path).names.keys()
+
+
+def of_base(address: str, shape: Shape) -> Hierarchy:
+    """Read a vocabulary of the database of an address."""
+    with opened(address) as found:
+        hierarchy = _of_tables(TablesOfBase(found), shape)
+        if found.own:
+            found.connection.close()
+    return hierarchy
+
+
+def _read_omop(path: Path, shape: Shape) -> Hierarchy:
+    return _of_tables(Tables(path), shape)
+
+
+def _of_tables(tables: Tables, shape: Shape) -> Hierarchy:
+    """Read the valid concepts of a vocabulary, by their codes, below those that "Is a" names.
+
+    Concepts with an ``invalid_reason`` are no nodes; "Concept replaced by" says what took their
+    place. Headings, by the class of a concept, are no labels.
+    """
+    stated = (shape.vocabulary or "").lower()
+    mine = pl.col("vocabulary_id").str.to_lowercase() == stated if stated else True
+    own = tables.read(CODES, _OF_CODES, keep=mine)
+    kept = pl.col("relationship_id").is_in([_IS_A, _REPLACED]) & pl.col("invalid_reason").is_null()
+    within = pl.col("concept_id_1").is_in(own["concept_id"].implode())
+    relations = tables.read(RELATIONSHIP, _RELATIONSHIP, keep=kept & within)
+    names = own.select("concept_id", "concept_code", "vocabulary_id")
+    above = pl.col("concept_id").is_in(relations["concept_id_2"].unique().implode())
+    known = tables.read(CODES, names.columns, keep=above) if stated else names
+    links = relations.join(names, left_on="concept_id_1", right_on="concept_id")
+    links = links.join(known, left_on="concept_id_2", right_on="concept_id", suffix="_above")
+    vocabulary = _vocabulary(links, shape.vocabulary, tables)
+    listed = own.filter(pl.col("vocabulary_id") == vocabulary)
+    links = links.filter(pl.col("vocabulary_id") == vocabulary)
+    inside = pl.col("vocabulary_id_above") == vocabulary
+    ends = links.select("relationship_id", "concept_code", "concept_code_above", inside=inside)
+    valid, gone = (
+        listed.filter(pl.col("invalid_reason").is_null() == one) for one in (True, False)
+    )
+    heading = valid["concept_class_id"].fill_null("").str.to_lowercase().str.contains(_HEADINGS)
+    titles = titles_of(valid.select("concept_code", "concept_name").iter_rows())
+    headings = {*valid.filter(heading)["concept_code"]}
+    edges = ends.filter("inside", relationship_id=_IS_A).select(
+        "concept_code", "concept_code_above"
+    )
+    edges = edges.filter(pl.all_horizontal(pl.all().is_in([*titles]))).unique(maintain_order=True)
+    later = dict[str, list[str]]()
+    for code, new in (
+        ends.filter("inside", relationship_id=_REPLACED)
+        .select("concept_code", "concept_code_above")
+        .iter_rows()
+    ):
+        later.setdefault(code, []).append(new)
+    codes = [one for one in gone["concept_code"].unique(maintain_order=True) if one not in titles]
+    others = len(ends.filter(~pl.col("inside"), relationship_id=_IS_A))
+    told = Reading(
+        f"concepts of other vocabularies are not above those of {vocabulary}",
+        "a hierarchy is of one vocabulary", others, "another --vocabulary", "relationships",
+    )  # fmt: skip
+    return hierarchy_of(
+        Path(vocabulary),
+        edges.iter_rows(),
+        [(code, title, code not in headings) for code, title in titles.items()],
+        coding=retired_ids(titles, [Obsolete(one, tuple(later.get(one, ()))) for one in codes]),
+        readings=[told] if others else [],
+    )
+
+
+def _vocabulary(links: pl.DataFrame, stated: str | None, where: object) -> str:
+    """The vocabulary that is stated, or the only one with "Is a" within it."""
+    within = links.filter(
+        pl.col("vocabulary_id") == pl.col("vocabulary_id_above"), relationship_id=_IS_A
+    )
+    counts = dict(within["vocabulary_id"].value_counts(sort=True).iter_rows())
+    names = {str(name).lower(): str(name) for name in counts}
+    if not counts or (stated and stated.lower() not in names):
+        found = f"it in {first_cases(counts)}" if counts else "it nowhere"
+        of = f" of {stated}" if stated else ""
+        raise InputError(
+            f'concept_relationship with "Is a" between valid concepts{of} is required',
+            found=found, where=where, hint="name another hierarchy, such as --hierarchy icd9cm",
+        )  # fmt: skip
+    if stated:
+        return names[stated.lower()]
+    if len(counts) > 1:
+        offers = [
+            Reading(f"{name} is", "", n, f"--vocabulary {name}", "relationships")
+            for name, n in [*counts.items()][:4]
+        ]
+        raise asked("it must be stated which vocabulary is the hierarchy", offers, where)
+    return next(iter(names.values()))
+
+
+OMOP = HierarchyFormat(
+    "omop",
+    "a folder of OMOP CDM with concept and concept_relationship",
+    is_omop,
+    _read_omop,
+    frozenset({"vocabulary"}),
+)
