@@ -24,9 +24,10 @@ from typer.testing import CliRunner
 from audit.base.errors import InputError
 from audit.cli.app import app
 from audit.runs.fixes.changes import Change
-from audit.runs.fixes.copying import log_of, undone, write_copy
-from audit.runs.fixes.written_back import read_again, settings_of
+from audit.runs.fixes.copying import log_of, undone
+from audit.runs.fixes.written_back import settings_of
 from audit.runs.settings import Settings
+from fixtures.corrected_copies import copied
 from fixtures.plugins import install, installed
 
 LABELS = ("a1", "a2", "b1", "b2", "c1", "d1")
@@ -126,13 +127,6 @@ def settings(folder: Path, name: str, data: bytes) -> Settings:
     hierarchy.write_bytes(table([("child", "parent"), *EDGES]) + TREE.encode()[13:])
     (folder / name).write_bytes(data)
     return Settings(dataset=str(folder / name), hierarchy=str(hierarchy))
-
-
-def copied(folder: Path, known: Settings, changes: Sequence[Change], out: str = "copy") -> Path:
-    run = folder / "run"
-    run.mkdir(exist_ok=True)
-    (run / "result.json").write_text("{}")
-    return write_copy(run, known, read_again(known), changes, folder / out).copy
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -31,10 +31,10 @@ def release(n: int, seed: int) -> dict[str, list[str]]:
     return found
 
 
-def audited(records: dict[str, list[str]]) -> AuditResult:
+def audited(records: dict[str, list[str]], **read: Any) -> AuditResult:
     rows = [(one, label) for one, own in records.items() for label in own]
     frame = pl.DataFrame(rows, schema=["id", "label"], orient="row")
-    return audit.run_audit(audit.load_labels(frame, "icd9cm"))
+    return audit.run_audit(audit.load_labels(frame, "icd9cm", **read))
 
 
 def proposed(result: AuditResult) -> pl.DataFrame:
@@ -56,6 +56,26 @@ def test_zeros_that_were_lost_are_put_back_for_certain() -> None:
     planted = {(one, x) for one, own in records.items() for x in own if x in damaged.values()}
     assert planted
     assert {key: truth[key] for key in planted} == found
+
+
+def test_what_stands_around_a_code_goes_for_certain_where_it_says_nothing_more() -> None:
+    """Those of one code keep the way in which it is written; then no label is refused."""
+    records = release(100, 5)
+    certain = {"ICD9CM:401.9": "401.9", '"428.0"': "428.0", "[272.4]": "272.4", "486X": "486"}
+    asked = {"ICD10:401.9": "401.9", "A 414.01": "414.01", "#2 427.31": "427.31"}
+    records |= {f"w{n}": [label] for n, label in enumerate(certain | asked)}
+
+    found = proposed(audited(records, format="long", strip=["-"], codes="as-written"))
+
+    rows = found.filter(pl.col("instance").str.starts_with("w")).to_dicts()
+    mended = {row["label"]: row["proposed"] for row in rows if row["certainty"] == "certain"}
+    assert mended == certain
+    named = {row["label"]: row["candidates"] for row in rows if row["certainty"] == "review"}
+    assert named == {label: [code] for label, code in asked.items()}
+    after = {
+        one: [(certain | asked).get(label, label) for label in own] for one, own in records.items()
+    }
+    assert audited(after, format="long").ledger["refused"] == {}
 
 
 def test_likely_codes_are_right_as_often_as_is_said() -> None:

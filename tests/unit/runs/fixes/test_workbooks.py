@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from xlsxwriter import Workbook
 
 from audit.base.errors import InputError
 from audit.runs.fixes.changes import Change
-from audit.runs.fixes.copying import log_of, undone, write_copy
-from audit.runs.fixes.written_back import read_again
+from audit.runs.fixes.copying import log_of, undone
 from audit.runs.settings import Settings
+from fixtures.corrected_copies import copied
 
 TREE = "child,parent\n" + "".join(
     f"{x}{n},{x}\n{x},root\n" for x in ("a", "b", "2") for n in ("1", "2", ".5")
@@ -79,18 +82,9 @@ def others(path: Path) -> dict[str, bytes]:
         return {n: book.read(n) for n in book.namelist() if n != "xl/worksheets/sheet2.xml"}
 
 
-@pytest.fixture
-def copied(tmp_path: Path) -> Callable[[Sequence[Change]], Path]:
-    (tmp_path / "tree.csv").write_text(TREE)
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "result.json").write_text("{}")
-
-    def copy(changes: Sequence[Change]) -> Path:
-        known = Settings(dataset=str(tmp_path / "b.xlsx"), hierarchy=str(tmp_path / "tree.csv"))
-        labels = read_again(known)
-        return write_copy(tmp_path / "run", known, labels, changes, tmp_path / "copy.xlsx").copy
-
-    return copy
+def settings(folder: Path) -> Settings:
+    (folder / "tree.csv").write_text(TREE)
+    return Settings(dataset=str(folder / "b.xlsx"), hierarchy=str(folder / "tree.csv"))
 
 
 @pytest.mark.parametrize(
@@ -118,13 +112,12 @@ def test_only_the_cells_of_changed_labels_differ(
     rows: Sequence[Sequence[Any]],
     changes: list[Change],
     expected: Mapping[tuple[int, int], str],
-    copied: Callable[[Sequence[Change]], Path],
     tmp_path: Path,
 ) -> None:
     top, left = (2, 1) if len(expected) == 1 else (0, 0)
     book = written(tmp_path / "b.xlsx", rows, top, left)
 
-    copy = copied(changes)
+    copy = copied(tmp_path, settings(tmp_path), changes, "copy.xlsx")
 
     named = {f"{'ABCDEF'[m + left]}{n + top + 1}": text for (n, m), text in expected.items()}
     before, after = cells(book), cells(copy)
@@ -141,9 +134,7 @@ def test_only_the_cells_of_changed_labels_differ(
     assert undone(log_of(copy), tmp_path / "again.xlsx").read_bytes() == book.read_bytes()
 
 
-def test_a_formula_is_not_written_over(
-    copied: Callable[[Sequence[Change]], Path], tmp_path: Path
-) -> None:
+def test_a_formula_is_not_written_over(tmp_path: Path) -> None:
     with Workbook(tmp_path / "b.xlsx") as book:
         sheet = book.add_worksheet()
         sheet.write_row(0, 0, ("id", "label"))
@@ -152,14 +143,12 @@ def test_a_formula_is_not_written_over(
         sheet.write_formula(2, 1, "=B2", None, "a1")
 
     with pytest.raises(InputError, match="a formula in B3"):
-        copied([Change("r2", "replace", "a1", "a2")])
+        copied(tmp_path, settings(tmp_path), [Change("r2", "replace", "a1", "a2")], "copy.xlsx")
 
     assert not (tmp_path / "copy.xlsx").exists()
 
 
-def test_elements_with_a_prefix_and_without_names_of_cells_are_read(
-    copied: Callable[[Sequence[Change]], Path], tmp_path: Path
-) -> None:
+def test_elements_with_a_prefix_and_without_names_of_cells_are_read(tmp_path: Path) -> None:
     plain = written(tmp_path / "plain.xlsx", LONG)
     with zipfile.ZipFile(plain) as book, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as made:
         for one in book.infolist():
@@ -170,8 +159,98 @@ def test_elements_with_a_prefix_and_without_names_of_cells_are_read(
                 )
             made.writestr(one, data)
 
-    copy = copied([Change("r1", "replace", "a1", "a2"), Change("r3", "add", new="a1")])
+    copy = copied(
+        tmp_path,
+        settings(tmp_path),
+        [Change("r1", "replace", "a1", "a2"), Change("r3", "add", new="a1")],
+        "copy.xlsx",
+    )
 
     found = cells(copy)
     assert found["B2"][0] == "a2"
     assert [found[f"{x}8"][0] for x in "ABCD"] == ["r3", "a1", "s", ""]
+
+
+@st.composite
+def workbooks(draw: Any) -> tuple[dict[str, Any], list[Change], dict[str, str]]:
+    """What a workbook holds, labels of it to be others, and what their cells are then."""
+    labels = st.sampled_from(["a1", "b2", 21, 2.5])
+    cell = st.one_of(
+        st.none(), st.text("xyz<&> '\"\n", max_size=4), st.integers(-9, 9), st.booleans(),
+        st.floats(-9, 9), st.dates().map(lambda day: datetime(2000, 1, day.day)),
+        st.just("=1+1"),
+    )  # fmt: skip
+    rows = draw(st.lists(st.tuples(labels, cell, cell), min_size=1, max_size=6))
+    ids = draw(st.sampled_from([lambda n: f"r{n}", lambda n: 100 + n]))
+    body = [(ids(n), *row) for n, row in enumerate(rows)]
+    top, left = draw(st.integers(0, 2)), draw(st.integers(0, 2))
+    changes, cells = list[Change](), dict[str, str]()
+    for n, (instance, label, *_) in enumerate(body, start=top + 2):
+        new = draw(st.sampled_from(["", "a2", "b1", "22", ".5 & x"]))
+        if new:
+            changes.append(Change(str(instance), "replace", str(label), new))
+            cells[f"{'ABCDEF'[left + 1]}{n}"] = new
+    held = {"rows": [("id", "label", "note", "of"), *body], "top": top, "left": left}
+    held["others"] = draw(st.integers(0, 2)), draw(st.integers(0, 2))
+    held["styles"] = draw(st.lists(st.integers(0, 3), min_size=4, max_size=4))
+    return held | {"inline": draw(st.booleans())}, changes, cells
+
+
+def drawn(path: Path, held: Mapping[str, Any]) -> int:
+    """Write a workbook; the number of its sheet of labels, from 1."""
+    with Workbook(path, {"constant_memory": held["inline"]}) as book:
+        looks = [{}, {"bold": True}, {"italic": True}, {"bg_color": "#ffeeaa"}]
+        day = book.add_format({"num_format": "yyyy-mm-dd"})
+        styles = [book.add_format(looks[one]) for one in held["styles"]]
+        before, behind = held["others"]
+        for n in range(before):
+            book.add_worksheet(f"Before {n}").write(0, n, "see the other sheet", styles[n])
+        sheet = book.add_worksheet("Labels & ids")
+        sheet.set_column(0, 1, 20)
+        for n, row in enumerate(held["rows"], start=held["top"]):
+            for m, value in enumerate(row):
+                style = day if isinstance(value, datetime) else styles[(n + m) % len(styles)]
+                sheet.write(n, m + held["left"], value, style)
+        sheet.conditional_format(0, 0, 9, 9, {"type": "no_blanks", "format": styles[0]})
+        for n in range(behind):
+            book.add_worksheet(f"Behind {n}").write_formula(0, n, "=COUNTA('Labels & ids'!A:A)")
+    return before + 1
+
+
+@pytest.mark.slow
+@given(case=workbooks())
+def test_in_any_workbook_nothing_but_the_cells_of_changed_labels_differs(
+    case: tuple[dict[str, Any], list[Change], dict[str, str]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    (held, changes, cells), folder = case, tmp_path_factory.mktemp("books")
+    part = f"xl/worksheets/sheet{drawn(folder / 'b.xlsx', held)}.xml"
+    known = settings(folder)
+
+    copy = copied(folder, known, changes, "copy.xlsx")
+
+    with zipfile.ZipFile(known.dataset) as before, zipfile.ZipFile(copy) as after:
+        for one, other in zip(before.infolist(), after.infolist(), strict=True):
+            told = [
+                (i.filename, i.date_time, i.compress_type, i.external_attr) for i in (one, other)
+            ]
+            assert told[0] == told[1]
+            assert one.filename == part or before.read(one) == after.read(other)
+        (rest, own), (others, found) = (without(x.read(part), cells) for x in (before, after))
+    assert rest == others
+    assert {name: text for name, (_, text) in found.items()} == cells
+    assert {n: x[0] for n, x in found.items()} == {n: x[0] for n, x in own.items()}
+    assert undone(log_of(copy), folder / "x.xlsx").read_bytes() == Path(known.dataset).read_bytes()
+    if not changes:
+        assert copy.read_bytes() == Path(known.dataset).read_bytes()
+
+
+def without(sheet: bytes, names: Container[str]) -> tuple[bytes, dict[str, tuple[Any, str]]]:
+    """The XML of a sheet without some cells, and these: attributes but for the type, and text."""
+    root, found = ElementTree.fromstring(sheet), {}
+    for row in root.iter(f"{MAIN}row"):
+        for cell in [one for one in row if one.get("r") in names]:
+            attributes = {name: own for name, own in cell.attrib.items() if name not in "rt"}
+            found[cell.attrib["r"]] = attributes, "".join(cell.itertext())
+            row.remove(cell)
+    return ElementTree.tostring(root), found

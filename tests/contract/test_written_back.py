@@ -1,0 +1,133 @@
+"""What every format keeps that is written back: nothing but the labels that a change is of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.base.errors import InputError
+from audit.data.formats import FORMATS
+from audit.data.label_format import Columns
+from audit.runs.fixes.changes import Change
+from audit.runs.fixes.copying import log_of, undone
+from audit.runs.settings import Settings
+from fixtures.corrected_copies import copied, files_below
+from fixtures.label_files import WRITERS, LabelWriter, Record
+
+LABELS = ("0380", "4019", "V3000", "5990")
+EVERY = Record("0", LABELS, "7")
+"""It carries every label and never changes, so that no column of labels comes or goes."""
+
+
+def written_array(records: Sequence[Record], path: Path) -> None:
+    np.save(path, np.array([[label in one.labels for label in LABELS] for one in records]))
+
+
+ARRAYS = (LabelWriter("npy", "flags.npy", written_array, Columns(classes=LABELS)),)
+BACK = [*(one for one in WRITERS if one.format != "interface"), *ARRAYS]
+each_writer = pytest.mark.parametrize("writer", BACK, ids=lambda one: f"{one.format}-{one.file}")
+NEVER = {"interface", "fhir", "meds", "omop"}
+"""Formats that are refused."""
+
+
+def test_every_format_is_written_back_or_refused() -> None:
+    assert {one.format for one in BACK} | NEVER == {known.name for known in FORMATS}
+
+
+def data(writer: LabelWriter, folder: Path, records: Sequence[Record]) -> Settings:
+    writer.write(records, folder / writer.file)
+    (folder / "tree.csv").write_text("child,parent\n" + "".join(f"{x},all\n" for x in LABELS))
+    (folder / "names.txt").write_text("".join(f"{x}\n" for x in LABELS))
+    columns = writer.columns
+    return Settings(
+        dataset=str(folder / writer.file),
+        hierarchy=str(folder / "tree.csv"),
+        format=writer.format,
+        id=columns.id,
+        group=columns.group,
+        classes=folder / "names.txt" if columns.classes else None,
+    )
+
+
+@pytest.mark.parametrize("writer", [one for one in WRITERS if one.format in NEVER])
+def test_what_is_not_written_back_is_refused_and_nothing_is_written(
+    writer: LabelWriter, tmp_path: Path
+) -> None:
+    known = data(writer, tmp_path, [EVERY, Record("1", LABELS[:1])])
+
+    with pytest.raises(InputError, match="data that can be written back are required"):
+        copied(tmp_path, known, [Change("1", "replace", LABELS[0], LABELS[1])])
+
+    assert not (tmp_path / "copy").exists()
+
+
+@st.composite
+def replacements(draw: Any) -> tuple[list[Record], list[Change], list[Record]]:
+    """Records, labels of them to be others, possibly none, and the records then."""
+    carried = draw(st.lists(st.lists(st.sampled_from(LABELS), min_size=1, max_size=3, unique=True)))
+    before = [EVERY, *(Record(str(n), tuple(own), "8") for n, own in enumerate(carried, 1))]
+    after, changes = [EVERY], list[Change]()
+    for one in before[1:]:
+        labels = [*one.labels]
+        for place, label in enumerate(one.labels):
+            new = draw(
+                st.sampled_from(["", *(x for x in LABELS if x not in (*labels, *one.labels))])
+            )
+            if new:
+                changes.append(Change(one.instance, "replace", label, new))
+                labels[place] = new
+        after.append(replace(one, labels=tuple(labels)))
+    return before, changes, after
+
+
+@each_writer
+@given(case=replacements())
+def test_a_copy_is_what_is_written_of_the_changed_labels_and_nothing_else_differs(
+    writer: LabelWriter,
+    case: tuple[list[Record], list[Change], list[Record]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    before, changes, after = case
+    folder = tmp_path_factory.mktemp("copies")
+    known = data(writer, folder, before)
+    (folder / "expected").mkdir()
+    writer.write(after, folder / "expected" / writer.file)
+
+    copy = copied(folder, known, changes)
+
+    expected, first = (
+        files_below(folder / "expected" / writer.file),
+        files_below(Path(known.dataset)),
+    )
+    assert {*files_below(copy)} == {*expected}
+    for name, file in files_below(copy).items():
+        if changes and expected[name].suffix == ".parquet":
+            assert_alike(file, expected[name])
+        else:
+            assert file.read_bytes() == expected[name].read_bytes()
+    again = files_below(undone(log_of(copy), folder / "again"))
+    assert {n: file.read_bytes() for n, file in again.items()} == {
+        n: file.read_bytes() for n, file in first.items()
+    }
+
+
+def assert_alike(found: Path, expected: Path) -> None:
+    """Tables of Parquet are equal in cells, types, metadata, row groups and how they are packed."""
+    tables = pq.read_table(found), pq.read_table(expected)
+    assert tables[0].schema.equals(tables[1].schema, check_metadata=True)
+    assert tables[0].equals(tables[1])
+    files = pq.ParquetFile(found), pq.ParquetFile(expected)
+    assert files[0].metadata.num_row_groups == files[1].metadata.num_row_groups
+    packed = [
+        [one.metadata.row_group(0).column(n).compression for n in range(tables[0].num_columns)]
+        for one in files
+    ]
+    assert packed[0] == packed[1]
