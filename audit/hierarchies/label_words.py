@@ -211,6 +211,20 @@ def _patterns(
     text: str, table: str | None, is_node: IsNode, coded: bool
 ) -> Iterator[tuple[str, ...]]:
     """What takes all off a label but the longest node in it: as it stands, then less precisely."""
+    span = _inside(text, table, is_node, coded)
+    if span is None:
+        return
+    before, behind = text[: span[0]], text[span[1] :]
+    yield tuple(filter(None, [before, behind]))
+    sign = re.match(r"[\W_]+", behind)
+    if sign:
+        yield tuple(filter(None, [before, f"/{_SPECIAL.sub(_ESCAPED, sign[0])}.*/"]))
+    if sign := re.search(r"[\W_]+$", before):
+        yield tuple(filter(None, [f"/^.*{_SPECIAL.sub(_ESCAPED, sign[0])}/", behind]))
+
+
+def _inside(text: str, table: str | None, is_node: IsNode, coded: bool) -> tuple[int, int] | None:
+    """Where the longest node in a label begins and ends; None if there is none."""
     if coded:
         runs = [found.span() for found in re.finditer(r"[0-9A-Za-z.]*[0-9][0-9A-Za-z.]*", text)]
         spans = [(a, b) for i, j in runs for a in range(i, j) for b in range(a + 3, j + 1)]
@@ -221,13 +235,30 @@ def _patterns(
         ends = [i for i in range(len(text) + 1) if not text[max(i - 1, 0) : i + 1].isalnum()]
         spans = list(combinations([0, *ends, len(text)], 2))
     spans.sort(key=lambda span: span[0] - span[1])
-    found = next(((a, b) for a, b in spans if is_node(text[a:b], table)), None)
-    if found is None:
-        return
-    before, behind = text[: found[0]], text[found[1] :]
-    yield tuple(filter(None, [before, behind]))
-    sign = re.match(r"[\W_]+", behind)
-    if sign:
-        yield tuple(filter(None, [before, f"/{_SPECIAL.sub(_ESCAPED, sign[0])}.*/"]))
-    if sign := re.search(r"[\W_]+$", before):
-        yield tuple(filter(None, [f"/^.*{_SPECIAL.sub(_ESCAPED, sign[0])}/", behind]))
+    return next(((a, b) for a, b in spans if is_node(text[a:b], table)), None)
+
+
+def unwrapped(
+    label: str, table: str | None, is_node: IsNode, coded: bool
+) -> tuple[str, str] | None:
+    """The node in a label that is none, and all else of the label if it is more than marks.
+
+    None where nothing but a slip parts a label from a node: a code with a sign too many holds
+    another one too. Labels of more than 80 characters are texts, and not looked into.
+
+    >>> known = {"401.9", "428.0"}
+    >>> [unwrapped(one, None, lambda text, _: text in known, True)
+    ...  for one in ("'401.9'", "401.9X", "428.0 (ruled out)", "4401.9")]
+    [('401.9', ''), ('401.9', ''), ('428.0', '(ruled out)'), None]
+    """
+    text = label.strip()
+    if len(text) > _LONGEST or (coded and is_plain(text)):
+        return None
+    if core := _unmarked(text, table, is_node, coded):
+        return core, ""
+    span = _inside(text, table, is_node, coded)
+    if span is None or text[slice(*span)] == text:
+        return None
+    before, behind = text[: span[0]], text[span[1] :]
+    apart = not (before[-1:].isalnum() or behind[:1].isalnum())
+    return (text[slice(*span)], f"{before} {behind}".strip()) if apart else None
