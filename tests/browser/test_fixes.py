@@ -86,13 +86,21 @@ def test_what_is_decided_by_keys_is_applied(
     page.keyboard.press("o")
     page.keyboard.type("401.1")
     page.keyboard.press("Enter")
+    page.locator(".proposal").first.focus()
+    page.keyboard.press("m")
+    page.keyboard.type('asked Ann, "no"')
+    page.keyboard.press("Enter")
+    at(page, int(likely))
     page.reload()
     assert "27 of 71 decided: 1 other, 25 accept, 1 reject" in page.inner_text("[data-told]")
     sheet = downloaded(page, tmp_path / "sheet.csv")
 
     copy = tmp_path / "copy.csv"
     run_command("apply", run, "--decisions", sheet, "--by", "me", "--out", copy)
-    rows = csv.DictReader(sheet.read_text("utf-8").splitlines())
+    rows = [*csv.DictReader(sheet.read_text("utf-8").splitlines())]
+    assert {row["number"]: row["note"] for row in rows if row["note"]} == {
+        likely: 'asked Ann, "no"'
+    }
     decided = {row["number"]: row["decision"] for row in rows if row["decision"]}
     accepted = {str(n): "accept" for n in range(first, first + 25)}
     assert decided == {**accepted, str(first + 25): "reject", likely: "other: 401.1"}
@@ -125,8 +133,9 @@ def test_foreign_decisions_are_refused_and_shared_views_propose_nothing(
 ) -> None:
     assert visitor.ask("POST", "/fixes/sheet", "decisions=1+accept").status == 403
     token = visitor.get("/fixes").text.split('name="form_token" value="')[1].split('"')[0]
-    for decisions in ("99999 accept", "1 perhaps", "one accept"):
-        form = f"form_token={token}&decisions={decisions.replace(' ', '+')}"
+    wrong = ("decisions=99999 accept", "decisions=1 perhaps", "decisions=one accept", "notes=0 x")
+    for one in wrong:
+        form = f"form_token={token}&{one.replace(' ', '+')}"
         assert visitor.ask("POST", "/fixes/sheet", form).status == 400
     with served(open_shared(run, "run")) as shared:
         shared.enter()

@@ -1,4 +1,4 @@
-// Deciding on proposals by keys. Decisions are kept in the tab, by the number of the proposal.
+// Deciding on proposals by keys. Decisions and notes are kept in the tab, by the number of the proposal.
 
 const proposals = document.querySelector(".proposals");
 if (proposals) decideByKeys(proposals, [...proposals.querySelectorAll(".proposal")]);
@@ -6,8 +6,10 @@ if (proposals) decideByKeys(proposals, [...proposals.querySelectorAll(".proposal
 function decideByKeys(list, all) {
   const place = `fixes ${list.dataset.run}`;
   const decided = JSON.parse(sessionStorage.getItem(place) ?? "{}");
+  const noted = JSON.parse(sessionStorage.getItem(`${place} notes`) ?? "{}");
   const form = document.querySelector("form.decided");
   const field = (one) => one.querySelector(".other");
+  const note = (one) => one.querySelector(".note");
   const radio = (one, value) => one.querySelector(`[value="${value}"]`);
 
   function tell() {
@@ -26,6 +28,7 @@ function decideByKeys(list, all) {
     const [kind, label] = (decided[one.dataset.number] ?? "").split(/: (.*)/s);
     for (const each of one.querySelectorAll("[type='radio']")) each.checked = each.value === kind;
     field(one).value = label ?? "";
+    note(one).value = noted[one.dataset.number] ?? "";
     one.classList.toggle("done", Boolean(kind));
   }
 
@@ -35,6 +38,13 @@ function decideByKeys(list, all) {
     sessionStorage.setItem(place, JSON.stringify(decided));
     show(one);
     tell();
+  }
+
+  function keep(one) {
+    const text = note(one).value.trim();
+    if (text) noted[one.dataset.number] = text;
+    else delete noted[one.dataset.number];
+    sessionStorage.setItem(`${place} notes`, JSON.stringify(noted));
   }
 
   function go(one, step, among = () => true) {
@@ -62,6 +72,7 @@ function decideByKeys(list, all) {
     r: (one) => choose(one, "reject"),
     x: (one) => choose(one, "remove"),
     o: (one) => field(one).focus(),
+    m: (one) => note(one).focus(),
     u: (one) => decide(one, ""),
     n: (one) => go(one, 1, undecided),
     j: (one) => go(one, 1),
@@ -77,6 +88,11 @@ function decideByKeys(list, all) {
       if (event.key !== "Enter" && event.key !== "Escape") return;
       if (event.key === "Enter" && field(one).value.trim()) take(one), go(one, 1);
       else show(one), one.focus();
+    } else if (event.target === note(one)) {
+      if (event.key !== "Enter" && event.key !== "Escape") return;
+      if (event.key === "Enter") keep(one);
+      else show(one);
+      one.focus();
     } else {
       const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
       if (!keys[key] || (event.target.type === "radio" && key.startsWith("Arrow"))) return;
@@ -88,13 +104,16 @@ function decideByKeys(list, all) {
   const take = (one) => decide(one, field(one).value.trim() && `other: ${field(one).value.trim()}`);
   list.addEventListener("change", (event) => {
     const one = event.target.closest(".proposal");
-    if (event.target === field(one)) take(one);
+    if (event.target === note(one)) keep(one);
+    else if (event.target === field(one)) take(one);
     else if (event.target.value === "other") field(one).focus();
     else decide(one, event.target.value);
   });
 
   form.addEventListener("submit", () => {
-    form.querySelector("textarea").value = Object.entries(decided).map((one) => one.join(" ")).join("\n");
+    for (const [name, own] of Object.entries({ decisions: decided, notes: noted })) {
+      form.elements[name].value = Object.entries(own).map((one) => one.join(" ")).join("\n");
+    }
   });
   all.forEach(show);
   tell();

@@ -90,21 +90,26 @@ def _sending(site: Site) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _decided(site: Site, form: Mapping[str, str]) -> Response:
-    proposals, decisions = _shown(site), dict(_read(form.get("decisions", "")))
+    proposals = _shown(site)
+    decisions, notes = (dict(_read(form.get(name, ""))) for name in ("decisions", "notes"))
     numbers = proposals.table["number"].cast(pl.String)
-    if {*decisions} - {*numbers} or any(decision_of(one)[0] is None for one in decisions.values()):
+    unlike = any(decision_of(one)[0] is None for one in decisions.values())
+    if {*decisions, *notes} - {*numbers} or unlike:
         return refused("These decisions are not on proposals of this run.", HTTPStatus.BAD_REQUEST)
     sheet = proposals.as_sheet(proposals.table, others=site.run.shows_instances)
-    filled = [decisions.get(number, "") for number in numbers]
-    decided = sheet.with_columns(decision=pl.Series(filled, dtype=pl.String))
-    return csv_file("decisions", defused(decided).write_csv(), in_full=True)
+    filled = {
+        name: pl.Series([own.get(number, "") for number in numbers], dtype=pl.String)
+        for name, own in (("decision", decisions), ("note", notes))
+    }
+    decided = defused(sheet.with_columns(**filled))
+    return csv_file("decisions", decided.write_csv(), in_full=True)
 
 
 def _read(text: str) -> Iterator[tuple[str, str]]:
-    """Number and decision of each line."""
-    for line in text.splitlines():
-        number, _, decision = line.partition(" ")
-        yield number, decision
+    """Number of each line, and the decision or note behind it."""
+    for line in filter(None, text.replace("\r\n", "\n").split("\n")):
+        number, _, said = line.partition(" ")
+        yield number, said
 
 
 PAGES = {"/fixes": show_list}
