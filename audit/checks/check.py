@@ -13,7 +13,7 @@ from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.statements import ANY_CHECK, Waiver
-from audit.results.findings import CheckResult, Column, Finding
+from audit.results.findings import NEEDS_INSTANCES, CheckResult, Column, Finding
 
 TOP_PARTS = 10
 """Largest number of lines in a finding's breakdown."""
@@ -111,7 +111,7 @@ class Check:
         Findings that name nodes of codes that lost zeros say so.
         """
         if self.needs == "instances" and measured.instances is None:
-            lacking = "needs the instances one by one, which a count does not keep"
+            lacking = NEEDS_INSTANCES
         elif self.reads is not None and not measured.has(self.reads):
             lacking = "what it reads was not measured"
         else:

@@ -301,6 +301,8 @@ DRAWN = "shrunk_share"
 """Name of a share drawn toward those of other nodes; ``low`` and ``high`` beside it are its own."""
 EXCHANGES = "model_confuses"
 """Name of the check whose findings count exchanges of two labels."""
+NEEDS_INSTANCES = "needs the instances one by one, which a count does not keep"
+"""Why a check does not apply to data that were only counted."""
 SUSPECTS = "label_suspects"
 """Name of the check whose findings count labels that scores contradict."""
 

@@ -35,6 +35,12 @@ from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.results.findings import SUSPECTS, Column, Finding, Part, times_limit
 
+TRUSTED = 0.87
+"""How often models are right that contradict labels as surely as they can, at the cautious end of
+a 95 % interval (Wilson): 526 of 584 such proposals were right on 20 Newsgroups, the worst of the
+public data with cross-validated scores. The scores themselves cannot tell: an error that a model is
+sure of looks like a wrong label."""
+
 _TOLD = {
     TOO_GENERAL: "the label given is above it",
     TOO_SPECIFIC: "the label given is below it",
@@ -172,8 +178,9 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
     """The node that scores are for, in the order of margins.
 
-    It is likely where it is right with a probability above one half, if some labels are wrong by
-    chance; of a label beside which others may be right too somebody must look.
+    It is likely where it is right with a probability above one half: that which it has if some
+    labels are wrong by chance, times `TRUSTED`. Of a label beside which others may be right too
+    somebody must look.
     """
     found, node = _behind(measured, finding), measured.hierarchy.index(finding.nodes[0])
     if finding.key:
@@ -187,6 +194,7 @@ def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
     kind = pl.col("kind").replace_strict(_TOLD, return_dtype=pl.String)
     margin = pl.col("margin").round(4)
     told = found.with_columns(
+        pl.col("probability") * TRUSTED,
         proposed=pl.Series(other, dtype=pl.String),
         candidates=pl.Series(
             [[] if one is None else [one] for one in other], dtype=pl.List(pl.String)

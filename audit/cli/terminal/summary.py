@@ -19,7 +19,7 @@ from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_w
 from audit.explanations.reading.human_evidence import EVIDENCE_REASONS
 from audit.explanations.reading.sound_rows import ROW_REASONS
 from audit.hierarchies.building import dropped_sentence
-from audit.results.findings import promise
+from audit.results.findings import NEEDS_INSTANCES, promise
 
 TOP = 5
 """Number of findings to be fixed that are shown."""
@@ -117,12 +117,19 @@ def _checks(checks: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def _quiet(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
-    """The names of checks that found nothing, or did not apply."""
+    """The names of checks that found nothing, or did not apply; apart those that a count lacks."""
+    counted_only = [check for check in checks if check.get("reason") == NEEDS_INSTANCES]
     for status, word in _QUIET.items():
-        names = [check["name"] for check in checks if check["status"] == status]
-        if names:
-            heading = (f"{len(names)} {word}", STYLE.get(status, "dim"))
-            yield Text.assemble(heading, (f": {', '.join(names)}", "dim"))
+        own = (check for check in checks if check["status"] == status)
+        yield from _named([check for check in own if check not in counted_only], word, status)
+    word = "not run, since the data were only counted, without single instances"
+    yield from _named(counted_only, word, "not_applicable")
+
+
+def _named(checks: Sequence[Mapping[str, Any]], word: str, status: str) -> Iterator[Text]:
+    if checks:
+        heading = (f"{len(checks)} {word}", STYLE.get(status, "dim"))
+        yield Text.assemble(heading, (f": {', '.join(one['name'] for one in checks)}", "dim"))
 
 
 def _findings(findings: Sequence[First], shared: Mapping[str, Any]) -> Group:

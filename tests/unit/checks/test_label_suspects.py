@@ -94,7 +94,7 @@ LEAVES = ("cat", "dog", "kitten", "saw", "car")
 
 
 def sure(node: str) -> dict[str, float]:
-    return {one: 0.92 if one == node else 0.02 for one in LEAVES}
+    return {one: 0.96 if one == node else 0.01 for one in LEAVES}
 
 
 RIGHT: Scored = [(30, [one], sure(one)) for one in LEAVES]
@@ -196,10 +196,10 @@ def test_scores_that_cannot_be_judged_are_told(said: Scored, more: Any, why: str
 def test_labels_without_scores_and_unfit_instances_are_counted() -> None:
     unscored = {one: share for one, share in sure("cat").items() if one != "car"}
     said: Scored = [
-        *((30, [one], sure(one) | {"car": 0.0, one: 0.94}) for one in LEAVES[:4]),
-        (6, ["cat"], sure("dog") | {"car": 0.0, "dog": 0.94}),
-        (3, ["cat", "dog"], unscored | {"cat": 0.94}),
-        (2, ["car"], unscored | {"cat": 0.94}),
+        *((30, [one], sure(one) | {"car": 0.0, one: 0.97}) for one in LEAVES[:4]),
+        (6, ["cat"], sure("dog") | {"car": 0.0, "dog": 0.97}),
+        (3, ["cat", "dog"], unscored | {"cat": 0.97}),
+        (2, ["car"], unscored | {"cat": 0.97}),
     ]
     result = CHECK.run(scored(said))
 

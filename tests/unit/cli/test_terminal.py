@@ -14,6 +14,7 @@ from rich.progress import Progress as Live
 from audit.cli.output import following, progress_columns
 from audit.cli.terminal.summary import TOP, summary
 from audit.cli.terminal.tables import one_line
+from audit.results.findings import NEEDS_INSTANCES
 
 
 def finding(severity: str = "warning", **changed: Any) -> dict[str, Any]:
@@ -96,10 +97,13 @@ def test_checks_stand_in_their_order_with_what_stopped_them() -> None:
 
 
 def test_what_passes_and_what_does_not_apply_is_named_and_counted() -> None:
-    view = shared(check("a", "pass"), check("b", "pass"), check("c", "not_applicable"))
+    of_counts = check("d", "not_applicable", reason=NEEDS_INSTANCES)
+    view = shared(check("a", "pass"), check("b", "pass"), check("c", "not_applicable"), of_counts)
 
-    assert "2 pass: a, b" in printed(view)
-    assert "1 not applicable: c" in printed(view)
+    text = printed(view)
+    assert "2 pass: a, b" in text
+    assert "1 not applicable: c\n" in text
+    assert "1 not run, since the data were only counted, without single instances: d" in text
 
 
 def test_the_findings_to_act_on_stand_first_with_how_many_their_share_and_what_to_do() -> None:
