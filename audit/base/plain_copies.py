@@ -191,7 +191,7 @@ def _apart_by_blanks(lines: Sequence[str]) -> Dialect | None:
 _BLOCK = 2**20
 _NO_LETTERS = re.compile("[\x00-\x08\x0e-\x1f\x80-\ufffc\ufffe-\U0010ffff]")
 """What a text in Windows-1252 does not hold where it is read as UTF-8: other letters, controls."""
-_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _TABLES = (".csv", ".tsv", ".txt", ".tab", ".psv", ".dsv", ".dat", ".rpt", ".prn", ".asc", ".out")
 _TEXTS = (*_TABLES, ".json", ".jsonl", ".ndjson")
 _MOST = 12
@@ -216,7 +216,7 @@ def plain_copy(path: Path, *, rows: bool = True) -> tuple[Path, tuple[Reading, .
     key = (path.resolve(), state.st_ctime_ns, state.st_mtime_ns, state.st_size, rows)
     if key not in _COPIES:
         head = first_bytes(path)
-        encoding = _encoding(path, head)
+        encoding = encoding_of(path, head)
         try:
             text = None if encoding is None else read_bytes(path).decode(encoding)
         except UnicodeDecodeError:
@@ -244,7 +244,7 @@ def plain_copy(path: Path, *, rows: bool = True) -> tuple[Path, tuple[Reading, .
     return Path(folder.name) / path.name.removesuffix(".gz"), told
 
 
-def _encoding(path: Path, head: bytes) -> str | None:
+def encoding_of(path: Path, head: bytes) -> str | None:
     """The encoding of a text that is not UTF-8; of a packed one its first bytes tell."""
     if marked := _MARKS.get(head[:2]):
         return marked

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from audit.base.errors import InputError
 from audit.data.formats import FORMATS
@@ -20,19 +23,39 @@ from audit.runs.fixes.changes import Change
 from audit.runs.fixes.copying import log_of, undone
 from audit.runs.settings import Settings
 from fixtures.corrected_copies import copied, files_below
-from fixtures.label_files import WRITERS, LabelWriter, Record
+from fixtures.label_files import WRITERS, LabelWriter, Record, write_long
 
 LABELS = ("0380", "4019", "V3000", "5990")
 EVERY = Record("0", LABELS, "7")
 """It carries every label and never changes, so that no column of labels comes or goes."""
 
 
+def flags(records: Sequence[Record]) -> NDArray[np.bool_]:
+    return np.array([[label in one.labels for label in LABELS] for one in records])
+
+
 def written_array(records: Sequence[Record], path: Path) -> None:
-    np.save(path, np.array([[label in one.labels for label in LABELS] for one in records]))
+    np.save(path, flags(records))
 
 
-ARRAYS = (LabelWriter("npy", "flags.npy", written_array, Columns(classes=LABELS)),)
-BACK = [*(one for one in WRITERS if one.format != "interface"), *ARRAYS]
+def written_archive(records: Sequence[Record], path: Path) -> None:
+    np.savez_compressed(path, codes=flags(records).astype(np.float32))
+
+
+def written_in(encoding: str, records: Sequence[Record], path: Path) -> None:
+    write_long(records, path)
+    path.write_bytes(path.read_text("utf-8").replace(",7\n", ",é\n").encode(encoding))
+
+
+ARRAYS = (
+    LabelWriter("npy", "flags.npy", written_array, Columns(classes=LABELS)),
+    LabelWriter("npy", "flags.npz", written_archive, Columns(classes=LABELS)),
+)
+ENCODED = tuple(
+    LabelWriter("long", f"{one}.csv", partial(written_in, one), Columns(group="group"))
+    for one in ("cp1252", "utf-16", "utf-8-sig")
+)
+BACK = [*(one for one in WRITERS if one.format != "interface"), *ARRAYS, *ENCODED]
 each_writer = pytest.mark.parametrize("writer", BACK, ids=lambda one: f"{one.format}-{one.file}")
 NEVER = {"interface", "fhir", "meds", "omop"}
 """Formats that are refused."""
@@ -111,12 +134,20 @@ def test_a_copy_is_what_is_written_of_the_changed_labels_and_nothing_else_differ
     for name, file in files_below(copy).items():
         if changes and expected[name].suffix == ".parquet":
             assert_alike(file, expected[name])
+        elif changes and expected[name].suffix == ".npz":
+            assert parts(file) == parts(expected[name])
         else:
             assert file.read_bytes() == expected[name].read_bytes()
     again = files_below(undone(log_of(copy), folder / "again"))
     assert {n: file.read_bytes() for n, file in again.items()} == {
         n: file.read_bytes() for n, file in first.items()
     }
+
+
+def parts(archive: Path) -> dict[str, tuple[int, bytes]]:
+    """How each part of an archive is packed, and its bytes."""
+    with zipfile.ZipFile(archive) as opened:
+        return {one.filename: (one.compress_type, opened.read(one)) for one in opened.infolist()}
 
 
 def assert_alike(found: Path, expected: Path) -> None:

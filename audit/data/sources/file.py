@@ -23,11 +23,13 @@ from audit.base.files import (
     in_text,
     is_gzip,
     open_bytes,
+    read_bytes,
     read_lines,
     read_table,
     read_text,
     unpacked,
 )
+from audit.base.plain_copies import encoding_of
 from audit.base.readings import Reading
 from audit.base.text_tables import Preamble
 from audit.data.class_names import ClassNames, class_names_in, with_class_names
@@ -144,6 +146,16 @@ class CopiedFile(File):
     def __init__(self, path: Path, copy: Path, told: tuple[Reading, ...]) -> None:
         super().__init__(copy)
         self.name, self.files, self.told = str(path), (path,), told
+
+    @cached_property
+    def encoding(self) -> str | None:
+        """The encoding of the text where the copy differs by that alone; else None."""
+        (path,) = self.files
+        encoding = encoding_of(path, first_bytes(path))
+        if encoding is None:
+            return None
+        text, copy = read_bytes(path).decode(encoding), self.path.read_bytes().decode()
+        return encoding if text.strip("\ufeff \r\n") == copy.strip("\ufeff \r\n") else None
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         try:

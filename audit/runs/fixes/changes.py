@@ -1,14 +1,19 @@
-"""Changes of the labels of instances, what they make of the cells of a row, and edits of bytes."""
+"""Changes of labels, what they make of the cells of a row, edits of bytes, and the log of both."""
 
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeAlias
 
+from pydantic import BaseModel, ValidationError
+
 from audit.base.errors import InputError, first_cases
+from audit.base.files import read_json
 
 Kind: TypeAlias = Literal["replace", "remove", "add"]
 CERTAIN = "certain"
@@ -211,6 +216,71 @@ def taken_back(data: bytes, edits: Iterable[Edit]) -> list[Edit]:
     return back
 
 
+def encoded(text: bytes, edits: Iterable[Edit], encoding: str) -> Iterator[Edit]:
+    """Edits of a text in UTF-8 as those of the same text in another encoding.
+
+    Raises:
+        InputError: If the encoding lacks a character of a label.
+    """
+    at = place = 0
+    for one in _in_order(edits):
+        place += len(text[at : one.start].decode().encode(encoding))
+        length = len(text[one.start : one.end].decode().encode(encoding))
+        try:
+            new = one.new.decode().encode(encoding)
+        except UnicodeEncodeError:
+            raise InputError(
+                f"labels that can be written in the encoding of the text, {encoding}, are required",
+                found=repr(one.new.decode()),
+                hint="write the text in UTF-8, and audit that",
+            ) from None
+        yield Edit(place, place + length, new)
+        at, place = one.end, place + length
+
+
 def _in_order(edits: Iterable[Edit]) -> list[Edit]:
     """Edits by their place; those of one place stay as they are."""
     return sorted(edits, key=lambda one: (one.start, one.end))
+
+
+class LoggedFile(BaseModel):
+    """How a changed file is made as it was: by the whole of it, or by edits of the copy."""
+
+    before: str
+    after: str
+    whole: str | None = None
+    edits: tuple[tuple[int, int, str], ...] = ()
+
+    def content(self, copy: bytes) -> bytes:
+        """The bytes before, of the bytes of the copy."""
+        if self.whole is not None:
+            return b64decode(self.whole)
+        return edited(copy, [Edit(start, end, b64decode(new)) for start, end, new in self.edits])
+
+
+class Log(BaseModel):
+    """The log beside a copy: of which run it is, which files became which, by which changes."""
+
+    schema_version: Literal["1.0"]
+    run: str
+    folder: bool
+    changes: tuple[Change, ...]
+    files: dict[str, LoggedFile]
+
+
+def read_log(log: Path) -> Log:
+    """A log as it was written.
+
+    Raises:
+        InputError: If it is none, or cannot be read.
+    """
+    try:
+        return Log.model_validate(read_json(log))
+    except ValidationError:
+        raise other_log(log) from None
+
+
+def other_log(log: Path) -> InputError:
+    """What is said of a file that is no log, or not as it was written."""
+    required = "a log as `audit apply` wrote it is required"
+    return InputError(required, found="another file, or a changed one", where=log)

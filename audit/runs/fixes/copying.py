@@ -5,29 +5,39 @@ from __future__ import annotations
 import gzip
 import hashlib
 import shutil
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
-from pydantic import BaseModel, ValidationError
 
 from audit.base.disk import on_disk, replacing, working_beside
 from audit.base.errors import InputError, OutputError, first_cases
-from audit.base.files import is_gzip, open_bytes, read_json, sha256_of
+from audit.base.files import is_gzip, open_bytes, sha256_of
 from audit.base.plurals import counted
 from audit.data.dataset import LabelDataset
 from audit.data.label_formats.mimic import kind_of
 from audit.data.records import is_json
-from audit.data.sources import File
+from audit.data.sources import File, Source, source_of
+from audit.data.sources.file import CopiedFile
 from audit.results.result import to_json_bytes
-from audit.runs.fixes.changes import Change, Edit, Ledger, edited, taken_back
+from audit.runs.fixes.changes import (
+    Change,
+    Edit,
+    Ledger,
+    LoggedFile,
+    edited,
+    encoded,
+    other_log,
+    read_log,
+    taken_back,
+)
 from audit.runs.fixes.statements import statements
 from audit.runs.fixes.text_files import JsonText, TextTable
-from audit.runs.fixes.typed_files import array_edits, changed_parquet
+from audit.runs.fixes.typed_files import array_edits, changed_archive, changed_parquet
 from audit.runs.fixes.workbook import ENDINGS, changed_workbook
 from audit.runs.fixes.written_back import OF_FOLDERS, files_of, read_again, table_of
 from audit.runs.settings import Settings
@@ -157,7 +167,9 @@ def _change_file(
     else:
         with open_bytes(path) as stream:
             data = stream.read()
-        edits = _edits(path, data, labels, ledger, kind or "")
+        edits = _edits(
+            File(path) if dataset.is_dir() else source_of(path), data, labels, ledger, kind or ""
+        )
         if not edits:
             return None
         new = edited(data, edits)
@@ -170,7 +182,11 @@ def _change_file(
     return {"before": before, "after": sha256_of(into), **back}
 
 
-_WHOLE = {".parquet": changed_parquet, **dict.fromkeys(ENDINGS, changed_workbook)}
+_WHOLE = {
+    ".parquet": changed_parquet,
+    ".npz": changed_archive,
+    **dict.fromkeys(ENDINGS, changed_workbook),
+}
 """What writes files that are no texts anew, by their endings."""
 
 
@@ -178,8 +194,15 @@ def _as_text(data: bytes) -> str:
     return b64encode(data).decode()
 
 
-def _edits(path: Path, data: bytes, labels: LabelDataset, ledger: Ledger, table: str) -> list[Edit]:
-    source, layout = File(path), labels.layout
+def _edits(
+    source: Source, data: bytes, labels: LabelDataset, ledger: Ledger, table: str
+) -> list[Edit]:
+    """What changes of the bytes of a file, which may be read from a copy in another encoding."""
+    if isinstance(source, CopiedFile) and (encoding := source.encoding):
+        text = data.decode(encoding).encode()
+        edits = _edits(File(source.path), text, labels, ledger, table)
+        return [*encoded(text, edits, encoding)]
+    layout = labels.layout
     assert layout is not None, "without a layout nothing is written"
     if labels.format == "npy":
         return array_edits(data, layout, ledger)
@@ -251,30 +274,6 @@ def _log(
     }
 
 
-class _File(BaseModel):
-    """How a changed file is made as it was: by the whole of it, or by edits of the copy."""
-
-    before: str
-    after: str
-    whole: str | None = None
-    edits: tuple[tuple[int, int, str], ...] = ()
-
-    def content(self, copy: bytes) -> bytes:
-        """The bytes before, of the bytes of the copy."""
-        if self.whole is not None:
-            return b64decode(self.whole)
-        edits = [Edit(start, end, b64decode(new)) for start, end, new in self.edits]
-        return edited(copy, edits)
-
-
-class _Log(BaseModel):
-    """What of a log takes a copy back."""
-
-    schema_version: Literal["1.0"]
-    folder: bool
-    files: dict[str, _File]
-
-
 def undone(log: Path, out: Path) -> Path:
     """Write the data as they were before a copy was corrected, from the copy and its log.
 
@@ -282,7 +281,7 @@ def undone(log: Path, out: Path) -> Path:
         InputError: If the log cannot be read, or the copy is not as it was written.
         OutputError: If something is at ``out``.
     """
-    told, copy = _read_log(log), log.with_name(log.name.removesuffix(LOG_END))
+    told, copy = read_log(log), log.with_name(log.name.removesuffix(LOG_END))
     _refuse_occupied(out)
     if not copy.exists():
         raise InputError("the corrected copy beside its log is required", found="none", where=copy)
@@ -295,14 +294,14 @@ def undone(log: Path, out: Path) -> Path:
             try:
                 into.write_bytes(file.content(place.read_bytes()))
             except ValueError:
-                raise _other_log(log) from None
+                raise other_log(log) from None
             if sha256_of(into) != file.before:
-                raise _other_log(log)
+                raise other_log(log)
         begun.rename(out)
     return out
 
 
-def _refuse_changed(file: _File, place: Path, copy: Path) -> None:
+def _refuse_changed(file: LoggedFile, place: Path, copy: Path) -> None:
     inside = place.resolve().is_relative_to(copy.resolve())
     if not inside or not place.is_file() or sha256_of(place) != file.after:
         raise InputError(
@@ -310,15 +309,3 @@ def _refuse_changed(file: _File, place: Path, copy: Path) -> None:
             found="another content" if inside and place.is_file() else "no such file in it",
             where=place,
         )
-
-
-def _read_log(log: Path) -> _Log:
-    try:
-        return _Log.model_validate(read_json(log))
-    except ValidationError:
-        raise _other_log(log) from None
-
-
-def _other_log(log: Path) -> InputError:
-    required = "a log as `audit apply` wrote it is required"
-    return InputError(required, found="another file, or a changed one", where=log)

@@ -5,32 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
-from pydantic import BaseModel, ValidationError
 
 from audit.base.errors import InputError
-from audit.base.files import read_json, sha256_of
+from audit.base.files import sha256_of
 from audit.results.mended import MENDED_CHANGES, Mended
 from audit.results.result import AuditResult
-from audit.runs.fixes.changes import CERTAIN, Change
+from audit.runs.fixes.changes import CERTAIN, Change, read_log
 
 _Key: TypeAlias = tuple[str, str, str]
-
-
-class _File(BaseModel):
-    before: str
-    after: str
-
-
-class _Log(BaseModel):
-    """What of a log says which data became which, and by which changes."""
-
-    schema_version: Literal["1.0"]
-    run: str
-    changes: tuple[Change, ...]
-    files: dict[str, _File]
 
 
 def mended_by(log: Path, references: Sequence[AuditResult], data: Sequence[Path]) -> Mended:
@@ -42,11 +27,7 @@ def mended_by(log: Path, references: Sequence[AuditResult], data: Sequence[Path]
     """
     if not references:
         raise _refused(log, "--reference RUN, of the data before, goes with --changes", "none")
-    try:
-        told = _Log.model_validate(read_json(log))
-    except ValidationError:
-        raise _refused(log, "a log as `audit apply` wrote it is required", "another file") from None
-    reference = references[0]
+    told, reference = read_log(log), references[0]
     if told.run != reference.sha256:
         raise _refused(
             log,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -13,7 +15,7 @@ import numpy as np
 
 from audit.base.errors import InputError, first_cases
 from audit.data.label_format import Layout
-from audit.runs.fixes.changes import Edit, Ledger
+from audit.runs.fixes.changes import Edit, Ledger, edited
 from audit.runs.fixes.plan import Planner
 
 
@@ -126,6 +128,31 @@ def array_edits(data: bytes, layout: Layout, ledger: Ledger) -> list[Edit]:
         at = start + size * int(places[(row, place)[: array.ndim]])
         found.append(Edit(at, at + size, np.array(new, array.dtype).tobytes()))
     return found
+
+
+def changed_archive(
+    path: Path, into: Path, layout: Layout, ledger: Ledger, table: str = ""
+) -> bool:
+    """Write an archive of one array with changed entries; raises InputError as `array_edits` does.
+
+    Returns:
+        Whether anything changes; else nothing is written.
+    """
+    with zipfile.ZipFile(path) as archive:
+        (part,) = archive.namelist()
+        edits = array_edits(archive.read(part), layout, ledger)
+        if edits:
+            write_archive(archive, into, part, edits)
+    return bool(edits)
+
+
+def write_archive(archive: zipfile.ZipFile, into: Path, part: str, edits: Sequence[Edit]) -> None:
+    """Write an archive with one part edited; all others, names, dates and comments stay."""
+    with zipfile.ZipFile(into, "w") as copy:
+        copy.comment = archive.comment
+        for one in archive.infolist():
+            data = archive.read(one)
+            copy.writestr(one, edited(data, edits) if one.filename == part else data)
 
 
 class _Entries:

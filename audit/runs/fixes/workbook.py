@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +15,9 @@ import polars as pl
 from audit.base.errors import InputError, first_cases
 from audit.data.label_format import Layout
 from audit.data.sources.sheets import read_sheets
-from audit.runs.fixes.changes import Edit, Ledger, edited
+from audit.runs.fixes.changes import Edit, Ledger
 from audit.runs.fixes.plan import Planner
+from audit.runs.fixes.typed_files import write_archive
 
 ENDINGS = (".xlsx", ".xlsm")
 """Endings of the names of workbooks that are written back."""
@@ -69,13 +69,7 @@ def changed_workbook(
         edits = _Sheet(book.read(part), sheet, path).edits(planner)
         if not edits:
             return False
-        made = io.BytesIO()
-        with zipfile.ZipFile(made, "w") as copy:
-            copy.comment = book.comment
-            for one in book.infolist():
-                data = book.read(one)
-                copy.writestr(one, edited(data, edits) if one.filename == part else data)
-        into.write_bytes(made.getvalue())
+        write_archive(book, into, part, edits)
     return True
 
 

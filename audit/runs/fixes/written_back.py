@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeGuard
 
 from audit.base.errors import InputError, first_cases
 from audit.base.limits import limits
@@ -114,14 +115,19 @@ def files_of(labels: LabelDataset, dataset: str) -> list[Path]:
     if _is_book(dataset):
         return [Path(dataset)]
     source = source_of(dataset)
-    found = [part for part in _parts(source, labels.format) if type(part) is File]
+    found = [part for part in _parts(source, labels.format) if _is_text(part)]
     inside = {*(labels.layout.labels if labels.layout else ())}
     plain = bool(found) and not any(
         part.preamble.blanks or inside & {*part.class_names} for part in found
     )
     if labels.format == "npy":
-        plain = all(part.head.startswith(NPY_MAGIC) for part in found)
-    return [part.path for part in found] if plain else []
+        plain = all(part.head.startswith(NPY_MAGIC) or part.suffix == ".npz" for part in found)
+    return [path for part in found for path in part.files] if plain else []
+
+
+def _is_text(source: Source) -> TypeGuard[File]:
+    """Whether a source is a file as it is, or a copy of one that differs by its encoding alone."""
+    return type(source) is File or (isinstance(source, CopiedFile) and bool(source.encoding))
 
 
 def _is_book(dataset: str) -> bool:
@@ -135,7 +141,7 @@ def _parts(source: Source, format: str) -> list[Source]:
 def _refused(found: str, where: str, hint: str) -> InputError:
     return InputError(
         "data that can be written back are required: tables of text, Parquet or .xlsx, JSON "
-        "lines, the tables of MIMIC, grouped, psv or .npy",
+        "lines, the tables of MIMIC, grouped, psv, .npy or .npz",
         found=found,
         where=where,
         hint=hint,
@@ -150,8 +156,8 @@ def _refuse_kind(dataset: str) -> None:
     if _is_book(dataset):
         return
     source = source_of(dataset)
-    if isinstance(source, CopiedFile):
-        hint = "write it in UTF-8, with commas between cells and rows alone, and audit that"
+    if isinstance(source, CopiedFile) and not source.encoding:
+        hint = "write it with commas between cells, and rows alone, and audit that"
         raise _refused("a text that is read from a copy in another form", dataset, hint)
     if isinstance(source, TableFile):
         books = source.suffix in SHEETS

@@ -352,7 +352,7 @@ def test_data_of_a_hierarchy_of_a_plugin_are_changed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "hint"),
     [
-        ("t.csv", "id,label\n1,a1\n2,é\n".encode("utf-16"), "write it in UTF-8"),
+        ("t.csv", b"id~label\n1~a1\n2~a2\n3~b1\n", "write it with commas"),
         ("t.txt", b"__label__a1 one\n__label__a2 two\n", "write them as a table"),
         ("t.db", None, "audit sqlite:///"),
     ],
@@ -372,6 +372,15 @@ def test_what_cannot_be_written_back_is_refused_before_it_is_read(
 
     with pytest.raises(InputError, match=hint):
         settings_of(tmp_path / "run")
+
+
+def test_a_label_that_the_encoding_of_the_text_lacks_is_refused(tmp_path: Path) -> None:
+    data = "id,label,by\n1,a1,é\n2,a2,\n".encode("cp1252")
+    known = settings(tmp_path, "few.csv", data)
+    (tmp_path / "tree.csv").write_text(TREE + "Ω,a\na1,a\na2,a\n", "utf-8")
+
+    with pytest.raises(InputError, match=r"cp1252, are required(.|\n)*'Ω'"):
+        copied(tmp_path, known, [Change("1", "replace", "a1", "Ω")])
 
 
 def test_a_changed_copy_is_not_taken_back(tmp_path: Path) -> None:
