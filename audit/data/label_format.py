@@ -100,6 +100,8 @@ class Layout:
         sign: What joins labels in a cell, as a regular expression; None: nothing does.
         header: Names of the columns of a text that has none.
         flags: The label of each of ``labels``, where these are columns of 0 and 1.
+        day: The columns of person and time of events, which give the id where that of ``id`` is
+            blank or none is; no row is added, and one whose label goes does.
     """
 
     id: str | None
@@ -108,6 +110,7 @@ class Layout:
     sign: str | None = None
     header: tuple[str, ...] | None = None
     flags: tuple[str, ...] = ()
+    day: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -47,6 +49,21 @@ def written_in(encoding: str, records: Sequence[Record], path: Path) -> None:
     path.write_bytes(path.read_text("utf-8").replace(",7\n", ",é\n").encode(encoding))
 
 
+def written_meds(records: Sequence[Record], path: Path) -> None:
+    """A shard with the visit of each record, and another event beside its codes."""
+    rows = [
+        {"subject_id": int(one.group or 0), "time": datetime(2100, 3, 1), "code": code,
+         "hadm_id": one.instance, "x": 0.5}
+        for one in records
+        for code in (*one.labels, "LAB//1")
+    ]  # fmt: skip
+    for folder in ("data/train", "metadata"):
+        (path / folder).mkdir(parents=True)
+    frame = pl.DataFrame(rows, schema_overrides={"x": pl.Float32})
+    frame.write_parquet(path / "data/train/0.parquet")
+    pl.DataFrame({"code": [*LABELS]}).write_parquet(path / "metadata/codes.parquet")
+
+
 ARRAYS = (
     LabelWriter("npy", "flags.npy", written_array, Columns(classes=LABELS)),
     LabelWriter("npy", "flags.npz", written_archive, Columns(classes=LABELS)),
@@ -55,9 +72,10 @@ ENCODED = tuple(
     LabelWriter("long", f"{one}.csv", partial(written_in, one), Columns(group="group"))
     for one in ("cp1252", "utf-16", "utf-8-sig")
 )
-BACK = [*(one for one in WRITERS if one.format != "interface"), *ARRAYS, *ENCODED]
+MEDS = LabelWriter("meds", "events", written_meds)
+BACK = [*(one for one in WRITERS if one.format != "interface"), *ARRAYS, *ENCODED, MEDS]
 each_writer = pytest.mark.parametrize("writer", BACK, ids=lambda one: f"{one.format}-{one.file}")
-NEVER = {"interface", "fhir", "meds", "omop"}
+NEVER = {"interface", "fhir", "omop"}
 """Formats that are refused."""
 
 
@@ -77,6 +95,7 @@ def data(writer: LabelWriter, folder: Path, records: Sequence[Record]) -> Settin
         id=columns.id,
         group=columns.group,
         classes=folder / "names.txt" if columns.classes else None,
+        codes=("[!L]*",) if writer.format == "meds" else (),
     )
 
 

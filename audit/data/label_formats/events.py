@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError
 from audit.data.batches import batched
-from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, raw_labels, table_by
+from audit.data.label_format import (
+    Chosen,
+    Columns,
+    LabelFormat,
+    Layout,
+    RawLabels,
+    raw_labels,
+    table_by,
+)
 from audit.data.mapping import REASONS
 from audit.data.records import column_for, pick
 from audit.data.sources import Source
 from audit.data.sources.events import Events
+from audit.data.sources.meds import Meds
 
 
 def read(source: Source, columns: Columns) -> RawLabels:
@@ -30,8 +40,20 @@ def read(source: Source, columns: Columns) -> RawLabels:
     told = pl.col("table").is_in(REASONS)
     refused = pl.when(told & pl.col("instance").is_not_null()).then("table")
     picked = picked.with_columns(refused=refused, table=pl.when(~told).then("table"))
-    known = {"persons": True, "id": columns.id or source.instance, "readings": source.said(columns)}
+    known: dict[str, Any] = {
+        "persons": True,
+        "id": columns.id or source.instance,
+        "readings": source.said(columns),
+    }
+    known["layout"] = _layout(source, columns)
     return raw_labels(picked, picked, source, columns.rules, **known)
+
+
+def _layout(source: Events, columns: Columns) -> Layout | None:
+    """Of MEDS, whose labels are cells of its shards; elsewhere a code is in several places."""
+    if not isinstance(source, Meds) or columns.id or columns.label:
+        return None
+    return Layout(source.visit, ("code",), day=("subject_id", "time"))
 
 
 def choose(source: Source, columns: Columns, rows: Source) -> Chosen:

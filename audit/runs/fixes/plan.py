@@ -109,6 +109,9 @@ class Planner:
         return [self.place(name) for name in self._layout.labels]
 
     def _ids(self) -> Iterator[str]:
+        if self._layout.day is not None:
+            yield from self._visits(*map(self.place, self._layout.day))
+            return
         if self._layout.id is None:
             yield from map(str, range(self._table.height))
             return
@@ -116,6 +119,15 @@ class Planner:
         for row in range(self._table.height):
             text = _text(self._table.cell(row, place)).strip()
             yield whole[1] if (whole := _AS_FLOAT.fullmatch(text)) else text
+
+    def _visits(self, person: int, time: int) -> Iterator[str]:
+        """The visit of each event, else the person and the day."""
+        cell, id = self._table.cell, self._layout.id
+        visit = None if id is None else self.place(id)
+        for row in range(self._table.height):
+            named = None if visit is None else cell(row, visit)
+            day = f"{cell(row, person)} {str(cell(row, time))[:10]}"
+            yield day if named is None else str(named)
 
     def _of_rows(self, record: Record, rows: Sequence[int]) -> None:
         """Changes where a row is an instance; labels are added to its last row."""
@@ -170,13 +182,14 @@ class Planner:
             new = record.becomes(label) if label else label
             if new is None:
                 left -= 1
-                if left:
+                if left or self._layout.day:
                     self._plan.gone.add(row)
                 else:
                     self._plan.cells[row, place] = ""
             elif new != label:
                 self._plan.cells[row, place] = text.replace(label, new, 1)
-        self._plan.further += [(rows[-1], label) for label in record.added()]
+        if self._layout.day is None:
+            self._plan.further += [(rows[-1], label) for label in record.added()]
 
     def _of_flags(self, record: Record, rows: Sequence[int]) -> None:
         """Changes where each label has a column of flags."""

@@ -18,6 +18,7 @@ from audit.data.dataset import LabelDataset
 from audit.data.label_formats.mimic import tables_of
 from audit.data.sources import File, Folder, Source, source_of
 from audit.data.sources.file import CopiedFile
+from audit.data.sources.meds import Meds
 from audit.data.sources.sql import Query
 from audit.data.sources.tables import TableFile
 from audit.runs.fixes.statements import table_in
@@ -135,13 +136,15 @@ def _is_book(dataset: str) -> bool:
 
 
 def _parts(source: Source, format: str) -> list[Source]:
+    if isinstance(source, Meds):
+        return [*map(File, source.shards)]
     return [*(tables_of(source, "hosp") if format in OF_FOLDERS else source.parts)]
 
 
 def _refused(found: str, where: str, hint: str) -> InputError:
     return InputError(
         "data that can be written back are required: tables of text, Parquet or .xlsx, JSON "
-        "lines, the tables of MIMIC, grouped, psv, .npy or .npz",
+        "lines, the tables of MIMIC, MEDS, grouped, psv, .npy or .npz",
         found=found,
         where=where,
         hint=hint,
@@ -165,5 +168,5 @@ def _refuse_kind(dataset: str) -> None:
         if source.head.startswith(b"SQLite format 3"):
             hint = f"audit sqlite:///{dataset} --table NAME; statements that change it are written"
         raise _refused(f"{source.kind} ({source.suffix or 'no ending'})", dataset, hint)
-    if not isinstance(source, (File, Folder)):
+    if not isinstance(source, (File, Folder, Meds)):
         raise _refused(f"{source.kind}, a {type(source).__name__}", dataset, _AS_TABLE)
