@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.policy.statements import Lifelong
-from audit.results.findings import CheckResult
+from audit.results.findings import CheckResult, Finding
 from fixtures.labelled import labelled, tree
 
 BODY = tree("old new < diabetes", "diabetes kidney cough < body", "body < top")
@@ -32,7 +33,10 @@ def measured_of(stays: list[Stay], policy: Policy = POLICY):  # type: ignore[no-
         BODY,
         {i: labels for i, (_, _, labels) in zip(ids, stays, strict=True)},
         groups={i: person for i, (person, _, _) in zip(ids, stays, strict=True) if person},
-        strata={"day": {i: day for i, (_, day, _) in zip(ids, stays, strict=True) if day}},
+        strata={
+            "day": {i: day for i, (_, day, _) in zip(ids, stays, strict=True) if day},
+            "site": {i: who[:1] for i, (who, _, _) in zip(ids, stays, strict=True) if who},
+        },
     )
     return measure(dataset, policy)
 
@@ -106,6 +110,56 @@ def test_a_condition_that_vanishes_is_one_note() -> None:
 def test_what_stands_for_it_or_comes_before_the_second_instance_lacks_nothing() -> None:
     assert checked(many(["old"], ["cough"], ["cough"], ["new"])).denominator == 0
     assert checked(many(["old"], ["old"], ["kidney"], ["new"])).findings == ()
+
+
+def at_sites(seed: int, missed: Mapping[str, float]) -> list[Stay]:
+    """Of each site 70 persons, who come some seven times; each has a rate of gaps of its own."""
+    rng = np.random.default_rng(seed)
+    stays = list[Stay]()
+    for site, mean in missed.items():
+        for n in range(70):
+            own = rng.beta(3 * mean, 3 * (1 - mean))
+            lacks = rng.random(min(1 + rng.geometric(0.25), 25)) < own
+            labels = (["cough"] if lack else ["old"] for lack in lacks)
+            stays += person(f"{site}{n:02}", ["old"], ["old"], *labels)
+    return stays
+
+
+@pytest.mark.parametrize("column", [{"strata": ("site",)}, {"coding_columns": ("site",)}])
+def test_a_site_that_leaves_more_out_is_told_and_persons_who_differ_are_not(
+    column: dict[str, tuple[str, ...]],
+) -> None:
+    policy = Policy(day="day", lifelong=(CONDITION,), **column)  # type: ignore[arg-type]
+
+    def told(seed: int, missed: Mapping[str, float]) -> list[Finding]:
+        findings = checked(at_sites(seed, missed), policy).findings
+        return [one for one in findings if len(one.key) > 1]
+
+    alike, apart = dict.fromkeys("abcd", 0.4), {"a": 0.2, "b": 0.2, "c": 0.6, "d": 0.2}
+    assert sum(bool(told(seed, alike)) for seed in range(20)) <= 2
+    planted = [told(seed, apart) for seed in range(10)]
+    assert sum([one.key for one in own] == [("diabetes", "site", "c")] for own in planted) >= 9
+
+
+def test_a_difference_counts_the_later_instances_of_its_value() -> None:
+    stays = at_sites(1, {"a": 0.1, "b": 0.7})
+    measured = measured_of(stays, Policy(day="day", lifelong=(CONDITION,), strata=("site",)))
+    whole, finding = CHECK.run(measured).findings
+    values = {name: quantity.value for name, quantity in finding.evidence.items()}
+    site = finding.key[2]
+    later, gone = lacking(stays)
+
+    def of(those: set[int]) -> tuple[int, int]:
+        inside = sum(stays[n][0][0] == site for n in those)
+        return inside, len(those) - inside
+
+    assert (whole.key, finding.key[:2]) == (("diabetes",), ("diabetes", "site"))
+    assert (values["instances"], values["elsewhere"]) == of(gone)
+    assert (values["of"], values["of_elsewhere"]) == of(later)
+    assert CHECK.cases is not None
+    assert CHECK.cases(measured, finding).tolist() == sorted(
+        n for n in gone if stays[n][0][0] == site
+    )
 
 
 def test_few_persons_are_not_judged_and_one_of_many_instances_is_one() -> None:

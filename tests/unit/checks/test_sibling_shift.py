@@ -14,8 +14,8 @@ from scipy.special import gammaincc
 from audit.base.errors import PolicyError
 from audit.checks.rules.habits.sibling_shift import (
     CHECK,
-    _Column,
-    _Table,
+    Units,
+    Values,
     design_effect,
     independence_p_value,
 )
@@ -29,11 +29,11 @@ BODY = tree("a b c < p", "a1 a2 < a", "p q < body", "o1 o2 o3 o4 o5 < other", "b
 POLICY = Policy(coding_columns=("site",))
 
 
-def table_of(units: list[tuple[int, int, int]]) -> _Table:
+def table_of(units: list[tuple[int, int, int]]) -> Units:
     child, value, group = np.array(units, np.int64).T
     values = [str(n) for n in range(int(value.max()) + 1)]
-    column = _Column("site", values, np.zeros(0, np.int64))
-    return _Table(column, 0, np.arange(int(child.max()) + 1), child, value, group)
+    column = Values("site", values, np.zeros(0, np.int64))
+    return Units(column, 0, np.arange(int(child.max()) + 1), child, value, group)
 
 
 @given(

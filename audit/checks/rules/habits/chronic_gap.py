@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.checks.check import Check, Limit, Outcome, first_unmet
+from audit.checks.rules.habits.sibling_shift import LEAST_EXCHANGE, Shift, Units, Values, shift_of
 from audit.checks.shared.carriers import carrying_any
 from audit.checks.shared.proposals import as_in_data, proposals
 from audit.disclosure import Quantity, count, derived
@@ -56,6 +57,11 @@ class _Judged:
         """Those of them that lack the condition, shape (n_persons,)."""
         return np.bincount(self.person, weights=self.lacking).astype(np.float64)
 
+    def within(self, some: BoolArray) -> _Judged:
+        """The same of some of the later instances, shape of ``some`` (n_later,)."""
+        person = np.unique(self.person[some], return_inverse=True)[1]
+        return _Judged(self.condition, self.later[some], person, self.lacking[some])
+
     @property
     def p_value(self) -> float:
         """P value of a share of at most `LEAST_MISSING`."""
@@ -69,15 +75,14 @@ def run(measured: Measurements) -> Outcome:
 
     A person has a condition from the second instance on that carries it, in the order of days;
     instances of a later day are judged. One that carries neither the condition nor what may stand
-    for it lacks it.
+    for it lacks it. The shares that lack it are compared by strata and by who codes.
     """
     judged = [one for one in _judged(measured) if len(one.of) >= LEAST_PERSONS]
-    q_values = benjamini_hochberg(np.array([one.p_value for one in judged]), len(judged))
     return Outcome(
         denominator=len(judged),
         denominator_unit=f"lifelong conditions that {LEAST_PERSONS} persons or more have on two "
         "instances with another one of a later day",
-        findings=tuple(_findings(measured, judged, q_values)),
+        findings=(*_gaps(measured, judged), *_differences(measured, judged)),
         not_applicable=first_unmet(
             (measured.policy.lifelong, "the policy names no lifelong condition"),
             (
@@ -128,37 +133,93 @@ def _judged_of(
     return _Judged(condition, order[later], number, ~there[order[later]])
 
 
-def _findings(
-    measured: Measurements, judged: list[_Judged], q_values: FloatArray
-) -> Iterator[Finding]:
+def _gaps(measured: Measurements, judged: list[_Judged]) -> Iterator[Finding]:
     rate = measured.policy.false_discovery_rate.value
+    q_values = benjamini_hochberg(np.array([one.p_value for one in judged]), len(judged))
     for one, q in zip(judged, q_values.tolist(), strict=True):
-        low, high = grouped_wilson(one.missed, one.of)
+        low, _ = grouped_wilson(one.missed, one.of)
         if low > LEAST_MISSING and q <= rate:
-            yield _finding(measured, one, (low, high), q, len(judged))
+            unsure = (
+                "" if one.condition.sure else " It is less surely lifelong than other conditions."
+            )
+            finding = _finding(measured, one, one, q, len(judged))
+            yield replace(
+                finding,
+                statement=f"{finding.statement}; a published comparison with charts found "
+                f"{{published_share}} (median).{unsure}",
+                evidence={**finding.evidence, "published_share": Quantity(PUBLISHED)},
+                beyond=times_limit(low, LEAST_MISSING),
+            )
+
+
+def _differences(measured: Measurements, judged: list[_Judged]) -> Iterator[Finding]:
+    """Conditions that a value of a stratum, or of who codes, lacks more or less than others."""
+    policy, values_of = measured.policy, measured.loaded.dataset.values_of
+    names = dict.fromkeys((*policy.strata, *policy.coding_columns))
+    columns = [Values(name, *values_of(name)) for name in names]
+    found = [(one, _shift(one, column)) for column in columns for one in judged]
+    tested = [(one, shift) for one, shift in found if shift is not None]
+    q_values = benjamini_hochberg(np.array([shift.p_value for _, shift in tested]), len(tested))
+    for (one, shift), q in zip(tested, q_values.tolist(), strict=True):
+        told = min(shift.exchange, shift.cautious) >= LEAST_EXCHANGE
+        if told and q <= policy.false_discovery_rate.value:
+            yield _difference(measured, one, shift, q, len(tested))
+
+
+def _shift(one: _Judged, column: Values) -> Shift | None:
+    """The value in which a condition lacks otherwise than elsewhere, tested by persons."""
+    value = column.value_of[one.later]
+    known = value >= 0
+    lacks = one.lacking[known].astype(np.int64)
+    units = Units(column, -1, np.arange(2), lacks, value[known], one.person[known])
+    return shift_of(units, grouped=True)
+
+
+def _difference(
+    measured: Measurements, one: _Judged, shift: Shift, q_value: float, family: int
+) -> Finding:
+    column = shift.table.column
+    value, of_later = column.values[shift.value], column.value_of[one.later]
+    here, there = one.within(of_later == shift.value), one.within(of_later >= 0)
+    elsewhere = int(there.lacking.sum() - here.lacking.sum())
+    of_elsewhere = len(there.later) - len(here.later)
+    finding = _finding(measured, here, one, q_value, family)
+    return replace(
+        finding,
+        statement=f"With the {column.name} {value!r}, {finding.statement}"
+        "[, elsewhere {elsewhere_share}].",
+        evidence={
+            **finding.evidence,
+            "elsewhere": count(elsewhere, of_elsewhere, int(one.lacking.sum())),
+            "of_elsewhere": count(of_elsewhere, len(one.later)),
+            "elsewhere_share": derived(elsewhere / of_elsewhere, "elsewhere", "of_elsewhere"),
+        },
+        strength=shift.exchange,
+        beyond=times_limit(shift.cautious, LEAST_EXCHANGE),
+        key=(one.condition.condition, column.name, value),
+    )
 
 
 def _finding(
-    measured: Measurements, one: _Judged, interval: tuple[float, float], q_value: float, family: int
+    measured: Measurements, one: _Judged, whole: _Judged, q_value: float, family: int
 ) -> Finding:
+    """How many instances lack a condition, of all later ones or of some of them."""
     condition, missed, later = one.condition, int(one.lacking.sum()), len(one.later)
     sources = ("instances", "of", "persons")
-    low, high = interval
-    unsure = "" if condition.sure else " It is less surely lifelong than other conditions."
+    low, high = grouped_wilson(one.missed, one.of)
+    among = measured.n_instances, len(whole.later)
     return Finding(
         check=_NAME,
         severity="note",
         nodes=condition.carrying,
-        statement=f"{{instances}} of {{of}} instances of persons who had "
+        statement="{instances} of {of} instances of persons who had "
         f"{condition.condition} on two earlier ones ({{share}}) {{instances|lacks|lack}} it"
-        "[ (95% interval {low_share} to {high_share})]; a published comparison with charts found "
-        f"{{published_share}} (median).{unsure}",
+        "[ (95% interval {low_share} to {high_share})]",
         evidence={
-            **share_evidence(missed, later, among=(measured.n_instances,)),
+            **share_evidence(missed, later, int(whole.lacking.sum()), among=among),
             "low_share": derived(low, *sources),
             "high_share": derived(high, *sources),
-            "persons": count(len(one.of), int(measured.ledger.groups or 0)),
-            "published_share": Quantity(PUBLISHED),
+            "persons": count(len(one.of), int(measured.ledger.groups or 0), len(whole.of)),
             "q_value": derived(q_value, *sources),
             "family": Quantity(family),
         },
@@ -168,19 +229,22 @@ def _finding(
         "the person.",
         touched=missed,
         strength=missed / later,
-        beyond=times_limit(low, LEAST_MISSING),
         key=(condition.condition,),
     )
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances that lack the condition, ascending."""
+    """The instances that lack the condition, ascending; of a value those that have it."""
     one = _judged_as(measured, finding)
-    return np.sort(one.later[one.lacking])
+    those = np.sort(one.later[one.lacking])
+    if not finding.key[1:]:
+        return those
+    inside, _ = measured.loaded.dataset.having(*finding.key[1:])
+    return those[inside[those]]
 
 
 def _judged_as(measured: Measurements, finding: Finding) -> _Judged:
-    (name,) = finding.key
+    name = finding.key[0]
     return next(one for one in _judged(measured) if one.condition.condition == name)
 
 
@@ -188,7 +252,7 @@ def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
     """The label by which other instances of the person carry the condition, to be looked up."""
     one, hierarchy = _judged_as(measured, finding), measured.hierarchy
     nodes = np.flatnonzero(at_or_below(hierarchy, one.condition.carrying))
-    lacking, groups = np.sort(one.later[one.lacking]), measured.loaded.group_of
+    lacking, groups = cases(measured, finding), measured.loaded.group_of
     assert groups is not None, "without persons nothing was judged"
     of_person = groups[lacking]
     persons, place = np.unique(of_person, return_inverse=True)

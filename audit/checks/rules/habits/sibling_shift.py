@@ -29,7 +29,7 @@ AS_FREQUENT = 1.2
 
 
 @dataclass(frozen=True, eq=False)
-class _Column:
+class Values:
     """A column of who codes: its values, and the place of each instance's among them, or -1."""
 
     name: str
@@ -38,7 +38,7 @@ class _Column:
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
+class Units:
     """What lies below a parent: each instance once for each child that it carries.
 
     Args:
@@ -48,7 +48,7 @@ class _Table:
         group: Group of each unit's instance, shape (n_units,).
     """
 
-    column: _Column
+    column: Values
     parent: int
     children: IntArray
     child: IntArray
@@ -82,7 +82,7 @@ class Shift:
         effect: Design effect of groups, at least 1.
     """
 
-    table: _Table
+    table: Units
     value: int
     more: int
     less: int
@@ -123,7 +123,7 @@ def run(measured: Measurements) -> Outcome:
     what lies below it differs by whom a site sees.
     """
     values_of = measured.loaded.dataset.values_of
-    read = [_Column(one, *values_of(one)) for one in measured.policy.coding_columns]
+    read = [Values(one, *values_of(one)) for one in measured.policy.coding_columns]
     columns = [column for column in read if len(column.values) > 1]
     shifts = [shift for column in columns for shift in _shifts(measured, column)]
     q_values = benjamini_hochberg(np.array([one.p_value for one in shifts]), len(shifts))
@@ -149,7 +149,7 @@ def run(measured: Measurements) -> Outcome:
     )
 
 
-def _shifts(measured: Measurements, column: _Column) -> Iterator[Shift]:
+def _shifts(measured: Measurements, column: Values) -> Iterator[Shift]:
     """Every parent that is tested."""
     used = measured.support > 0
     for parent in np.flatnonzero(used & ~measured.hierarchy.uninformative).tolist():
@@ -161,17 +161,17 @@ def _shifts(measured: Measurements, column: _Column) -> Iterator[Shift]:
                 yield shift
 
 
-def _table(measured: Measurements, column: _Column, parent: int, children: IntArray) -> _Table:
+def _table(measured: Measurements, column: Values, parent: int, children: IntArray) -> Units:
     each = [row(measured.loaded.carriers, child) for child in children.tolist()]
     child = np.repeat(np.arange(len(children)), [len(one) for one in each])
     instance = np.concatenate(each)
     known = column.value_of[instance] >= 0
     instance, child = instance[known], child[known]
     group = instance if measured.loaded.group_of is None else measured.loaded.group_of[instance]
-    return _Table(column, parent, children, child, column.value_of[instance], group)
+    return Units(column, parent, children, child, column.value_of[instance], group)
 
 
-def shift_of(table: _Table, *, grouped: bool) -> Shift | None:
+def shift_of(table: Units, *, grouped: bool) -> Shift | None:
     """The largest exchange of a table, tested; None where the table is not tested.
 
     Of the values the one is named whose exchange is largest for its size.
@@ -189,7 +189,7 @@ def shift_of(table: _Table, *, grouped: bool) -> Shift | None:
     return Shift(table, value, more, less, effect, independence_p_value(kept, effect))
 
 
-def design_effect(table: _Table) -> float:
+def design_effect(table: Units) -> float:
     """Mean over the cells of squared sums over groups, by squares over units; at least 1.
 
     The residual of a unit in a cell is ``(1[child] - share)(1[value] - share)``. Sums over groups
