@@ -111,12 +111,10 @@ def _audited(command: Sequence[str], run: Path) -> tuple[Said, dict[str, Any]]:
 
 
 def _first(result: Mapping[str, Any]) -> Iterator[str]:
-    """The numbers of findings by check, the first three, and metrics that peers have too."""
+    """The numbers of findings by check, the first one, and metrics that peers have too."""
     by_check = [f"{one['name']} {one['total']}" for one in result["checks"] if one["total"]]
     yield f"findings: {', '.join(by_check)}"
-    yield "first: " + " / ".join(
-        _sentence(_finding(result, one)["statement"]) for one in result["worst"][:3]
-    )
+    yield f"first: {_sentence(_finding(result, result['worst'][0])['statement'])}"
     for one in result["metrics"]:
         stated = one["parameters"]
         if one["scope"] == "all" and one["name"] == "hierarchical_f1":
@@ -140,6 +138,7 @@ def _planted(result: Mapping[str, Any], rules: Sequence[str]) -> Iterator[tuple[
     """Each planted fault of the sample, and what told it."""
     truth = json.loads((ROOT / "sample_data" / "truth.json").read_text("utf-8"))["release_2"]
     findings = {one["name"]: one["findings"] for one in result["checks"]}
+    before = set[str]()
     for fault in truth["planted"]:
         check, node = PLANTED[fault["kind"]]
         told = [
@@ -153,7 +152,9 @@ def _planted(result: Mapping[str, Any], rules: Sequence[str]) -> Iterator[tuple[
             else "the ledger: rows refused as `missing_code`"
         )
         by_rule = BY_RULE.get(fault["kind"])
-        yield fault["words"], own, "–" if by_rule is None else rules[by_rule]
+        shown = "the same finding" if own in before else own
+        before.add(own)
+        yield fault["words"], shown, "–" if by_rule is None else rules[by_rule]
 
 
 def _asked(python: str, task: str, data: str) -> Said:

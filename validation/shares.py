@@ -63,6 +63,10 @@ class Share:
             return ""
         return f"{self.k:,}/{self.n:,} ({self.value:.3f}; {self.low:.3f} to {self.high:.3f})"
 
+    def bounded(self) -> str:
+        """Without the share itself."""
+        return f"{self.brief()} ({self.low:.3f} to {self.high:.3f})" if self.n else ""
+
     def brief(self) -> str:
         """Without the interval."""
         return f"{self.k:,}/{self.n:,}" if self.n else ""
@@ -136,7 +140,10 @@ def summary(rows: Iterable[Row]) -> str:
             of_check.setdefault(row.check, []).append(row)
     head = ("check", "planted and told", "false of the findings", "releases with a false one")
     lines = [
-        (f"`{check}`", *(str(sum(shares, NONE)) for shares in zip(*map(_shares, own), strict=True)))
+        (
+            f"`{check}`",
+            *(sum(some, NONE).bounded() for some in zip(*map(_shares, own), strict=True)),
+        )
         for check, own in sorted(of_check.items())
     ]
     return table(head, lines)

@@ -131,12 +131,11 @@ def synthetic(
     """All of the page but the public data, as lines of Markdown."""
     yield "# Are the findings true?\n"
     yield _text(
-        "This page tells what `audit` finds where the truth is known, and what it finds on public "
-        f"data. `{_command(measured, pairs, probed)}` writes it, and with more releases where no "
-        "number is given. Null rates and recall are of the same run, with the built-in policies "
-        "and with patients as groups. Intervals are 95 % Wilson intervals; a "
-        "goal is missed by more than its sampling error where an exact binomial test says so at "
-        "2.5 %. What each line is, every class of pairs and each judgement stand in the tables of "
+        "What `audit` finds where the truth is known, and on public data. "
+        f"`{_command(measured, pairs, probed)}` writes this page, and with more releases where no "
+        "number is given, with the built-in policies and patients as groups. Intervals are 95 % "
+        "Wilson intervals; a goal is missed by more than its sampling error where an exact "
+        "binomial test says so at 2.5 %. Each line stands in the tables of "
         "[validation](../validation/truth.csv): `truth.csv`, `truth_pairs.csv`, "
         "`truth_guards.csv` and `truth_public.csv`."
     )
@@ -162,28 +161,24 @@ def synthetic(
         yield _text(f"Of concepts and evidence: {'; '.join(goals)}.")
     yield "## Each check\n"
     yield _text(
-        f"**Kinds of faults** are planted at random in releases of {LEAST:,} to {MOST:,} records, "
-        "three of four over ICD-9-CM, the others over ICD-10-CM, with labels in a long tail and "
-        "patients who return; a finding on ancestors of what is planted does not count. What "
-        "stands *beside planted faults* and nothing planted explains is false, and so is all that "
-        "is told *without faults*. **Scenes** are small releases for one check; a fact is told "
-        "where a finding gives its nodes, its exact counts and nothing more. **Pairs** "
-        "(`unexpected_pair`) are planted at many ratios and expected counts: those "
-        "counted here have a ratio of 2 and 50 expected, or more, and are found where a finding "
-        "names them, or ancestors of whose records they are at least 0.9; a finding is false where "
-        "neither end is planted or lies above one. **Answers** that a model leans to "
-        "(`model_confuses`) are found as a finding or in its table. **Concepts**: those that are "
-        "not there, found where a control reads; one that is there and called absent is false. "
-        "The table sums what is scored over all laws that releases are drawn by; `truth.csv` has "
-        "a line for each law, those too that are not scored, since nothing in their rows can tell "
-        "what is false from a fault."
+        f"**Faults** are planted at random in releases of {LEAST:,} to {MOST:,} records, three of "
+        "four over ICD-9-CM, the others over ICD-10-CM, with labels in a long tail and patients "
+        "who return. What nothing planted explains is false. **Scenes** are small releases for one "
+        "check; a fact is told where a finding gives its nodes, its exact counts and nothing more. "
+        "**Pairs** (`unexpected_pair`) counted here have a ratio of 2 and 50 expected, or more, "
+        "and are found where a finding names them, or ancestors of whose records they are at least "
+        "0.9; a finding is false where neither end is planted or lies above one. **Answers** that "
+        "a model leans to (`model_confuses`) are found as a finding or in its table. **Concepts** "
+        "that are not there are found where a control reads; one that is there and called absent "
+        "is false. `truth.csv` has a line for each law that releases are drawn by, those too that "
+        "are not scored, since nothing in their rows can tell what is false from a fault."
     )
     yield f"![Share of the planted pairs found]({CHART})\n"
     yield summary((*_rows(measured, pairs), *(probe_truth.rows(probed) if probed else ())))
     yield "## Each guard switched off\n"
     yield _text(
-        "One function of the running product, or one line of its policy, is replaced at a time, "
-        "where that guard has most to do; what changes with it at work → off."
+        "One function, or one line of the policy, is replaced at a time, where that guard has most "
+        "to do; what changes with it at work → off."
     )
     guards = (*measured.off(), *(probe_truth.off(probed) if probed else ()))
     head = ("guard", "where", "releases", "what changes")
@@ -205,41 +200,34 @@ def _command(measured: Measured, pairs: Sequence[Outcome], probed: Probed | None
 
 
 LIMITS = (
-    "All of these releases are drawn by laws that their authors thought of. What nobody thought of "
-    "is not in them; the public data below show some of it.",
+    "These releases are drawn by laws that their authors thought of; the public data below show "
+    "some of what nobody thought of.",
     "A pair of few expected records, or of a ratio near 1.5, is often not found: the chart shows "
     "how often. Of nodes on more than about .91 of the records nothing can be reported.",
     "A subpopulation or a site that no column tells makes labels go together that are independent "
     "within it. Such pairs are true of the data, and reported. Give the column as a stratum.",
-    "An excess between two whole branches is told in the map of branches, not once a pair. In a "
-    "branch that is nearly one label that map is where its pairs are told too.",
-    "What is expected of a pair comes from the label pairs of its branches, less the excess of "
-    "what is found among them. Where very many labels of one branch attract each other, no pair "
-    "stands out to begin with: of twenty siblings that a hidden state brought, at true ratios of "
-    "1.8 to 4.4, no pair was told in sixteen releases. The map of branches shows it.",
-    "That what is found among the label pairs of two branches is taken out of what is expected "
-    "there was chosen by these very releases of pairs. On ten others of each world, recall at "
-    "ratio 2 and 50 was 633 of 656 (600 without it), 49 of 2,655 standing findings were false (40 "
-    "of 2,650) and 4 of 220 null releases had a finding (4).",
+    "An excess between two whole branches is told in the map of branches, and so are pairs of a "
+    "branch that is nearly one label. Where very many labels of one branch attract each other, no "
+    "pair stands out: of twenty siblings that a hidden state brought, at true ratios of 1.8 to "
+    "4.4, no pair was told in sixteen releases.",
+    "That finds are taken out of what is expected was chosen by these very releases. On ten others "
+    "of each world, recall at ratio 2 and 50 was 633 of 656 (600 without it), 49 of 2,655 standing "
+    "findings were false (40 of 2,650) and 4 of 220 null releases had a finding (4).",
     "On a DAG a pair is not judged where a label below both explains more than a tenth of the "
     "rarer node's records; pairs below it are.",
     "`redundant_nodes` counts instances, not groups: two nodes of one patient with many stays can "
     "look like one label.",
-    "`model_habit` compares how often a model predicts two labels together with how often the "
-    "data has them. A model that predicts one label far too often is told with each frequent "
+    "A model that predicts one label far too often is told by `model_habit` with each frequent "
     "label beside it; below, such findings count as explained where they name that label.",
     "Every model that mistakes all labels at one rate gives rare ones falsely more often than it "
-    "misses them: true as a count, and no habit. `model_confuses` says so of any such answer in "
-    "its table.",
-    "A loss of depth since a reference may be one of the records and not of their coding: the "
-    "scene of more records of a flat branch is told as one of cut labels is.",
-    "A review by hand says which labels of ICD-9-CM only sound like catch-alls. Of tuberculosis "
-    "(010-018) `unspecified` says how it was confirmed and is none, so that a habit planted there "
-    "is not told, and is missed below.",
+    "misses them, which is no habit; `model_confuses` says so in its table.",
+    "A loss of depth since a reference may be one of the records and not of their coding.",
+    "Of tuberculosis (010-018) `unspecified` says how it was confirmed and is no catch-all: a "
+    "habit planted there is missed below.",
     "Rules on sex and age are tried on the few rows that speak of them in public data: "
     "[what came of it](finding_judgements.md#sex-and-age).",
-    "Labels that one damaged row turns into another code are told by the checks on that code, "
-    "and count as explained below where they name a damaged row.",
+    "Labels that one damaged row turns into another code count as explained below where findings "
+    "name a damaged row.",
 )
 
 
@@ -256,10 +244,8 @@ def _real(found: Mapping[str, Sequence[Examined]]) -> Iterator[str]:
         f"The first {TOP} findings of each release by severity, then by instances touched. The "
         "authors of this tool looked at each against the source rows and say in "
         "`truth_public.csv` which are sensible and why. **This is not the review of an expert** in "
-        "medicine, sound or genetics. Where a finding is about instances with certain nodes, "
-        "these were counted again from the rows with plain Python over sets. What is not sensible "
-        "is a limit of the built-in policy, not of the counts; `expected` in a policy silences "
-        "notes on pairs that are known to go together."
+        "medicine, sound or genetics. Instances with certain nodes were counted again from the "
+        "rows with plain Python over sets."
     )
     rows = []
     for name, some in found.items():

@@ -36,9 +36,9 @@ def _networks(results: Mapping[SizeName, Networks]) -> Iterator[str]:
         "What *Unit Testing for Concepts in Neural Networks* says of its encoders, and what"
         " `audit concepts` finds of the two kinds that learned from its images alone: the small"
         " CNN, and a small ResNet in place of the paper's large one. Made by `audit concepts"
-        " --world paper --size small --out FOLDER`, which goes on where it was interrupted; each"
-        " network has its representations in the folder, for `audit concepts FOLDER/small/CNN-0.npz"
-        " --facets FOLDER/small/facets.csv --baseline FOLDER/small/CNN-0-untrained.npz`.\n"
+        " --world paper --size small --out FOLDER`; each network has its representations in the"
+        " folder, for `audit concepts FOLDER/small/CNN-0.npz --facets FOLDER/small/facets.csv"
+        " --baseline FOLDER/small/CNN-0-untrained.npz`.\n"
     )
     yield from _table(
         (
@@ -60,12 +60,10 @@ def _networks(results: Mapping[SizeName, Networks]) -> Iterator[str]:
         ),
     )  # fmt: skip
     yield (
-        "\n`full` has the paper's numbers of images. It was measured at 64 s (CNN) and 75 s"
-        " (ResNet) of processor time for each of 20 times that each of 50 networks sees its"
-        " images, and 64 s and 48 s for each of five splits of ten networks: 20 hours, on two cores"
-        " ten. With 15 processes at once on one H200 and 16 cores, a network with colours took 48 s"
-        " (CNN) and 103 s (ResNet), and a ResNet without them, with its five splits, 432 s."
-        " Networks trained on another machine differ in the second digit.\n"
+        "\n`full` has the paper's numbers of images and takes 20 hours of processor time. With 15"
+        " processes at once on one H200 and 16 cores, a network with colours took 48 s (CNN) and"
+        " 103 s (ResNet), and a ResNet without them, with its five splits, 432 s. Networks trained"
+        " on another machine differ in the second digit.\n"
     )
 
 
@@ -85,12 +83,10 @@ def _statements(results: Mapping[SizeName, Networks]) -> Iterator[str]:
         ),
     )
     yield (
-        "\nFigures are the mean over networks, and the least and greatest of them: what all"
-        " networks of one kind have in common is of the kind, or of the tool; what differs between"
-        " them is of the single network. What the tool says of encoders of which the truth is"
-        " known, symbolic, copied, composite and noise, [truth](truth.md) and `tests/unit/concepts/"
-        "test_made_up_encoders.py` hold. Whether a statement holds is decided in"
-        " `audit/concepts/world/statements.py`, by limits that the paper does not state.\n"
+        "\nFigures are the mean over networks, and the least and greatest where these differ; after"
+        " them stands for how many networks the statement holds, by limits that the paper does not"
+        " state (`audit/concepts/world/statements.py`). [Truth](truth.md) and [tests of concepts]"
+        "(concept_tests.md) have encoders of which the truth is known.\n"
     )
 
 
@@ -100,7 +96,7 @@ def _cell(statement: Statement, networks: Networks) -> str:
         return "not tested"
     by_kind = {kind: _figures(statement, kind, networks) for kind in KINDS}
     told = [
-        f"{kind}: {_means([one['shown'] for one in each])}; holds for "
+        f"{kind}: {_means([one['shown'] for one in each])}; "
         f"{sum(one['holds'] for one in each)} of {len(each)}"
         for kind, each in by_kind.items()
         if each
@@ -130,8 +126,8 @@ def _means(each: Sequence[Mapping[str, float]]) -> str:
 
 
 def _spread(values: Sequence[float]) -> str:
-    middle = f"{mean(values):.2f}"
-    return middle if len(values) == 1 else f"{middle} ({min(values):.2f} to {max(values):.2f})"
+    middle, least, most = (f"{one:.2f}" for one in (mean(values), min(values), max(values)))
+    return middle if least == most else f"{middle} ({least} to {most})"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -156,7 +156,7 @@ def _mutual(measured: ConceptMeasurements) -> Figure:
 
 
 _LEARNED = "a network that has learned little names fewer; more images and times do better"
-_WEIGHTS = "not tested: needs the weights of ImageNet or CLIP, which this project does not ship"
+_WEIGHTS = "needs the weights of ImageNet or CLIP"
 COLOURS = "colours"
 """Name of the statement on networks that learned from colours."""
 STATEMENTS: tuple[Statement, ...] = (
@@ -183,7 +183,7 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement("8.2", "`is_causal` fails: along the ablated dimension far above chance.",
               "none is known", "causal", _causal),
     Statement("8.2", "The same holds on seen classes.",
-              "not tested: `audit concepts` judges this on unseen classes alone"),
+              "unseen classes alone are judged"),
     Statement("8.2", "More iterations of INLP degrade all concepts.",
               "few concepts among many features: what is removed last holds little of the others",
               "iterations", _iterations),

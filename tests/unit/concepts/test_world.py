@@ -44,7 +44,7 @@ def test_figures_are_those_of_encoders_of_which_the_truth_is_known() -> None:
     }  # fmt: skip
     text = page({"small": {Task("CNN", 0): {"statements": constant},
                            Task("ResNet", 0): {"statements": copied}}})  # fmt: skip
-    assert "CNN: right 0.06; holds for 0 of 1. ResNet: " in text
+    assert "CNN: right 0.06; 0 of 1. ResNet: " in text
 
 
 def test_eighteen_statements_stand_on_the_page_with_why_one_may_not_hold() -> None:
@@ -63,9 +63,8 @@ def test_eighteen_statements_stand_on_the_page_with_why_one_may_not_hold() -> No
     assert [row[2] for row in rows] == [one.says for one in STATEMENTS]
     assert all(len(row) == 5 and row[4] for row in rows)
     assert [row[3] for row in rows].count("not tested") == 5
-    assert rows[1][3].endswith("90 % 0.50 (0.25 to 0.75), 100 % 0.50 (0.50 to 0.50); "
-                               "holds for 1 of 2")  # fmt: skip
-    assert sum(row[3] == "CNN: x 0.25 (0.25 to 0.25); holds for 2 of 2" for row in rows) == 12
+    assert rows[1][3].endswith("90 % 0.50 (0.25 to 0.75), 100 % 0.50; 1 of 2")
+    assert sum(row[3] == "CNN: x 0.25; 2 of 2" for row in rows) == 12
     assert not of_colours({0.9: 0.5, 1.0: 0.5}).holds
 
 
