@@ -70,7 +70,7 @@ def export(
         ),
     ] = None,
     restricted: Annotated[
-        bool, Option("Say that you know that exact counts are exported, for --parquet.")
+        bool, Option("Confirm that exact counts are exported; needed for --parquet.")
     ] = False,
     overwrite: Annotated[bool, Option("Replace what was exported there earlier.")] = False,
     force: Force = False,

@@ -114,11 +114,15 @@ class MadeUp:
 
     world: Annotated[
         Literal["paper"] | None,
-        Option("Draw the paper's images, train networks on them and test these, no file.", WORLD),
+        Option(
+            "Draw the paper's images, train networks and test these, in place of a file.", WORLD
+        ),
     ] = None
     size: Annotated[
         Literal["small", "full"] | None,
-        Option("Images and networks: an hour, or as many as the paper has (20 hours).", WORLD),
+        Option(
+            "Few images and networks (ten minutes), or as many as the paper has (20 hours).", WORLD
+        ),
     ] = None
 
 

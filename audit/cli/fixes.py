@@ -40,8 +40,8 @@ def fixes(
     agreement: Annotated[
         tuple[Path, ...],
         Option(
-            "Decided sheet; of two people's, how far they agree is told, and --csv and --xlsx "
-            "write what they decided otherwise.",
+            "Sheet with decisions; given twice, it says how far two people agree, and --csv and "
+            "--xlsx write where they differ.",
             metavar="SHEET",
         ),
     ] = (),
@@ -101,17 +101,18 @@ def apply(
         Path | None,
         Option("Sheet of `audit fixes` with what was decided.", metavar="FILE"),
     ] = None,
-    certain: Annotated[
-        bool, Option("Apply what is certain, without a sheet, or besides one.")
-    ] = False,
+    certain: Annotated[bool, Option("Apply what is certain, with a sheet or without one.")] = False,
     by: Annotated[str, Option("Who decided, for the log.", metavar="NAME")] = "",
     undo: Annotated[
-        Path | None, Option("Log of an earlier call, to write what was before.", metavar="LOG")
+        Path | None,
+        Option(
+            "Log of an earlier `audit apply`, to put back what was there before.", metavar="LOG"
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         Option(
-            "The copy to write, as the data are; of a table of a database, a file of statements.",
+            "Corrected copy to write; of a table of a database, a file of SQL statements.",
             metavar="PATH",
             writes=True,
         ),

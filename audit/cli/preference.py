@@ -31,7 +31,7 @@ def preference(
     k: Annotated[int, Option("Accuracy is measured among the k highest tokens.", least=1)] = 10,
     out: Annotated[
         Path | None,
-        Option("Folder of a run, as of any audit; without one, nothing is written.", writes=True),
+        Option("Folder of the run to write; without it, nothing is written.", writes=True),
     ] = None,
     overwrite: Annotated[bool, Option("Replace an earlier run.")] = False,
     pdf: WritePdf = None,

@@ -51,7 +51,7 @@ def run(
     ] = None,
     like: Annotated[
         Path | None,
-        Option("Earlier run whose settings are taken, for other data.", OUTPUT, metavar="RUN"),
+        Option("Earlier run whose settings to use.", OUTPUT, metavar="RUN"),
     ] = None,
 ) -> None:
     """Audit a dataset and write a run: HTML, PDF, JSON and tables."""

@@ -36,4 +36,4 @@ class Testing(Stored):
     baseline: Annotated[
         Path | None, Option("Representations of the same instances by an untrained network.", TESTS)
     ] = None
-    seeds: Annotated[int, Option("Resampled splits.", TESTS, least=1)] = 5
+    seeds: Annotated[int, Option("Number of resampled splits.", TESTS, least=1)] = 5

@@ -84,7 +84,7 @@ class Explaining(Stored):
     sizes: Annotated[
         Mapping[str, tuple[str, str]],
         Option(
-            "Family and size of each model: sizes and families are compared, not models.",
+            "Family and size of each model, to compare these instead of models.",
             ALIGNMENT,
             metavar="MODEL=FAMILY:SIZE",
             typed=list[str],
@@ -100,7 +100,8 @@ class Explaining(Stored):
         Option("Examples by which nodes are compared.", ALIGNMENT),
     ] = "all"
     draws: Annotated[
-        int, Option("Number of other explanations that each is compared with.", ALIGNMENT, least=1)
+        int,
+        Option("Number of other explanations that each one is compared with.", ALIGNMENT, least=1),
     ] = 10
     compat: Annotated[
         Literal["kamp"] | None,

@@ -44,7 +44,7 @@ FormatName: TypeAlias = Annotated[
     str | None, Option("Format of the dataset; recognised if not given.", INPUT)
 ]
 InstanceColumn: TypeAlias = Annotated[
-    str | None, Option("Column of the instance id; ROW: each row is one.", INPUT)
+    str | None, Option("Column of the instance id; ROW if each row is an instance.", INPUT)
 ]
 LabelColumn: TypeAlias = Annotated[
     str | None, Option("Column of the label, or a pattern of several: 'DX#'.", INPUT)
@@ -72,14 +72,14 @@ PolicyFile: TypeAlias = Annotated[
 ReferenceRuns: TypeAlias = Annotated[
     tuple[Path, ...],
     Option(
-        "Earlier run; findings already in it are marked as known. Named again for further earlier "
+        "Earlier run; findings already in it are marked as known. Repeat it for further earlier "
         "releases: the first one is compared with, small differences from each are hidden.",
         POLICY,
         metavar="RUN",
     ),
 ]
 SameHierarchy: TypeAlias = Annotated[
-    bool, Option("Runs are of one classification, though they share few nodes.", POLICY)
+    bool, Option("Take runs to be of one classification, though they share few nodes.", POLICY)
 ]
 MinCell: TypeAlias = Annotated[
     int | None,
@@ -171,7 +171,7 @@ class Settings(HierarchyShape):
         Option(
             "Code set of the labels: diagnoses, procedures, or as-written to read each as it "
             "stands; 'PR*=procedures' of some columns; with-zeros for numbers that lost zeros; "
-            "'ICD9CM/*' counts labels that fit, by what the star is. May be repeated.",
+            "'ICD9CM/*' counts the labels that fit, by what the star stands for. May be repeated.",
             INPUT,
             metavar="SET",
         ),
@@ -181,11 +181,16 @@ class Settings(HierarchyShape):
     ] = ()
     version_column: Annotated[str | None, Option("Column of the version of codes.", INPUT)] = None
     code_version: Annotated[
-        str | None, Option("Value of that column to audit; alone: that of all rows.", INPUT)
+        str | None,
+        Option(
+            "Value of that column to audit; without the column, the version of all rows.", INPUT
+        ),
     ] = None
-    missing: Annotated[tuple[str, ...], Option("A word for no code; all are named.", INPUT)] = ()
+    missing: Annotated[
+        tuple[str, ...], Option("A word that means no code, in place of the usual ones.", INPUT)
+    ] = ()
     strip: Annotated[
-        tuple[str, ...], Option("What stands around codes: a text, or /an expression/.", INPUT)
+        tuple[str, ...], Option("Text, or /expression/, to take off around codes.", INPUT)
     ] = ()
     titles: TitleFiles = ()
     relations: Relations = ()
@@ -270,8 +275,8 @@ class Settings(HierarchyShape):
     changes: Annotated[
         Path | None,
         Option(
-            "Log of `audit apply`, where the data are the copy that it wrote of the reference's: "
-            "what was mended is told, and what became of it.",
+            "Log of `audit apply`, if the data are the copy that it wrote of the reference's: the "
+            "reports say what was mended, and what became of it.",
             POLICY,
             metavar="LOG",
         ),
