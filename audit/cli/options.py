@@ -35,7 +35,7 @@ JUnitFile: TypeAlias = Annotated[
 ]
 SealKeyFile: TypeAlias = Annotated[
     Path | None,
-    Option("File with the key for digests of data, of 16 bytes or more.", OUTPUT, metavar="FILE"),
+    Option("File with a key of 16 bytes or more, for digests of data.", OUTPUT, metavar="FILE"),
 ]
 Force: TypeAlias = Annotated[
     bool, Option("Continue with a run that is not as it was sealed.", OUTPUT, after="seal_key")

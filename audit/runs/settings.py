@@ -151,8 +151,8 @@ class Settings(HierarchyShape):
             INPUT,
         ),
     ] = ""
-    sql: Annotated[str | None, Option("Query of the database to be read.", INPUT)] = None
-    table: Annotated[str | None, Option("Table of it, instead of a query.", INPUT)] = None
+    sql: Annotated[str | None, Option("Query whose rows are read.", INPUT)] = None
+    table: Annotated[str | None, Option("Table of the database, instead of a query.", INPUT)] = None
     format: FormatName = None
     id: InstanceColumn = None
     label: LabelColumn = None
