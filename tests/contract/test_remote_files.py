@@ -238,3 +238,37 @@ def test_what_is_wrong_in_a_file_is_told_by_its_address(server: Served, tmp_path
     assert f"{address}:2: " in refused(server, address, tmp_path)
     server.files["/rows.csv"] = b"<!DOCTYPE html><html>"
     assert "a page of HTML" in refused(server, address, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_store_of_others_gives_what_was_put_into_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server of moto shares no line with ours, and says itself how keys are escaped."""
+    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
+    boto3 = pytest.importorskip("boto3")
+    server.start()
+    try:
+        place = "http://{}:{}".format(*server.get_host_and_port())
+        monkeypatch.setenv("AWS_ENDPOINT_URL", place)
+        store = boto3.client("s3", endpoint_url=place)
+        store.create_bucket(Bucket="hospital")
+        rows = "id,label\n" + "".join(f"i{n},cat\n" for n in range(500_000))
+        for key, text in {"år 2/rows+1.csv": rows, "tree.csv": TREE}.items():
+            store.put_object(Bucket="hospital", Key=key, Body=text.encode())
+        given = ("--hierarchy", "s3://hospital/tree.csv", "--allow-network", "--no-pdf")
+        address = "s3://hospital/år 2/rows+1.csv"
+        assert "an encrypted" in run("run", address, *given)[1]
+        monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+
+        status, said = run("run", address, *given, "--out", "run")
+
+        assert status == 0, said
+        ledger = json.loads((tmp_path / "run" / "result.json").read_bytes())["ledger"]
+        assert (ledger["rows_mapped"], ledger["instances"]) == (500_000, 500_000)
+        for gone in ("s3://hospital/rows.csv", "s3://nowhere/rows.csv"):
+            status, said = run("run", gone, *given, "--out", "other")
+            assert status == 2
+            assert "nothing there" in said
+    finally:
+        server.stop()
