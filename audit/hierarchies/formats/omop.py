@@ -38,6 +38,7 @@ class Tables:
     """The tables of a CDM in a folder, by their names in lower case; columns are text."""
 
     listed = "the files"
+    hint = "the vocabularies are downloaded from Athena as CONCEPT.csv and others"
 
     def __init__(self, place: Path | Opened) -> None:
         self.place = place
@@ -69,7 +70,7 @@ class Tables:
                 f"the table {name} of OMOP is required",
                 found=f"{self.listed} {first_cases(map(_called, self.names.values()))}",
                 where=self,
-                hint="the vocabularies are downloaded from Athena as CONCEPT.csv and others",
+                hint=self.hint,
             )
         own = {one.strip('" \r').lower(): one for one in self._columns(name)}
         if lacking := [one for one in columns if one not in own]:
@@ -121,6 +122,10 @@ class TablesOfBase(Tables):
     """The tables of the schema that a connection to a database is in."""
 
     listed = "the tables"
+    hint = (
+        "other tables than those of OMOP are read by --sql or --table, with --hierarchy; in "
+        "PostgreSQL ?options=-csearch_path%3DSCHEMA behind the address names another schema"
+    )
 
     def __init__(self, place: Opened) -> None:
         super().__init__(place)
