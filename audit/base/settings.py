@@ -80,6 +80,11 @@ def told_address(text: str) -> str:
     return f"{scheme}:///{Path(rest[1:]).absolute()}" if files else without_secrets(text)
 
 
+def told_place(text: str) -> str:
+    """The absolute path of what is there, or an address as it may be told."""
+    return str(Path(text).absolute()) if Path(text).exists() else told_address(text)
+
+
 class Stored:
     """Settings that a manifest stores; dataclasses, since Pydantic takes long to be imported."""
 

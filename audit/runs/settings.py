@@ -30,7 +30,7 @@ from audit.base.settings import (
     Transform,
     Unlisted,
     located,
-    told_address,
+    told_place,
 )
 
 if TYPE_CHECKING:
@@ -383,16 +383,11 @@ class Settings(HierarchyShape):
         from audit.measure.labels_alone import FLAT
 
         hierarchy = built_in_named(self.hierarchy)
-        named = FLAT if self.hierarchy == FLAT else _place(self.hierarchy)
+        named = FLAT if self.hierarchy == FLAT else told_place(self.hierarchy)
         return super().stored() | {
-            "dataset": _place(self.dataset),
+            "dataset": told_place(self.dataset),
             "hierarchy": named if hierarchy is None else hierarchy.name,
         }
-
-
-def _place(named: str) -> str:
-    """The absolute path of what is there, or an address as it may be told."""
-    return str(Path(named).absolute()) if Path(named).exists() else told_address(named)
 
 
 @dataclass(frozen=True, kw_only=True)
