@@ -82,7 +82,7 @@ def _part_that_counts(evidence: _Evidence, nodes: IntArray, sets: set[tuple[str,
     several = sorted(own for own in sets if len(own) > 1)
     if not several:
         return 0.0
-    carried = csr_array(evidence.labels[:, nodes])
+    carried = csc_array(evidence.labels[:, nodes])
     draws = np.random.default_rng(0)
     losses, tried = np.zeros(len(_TEMPERS)), 0
     for own in several:

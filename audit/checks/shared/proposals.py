@@ -289,13 +289,16 @@ def siblings_of_residual(measured: Measurements, instances: IntArray, parent: st
     specific = below[~residual & (measured.direct_support[below] > 0)]
     names = [hierarchy.nodes[node] for node in specific]
     found = carried_as(measured, instances, below[residual])
-    beside = {
-        node: [one for one in names if one not in hierarchy.ancestors(node)]
+    offered = [
+        (node, [one for one in names if one not in hierarchy.ancestors(node)])
         for node in found["node"].unique()
-    }
-    offered = pl.Series("candidates", [beside[node] for node in found["node"]], pl.List(pl.String))
-    some = offered.list.len() > 0
-    asked = weighed(measured, found.with_columns(offered).filter(some), as_in_data(measured))
-    told = pl.concat([asked, found.filter(~some)], how="diagonal").drop("probability")
+    ]
+    kinds = schema(("node", pl.String), ("candidates", pl.List(pl.String)))
+    beside = pl.DataFrame(offered, kinds, orient="row")
+    found = found.join(beside, on="node", how="left", maintain_order="left")
+    some = found["candidates"].list.len() > 0
+    asked = weighed(measured, found.filter(some), as_in_data(measured))
+    rest = found.filter(~some).drop("candidates")
+    told = pl.concat([asked, rest], how="diagonal").drop("probability")
     said = "it is a catch-all; these are specific labels beside it, the most fitting first"
     return proposals(told, "review", "review", said)

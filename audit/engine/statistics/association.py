@@ -57,6 +57,14 @@ def shrunk_ratio(
     return shape / rate, low, high
 
 
+def _surely_above(observed: FloatArray, expected: FloatArray) -> FloatArray:
+    """The lower bound of `shrunk_ratio` where it may be above 1, else 1: it is below the ratio."""
+    bound, more = np.ones(len(observed)), observed > expected
+    shape, rate = observed[more] + SHRINKAGE, expected[more] + SHRINKAGE
+    bound[more] = np.maximum(gammaincinv(shape, TAIL) / rate, 1.0)
+    return bound
+
+
 def log_lift(labels: Sparse, code_of: Sparse) -> Sparse:
     """Logarithm of the ratio of observed to chance co-occurrence of each label with each code.
 
@@ -71,7 +79,7 @@ def log_lift(labels: Sparse, code_of: Sparse) -> Sparse:
         code_of: 1 where a label is a code, int64, shape (n_labels, n_codes).
 
     Returns:
-        Shape (n_labels, n_codes), 0 or more; without records nothing is stored. Time grows with the
+        Shape (n_labels, n_codes), 0 or more, zeros not stored. Time grows with the
         sum over records of labels times codes.
     """
     of_codes = csr_array(labels @ code_of)
@@ -83,9 +91,9 @@ def log_lift(labels: Sparse, code_of: Sparse) -> Sparse:
     share = np.asarray(labels.sum(axis=0), np.float64) / max(labels.nnz, 1)
     beside = np.asarray(joint.sum(axis=0), np.float64)
     label, code = joint.tocoo().coords
-    _, low, _ = shrunk_ratio(joint.data.astype(np.float64), beside[code] * share[label])
-    found = np.maximum(np.log(low), 0.0)
-    return csr_array((found, (label, code)), shape=joint.shape)
+    found = np.log(_surely_above(joint.data.astype(np.float64), beside[code] * share[label]))
+    kept = found > 0
+    return csr_array((found[kept], (label[kept], code[kept])), shape=joint.shape)
 
 
 def independence_p_value(counts: FloatArray, effect: float) -> float:
