@@ -39,7 +39,7 @@ def is_possible(rows: Sequence[Table], low: Floats, high: Floats) -> bool:
     """
     taken = np.zeros(0, np.int64)
     while True:
-        short, worth = _least_violation(_columns(rows, taken), low, high)
+        short, worth = least_violation(_columns(rows, taken), low, high)
         if short <= TOLERANCE:
             return True
         further = _worth_most(rows, worth, taken)
@@ -66,7 +66,7 @@ def _worth_most(rows: Sequence[Table], worth: Floats, taken: Places) -> Places:
     return best
 
 
-def _least_violation(rows: Floats, low: Floats, high: Floats) -> tuple[float, Floats]:
+def least_violation(rows: Floats, low: Floats, high: Floats) -> tuple[float, Floats]:
     """Minimum total violation of the ranges, and its dual values; NaN where the solver gives up."""
     from scipy.optimize import linprog
 

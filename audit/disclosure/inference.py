@@ -10,7 +10,7 @@ completely.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -32,8 +32,6 @@ SETS = 60
 """Number of label sets considered if each label is a kind of its own."""
 MANY = 1_000
 """Number of kinds of instance above which a program with a few of them is tried first."""
-ALL_KINDS = 10_000
-"""Largest number of kinds of one label or two in one program over all labels."""
 SLACK = 1e-6
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -52,28 +50,30 @@ Form: TypeAlias = tuple[tuple[int, Cell | None], ...]
 """A signed sum of cells; None stands for all labelled instances."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Inference:
     """The variables of one program: kinds of instances by the label sets that they meet.
 
     Args:
         release: What readers know beside the counts.
         chain: What they know of earlier releases that it contains.
-        meets: Whether each kind of instance has a label of a set, or of a union that `rests` has,
-            shape (n_kinds,).
+        codes: Bits of each kind of instance, shape (n_kinds,).
+        bits: The bit of each set of labels, and of each union that `rests` has, of which a kind has
+            a label.
         labels: Labels of each kind, shape (n_kinds, n_labels); None if not every label is seen.
         labelled: Whether a kind has labels, shape (n_kinds,).
         cells: The published counts that depend on these sets only.
         before: The same of each earlier release.
         rests: Further children of a node, whose union a program sees.
         classes: A label of each class of those in the same sets, and how many it has in use; empty
-            where a program does not see all labels.
+            but in a program over all labels.
         points: Numbers of kinds that were possible, from when perhaps more was told.
     """
 
     release: Release
     chain: Chain
-    meets: Callable[[tuple[Any, ...]], Bools]
+    codes: Counts
+    bits: Mapping[tuple[Any, ...], int]
     labels: csr_array | None
     labelled: Bools
     cells: tuple[Cell, ...]
@@ -107,60 +107,27 @@ class Inference:
         return cls(
             release,
             chain,
-            lambda which: kinds & bits[which] != 0,
+            kinds,
+            bits,
             csr_array(labels.astype(np.int8)) if whole else None,
             kinds != 0,
-            *_seen(seen, counts, chain),
+            *counts_seen(seen, counts, chain),
             rests,
         )
 
-    @classmethod
-    def whole(
-        cls, release: Release, forms: Iterable[Form], counts: Mapping[Cell, int], chain: Chain
-    ) -> Inference | None:
-        """Build one program over all labels, if it can be that no instance has three of them.
-
-        Labels that are in the same of all sets are one. None also where instances of two labels
-        would be of more than `ALL_KINDS` kinds.
-        """
-        further = release.assertions - release.labelled
-        if further > release.labelled or not release.labels:
-            return None
-        asked = (cell for form in forms for _, cell in form if cell)
-        then = (cell for one in chain for cell in one.published)
-        sets = {one for cells in (counts, asked, then) for cell in cells for one in cell.label_sets}
-        members = np.array([release.members(one) for one in sorted(sets)])
-        _, first, sizes = np.unique(members, axis=1, return_index=True, return_counts=True)
-        one, other = np.triu_indices(len(first) if further else 0)
-        two = np.flatnonzero((one != other) | (sizes[one] > 1))
-        if len(two) > ALL_KINDS:
-            return None
-        shape = len(first) + len(two), len(release.labels)
-        kinds = np.concatenate([np.arange(shape[0]), len(first) + np.arange(len(two))])
-        held = np.concatenate([first, first[one[two]], first[other[two]]])
-        labels = csr_array((np.ones(len(held), np.int8), (kinds, held)), shape=shape)
-        return cls(
-            release,
-            chain,
-            lambda label_set: np.asarray(labels @ release.members(label_set) > 0),
-            labels,
-            np.ones(shape[0], np.bool_),
-            *_seen(lambda _: True, counts, chain),
-            classes=list(zip(first.tolist(), sizes.tolist(), strict=True)),
-        )
-
-    @property
-    def alone(self) -> Iterator[Form]:
-        """Instances with each label that is in other sets than all others."""
-        names = list(self.release.labels)
-        for label, size in self.classes:
-            if size == 1:
-                yield ((1, Cell((self.release.at(names[label]),))),)
-
     def least(
-        self, form: Form, part: Part, sign: int, left: Left, *, told: bool = True
+        self,
+        form: Form,
+        part: Part,
+        sign: int,
+        left: Left,
+        *,
+        wanted: float | None = None,
+        told: bool = True,
     ) -> tuple[float, list[Cell]]:
         """Least (sign 1) or greatest (-1) value of a form, and the counts that force it.
+
+        Further kinds of instance are taken in while they lead beyond ``wanted``.
 
         The value is NaN if no release has all these counts. Where these are not all that is told,
         `reaches` does not go by it.
@@ -185,11 +152,19 @@ class Inference:
             return np.nan, []
         if told:
             self.points.append(np.asarray(solved.x, np.float64))
-        weight = np.zeros(len(rows))
-        weight[exact] = np.abs(solved.eqlin.marginals)
-        weight[~exact] = np.abs(solved.ineqlin.marginals).reshape(2, -1).sum(axis=0)
-        binding = [cell for i in np.flatnonzero(weight > SLACK) for cell in owners[i]]
-        return sign * float(solved.fun or 0), binding
+        weight, above = np.zeros(len(rows)), solved.ineqlin.marginals.reshape(2, -1)
+        weight[exact], weight[~exact] = solved.eqlin.marginals, above[0] - above[1]
+        found = sign * float(solved.fun or 0)
+        if wanted is None or sign * (found - wanted) > SLACK:
+            signed = tuple((sign * own, cell) for own, cell in form)
+            if self._took(weight, signed, part):
+                return self.least(form, part, sign, left, wanted=wanted, told=told)
+        binding = [cell for i in np.flatnonzero(np.abs(weight) > SLACK) for cell in owners[i]]
+        return found, binding
+
+    def _took(self, worth: Floats, form: Form, part: Part) -> bool:
+        """Whether kinds were taken in that are worth more on the lines than they add to a form."""
+        return False
 
     def reaches(self, form: Form, part: Part, sign: int, wanted: int, left: Left) -> bool:
         """Whether a form is seen without a whole program to reach ``wanted``.
@@ -278,13 +253,17 @@ class Inference:
             inside &= ~self.meets(missed)
         return inside.astype(np.int8)
 
+    def meets(self, labels: tuple[Any, ...]) -> Bools:
+        """Kinds with a label of a set, or of a union that `rests` has."""
+        return np.asarray(self.codes & self.bits[labels] != 0)
+
     def _meeting(self, first: Bools, second: Bools) -> Small:
         """Kinds with a label of each set and none of both, where every label is seen."""
         held, beside, shared = (self._labels_in(s) for s in (first, second, first & second))
         return np.asarray((held > 0) & (beside > 0) & (shared == 0), np.int8)
 
 
-def _seen(
+def counts_seen(
     seen: Callable[[Cell], bool], counts: Mapping[Cell, int], chain: Chain
 ) -> tuple[tuple[Cell, ...], tuple[tuple[Cell, ...], ...]]:
     """The published counts of a release that a program sees, and those of each earlier one."""

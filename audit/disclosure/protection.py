@@ -30,6 +30,7 @@ from audit.disclosure.known import Known, chains_within
 from audit.disclosure.label_sums import LabelSums, of_few_labels
 from audit.disclosure.quantity import is_small, possible, shown_count, shown_parts
 from audit.disclosure.sums import Ranges, fewest
+from audit.disclosure.whole import WholeInference
 
 Step: TypeAlias = tuple[bool, bool, int, Cell, str]
 """A count and how it is withheld, after what is lost: of a node, a bound before, how many."""
@@ -166,10 +167,9 @@ class _Protection:
                                 self._protect(form, own, (one,))
 
     def _protect_whole(self, chain: Chain) -> None:
-        """Protect the same, and labels told apart from others, where one or two each can be all."""
-        whole = Inference.whole(self.release, self._forms, self._published, chain)
-        everyone = ((1, None),), (1,) * (len(chain) + 1)
-        if whole is not None and not isnan(whole.least(*everyone, 1, self._left)[0]):
+        """Protect the same, and labels told apart from others, by one program over all labels."""
+        whole = WholeInference.of_all(self.release, self._forms, self._published, chain)
+        if whole is not None and whole.completed(self._left):
             for part in _parts(len(chain)):
                 for form in self._small_forms((*self._forms, *whole.alone), part, chain):
                     self._free(whole, form, part)
@@ -227,6 +227,7 @@ class _Protection:
             steps, lambda s: sums.narrow(left_after(s), free, self.min_cell)
         ):
             self.shown[cell] = value
+        self.__dict__.pop("_left", None)
 
     def _less_precise(self, cell: Cell) -> Iterator[Step]:
         """How a count can be withheld, in the order of what is lost."""
@@ -325,7 +326,7 @@ class _Protection:
         found = 0.0
         for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
             while not inference.reaches(form, part, sign, wanted, self._left):
-                found, binding = inference.least(form, part, sign, self._left)
+                found, binding = inference.least(form, part, sign, self._left, wanted=wanted)
                 if not sign * (found - wanted) > SLACK:
                     break
                 chosen = None if inference.classes else self._to_withhold(binding)
