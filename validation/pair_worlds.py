@@ -89,10 +89,15 @@ WORLDS: list[World] = []
 def release(world: World, number: int) -> Release:
     """The release of this number."""
     draft = world.draw(np.random.default_rng([zlib.crc32(world.name.encode()), number]))
+    return release_of(draft, f"{world.name} {number}", world.about, null=world.null)
+
+
+def release_of(draft: Draft, name: str, about: str = "", *, null: bool = False) -> Release:
+    """The release that a draft has become."""
     return Release(
-        name=f"{world.name} {number}",
-        about=world.about,
-        null=world.null,
+        name=name,
+        about=about,
+        null=null,
         edges=pl.DataFrame(draft.codes.edges, schema=["child", "parent"], orient="row"),
         rows=_rows(draft),
         strata=tuple(name for name in draft.columns if name != "group"),
