@@ -41,11 +41,6 @@ class Ablation:
         """Number of dimensions of the space that are gone."""
         return len(self.write)
 
-    @property
-    def projection(self) -> FloatArray:
-        """The matrix P of the map ``mean + P (z - mean)``, shape (features, features)."""
-        return np.asarray(np.eye(len(self.mean)) - (self.read @ self.write).T)
-
 
 def row_space(weight: FloatArray) -> FloatArray:
     """Orthonormal rows that span the rows of a matrix, shape (rank, features)."""

@@ -40,12 +40,6 @@ class Facets:
     partial: bool = False
 
 
-def gt_describe(facets: Facets, label: str) -> Mapping[str, str]:
-    """Y -> the atomic concepts of a label, by dimension; empty for a label without any."""
-    rows = facets.table.filter(pl.col("node") == label)
-    return dict(zip(rows["dimension"].to_list(), rows["concept"].to_list(), strict=True))
-
-
 def check_facets(facets: Facets, labels: Iterable[str]) -> None:
     """Refuse a facet table that does not describe the labels.
 

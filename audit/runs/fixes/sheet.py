@@ -14,7 +14,6 @@ import polars as pl
 from audit.base.errors import InputError, first_cases
 from audit.base.files import read_table
 from audit.base.other_files import SHEETS
-from audit.base.plurals import counted
 from audit.base.spreadsheets import as_before
 from audit.data.sources.sheets import read_sheets
 from audit.hierarchies.hierarchy import Hierarchy
@@ -354,11 +353,3 @@ def decision_of(text: str) -> tuple[Decision | None, str]:
         return plain, ""  # type: ignore[return-value]
     other = _OTHER.fullmatch(text.strip())
     return ("other", other[1].strip()) if other else (None, "")
-
-
-def decided_counts(sheet: pl.DataFrame) -> str:
-    """How many rows of a sheet were decided how, in words."""
-    kinds = [decision_of(one)[0] or "" for one in sheet["decision"]]
-    each = {kind: kinds.count(kind) for kind in ("accept", "reject", "remove", "other")}
-    said = ", ".join(f"{n:,} {kind}" for kind, n in each.items() if n)
-    return f"{counted(len(sheet), 'rows')}: {said or 'none decided'}"

@@ -17,7 +17,6 @@ from audit.concepts.facets import (
     check_facets,
     facets_from_depths,
     facets_from_titles,
-    gt_describe,
     join_facets,
 )
 from audit.concepts.representations import INSTANCES, Representations
@@ -62,6 +61,12 @@ CROSSED = titled(
 )
 
 
+def described(facets: Facets, label: str) -> dict[str, str]:
+    """The concept of a label in each dimension."""
+    rows = facets.table.filter(pl.col("node") == label)
+    return dict(rows.select("dimension", "concept").iter_rows())
+
+
 def test_titles_that_cross_give_their_dimensions() -> None:
     facets = facets_from_titles(CROSSED)
 
@@ -69,7 +74,7 @@ def test_titles_that_cross_give_their_dimensions() -> None:
     assert set(facets.kinds) == {"closed | open", "shaft | upper end", PARENT}
     assert set(facets.kinds.values()) == {"crossed"}
     assert facets.table.height == 8 * 3
-    assert gt_describe(facets, "femur-upper end-open") == {
+    assert described(facets, "femur-upper end-open") == {
         "closed | open": "open",
         "shaft | upper end": "upper end",
         PARENT: "femur",
@@ -119,7 +124,7 @@ def test_a_recurring_catch_all_is_an_alternative_to_the_sites_beside_it() -> Non
     facets = facets_from_titles(titled(rows))
 
     assert set(facets.kinds) == {"hip | knee | unspecified", PARENT}
-    assert gt_describe(facets, "Gout unspecified")["hip | knee | unspecified"] == "unspecified"
+    assert described(facets, "Gout unspecified")["hip | knee | unspecified"] == "unspecified"
 
 
 def test_a_word_that_all_siblings_share_is_no_concept() -> None:
@@ -145,7 +150,7 @@ def test_depths_give_nested_dimensions() -> None:
     facets = facets_from_depths(CROSSED, [0, 1, 2])
 
     assert facets.kinds == {"depth 1": "nested", "depth 2": "nested"}
-    assert gt_describe(facets, "tibia-shaft-open") == {
+    assert described(facets, "tibia-shaft-open") == {
         "depth 1": "tibia",
         "depth 2": "tibia-shaft-open",
     }
@@ -159,7 +164,7 @@ def test_a_node_below_two_nodes_of_a_depth_has_no_concept_there() -> None:
         pl.DataFrame(edges, ["child", "parent"], orient="row"), name="diamond"
     )
 
-    assert gt_describe(facets_from_depths(hierarchy, [1]), "c") == {}
+    assert described(facets_from_depths(hierarchy, [1]), "c") == {}
 
 
 def test_tables_join_where_names_differ() -> None:
