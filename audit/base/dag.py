@@ -119,12 +119,12 @@ def longest_to_leaf(edges: Sparse) -> IntArray:
 
 def shortest_to_leaf(edges: Sparse) -> IntArray:
     """The paper's level: nodes on the shortest path to a leaf, shape (n,); a leaf has 1."""
-    children = csr_array(edges.T)
-    level = np.ones(edges.shape[0], np.int64)
-    for node in topological_order(edges)[::-1].tolist():
-        below = row(children, node)
-        if len(below):
-            level[node] = level[below].min() + 1
+    level = np.zeros(edges.shape[0], np.int64)
+    ready = np.flatnonzero(np.diff(csr_array(edges.T).indptr) == 0)
+    while len(ready):
+        level[ready] = level.max() + 1
+        above = np.unique(rows(edges, ready))
+        ready = above[level[above] == 0]
     return level
 
 

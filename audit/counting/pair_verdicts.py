@@ -58,12 +58,12 @@ class Verdicts:
         a, b = np.divmod(self.left_out, len(self.used))
         left_out = pl.DataFrame({"a": a, "b": b}, schema=ENDS)
         judged = pl.concat([self.judged, left_out], how="diagonal").sort("a", "b")
-        share, factor = self.expected.share.T, self.expected.factor
+        shares, factor = np.ascontiguousarray(self.expected.share.T), self.expected.factor
+        share = pl.Series(shares, dtype=pl.Array(pl.Float64, shares.shape[1]))
         return {
             "judged_pairs": judged,
             "pair_margins": pl.DataFrame(
-                {"judged": self.used, "facet": self.expected.facet, "share": share.tolist()},
-                schema_overrides={"share": pl.List(pl.Float64)},
+                {"judged": self.used, "facet": self.expected.facet, "share": share.arr.to_list()},
             ),
             "pair_strata": pl.DataFrame(
                 {

@@ -7,6 +7,7 @@ from itertools import combinations, permutations, product
 from typing import TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.base.errors import PolicyError, first_cases
@@ -50,8 +51,16 @@ def first_association(
     found = np.full(len(a), -1, np.int64)
     each = [one.sides for one in known] if len(a) else []
     together = ((_asking_for(needed, each), needed) for _, needed in each)
+    ends, (a, b) = np.unique([a, b], return_inverse=True)
+    below = csr_array(hierarchy.below[ends])
+
+    def part_of(side: Sequence[str]) -> BoolArray:
+        within = at_or_below(hierarchy, side)
+        outside = (in_use & ~within).astype(np.int64)
+        return np.asarray(within[ends] | (below @ outside == 0))
+
     for place, sides in enumerate((*each, *together)):
-        left, right = (_part_of(hierarchy, side, in_use) for side in sides)
+        left, right = map(part_of, sides)
         fits = (left[a] & right[b]) | (left[b] & right[a])
         found[fits & (found < 0)] = place % len(known)
     return found
@@ -68,14 +77,6 @@ def at_or_below(hierarchy: Hierarchy, nodes: Sequence[str]) -> BoolArray:
     for node in nodes:
         found[row(hierarchy.below, hierarchy.index(node))] = True
     return found
-
-
-def _part_of(hierarchy: Hierarchy, nodes: Sequence[str], in_use: BoolArray) -> BoolArray:
-    """Whether each node, or every label at or below it, is at or below one of some nodes."""
-    found = at_or_below(hierarchy, nodes)
-    outside = (in_use & ~found).astype(np.int64)
-    wholly: BoolArray = np.asarray(hierarchy.below @ outside) == 0
-    return found | wholly
 
 
 def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:

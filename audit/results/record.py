@@ -299,13 +299,15 @@ class Record:
     @cached_property
     def release(self) -> Release:
         """What readers know from the totals of the run and its hierarchy."""
-        parents = self.edges.group_by("child").agg(pl.col("parent").sort())
+        parents = dict[str, list[str]]()
+        for child, parent in self.edges.sort("child", "parent").iter_rows():
+            parents.setdefault(child, []).append(parent)
         labels = self.nodes.filter(pl.col("direct") > 0)
         used = self.nodes.filter(pl.col("support") > 0)
         return Release(
             labelled=self.size - int(self.ledger["instances_without_labels"]),
             assertions=int(self.nodes["direct"].sum()),
-            parents={child: tuple(above) for child, above in parents.iter_rows()},
+            parents={child: tuple(above) for child, above in parents.items()},
             supports=dict(used.select("node", "support").iter_rows()),
             labels=dict(labels.select("node", "depth").iter_rows()),
             residual=frozenset(self.nodes.filter(pl.col("residual").is_not_null())["node"]),

@@ -156,7 +156,9 @@ def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
         **shape,
     )
     words = Words(settings.missing, settings.strip, vocabulary=settings.vocabulary)
-    return with_codes(replace(hierarchy, words=words), settings.codes)
+    if words != hierarchy.words:
+        hierarchy = replace(hierarchy, words=words)
+    return with_codes(hierarchy, settings.codes)
 
 
 def at_place(settings: Settings, place: str) -> Settings:
