@@ -9,6 +9,8 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install $(P
 # What builds the package has the pinned versions too: older pip reads the one, newer the other.
 export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
+# Each process that a test starts, and each that shares the tests, would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 # There is a test on every core: the threads of a product of matrices would wait for each other.
 export OPENBLAS_NUM_THREADS := 1
 # Pins are of one kernel of OpenBLAS: those of other processors round otherwise.

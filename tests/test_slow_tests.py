@@ -75,24 +75,18 @@ def ran(target: str, folder: Path, *more: str) -> dict[str, int]:
     return {what: lines.count(f"ran {what}") for what in WHAT}
 
 
-def test_the_slow_ones_are_left_out_of_make_test_alone(tmp_path: Path) -> None:
-    some, every = ran("test", tmp_path), ran("test-all", tmp_path)
-
-    assert (some["quick"], some["slow"]) == (1, 0)
-    assert (every["quick"], every["slow"]) == (1, 1)
-    assert (some["example"], every["example"]) == (8, 40)
-
-
-@pytest.mark.parametrize("processes", [0, 2])
-def test_what_passed_without_the_extras_is_not_run_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
+def test_slow_ones_and_all_examples_and_what_did_not_pass_are_left_to_test_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    passed = str(tmp_path / "passed.json")
-    ran("test", tmp_path, "--note-passed", passed, f"--numprocesses={processes}")
+    passed = tmp_path / "passed.json"
+    some = ran("test", tmp_path)
+    ran("test", tmp_path, f"--note-passed={passed}", "--numprocesses=2")
     monkeypatch.setenv("EXTRAS", "installed")
-    rest = ran("test-all", tmp_path, "--but-passed", passed)
+    rest = ran("test-all", tmp_path, f"--but-passed={passed}")
 
+    assert some == {"quick": 1, "slow": 0, "skipped": 0, "example": 8}
     assert rest == {"quick": 0, "slow": 1, "skipped": 1, "example": 40}
+    assert "-m" not in pytest_of("test-all")
 
 
 def test_ci_runs_every_test() -> None:
