@@ -200,7 +200,7 @@ def releases(draw: st.DrawFn) -> Release:
 
 @pytest.mark.slow
 @given(releases())
-@examples(30)
+@examples(20)
 def test_small_releases(release: Release) -> None:
     measured_alike(release)
 

@@ -131,7 +131,7 @@ def stored(name: str) -> Callable[[pl.DataFrame, Path], Any]:
         elif name.endswith("jsonl"):
             frame.write_ndjson(path)
         else:
-            frame.write_csv(path, separator="\t" if name.endswith("tsv") else ",")
+            frame.write_csv(path)
         return path
 
     return write
@@ -139,7 +139,6 @@ def stored(name: str) -> Callable[[pl.DataFrame, Path], Any]:
 
 STORED: Mapping[str, Callable[[pl.DataFrame, Path], Any]] = {
     "csv": stored("a.csv"),
-    "tsv": stored("a.tsv"),
     "tsv with notes": with_notes,
     "parquet": stored("a.parquet"),
     "polars": lambda frame, _: frame,

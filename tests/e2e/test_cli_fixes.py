@@ -30,7 +30,7 @@ def audit(*arguments: object, exits: int = 0) -> str:
 
 
 def run(data: Path, out: Path, *options: object) -> Path:
-    kept = ("--out", out, "--no-pdf", "--keep-instances", *options)
+    kept = ("--out", out, "--no-pdf", "--keep-instances", "--min-cell", 1, *options)
     audit("run", data, "--hierarchy", "icd9cm", *kept)
     return out
 
@@ -113,9 +113,10 @@ def mended(made: Path, folder: Path, *options: object) -> Path:
 
 @pytest.mark.parametrize("min_cell", [1, 11])
 def test_a_run_on_the_copy_tells_what_was_mended(min_cell: int, made: Path, tmp_path: Path) -> None:
-    old = tmp_path / "old"
-    least = ("--min-cell", min_cell)
-    run(made / "labels.csv", old / "run", *least)
+    least, old = ("--min-cell", min_cell), made
+    if min_cell > 1:
+        old = tmp_path / "old"
+        run(made / "labels.csv", old / "run", *least)
     new = mended(old, tmp_path, *least)
     audit("compare", old / "run", new, "--out", tmp_path / "compared")
 
@@ -131,7 +132,8 @@ def test_a_run_on_the_copy_tells_what_was_mended(min_cell: int, made: Path, tmp_
     assert shared["mended"]["findings"] == told["findings"]
     for page in (new / "report.html", tmp_path / "compared" / "comparison.html"):
         assert "What was mended" in page.read_text("utf-8")
-    audit("verify", new, "--recompute")
+    if min_cell == 1:
+        audit("verify", new, "--recompute")
 
 
 def _of_another_run(folder: Path, log: dict[str, Any]) -> None:

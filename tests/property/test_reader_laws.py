@@ -23,7 +23,7 @@ from fixtures.reader import drawn, mimic, out_of_order, read
 
 FEW_BESIDE_A_LABEL = 405
 """Of 17 repeated labels at most 15 can be of one node, as many as have it."""
-RELEASES = (*range(36), FEW_BESIDE_A_LABEL)
+RELEASES = (*range(20), FEW_BESIDE_A_LABEL)
 
 
 @pytest.mark.parametrize("seed", RELEASES)
@@ -92,6 +92,7 @@ def audited(small: Mapping[str, int]) -> AuditResult:
 
 
 @given(st.permutations([2, 3, 4, 5, 6, 7]))
+@examples(15)
 def test_small_counts_in_another_order_give_the_same_bytes(order: list[int]) -> None:
     """The unknown labels keep their sum, so that what is exempt does not change."""
     first = dict(zip("abcdef", order, strict=True))

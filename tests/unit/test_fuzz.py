@@ -9,7 +9,7 @@ import pytest
 from fixtures import structured
 from fixtures.fuzzed import READERS, Reader
 
-INPUTS = {"runs": 40, "forced runs": 20}
+INPUTS = {"counts": 60, "evidence": 60, "runs": 40, "forced runs": 20}
 """How many files a reader is given, where these are not 150: `scripts/fuzz.py` gives thousands."""
 
 

@@ -16,6 +16,7 @@ from audit.disclosure.feasibility import is_possible
 from audit.results.published_cells import pair_cells
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES
+from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated
 
 MIN_CELL = 5
@@ -83,6 +84,7 @@ def releases(draw: st.DrawFn) -> tuple[Release, dict[Cell, int]]:
 
 @pytest.mark.parametrize("types", [8, 3])
 @given(releases())
+@examples(25)
 def test_what_is_withheld_is_the_same_with_few_kinds_tried_first(
     types: int, drawn: tuple[Release, dict[Cell, int]]
 ) -> None:

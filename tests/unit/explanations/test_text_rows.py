@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from audit.base.errors import AuditError
 from audit.explanations.reading.reading import read_attributions
 from fixtures.attribution_files import NOTES, PASSAGE, ROW, TRACK_X, as_text, same, written
+from fixtures.examples import examples
 
 TEXTS = [["he", "played", "a", "bully"], ["a", "smash", "hit"], ["it's", "so"]]
 MARKS = [[0.1, 0.5, 0.15, 0.25], [0.2, 0.3, 0.5], [0.75, 1e-05]]
@@ -27,6 +28,7 @@ def in_lines(folder: Path, tokens: list[Any], scores: list[Any], name: str = "li
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1),
                 min_size=1, max_size=4))  # fmt: skip
+@examples(20)
 @pytest.mark.parametrize("write", [list, np.array, json.dumps, tuple])
 def test_lists_written_as_text_are_the_lists(
     tmp_path_factory: pytest.TempPathFactory, write: Any, tokens: list[str]

@@ -185,9 +185,11 @@ def test_where_nothing_was_found_the_weakest_nodes_are_drawn(shared: dict[str, A
     assert figure.table.rows[0][0].id == weakest["node"]
 
 
-@given(st.permutations(range(8)))
-def test_the_order_of_nodes_is_that_of_what_they_show(order: list[int]) -> None:
-    rows = concept_results.measured()["concepts"]["nodes"]
+@given(order=st.permutations(range(8)))
+def test_the_order_of_nodes_is_that_of_what_they_show(
+    shared: dict[str, Any], order: list[int]
+) -> None:
+    rows = shared["concepts"]["nodes"]
     names = [row["node"] for row in ordered([rows[place] for place in order])]
     assert names == [row["node"] for row in ordered(rows)]
 

@@ -29,23 +29,24 @@ def ended() -> None:
         svg._drawer.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("source", "told"),
-    [
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "by SIGKILL"),
-        ("import os; print('# no memory'); os.abort()", "by SIGABRT: # no memory"),
-        ("import os; os._exit(7)", "with status 7"),
-        ("raise RuntimeError('torn')", "RuntimeError: torn"),
-        ("print('a notice'); raise MemoryError", "MemoryError"),
-    ],
-)
-def test_a_process_that_dies_is_told_and_replaced(tmp_path: Path, source: str, told: str) -> None:
-    (tmp_path / "vl_convert.py").write_text(source)
-    ended()
+DYING = {
+    "import os, signal; os.kill(os.getpid(), signal.SIGKILL)": "by SIGKILL",
+    "import os; print('# no memory'); os.abort()": "by SIGABRT: # no memory",
+    "import os; os._exit(7)": "with status 7",
+    "raise RuntimeError('torn')": "RuntimeError: torn",
+    "print('a notice'); raise MemoryError": "MemoryError",
+}
+"""What a process runs that dies, and what is told of it."""
+
+
+def test_a_process_that_dies_is_told_and_replaced(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(tmp_path))
-        with pytest.raises(DrawingError, match=told):
-            draw(next(CHARTS))
+        for source, told in DYING.items():
+            (tmp_path / "vl_convert.py").write_text(source)
+            ended()
+            with pytest.raises(DrawingError, match=told):
+                draw(next(CHARTS))
         with pytest.raises(RenderError, match="nothing else of the run is lost"):
             html_text(sample_result().shared())
     ended()

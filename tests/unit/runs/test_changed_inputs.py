@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,18 +19,24 @@ from fixtures.toy import EDGES, toy
 ROWS = "".join(f"i{n},{label}\n" for n, label in enumerate(["dog"] * 30 + ["cow"] * 20))
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
     edges = "".join(f"{child},{parent}\n" for child, parent in EDGES)
-    (tmp_path / "toy.csv").write_text(f"child,parent\n{edges}")
-    (tmp_path / "parts").mkdir()
+    (folder / "toy.csv").write_text(f"child,parent\n{edges}")
+    (folder / "parts").mkdir()
     for name in ("labels.csv", "parts/1.csv", "parts/2.csv"):
-        (tmp_path / name).write_text(f"instance,label\n{ROWS.replace('i', name[-5])}")
-    (tmp_path / "predicted.psv").write_text("".join(f"s{n}|dog\n" for n in range(50)))
-    (tmp_path / "policy.toml").write_text("max_findings = 2\n")
-    given = ("run", tmp_path / "labels.csv", "--hierarchy", tmp_path / "toy.csv", "--no-pdf")
-    assert done(*given, "--out", tmp_path / "before").exit_code == 0
-    return tmp_path
+        (folder / name).write_text(f"instance,label\n{ROWS.replace('i', name[-5])}")
+    (folder / "predicted.psv").write_text("".join(f"s{n}|dog\n" for n in range(50)))
+    (folder / "policy.toml").write_text("max_findings = 2\n")
+    given = ("run", folder / "labels.csv", "--hierarchy", folder / "toy.csv", "--no-pdf")
+    assert done(*given, "--out", folder / "before").exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def place(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "place"))
 
 
 def replaced(path: Path) -> None:

@@ -247,6 +247,7 @@ def failing(run: Path, key: SealKey | None = None, *, recompute: bool = False) -
     return ", ".join(told)
 
 
+@pytest.mark.slow
 def test_the_run_itself_holds(desk: Path) -> None:
     run, key = desk / "run of labels", read_key(desk / "key")
     verdicts = verify_run(run, recompute=True, key=key, render=rendered_again)

@@ -29,6 +29,7 @@ from audit.runs.fixes.copying import log_of, undone
 from audit.runs.fixes.written_back import settings_of
 from audit.runs.settings import Settings
 from fixtures.corrected_copies import copied
+from fixtures.examples import examples
 from fixtures.plugins import install, installed
 
 LABELS = ("a1", "a2", "b1", "b2", "c1", "d1")
@@ -132,6 +133,7 @@ def settings(folder: Path, name: str, data: bytes) -> Settings:
 
 @pytest.mark.parametrize("name", WRITERS)
 @given(case=changed())
+@examples(15)
 def test_a_copy_is_what_a_writer_makes_of_the_changed_labels_and_undoing_gives_the_data(
     name: str, case: tuple[Carried, list[Change], Carried], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -168,6 +170,7 @@ def test_the_first_blank_of_several_columns_takes_a_label_that_is_added(tmp_path
     rows=st.lists(st.lists(st.sampled_from(["", *LABELS]), min_size=4, max_size=4), min_size=2),
     data=st.data(),
 )
+@examples(20)
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 def test_cells_of_several_columns_change_where_they_stand(
     end: str, rows: list[list[str]], data: Any, tmp_path_factory: pytest.TempPathFactory

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any, TypeAlias
 from xml.etree import ElementTree
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from xlsxwriter import Workbook
 
 from audit.base.errors import InputError
+from audit.data.sources import sheets
 from audit.runs.fixes.changes import Change
 from audit.runs.fixes.copying import log_of, undone
 from audit.runs.settings import Settings
@@ -80,6 +82,19 @@ def cells(path: Path) -> dict[str, Cell]:
 def others(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(path) as book:
         return {n: book.read(n) for n in book.namelist() if n != "xl/worksheets/sheet2.xml"}
+
+
+def _here(command: Sequence[str], **_: Any) -> CompletedProcess[bytes]:
+    """Sheets as a process of its own writes them, which takes a second to start."""
+    sheets.write_sheets(*map(Path, command[3:5]))
+    return CompletedProcess(command, 0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def in_this_process() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sheets.subprocess, "run", _here)
+        yield
 
 
 def settings(folder: Path) -> Settings:
