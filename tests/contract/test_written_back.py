@@ -25,6 +25,7 @@ from audit.runs.fixes.changes import Change
 from audit.runs.fixes.copying import log_of, undone
 from audit.runs.settings import Settings
 from fixtures.corrected_copies import copied, files_below
+from fixtures.examples import examples
 from fixtures.label_files import WRITERS, LabelWriter, Record, write_long
 
 LABELS = ("0380", "4019", "V3000", "5990")
@@ -132,6 +133,7 @@ def replacements(draw: Any) -> tuple[list[Record], list[Change], list[Record]]:
 
 @each_writer
 @given(case=replacements())
+@examples(15)
 def test_a_copy_is_what_is_written_of_the_changed_labels_and_nothing_else_differs(
     writer: LabelWriter,
     case: tuple[list[Record], list[Change], list[Record]],
