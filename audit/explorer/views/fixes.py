@@ -24,10 +24,11 @@ CERTAINTIES = ("certain", "likely", "review")
 
 
 def show_list(site: Site, request: Request) -> Response:
-    """The proposals, filtered by finding and certainty."""
+    """The proposals, the surest first, filtered by finding and certainty."""
     proposals, asked = _shown(site), parameters(request)
     table = proposals.table.with_columns(pl.col("finding").cast(pl.String))
-    kept = table
+    sure = pl.col("certainty").cast(pl.Enum(CERTAINTIES))
+    kept = table.sort(sure, maintain_order=True)
     for name in ("finding", "certainty"):
         if asked.get(name):
             kept = kept.filter(pl.col(name) == asked[name])
