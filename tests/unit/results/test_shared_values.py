@@ -140,7 +140,7 @@ def counts_of(view: dict[str, Any]) -> dict[tuple[str, ...], int]:
     return told
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, 2])
 def test_drift_tells_no_small_difference_from_earlier_releases(seed: int, tmp_path: Path) -> None:
     found, more = drawn(seed), drawn(seed + 100)
     sizes = len(found), len(found) + 5 * seed + 1, len(found) + 60
