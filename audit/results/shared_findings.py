@@ -25,7 +25,15 @@ from audit.disclosure import (
     suppress_breakdown,
     with_tight_bounds,
 )
-from audit.results.findings import EXCHANGES, OF_MODEL, CheckResult, Finding, Part, Waived
+from audit.results.findings import (
+    EXCHANGES,
+    OF_MODEL,
+    SUSPECTS,
+    CheckResult,
+    Finding,
+    Part,
+    Waived,
+)
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     UNINFORMATIVE,
@@ -269,6 +277,7 @@ def _beside_each_other(
         for part, line in zip(finding.parts, of_parts, strict=True)
     ]
     sums = [name for name in SUMS if name in evidence and _is_sum(finding, name)]
+    sums += ["instances"] * (finding.check == SUSPECTS)  # each of which is in one line
     lines = next((evidence[n] for n in _LINES if n in evidence and n not in sums), None)
     always = [name for name in sums if finding.evidence[name].kind == "exempt"]
     hidden = [name for name in sums if name not in always]
