@@ -42,7 +42,7 @@ from audit.data.prediction_formats import (
 )
 from audit.data.records import UnclearColumnsError, column_for
 from audit.data.sources import File, Folder, Frame, Source, source_of
-from audit.data.unnamed_columns import refuse_totals, with_rules
+from audit.data.unnamed_columns import refuse_totals, with_rules, without_role
 
 FORMATS: tuple[LabelFormat, ...] = (
     mimic.MIMIC_III,
@@ -109,7 +109,10 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
     source.load()
     source.know(columns.nodes, named_classes=columns.classes is not None)
     raw, told = _with_found(source, columns, lambda every: _read(source, every, format))
-    return replace(raw, readings=(*source.readings, *told, *raw.readings))
+    told = (*source.readings, *told, *raw.readings)
+    if raw.format in _OF_COLUMNS and raw.layout is not None:
+        told += without_role(source, [raw.layout.id, *raw.layout.labels], columns, told)
+    return replace(raw, readings=told)
 
 
 def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
@@ -176,7 +179,9 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
         return replace(chosen, tables=tables)
 
     chosen, told = _with_found(source, columns, choose, groups=False)
-    return replace(chosen, readings=(*source.readings, *told, *chosen.readings))
+    told = (*source.readings, *told, *chosen.readings)
+    told += without_role(source, [chosen.id, *chosen.labels], columns, told)
+    return replace(chosen, readings=told)
 
 
 def _giving(source: Source, label: str | None, format: str | None) -> LabelFormat:

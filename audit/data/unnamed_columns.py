@@ -132,6 +132,22 @@ def _new(there: Collection[str], names: Iterable[str]) -> Iterator[str]:
     return (name for name in names if name.strip().lower() not in taken)
 
 
+def without_role(
+    source: Source, used: Iterable[str | None], columns: Columns, told: Iterable[Reading]
+) -> tuple[Reading, ...]:
+    """What is told of the columns of a table that nobody names, and nothing that is told does."""
+    known = {
+        name.strip().lower() for name in (*used, *columns.beside.values(), "") if name is not None
+    }
+    said = " ".join(one.decision for one in told)
+    left = [n for n in source.schema if n.strip().lower() not in known and repr(n) not in said]
+    if not left:
+        return ()
+    decision = f"columns without a role are left unread: {first_cases(left)}"
+    option = f"--strata {quote(left[0])}"
+    return (Reading(decision, "nothing says what they are", len(left), option, "columns"),)
+
+
 _YES = re.compile(r"1(\.0+)?|true|t|yes|y|present|positive|pos|confirmed|accept(ed)?")
 _NO = re.compile(r"0(\.0+)?|false|f|no|n|absent|negative|neg")
 _NEVER = re.compile(

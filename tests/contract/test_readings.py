@@ -203,10 +203,15 @@ def of_headless(folder: Path, header: str = "") -> Found:
     return (dataset.ledger, dataset.format if header else ""), dataset.readings
 
 
-def of_flags(folder: Path, **options: Any) -> Found:
-    data = pl.DataFrame({"id": ABCD, "born": [*"1999"], "dog": [0, 1, 0, 1], "cat": [1, 0, 0, 1]})
-    dataset = audit.load_labels(data, TREE, **options)
-    return dataset.instances.rows(), dataset.readings
+def of_instances(data: dict[str, Any]) -> Read:
+    def read(_: Path, **options: Any) -> Found:
+        dataset = audit.load_labels(pl.DataFrame(data), TREE, **options)
+        return dataset.instances.rows(), dataset.readings
+
+    return read
+
+
+FLAGS = {"id": ABCD, "born": [*"1999"], "dog": [0, 1, 0, 1], "cat": [1, 0, 0, 1]}
 
 
 IN_A_ROW = "id,label,who\na,dog,x\na,cat,x\nb,cat,y\n"
@@ -437,13 +442,19 @@ TOLD = [
     Told("data.sources.source.Source", "names no columns", "write a name for each column above it",
          of_headless, {"header": "id,label\n"}),
     Told("data.label_formats.wide.read", "left out: 'born'", "--strata born",
-         of_flags, {"strata": ["born"]}),
+         of_instances(FLAGS), {"strata": ["born"]}),
+    Told("data.unnamed_columns.without_role", "unread: 'site'", "--strata site",
+         of_instances({**LABELLED, "site": [*"xxyy"]}), {"strata": ["site"]}),
     Told("data.label_formats.tables.told_of_parts", "joined by ';'", "--format long",
          of_labels(CELLS), {"format": "long"}),
     Told("data.label_formats.jsonl._labels_key", "'kinds'", "--label KEY",
          of_labels(("a.jsonl", '{"id": 1, "kinds": ["dog"], "more": ["of"]}')), {"label": "more"}),
     Told("data.mapping._titled", "are titles of nodes", "--codes as-written",
          of_labels(NAMED, TITLES), {"codes": "as-written"}),
+    Told("data.mapping._titled", "without their dots", "--codes as-written",
+         of_labels({"id": ABCD, "label": ["C504", "C509", "C349", "C341"]},
+                   {"C50.4": "C50", "C50.9": "C50", "C34.9": "C34", "C34.1": "C34"}),
+         {"codes": "as-written"}),
     Told("data.mapping._titled", "marks around titles", "--strip PATTERN",
          of_labels(NAMED, TITLES), {"strip": ["zzz"]}),
     Told("data.label_formats.mimic._without_order", "order", "whole numbers in SEQ_NUM",
@@ -514,6 +525,10 @@ TOLD = [
     Told("hierarchies.formats.names.lower_end", "column 1",
          "--hierarchy-child 2 --hierarchy-parent 1",
          of_hierarchy("h.csv", "b,a\nc,a\nd,b\n"), {"child": "2", "parent": "1"}),
+    Told("hierarchies.formats.names.lower_end", "values of 'finding'",
+         "--hierarchy-child place --hierarchy-parent finding",
+         of_hierarchy("h.csv", "finding,place\nb,a\nc,a\nd,b\n"),
+         {"child": "place", "parent": "finding"}),
     Told("hierarchies.formats.tree._several", "one node", "--hierarchy-ids paths",
          of_hierarchy("h.json", '{"a": {"x": {}}, "b": {"x": {}}}'), {"ids": "paths"}),
     Told("hierarchies.formats.interface.read", "'name'", "--hierarchy-format tree",
