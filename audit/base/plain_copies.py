@@ -111,7 +111,8 @@ def _slices(spans: Sequence[tuple[int, int]]) -> Split:
 
 def _apart_by_signs(lines: Sequence[str]) -> Dialect | None:
     """Cells between signs that are hardly ever in texts, as ``~|~``."""
-    signs = {*re.findall(f"{_ODD}+", lines[0])}
+    odd = _ODD if separator_in(lines[0]) else _ODD.replace("[", "[$")
+    signs = {*re.findall(f"{odd}+", lines[0])}
     sign = "".join(signs)
     full = [line for line in lines if line.strip()]
     if len(signs) != 1 or sign == "|" or len({line.count(sign) for line in full}) != 1:

@@ -247,13 +247,16 @@ def _is_row(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def is_header(lines: Iterable[str], sign: str) -> bool:
-    """Whether the first of some lines is names of columns: quoted, or without digits above cells
-    that all have some; and each line has as many fields."""
-    first, *rows = _fields([*lines][:_LOOKED_AT], sign)
+    """Whether the first of some lines is names of columns: usual ones, or without digits above
+    cells that all have some; and each line has as many fields. The last may be blank in all."""
+    every = _fields([*lines][:_LOOKED_AT], sign)
+    if not any(row[-1].strip() for row in every if row):
+        every = [row[:-1] for row in every]
+    first, *rows = every
     if {*map(len, rows)} != {len(first)} or not _may_name(first, first) or _is_row([first, *rows]):
         return False
     columns = zip(first, *rows, strict=True)
-    return any(
+    return not _USUAL.isdisjoint(map(str.lower, map(str.strip, first))) or any(
         not re.search(r"\d", name) and any(cells) and all(re.search(r"\d|^$", c) for c in cells)
         for name, *cells in columns
     )

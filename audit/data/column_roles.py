@@ -16,16 +16,17 @@ from audit.data.sources import Source
 from audit.data.sources.source import ID_NAMES
 from audit.data.unnamed_columns import MOST_VALUES, names_system, plain_name
 
-PREDICTED = re.compile(r"(^|_)pred(?!.*string)|^(score|prob)")
+PREDICTED = re.compile(r"(^|_)pred(?!.*string)|^(score|prob|top[_-]?\d)")
 """Names of predictions and their scores."""
 _STAY = re.compile(
     r"stay|visit|admission|encounter|episod|hadm|claim|discharge|aufenthalt|sejour|estancia|acct|"
-    r"ingreso|internac|ricovero|degenza|opname|"
+    r"ingreso|internac|ricovero|degenza|opname|recnum|kontakt|vardtillf|"
     r"(?:^|[^a-z])(?:enc|csn|clm|case|spell|account)(?:$|[^a-z]|id$)|^fall"
 )
 _PERSON = re.compile(
     r"(?:^|[^a-z])(?:(?:patient(?:en|e)?|pa[cz]iente|subject|person[ae]?|pessoa|member|participant|"
-    r"customer|user|usuario|assistito|versicherten|pat)s?|mrn|pid|ipp|bene(?:ficiary)?|desynpuf)"
+    r"customer|user|usuario|assistito|versicherten|pat)s?|mrn|pid|ipp|p_?nr|lop_?nr|cpr|"
+    r"bene(?:ficiary)?|desynpuf)"
     r"(?:$|[^a-z]|id$|no$|nr$|key$|nummer$)"
 )
 _ID = re.compile(
@@ -51,14 +52,14 @@ _SHARED = re.compile(
 )
 """What instances share that are no parts of it."""
 MAIN = re.compile(
-    r"princ|prncpal|primary|primaire|(?:^|[^a-z])(?:main|pdx)|haupt|hoofd|^(?:hd|dp)$|主要|주상병|主病"
+    r"princ|prncpal|primary|primaire|(?:^|[^a-z])(?:main|pdx)|haupt|hoofd|^(?:hd|dp|hdia)$|主要|주상병|主病"
 )
 """Of the one main diagnosis, or label."""
 ADMITTING = re.compile(r"adm(?:i|t)|einweis|aufnahmediag|presenting|provisional|working")
 """Of what was thought when a stay began."""
 _FURTHER = re.compile(
     r"second|secun|associ|(?:^|[^a-z])other|further|addition|neben|neven|autre|otr[ao]|outr[ao]|"
-    r"altr[ei]|comorb|^(?:nd|das|ds)$|其他|次要|부상병|副病"
+    r"altr[ei]|comorb|^(?:nd|das|ds)$|^bdia|其他|次要|부상병|副病"
 )
 LABEL = re.compile(
     r"label|codi?g?[eo]|diag|dx|icd|cie|cid|cim|class|term|concept|tag|categor|诊断|診断|診斷|진단|상병|病名"
@@ -212,6 +213,16 @@ class TableColumns:
         alike = own == [best] or self._are_alike(best, own)
         return ",".join(own) if alike else None
 
+    @cached_property
+    def rivals(self) -> list[str]:
+        """Columns of no family, nor of codes, that hold nodes alike; each may be the labels."""
+        best, nodes = self.best, self.source.nodes
+        coded = nodes is None or nodes.coded
+        if best is None or coded or best in self.families or self.label() is not None:
+            return []
+        near = [n for n in self.beside(best) if self.share(n) >= LEAST_SHARE]
+        return sorted([*near, best], key=self.names.index) if near else []
+
     def _without_repeated(self, own: Sequence[str], best: str) -> list[str]:
         """Columns without those whose nodes the others have in each row."""
         kept = [*own]
@@ -274,6 +285,7 @@ class TableColumns:
     def _titled(self, names: Sequence[str]) -> str | None:
         """The only column whose cells are titles of nodes, where none holds nodes."""
         nodes = self.source.nodes
+        names = [name for name in names if not self.are_numbers(name)]
         cells = {name: self.source.first_cells(name) for name in names} if nodes else {}
         shares = {name: nodes.share_of_titles(own) for name, own in cells.items() if nodes}
         found = [name for name, share in shares.items() if share > _FAR * LEAST_SHARE]

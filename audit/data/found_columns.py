@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from shlex import quote
 
 import polars as pl
@@ -226,9 +226,16 @@ class InstanceColumns(TableColumns):
                 for one in dict.fromkeys((named.group or group, named.group)):
                     yield replace(named, id=id_, label=label, group=one)
 
+    def differ(self, first: Columns, other: Columns) -> bool:
+        """Whether two ways to read a table are rivals: another id, or another column of labels."""
+        if first.id != other.id:
+            return other.id != NUMBERED and first.label == other.label
+        return first.label != other.label and other.label in self.rivals
+
     def _labels(self) -> Iterator[str]:
         """Patterns and columns most of whose cells are nodes, all of them first."""
-        if (best := self.label() or self.best) is not None:
+        yield from self.rivals
+        if not self.rivals and (best := self.label() or self.best) is not None:
             near = [n for n in self.beside(best) if self.values[n] and self.share(n) >= LEAST_SHARE]
             first = {one: self.names.index(self.members(one)[0]) for one in [*near, best]}
             yield ",".join(sorted(first, key=lambda one: first[one]))
@@ -306,12 +313,15 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
     if source.nodes is None or len(source.schema) < 2:
         return ""
     some = InstanceColumns(_some_of(source), named)
-    for columns in (one for _, one in zip(range(_TRIED), some.commands(groups), strict=False)):
-        if _reads(some, columns, tried):
-            return (
-                f"name the columns of ids and labels, perhaps: {_options(source, columns)}"
-                "; audit list formats lists what is read without that"
-            )
+    commands = [*islice(some.commands(groups), _TRIED)]
+    reading = (one for one in commands if _reads(some, one, tried))
+    if (first := next(reading, None)) is not None:
+        other = next((one for one in reading if some.differ(first, one)), None)
+        said = " or: ".join(_options(source, one) for one in (first, other) if one is not None)
+        return (
+            f"name the columns of ids and labels, perhaps: {said}"
+            "; audit list formats lists what is read without that"
+        )
     some.source.table()  # what cannot be read, as rows that were cut, is told as that
     return (
         "no columns that were tried hold ids and labels that are nodes of this hierarchy"

@@ -14,7 +14,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import HOLDING
 from audit.hierarchies.icd.column_readings import column_readings
 from audit.hierarchies.label_words import Words, is_plain
-from audit.hierarchies.titles import nodes_by_title, title_key
+from audit.hierarchies.titles import nodes_by_title, nodes_without_dots, title_key
 
 SEPARATORS = (";", "|", ",", " ")
 """Signs that may stand between two labels of one cell, the most telling first."""
@@ -22,7 +22,12 @@ _BOXES = r"/(?:\s+-?[0-9][0-9.]*){4}\s*/"
 _LINES = r"/[\r\n]+/"
 _STARS = r"/[*^~\n\/]+/"
 _EXPRESSIONS = {
-    r"/^\s*\[\s*['\"]|['\"]\s*,?\s*['\"]|['\"]\s*\]\s*$/": "as a list in Python has them",
+    r"/^\s*(?:\{\s*\"\w+\"\s*:\s*)?\[\s*['\"]|['\"]\s*,?\s*['\"]|['\"]\s*\]\s*\}?\s*$/": (
+        "as a list in Python has them"
+    ),
+    r"/^\s*\{\s*['\"]|['\"]\s*:\s*-?(?:[0-9]*\.[0-9]+|[0-9]{2,}|[2-9])\s*(?:,\s*['\"]|\}\s*$)/": (
+        "as the keys of a dictionary, whatever number stands behind each, 0 too"
+    ),
     "/[<>]+/": "each between < and >",
     _BOXES: "each before the four numbers of a box",
     _LINES: "each on a line of its own",
@@ -76,7 +81,8 @@ class KnownNodes:
         if text not in self._weights:
             bare = text.strip()
             core = bare.rstrip("-").rstrip("Xx") if self.coded else whole(bare)
-            self._weights[text] = self._weight(bare) or (core and self._weight(core)) or 0.0
+            undotted = float(bare in nodes_without_dots(self._hierarchy))
+            self._weights[text] = self._weight(bare) or (core and self._weight(core)) or undotted
         return self._weights[text]
 
     def _weight(self, text: str) -> float:
@@ -182,7 +188,7 @@ def _parts(cell: str) -> list[str]:
     """What of a cell may be a node: all of it, without marks of a list, or what signs part."""
     bare = cell.strip(_MARKS)
     signs = [sign for sign in SEPARATORS if sign in bare]
-    signs += [sign for sign in _EXPRESSIONS if re.search(r"[<'*^~\n/]", bare)]
+    signs += [sign for sign in _EXPRESSIONS if re.search(r"[<'*^~\n/{]", bare)]
     signs += [":"] * (":" in bare)
     parts = [part.strip(_MARKS) for sign in signs for part in split(bare, sign)]
     return [cell, bare, bare.replace(",", "."), *parts]

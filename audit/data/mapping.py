@@ -16,7 +16,7 @@ from audit.data.code_sets import AS_WRITTEN, read_as_codes, refuse_both_versions
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import MARKS, bare, is_plain, read_words
-from audit.hierarchies.titles import nodes_by_title, title_key
+from audit.hierarchies.titles import nodes_by_title, nodes_without_dots, title_key
 
 REASONS = (
     "unknown_code",
@@ -120,7 +120,8 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 
 
 def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
-    """Labels that are titles of nodes, if most that are no nodes are some; as `read_texts`."""
+    """Labels that are nodes without their dots, or titles of nodes, if most that are no nodes are
+    some; as `read_texts`."""
     found = pl.DataFrame(schema=dict.fromkeys(("label", "table", "text", "set"), pl.String))
     coded, strip = hierarchy.integrity is not None, hierarchy.words.strip
     odd = [
@@ -129,7 +130,19 @@ def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, t
         if (text := bare(label, strip)) not in hierarchy and not (coded and is_plain(text))
     ]
     odd = [row for row in odd if not hierarchy.words.mean_nothing(row[3])]
-    if None in hierarchy.codes.values() or not any(_WORD.search(row[3]) for row in odd):
+    if None in hierarchy.codes.values():
+        return found, ()
+    plain = nodes_without_dots(hierarchy)
+    without = [(*row, plain[row[3]]) for row in odd if row[3] in plain]
+    touched = sum(row[2] for row in without)
+    if 2 * touched > sum(row[2] for row in odd):
+        rows = [(label, table, node, table) for label, table, *_, node in without]
+        undotted = Reading(
+            "labels that are no nodes are nodes without their dots",
+            "most of them are one node so", touched, f"--codes {AS_WRITTEN}",
+        )  # fmt: skip
+        return pl.DataFrame(rows, found.schema, orient="row"), (undotted,)
+    if not any(_WORD.search(row[3]) for row in odd):
         return found, ()
     nodes = nodes_by_title(hierarchy)
 

@@ -224,7 +224,8 @@ def _patterns(
 
 
 def _inside(text: str, table: str | None, is_node: IsNode, coded: bool) -> tuple[int, int] | None:
-    """Where the longest node in a label begins and ends; None if there is none."""
+    """Where the longest node in a label begins and ends; None if there is none, or, where nodes are
+    no codes, another one beside it."""
     if coded:
         runs = [found.span() for found in re.finditer(r"[0-9A-Za-z.]*[0-9][0-9A-Za-z.]*", text)]
         spans = [(a, b) for i, j in runs for a in range(i, j) for b in range(a + 3, j + 1)]
@@ -235,7 +236,12 @@ def _inside(text: str, table: str | None, is_node: IsNode, coded: bool) -> tuple
         ends = [i for i in range(len(text) + 1) if not text[max(i - 1, 0) : i + 1].isalnum()]
         spans = list(combinations([0, *ends, len(text)], 2))
     spans.sort(key=lambda span: span[0] - span[1])
-    return next(((a, b) for a, b in spans if is_node(text[a:b], table)), None)
+    found = next(((a, b) for a, b in spans if is_node(text[a:b], table)), None)
+    if found is None or coded:
+        return found
+    own = text[slice(*found)]
+    beside = (text[a:b] for a, b in spans if b <= found[0] or a >= found[1])
+    return None if any(is_node(one, table) for one in beside if one != own) else found
 
 
 def unwrapped(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -106,6 +107,23 @@ def nodes_by_title(hierarchy: Hierarchy) -> Mapping[str, str | None]:
             before = found.get(key, node)
             found[key] = node if before == node else _meant(hierarchy, before, node)
     return found
+
+
+@lru_cache(maxsize=1)
+def nodes_without_dots(hierarchy: Hierarchy) -> Mapping[str, str]:
+    """The node of each text that is one, of letters and digits, without its dots, and no other.
+
+    It is empty of a built-in classification, whose codes are read by its own rules.
+    """
+    if hierarchy.integrity is not None:
+        return {}
+    dotted = [node for node in hierarchy.nodes if "." in node and _CODE.fullmatch(node)]
+    times = Counter(node.replace(".", "") for node in dotted)
+    every = {node.replace(".", ""): node for node in dotted}
+    return {t: node for t, node in every.items() if times[t] == 1 and t not in hierarchy}
+
+
+_CODE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[0-9A-Za-z.]+")
 
 
 def _meant(hierarchy: Hierarchy, *nodes: str | None) -> str | None:

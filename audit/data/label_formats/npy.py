@@ -1,4 +1,4 @@
-"""NumPy arrays of labels: for each instance a class number, or a row of 0 and 1."""
+"""NumPy arrays of labels: for each instance a class number or name, or a row of 0 and 1."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.errors import SchemaError, first_cases
-from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC, AnyArray, first_of, read_npy, read_npz
+from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC, AnyArray, first_of, read_npy, read_npz, texts_of
 from audit.data.class_names import Classes, beyond_names, classes_for, file_of, read_classes
 from audit.data.label_format import (
     Columns,
@@ -24,7 +24,9 @@ from audit.data.sources import Source
 
 
 def read(source: Source, columns: Columns) -> RawLabels:
-    """Read class numbers, shape (n,), or 0 and 1, shape (n, n_classes); ids are row numbers from 0.
+    """Read class numbers or names, shape (n,), or 0 and 1, shape (n, n_classes).
+
+    Ids are row numbers from 0. A blank name is no label.
 
     An archive must hold such an array alone; 0 and 1 may be of any type. Names come from
     ``columns.classes``, one per line: the first name is that of the number 0, or of the first
@@ -46,7 +48,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
 
 
 def matches(source: Source) -> bool:
-    """Whether the first bytes are those of an ``.npy`` file of whole numbers, or of 0.0 and 1.0."""
+    """Whether the first bytes are of an ``.npy`` file of whole numbers, texts, or 0.0 and 1.0."""
     header = _HEADER.search(source.head) if source.head.startswith(NPY_MAGIC) else None
     if header is None or header[2] != b"f":
         return header is not None
@@ -56,10 +58,10 @@ def matches(source: Source) -> bool:
     return first.size > 0 and bool(np.isin(first, (0.0, 1.0)).all())
 
 
-_HEADER = re.compile(rb"'descr': '([<>|]?)([biuf])(\d+)'")
+_HEADER = re.compile(rb"'descr': '([<>|]?)([biufU])(\d+)'")
 HINT = (
-    "labels in an array are class numbers, or 0 and 1 with a column a class; of an archive "
-    "--format npy reads the only array; scores of a model are given with --predictions"
+    "labels in an array are class numbers or names, or 0 and 1 with a column a class; of an "
+    "archive --format npy reads the only array; scores of a model are given with --predictions"
 )
 """What is said of an array that holds no labels."""
 
@@ -85,6 +87,11 @@ Carried = tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]
 def _carried(array: AnyArray, classes: Classes | None, source: Source) -> Carried:
     if array.ndim == 1 and array.dtype.kind in "iu":
         return _numbered(array, classes, source)
+    if array.ndim == 1 and array.dtype.kind == "U":
+        texts = np.array(texts_of(array, "labels", source), dtype=object)
+        rows = np.flatnonzero(texts != "")
+        names, numbers = np.unique(texts[rows].astype(str), return_inverse=True)
+        return rows, numbers, tuple(names.tolist())
     decimals = array.dtype.kind == "f"
     as_flags = decimals and np.isin(array, (0.0, 1.0)).all()
     if array.ndim == 2 and (array.dtype.kind in "biu" or as_flags):
@@ -92,7 +99,7 @@ def _carried(array: AnyArray, classes: Classes | None, source: Source) -> Carrie
     first = f", as {array.flat[0]!s}" if decimals and array.size else ""
     whole = "np.save(FILE, array.astype(int)) saves whole numbers as such"
     raise SchemaError(
-        "labels must be class numbers, shape (n,), or 0 and 1, shape (n, n_classes)",
+        "labels must be class numbers or names, shape (n,), or 0 and 1, shape (n, n_classes)",
         found=f"{array.dtype} of shape {array.shape}{first}",
         where=source,
         hint="scores of a model are given with --predictions"
@@ -129,8 +136,8 @@ def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
 
 FORMAT = LabelFormat(
     name="npy",
-    title="a NumPy array of class numbers, or of 0 and 1 with a column per class; --classes names "
-    "them",
+    title="a NumPy array of class numbers or names, or of 0 and 1 with a column per class; "
+    "--classes names them",
     matches=matches,
     read=read,
 )

@@ -280,6 +280,22 @@ def _fast_text(path: Path, text: str) -> TableFile | None:
     return TableFile(path, {path.name: table}, kind="lines of fastText", numbered=True)
 
 
+_FEATURE = re.compile(r"\d+:\S+")
+
+
+def _svm(path: Path, text: str) -> TableFile | None:
+    """Labels joined by commas before numbered features, as libsvm has them, perhaps below sizes."""
+    lines = [re.split(r",\s*|\s+", line.strip()) for line in text.strip().split("\n")]
+    sized = len(lines[0]) == 3 and all(map(str.isdecimal, lines[0]))
+    labels = [[word for word in line if ":" not in word] for line in lines[sized:]]
+    features = [word for line in lines[sized:] for word in line if ":" in word]
+    if not all(map(_FEATURE.fullmatch, features)):
+        return None
+    own = series([word for word in row if word] for row in labels)
+    table = pl.DataFrame({"id": series(str(n) for n in range(len(labels))), "labels": own})
+    return TableFile(path, {path.name: table}, kind="lines of libsvm", numbered=True)
+
+
 def _arff(path: Path, text: str) -> TableFile | None:
     """A table of Weka, whose cells may be listed by the numbers of their columns."""
     head, data = re.split(r"(?im)^@data\s*\n", text, maxsplit=1)
@@ -301,6 +317,7 @@ _FORMS: tuple[tuple[str, Callable[[Path, str], TableFile | None]], ...] = (
     (r"([^\s,;|{\[]+ [^\s,;|]+( 1)?\r?\n){2}", _qrels),
     (r"\[\s*\{.*\"annotations\"\s*:\s*\[.*\"result\"", _label_studio),
     (rf"{_PREFIX}\S", _fast_text),
+    (r"(\d+ \d+ \d+\r?\n)?\d+(,\s*\d+)* \d+:\S", _svm),
     (r"(%[^\n]*\n|\s)*@relation\b", _arff),
 )
 """How files of tables begin, and what reads them."""

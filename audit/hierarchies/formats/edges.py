@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import polars as pl
@@ -19,11 +20,39 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether a table has a column of parents, or is two columns of names without a header."""
+    """Whether a table has a column of parents, or is two columns of names that are edges."""
     if classifications.is_known(path, head) or clinical.is_codes(path, head):
         return False
     parents = names.parents_among(tables.columns_of(path, head))
-    return bool(parents) or tables.is_headless(path, head)
+    return bool(parents) or tables.is_headless(path, head) or _are_pairs(path, head)
+
+
+_NO_NODES = (*names.TITLES, "description", "count")
+
+
+def _are_pairs(path: Path, head: bytes) -> bool:
+    if tables.is_parquet(path):
+        return False
+    header, *rows = [row for row in tables.rows_of(head) if any(row)] or [[]]
+    return _are_edges(header, rows)
+
+
+def _are_edges(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether two columns that are not called so are edges by their values.
+
+    One of them has another value in each row; and the other some of these too, or, behind it, at
+    most half as many of its own.
+    """
+    titled = any(names.plain(name).endswith(_NO_NODES) for name in header)
+    if len(header) != 2 or titled or any(len(row) != 2 or not all(row) for row in rows):
+        return False
+    first, second = ([row[end].strip() for row in rows] for end in (0, 1))
+    if not rows or all(map(str.isdigit, second)) or all(map(str.isdigit, first)):
+        return False
+    once = [len({*end}) == len(rows) for end in (first, second)]
+    if {*first} & {*second}:
+        return once[0] != once[1]
+    return once[0] and 2 * len({*second}) <= len(rows)
 
 
 def read(path: Path, shape: Shape) -> Hierarchy:
@@ -80,6 +109,17 @@ def _columns(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[dict[str, s
             ("--hierarchy-child 1 --hierarchy-parent 2", _SECOND_BELOW),
         )  # fmt: skip
         return {"child": str(lower + 1), "parent": str(2 - lower)}, [said]
+    ends = [*frame.columns]
+    unknown = len(ends) == 2 and not (found or any(map(names.is_parent, ends)))
+    pairs = [(str(a), str(b)) for a, b in frame.drop_nulls().rows()] if unknown else []
+    if _are_edges(ends, pairs):
+        ways = [
+            f"--hierarchy-child {quote(child)} --hierarchy-parent {quote(parent)}"
+            for child, parent in (ends, ends[::-1])
+        ]
+        called = (f"values of {ends[0]!r}", f"values of {ends[1]!r}")
+        lower, said = names.lower_end(pairs, path, called, (ways[0], ways[1]))
+        return {"child": ends[lower], "parent": ends[1 - lower]}, [said]
     others = [name for name in frame.columns if name not in found.values()]
     parents = [name for name in others if names.is_parent(name)]
     if "parent" not in found:
@@ -89,7 +129,7 @@ def _columns(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[dict[str, s
     told = list[Reading]()
     if "child" not in found:
         found["child"], told = _child(path, frame, found["parent"], others)
-    titled = names.among([name for name in others if name != found["child"]], names.TITLES)
+    titled = names.titles_among([name for name in others if name != found["child"]])
     return ({"title": titled[0]} if titled else {}) | found, told
 
 

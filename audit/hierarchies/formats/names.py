@@ -22,8 +22,8 @@ CHILD = ("child", "hyponym", "narrower")
 SIGNS = (" > ", " >> ", " » ", " → ", " / ", " | ", "::", "/", "|", "\\")
 """What joins the names of a path, the plainest first; dots have a format of their own."""
 _PARENT = re.compile(
-    r"parent[a-z]*(id|code|key|uri)s?|(parents?|super(class|category|type|concept|term|group|ordinate)?|hypernym|broader)"
-    r"(e?s|ids?|codes?|keys?|uris?|iris?|names?|node|class|category|concept|term|label)*\d*"
+    r"parent[a-z]*(id|code|key|uri)s?|(parents?|super(class|category|type|concept|term|group|ordinate|taxon|topic|tag)?|hypernym|broader)"
+    r"(e?s|ids?|codes?|keys?|uris?|iris?|names?|node|class|category|concept|term|label|tax[ao]n?|topic|tag)*\d*"
     r"|isa|subclassof|childof|belongsto"
 )
 _CHILDREN = re.compile(
@@ -59,6 +59,13 @@ def ids_among(names: Iterable[str]) -> list[str]:
     """The names of ids: the usual ones, else those that end as such, as ``taxon_id`` does."""
     own = list(names)
     return among(own, IDS) or [name for name in own if _ENDS.fullmatch(plain(name))]
+
+
+def titles_among(names: Iterable[str]) -> list[str]:
+    """The names of titles: the usual ones, else the only one that ends as such, as ``pt_name``."""
+    own = list(names)
+    ending = [name for name in own if plain(name).endswith(TITLES[:2])]
+    return among(own, TITLES) or (ending if len(ending) == 1 else [])
 
 
 def whole(text: str) -> str:

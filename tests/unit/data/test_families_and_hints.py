@@ -433,3 +433,24 @@ def test_codes_that_lost_zeros_beside_a_file_are_asked_in_a_workbook_too(tmp_pat
     sound = table.with_columns(icd9=pl.col("icd9").replace("389", "0389"))
     sound.write_excel(tmp_path / "a.xlsx")
     assert taken(audit.load_labels(tmp_path / "a.xlsx", tree))["--id"] == "case_no"
+
+
+ANIMALS = {"dog": "animal", "cat": "animal", "oak": "plant", "rose": "plant"}
+
+
+def test_a_hint_names_both_of_two_ways_to_read_a_table(tmp_path: Path) -> None:
+    one, other = of("dog", "oak", "cat", "rose"), of("cat", "cat", "oak", "rose", "dog")
+    for columns, hint in (
+        (
+            {"image": NUMBERS, "true": one, "seen": other},
+            "--label true or: --id image --label seen",
+        ),
+        ({"file": NUMBERS, "src": STAYS, "tag": one}, "--id src --label tag or: --id file"),
+    ):
+        with pytest.raises(InputError, match=f"perhaps: .*{hint}"):
+            audit.load_labels(written(columns, tmp_path), ANIMALS)
+
+
+def test_the_second_answer_of_a_model_is_no_label(tmp_path: Path) -> None:
+    table = {"path": NUMBERS, "true_label": codes(0), "pred": codes(1), "top2_label": codes(2)}
+    assert taken(audit.load_labels(written(table, tmp_path), "icd9cm"))["--label"] == "true_label"

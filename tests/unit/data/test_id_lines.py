@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import audit
 from audit.base.errors import FormatError, SchemaError
 from audit.data.formats import read_labels
 from audit.data.label_format import Columns, RawLabels
@@ -90,3 +91,18 @@ def test_there_are_no_columns_to_name(tmp_path: Path, format: str) -> None:
 def test_a_text_behind_a_tab_is_no_list_of_labels(tmp_path: Path, line: str) -> None:
     with pytest.raises(FormatError):
         read(tmp_path, f"{line}\n", "association")
+
+
+@pytest.mark.parametrize(
+    ("header", "end"), [("stay|sex|dx|", "|"), ("stay|sex|dx", ""), ("id|label|sex", "")]
+)
+def test_a_header_between_bars_is_no_instance(tmp_path: Path, header: str, end: str) -> None:
+    digits = "" if "label" in header else "1"
+    order = ["stay", "label", "sex"] if "label" in header else ["stay", "sex", "dx"]
+    rows = [{"stay": f"{one}{digits}", "label": "dog", "sex": "m", "dx": "dog"} for one in "abcde"]
+    lines = [header, *("|".join(row[name] for name in order) + end for row in rows)]
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join(lines) + "\n")
+    found = audit.load_labels(path, {"dog": "animal", "cat": "animal"})
+    assert found.instances["instance"].to_list() == [row["stay"] for row in rows]
+    assert (found.ledger.rows_mapped, found.ledger.refused) == (5, {})

@@ -69,7 +69,7 @@ def test_another_number_of_names_than_columns_is_told(tmp_path: Path) -> None:
     [
         (np.array([0.5, 0.5]), r"float64 of shape \(2,\)"),
         (np.array([[0.5, 0.5]]), r"float64 of shape \(1, 2\)"),
-        (np.array(["a"]), r"<U1 of shape \(1,\)"),
+        (np.array([["a"]]), r"<U1 of shape \(1, 1\)"),
         (np.array([True]), r"bool of shape \(1,\)"),
         (np.zeros((1, 1, 1), int), r"int64 of shape \(1, 1, 1\)"),
     ],
@@ -176,3 +176,10 @@ def test_five_of_many_numbers_without_a_name_are_told(tmp_path: Path) -> None:
         read(tmp_path, np.arange(3, 10))
     named = ", ".join(f"'{number} in row {number - 3}'" for number in range(3, 8))
     assert caught.value.found == f"{named} and 2 more"
+
+
+def test_a_name_is_a_label_and_a_blank_one_is_none(tmp_path: Path) -> None:
+    np.save(tmp_path / "y.npy", np.array(["dog", "", "bird", "dog"]))
+    raw = read_labels(tmp_path / "y.npy", Columns())
+    assert labels_of(raw) == [("0", "dog"), ("2", "bird"), ("3", "dog")]
+    assert raw.instances["instance"].to_list() == ["0", "1", "2", "3"]

@@ -348,3 +348,45 @@ def test_titles_above_the_header_of_a_sheet_are_left_out_and_told(tmp_path: Path
     dataset = audit.load_labels(tmp_path / "a.xlsx", "icd10cm", id="No", label="dx #")
     assert (len(dataset), dataset.ledger.rows_mapped) == (2, 3)
     assert dataset.readings[0].decision.startswith("row 3 names the columns")
+
+
+TAGS = {"dog": "animal", "cat": "animal", "oak": "plant", "rose": "plant"}
+CELLS = {
+    "keys of a dictionary": ["{'dog': 100.0, 'oak': 0.0}", "{'cat': 15.0}", "{'rose': 80.0}"],
+    "a list in an object": ['{"choices": ["dog", "oak"]}', "cat", "rose"],
+}
+
+
+@pytest.mark.parametrize("cells", CELLS.values(), ids=CELLS)
+def test_each_node_in_a_cell_of_an_object_is_a_label(cells: list[str]) -> None:
+    table = {"photo_id": [*map(str, range(300))], "tags": cells * 100}
+    read = audit.load_labels(pl.DataFrame(table), TAGS)
+    support = zip(read.hierarchy.nodes, read.direct.sum(axis=0).tolist(), strict=True)
+    assert {node for node, number in support if number == 100} == {*TAGS}
+
+
+def test_what_is_taken_off_a_label_holds_no_other_node() -> None:
+    labels = ["{'dog': 1, 'cat': 0}", "{'oak': 1, 'rose': 1}"] * 100
+    table = pl.DataFrame({"id": [*map(str, range(200))], "label": labels})
+    read = audit.load_labels(table, TAGS, format="long")
+    assert (read.ledger.rows_mapped, read.readings) == (0, ())
+
+
+def test_cells_between_dollars_are_read_and_told(tmp_path: Path) -> None:
+    rows = [f"{n}${n // 2}${label}" for n, label in enumerate(["dog", "oak", "cat"] * 9)]
+    path = written(tmp_path, "a.txt", "\n".join(["row$image_id$tag", *rows]) + "\n")
+    read = audit.load_labels(path, TAGS)
+    assert (len(read), read.ledger.rows_mapped) == (14, 27)
+    assert any("'$'" in said.decision for said in read.readings)
+    prices = written(tmp_path, "b.csv", "id,label,price ($)\n1,dog,$2\n2,oak,$3\n3,cat,$1\n")
+    assert audit.load_labels(prices, TAGS).ledger.rows_mapped == 3
+
+
+@pytest.mark.parametrize("sizes", ["", "3 9 4\n"])
+def test_labels_before_numbered_features_are_read(sizes: str, tmp_path: Path) -> None:
+    text = f"{sizes}11,12 1:0.5 7:2\n 3:1\n21 2:1e-3 3:4\n"
+    read = audit.load_labels(
+        written(tmp_path, "train.txt", text), {"11": "1", "12": "1", "21": "2"}
+    )
+    assert read.assertions["instance"].to_list() == [0, 0, 2]
+    assert (len(read), read.ledger.rows_mapped) == (3, 3)

@@ -151,3 +151,38 @@ def test_format_is_found_by_the_header() -> None:
     assert edges.matches(Path("x"), b"child\tparent\n")
     assert edges.matches(Path("x"), b"child;parent\n")
     assert not edges.matches(Path("x"), b"child,title\n")
+
+
+EDGES = [("cat", "mammal"), ("dog", "mammal"), ("mammal", "animal"), ("robin", "bird")]
+
+
+@pytest.mark.parametrize(
+    ("names", "turned", "rows"),
+    [
+        (("topic", "super_topic"), False, EDGES),
+        (("taxon", "parentTaxon"), False, EDGES),
+        (("finding", "place"), False, EDGES),
+        (("place", "finding"), True, EDGES),
+        (("finding", "place"), False, [("a", "x"), ("b", "x"), ("c", "y"), ("d", "y")]),
+    ],
+)
+def test_the_end_at_which_each_value_stands_once_is_the_lower(
+    names: tuple[str, str], turned: bool, rows: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    lines = [",".join(row[:: -1 if turned else 1]) for row in rows]
+    path = written(tmp_path / "h.csv", "\n".join([",".join(names), *lines]) + "\n")
+    edges = {*load_hierarchy(path).edge_frame().rows()}
+    assert {*rows} <= edges
+
+
+@pytest.mark.parametrize("header", ["code,title", "node,count", "a,b"])
+def test_a_dictionary_of_titles_or_numbers_is_no_hierarchy(header: str, tmp_path: Path) -> None:
+    above = "12" if header == "a,b" else "xy"
+    text = f"{header}\np,{above[0]}\nq,{above[0]}\nr,{above[1]}\ns,{above[1]}\n"
+    with pytest.raises(FormatError):
+        load_hierarchy(written(tmp_path / "h.csv", text))
+
+
+def test_a_column_that_ends_as_titles_do_holds_them(tmp_path: Path) -> None:
+    text = "pt_code,pt_name,parent_code\n10,Heart,\n11,Angina,10\n"
+    assert load_hierarchy(written(tmp_path / "h.csv", text)).titles == ("Heart", "Angina")
