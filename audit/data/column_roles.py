@@ -215,13 +215,17 @@ class TableColumns:
 
     @cached_property
     def rivals(self) -> list[str]:
-        """Columns of no family, nor of codes, that hold nodes alike; each may be the labels."""
+        """Columns of no family, nor of codes, that hold nodes alike, none above another's: each may
+        be the labels."""
         best, nodes = self.best, self.source.nodes
         coded = nodes is None or nodes.coded
         if best is None or coded or best in self.families or self.label() is not None:
             return []
         near = [n for n in self.beside(best) if self.share(n) >= LEAST_SHARE]
-        return sorted([*near, best], key=self.names.index) if near else []
+        alike = sorted([*near, best], key=self.names.index)
+        rows = [*zip(*map(self.source.first_cells, alike), strict=True)]
+        levels = sum(map(nodes.hold_one_above, rows)) > len(rows) / 2
+        return alike if near and not levels else []
 
     def _without_repeated(self, own: Sequence[str], best: str) -> list[str]:
         """Columns without those whose nodes the others have in each row."""

@@ -115,6 +115,11 @@ class KnownNodes:
         pairs = pairwise(found)
         return all(found) and all(a in self._hierarchy.parents(b) for a, b in pairs if a and b)
 
+    def hold_one_above(self, names: Sequence[str]) -> bool:
+        """Whether one of some names, or titles, is that of a node above another's."""
+        found = {node for node in map(self._node, names) if node is not None}
+        return any(not found.isdisjoint(self._hierarchy.ancestors(node)) for node in found)
+
     def _node(self, text: str) -> str | None:
         return (
             text
