@@ -218,8 +218,9 @@ class TableColumns:
         """Columns of no family, nor of codes, that hold nodes alike, none above another's: each may
         be the labels."""
         best, nodes = self.best, self.source.nodes
-        coded = nodes is None or nodes.coded
-        if best is None or coded or best in self.families or self.label() is not None:
+        if nodes is None or nodes.coded or best is None:
+            return []
+        if best in self.families or self.label() is not None:
             return []
         near = [n for n in self.beside(best) if self.share(n) >= LEAST_SHARE]
         alike = sorted([*near, best], key=self.names.index)

@@ -36,6 +36,10 @@ def measured_of(stays: list[Stay], policy: Policy = POLICY):  # type: ignore[no-
         strata={
             "day": {i: day for i, (_, day, _) in zip(ids, stays, strict=True) if day},
             "site": {i: who[:1] for i, (who, _, _) in zip(ids, stays, strict=True) if who},
+            "region": {
+                i: "north" if who[:1] in "ab" else "south"
+                for i, (who, _, _) in zip(ids, stays, strict=True)
+            },
         },
     )
     return measure(dataset, policy)
@@ -125,7 +129,10 @@ def at_sites(seed: int, missed: Mapping[str, float]) -> list[Stay]:
     return stays
 
 
-@pytest.mark.parametrize("column", [{"strata": ("site",)}, {"coding_columns": ("site",)}])
+@pytest.mark.parametrize(
+    "column",
+    [{"strata": ("site",)}, {"coding_columns": ("site",)}, {"strata": ("region", "site")}],
+)
 def test_a_site_that_leaves_more_out_is_told_and_persons_who_differ_are_not(
     column: dict[str, tuple[str, ...]],
 ) -> None:

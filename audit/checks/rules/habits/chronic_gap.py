@@ -153,16 +153,24 @@ def _gaps(measured: Measurements, judged: list[_Judged]) -> Iterator[Finding]:
 
 
 def _differences(measured: Measurements, judged: list[_Judged]) -> Iterator[Finding]:
-    """Conditions that a value of a stratum, or of who codes, lacks more or less than others."""
+    """Conditions that a value of a stratum, or of who codes, lacks more or less than others: of
+    each the value that differs most."""
     policy, values_of = measured.policy, measured.loaded.dataset.values_of
     names = dict.fromkeys((*policy.strata, *policy.coding_columns))
     columns = [Values(name, *values_of(name)) for name in names]
     found = [(one, _shift(one, column)) for column in columns for one in judged]
     tested = [(one, shift) for one, shift in found if shift is not None]
     q_values = benjamini_hochberg(np.array([shift.p_value for _, shift in tested]), len(tested))
-    for (one, shift), q in zip(tested, q_values.tolist(), strict=True):
-        told = min(shift.exchange, shift.cautious) >= LEAST_EXCHANGE
-        if told and q <= policy.false_discovery_rate.value:
+    told = [
+        (one, shift, q)
+        for (one, shift), q in zip(tested, q_values.tolist(), strict=True)
+        if q <= policy.false_discovery_rate.value
+        and min(shift.exchange, shift.cautious) >= LEAST_EXCHANGE
+    ]
+    for one in judged:  # values of two columns would tell what lies in one of them alone
+        own = [(shift, q) for each, shift, q in told if each is one]
+        if own:
+            shift, q = max(own, key=lambda both: both[0].cautious)
             yield _difference(measured, one, shift, q, len(tested))
 
 
