@@ -111,7 +111,7 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
     raw, told = _with_found(source, columns, lambda every: _read(source, every, format))
     told = (*source.readings, *told, *raw.readings)
     if raw.format in _OF_COLUMNS and raw.layout is not None:
-        told += without_role(source, [raw.layout.id, *raw.layout.labels], columns, told)
+        told += without_role(source.schema, [raw.layout.id, *raw.layout.labels], columns, told)
     return replace(raw, readings=told)
 
 
@@ -180,7 +180,7 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
 
     chosen, told = _with_found(source, columns, choose, groups=False)
     told = (*source.readings, *told, *chosen.readings)
-    told += without_role(source, [chosen.id, *chosen.labels], columns, told)
+    told += without_role(source.schema, [chosen.id, *chosen.labels], columns, told)
     return replace(chosen, readings=told)
 
 

@@ -133,14 +133,14 @@ def _new(there: Collection[str], names: Iterable[str]) -> Iterator[str]:
 
 
 def without_role(
-    source: Source, used: Iterable[str | None], columns: Columns, told: Iterable[Reading]
+    names: Iterable[str], used: Iterable[str | None], columns: Columns, told: Iterable[Reading]
 ) -> tuple[Reading, ...]:
     """What is told of the columns of a table that nobody names, and nothing that is told does."""
     known = {
         name.strip().lower() for name in (*used, *columns.beside.values(), "") if name is not None
     }
     said = " ".join(one.decision for one in told)
-    left = [n for n in source.schema if n.strip().lower() not in known and repr(n) not in said]
+    left = [n for n in names if n.strip().lower() not in known and repr(n) not in said]
     if not left:
         return ()
     decision = f"columns without a role are left unread: {first_cases(left)}"

@@ -41,7 +41,7 @@ from audit.data.records import (
 )
 from audit.data.sources import Frame, Source
 from audit.data.sources.source import ID_NAMES
-from audit.data.unnamed_columns import few_ids, flags, unnamed_columns
+from audit.data.unnamed_columns import few_ids, flags, unnamed_columns, without_role
 
 LINES_LOOKED_AT = 1_000
 """Number of JSON lines from which the keys of the id and the labels are detected in batches."""
@@ -71,8 +71,9 @@ def read(source: Source, columns: Columns) -> RawLabels:
     flagged = flags(
         _known(Frame(table), source), name, [key for key in table.columns if key != name]
     )
+    said = (*chosen.readings, *flagged)
     told = {
-        "readings": (*chosen.readings, *flagged),
+        "readings": (*said, *without_role(names, [chosen.id, labels], columns, said)),
         "numbered": chosen.id is None,
         "id": chosen.id,
         "layout": tables.layout_of(chosen, listed=True),
@@ -125,7 +126,10 @@ def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
             where=source,
             hint="leave out --memory, or name the engine: --engine memory",
         )
-    return _chosen(lines, columns, source, lambda: objects(source, streamed=True))
+    chosen = _chosen(lines, columns, source, lambda: objects(source, streamed=True))
+    used, said = [chosen.id, *chosen.labels], chosen.readings
+    left = without_role(keys_of(lines), used, columns, said)
+    return replace(chosen, readings=(*said, *left))
 
 
 def _chosen(
