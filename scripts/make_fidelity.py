@@ -41,7 +41,7 @@ from fixtures.importance_paper import (
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "fidelity.md"
-TOP = 12
+TOP = 5
 """Pairs of AudioSet shown."""
 
 INTRODUCTION = """What five papers, and the data that others published, say, and what `audit`
@@ -60,7 +60,6 @@ METRICS = (
     "accuracy",
     "accuracy_alignment",
     "recovered",
-    "lost",
     "uncertainty_alignment",
     "abstraction_match",
 )
@@ -248,7 +247,8 @@ def _softmax(folder: Path) -> Iterator[str]:
     yield _text(
         "Cross-validated softmax of cleanlab/label-errors. The hierarchy of CIFAR-10 is one of "
         "several possible; that of 20 Newsgroups is the dotted names. Moves are from the deepest "
-        "depth, that of the leaves; depths where all answers are those of the leaves are left out. "
+        "depth, that of the leaves; depths where all answers are those of the leaves are left out; "
+        "`lost` is `recovered` less `accuracy_alignment`. "
         "Preferences compare the scores of leaves: the label against those below the same parent, "
         "and the best of the label and those against the best leaf elsewhere."
     )
