@@ -14,7 +14,7 @@ from audit.cli.entailment import COMMANDS as OF_ENTAILMENT
 from audit.cli.run import run
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
-TABLE = re.compile(r"(<!-- options of audit ([\w ]+) -->\n).*?(<!-- end of options -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- audit ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 BY_NAME: dict[str, Callable[..., None]] = {name: command for name, command, *_ in COMMANDS} | {
     f"entailment {name}": command for name, command in OF_ENTAILMENT.items()
 }
@@ -43,7 +43,7 @@ def table(command: Callable[..., None]) -> str:
             lines.append(f"| {names} | {_meaning(one)}{_default(one)} |")
     parts = ["\n".join(["| option | meaning |", "|---|---|", *lines])] if lines else []
     if same:
-        parts.append(f"As above: {', '.join(_in_families(same))}.")
+        parts.append(f"As above: `{' '.join(_in_families(same))}`.")
     return "\n\n".join(parts)
 
 
@@ -51,8 +51,8 @@ def _in_families(flags: list[str]) -> Iterator[str]:
     """Names of options; all of how a hierarchy is shaped as one."""
     whole = FAMILY.issubset(flags)
     if whole:
-        yield "`--hierarchy-*`"
-    yield from (f"`{flag}`" for flag in flags if not (whole and flag in FAMILY))
+        yield "--hierarchy-*"
+    yield from (flag for flag in flags if not (whole and flag in FAMILY))
 
 
 def _stated(one: Declared) -> str:

@@ -204,8 +204,6 @@ LIMITS = (
     "some of what nobody thought of.",
     "A pair of few expected records, or of a ratio near 1.5, is often not found: the chart shows "
     "how often. Of nodes on more than about .91 of the records nothing can be reported.",
-    "A subpopulation or a site that no column tells makes labels go together that are independent "
-    "within it. Such pairs are true of the data, and reported. Give the column as a stratum.",
     "An excess between two whole branches is told in the map of branches, and so are pairs of a "
     "branch that is nearly one label. Where very many labels of one branch attract each other, no "
     "pair stands out: of twenty siblings that a hidden state brought, at true ratios of 1.8 to "
@@ -213,15 +211,8 @@ LIMITS = (
     "That finds are taken out of what is expected was chosen by these very releases. On ten others "
     "of each world, recall at ratio 2 and 50 was 633 of 656 (600 without it), 49 of 2,655 standing "
     "findings were false (40 of 2,650) and 4 of 220 null releases had a finding (4).",
-    "On a DAG a pair is not judged where a label below both explains more than a tenth of the "
-    "rarer node's records; pairs below it are.",
-    "`redundant_nodes` counts instances, not groups: two nodes of one patient with many stays can "
-    "look like one label.",
     "A model that predicts one label far too often is told by `model_habit` with each frequent "
     "label beside it; below, such findings count as explained where they name that label.",
-    "Every model that mistakes all labels at one rate gives rare ones falsely more often than it "
-    "misses them, which is no habit; `model_confuses` says so in its table.",
-    "A loss of depth since a reference may be one of the records and not of their coding.",
     "Of tuberculosis (010-018) `unspecified` says how it was confirmed and is no catch-all: a "
     "habit planted there is missed below.",
     "Rules on sex and age are tried on the few rows that speak of them in public data: "

@@ -72,7 +72,7 @@ def test_the_page_is_what_the_script_makes() -> None:
 
     assert page == SCRIPT["page_with_tables"](page), "write it with scripts/make_cli_docs.py"
     for name in SCRIPT["BY_NAME"].keys() - {"list"}:
-        assert f"<!-- options of audit {name} -->" in page
+        assert f"<!-- audit {name} -->" in page
 
 
 def test_a_manifest_refuses_a_field_that_settings_lack() -> None:
