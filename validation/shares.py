@@ -139,13 +139,10 @@ def summary(rows: Iterable[Row]) -> str:
         if row.scored:
             of_check.setdefault(row.check, []).append(row)
     head = ("check", "planted and told", "false of the findings", "releases with a false one")
-    lines = [
-        (
-            f"`{check}`",
-            *(sum(some, NONE).bounded() for some in zip(*map(_shares, own), strict=True)),
-        )
-        for check, own in sorted(of_check.items())
-    ]
+    lines = []
+    for check, own in sorted(of_check.items()):
+        found, findings, told = (sum(some, NONE) for some in zip(*map(_shares, own), strict=True))
+        lines.append((f"`{check}`", found.bounded(), findings.bounded(), told.brief()))
     return table(head, lines)
 
 
