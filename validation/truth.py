@@ -170,8 +170,7 @@ def synthetic(
         "0.9; a finding is false where neither end is planted or lies above one. **Answers** that "
         "a model leans to (`model_confuses`) are found as a finding or in its table. **Concepts** "
         "that are not there are found where a control reads; one that is there and called absent "
-        "is false. `truth.csv` has a line for each law that releases are drawn by, those too that "
-        "are not scored, since nothing in their rows can tell what is false from a fault."
+        "is false. `truth.csv` has a line for each law that releases are drawn by."
     )
     yield f"![Share of the planted pairs found]({CHART})\n"
     yield summary((*_rows(measured, pairs), *(probe_truth.rows(probed) if probed else ())))
