@@ -93,7 +93,7 @@ def _tables(made: AuditResult, kept: AuditResult) -> Iterator[tuple[PairTable, P
 
 
 def assert_follows_from(run: Path, result: AuditResult) -> None:
-    """Each column by the words of docs/formats.md, from the tables alone, in plain Python."""
+    """Each column by the words of the docs, from the tables alone, in plain Python."""
 
     def rows(name: str) -> list[dict[str, Any]]:
         return pl.read_parquet(run / "restricted" / f"{name}.parquet").to_dicts()
