@@ -13,7 +13,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.progress import Progress, silent
-from audit.hierarchies.catch_alls import KINDS, WORDS, CatchAlls, Kind, Review, reviewed
+from audit.hierarchies.catch_alls import KINDS, WORDS, CatchAlls, Kind, Review, named, reviewed
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 
@@ -48,13 +48,15 @@ def residual_nodes(
 ) -> dict[int, Residual]:
     """The residual nodes by index. Only assignable nodes can be residual, not headings or ranges.
 
-    A node's title, compared with the titles around it, decides. For ICD-9-CM the reviewed decisions
+    A node's title, or its name in a hierarchy without titles, compared with those around it,
+    decides. For ICD-9-CM the reviewed decisions
     take precedence over titles, and the digits of a code without a title decide, unless it stands
     below a code that is complete without them; elsewhere words such as "misc", and the policy's own
     `residual_words`, make catch-alls that nobody has reviewed. The policy's own lists of nodes take
     precedence over all of these.
     """
     words, decided = further_words(hierarchy, policy), reviewed(hierarchy)
+    titles = named(hierarchy)
     titled = _titled(hierarchy, words, progress)
     below_code = hierarchy.edges @ hierarchy.assignable.astype(np.int64)
     stated, overruled = set(policy.residual_nodes), set(policy.specific_nodes)
@@ -67,7 +69,7 @@ def residual_nodes(
             residual = Residual("other", "policy")
         elif index in decided:
             residual = _by_review(decided[index])
-        elif hierarchy.titles[index]:
+        elif titles[index]:
             residual = titled.get(index)
         elif _is_icd9(hierarchy) and not below_code[index]:
             residual = _by_digits(node)

@@ -105,6 +105,17 @@ def _singular(word: str) -> str:
     return word[:-1] if plural else word
 
 
+def named(hierarchy: Hierarchy) -> Sequence[str]:
+    """The titles of nodes; the nodes themselves where they are no codes and have no titles.
+
+    The root may have one, since what has several tops is given a root.
+    """
+    titled = (index for index, title in enumerate(hierarchy.titles) if title)
+    if hierarchy.coding is not None or any(index != hierarchy.root for index in titled):
+        return hierarchy.titles
+    return [node.replace("_", " ") for node in hierarchy.nodes]
+
+
 class CatchAlls:
     """The nodes of a hierarchy that are catch-alls by their titles.
 
@@ -123,7 +134,8 @@ class CatchAlls:
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         self.hierarchy = hierarchy
-        coding, given = hierarchy.coding, list(hierarchy.titles)
+        self._titles = named(hierarchy)
+        coding, given = hierarchy.coding, list(self._titles)
         if coding is not None and coding.name.startswith("icd9") and hierarchy.complete_tables:
             lists = zip(hierarchy.nodes, given, hierarchy.assignable.tolist(), strict=True)
             given = ["" if "." in node and not may else title for node, title, may in lists]
@@ -134,7 +146,7 @@ class CatchAlls:
         """The assignable nodes whose titles hold a catch-all word, or one of some words."""
         further = (rf"|\b{re.escape(word.lower())}\b" for word in words)
         any_of = re.compile(_MARK.pattern + "".join(further))
-        titles = self.hierarchy.titles
+        titles = self._titles
         assignable = np.flatnonzero(self.hierarchy.assignable).tolist()
         return [index for index in assignable if any_of.search(titles[index].lower())]
 
@@ -158,7 +170,7 @@ class CatchAlls:
 
         What else its title names stands in its parent's title, and a sibling names something more.
         """
-        title = self.hierarchy.titles[node].lower()
+        title = self._titles[node].lower()
         for word in (one for one in words if re.search(rf"\b{re.escape(one.lower())}\b", title)):
             rest = read_title(title.replace(word.lower(), " ")).words
             for parent in row(self.hierarchy.edges, node).tolist():
@@ -175,7 +187,7 @@ class CatchAlls:
         """
         children = row(self.hierarchy.child_matrix, heading).tolist()
         own = self._title(heading)
-        return bool(self.hierarchy.titles[heading] and children) and all(
+        return bool(self._titles[heading] and children) and all(
             len(child.marks) > len(own.marks) and child.words <= own.words
             for child in map(self._says, children)
         )

@@ -101,7 +101,8 @@ def _falsely(named: str) -> str:
     """How often an answer is given where it is no label, and the reverse."""
     return (
         f"The model answers {named} on {{falsely_given}} instances without this label where it "
-        "misses another one[; on {given_missed} with it it gives another answer instead]"
+        "misses another one, neither above nor below this[; on {given_missed} with it it gives "
+        "another answer instead]"
     )
 
 
@@ -153,9 +154,9 @@ def _leaning(
             **{name: times for name, (_, times) in most.items()},
             "q_value": derived(answer["q_value"], "falsely_given", "given_missed"),
         },
-        curator="Look at 20 of these instances (`audit cases --sample 20`). The answer is right "
-        "on 15 or more (95% interval from 53%): the labels leave it out. On 5 or fewer (up to "
-        "47%): the model gives it too readily. Between: look at 20 more.",
+        curator="Look at 20 of these instances (`audit cases --sample 20`). If the answer is "
+        "right on 15 or more (95% interval from 53%), the labels leave it out; if on 5 or fewer "
+        "(up to 47%), the model gives it too readily; between the two, look at 20 more.",
         data_user="Ask a second model or annotator, if there is one, whether it agrees. Until you "
         "know which it is, take neither this answer nor its absence among the labels for certain.",
         touched=falsely,

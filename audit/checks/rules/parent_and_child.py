@@ -90,8 +90,8 @@ def _undecided(measured: Measurements) -> tuple[Finding, ...]:
             severity="note",
             nodes=parts[0].nodes,
             statement="{pairs} of {of_pairs} pairs of a frequent label and its parent, which is a "
-            f"label too, stand together in {FEWEST} records or more, and in as many others the "
-            "label stands alone.",
+            f"label too, stand together in {FEWEST} records or more, and the label stands without "
+            f"that parent in {FEWEST} or more others.",
             evidence={"pairs": Quantity(int(undecided.sum())), "of_pairs": Quantity(len(node))},
             curator="Decide whether a label above another one is to be given, and give it always "
             "or never; say so where the data are described.",

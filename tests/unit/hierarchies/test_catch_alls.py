@@ -26,6 +26,14 @@ def kinds(parent: str, *children: str) -> list[str | None]:
     return [found.kind(hierarchy.index(name)) for name in names]
 
 
+def test_names_are_titles_where_no_node_but_a_root_has_one() -> None:
+    edges = ("other_cup paper_cup < cup", "cup jar < top")
+    for titles, found in (({}, ["other_cup"]), ({"top": "Top"}, ["other_cup"]), ({"jar": "J"}, [])):
+        hierarchy = tree(*edges, titles=titles)
+        residual = residual_nodes(hierarchy, Policy())
+        assert [hierarchy.nodes[index] for index in residual] == found
+
+
 @pytest.mark.parametrize(
     ("title", "kind"),
     [
