@@ -211,7 +211,7 @@ def test_a_window_of_two_runs_has_their_history(run: Path, other: Path) -> None:
         finally:
             started.kill()
     assert f"audit compare {run} {other}" in page
-    assert "From run 1 to run 2" in page
+    assert "Findings from run 1 to run 2" in page
     assert started.returncode == 0, errors
     assert "Traceback" not in errors
 

@@ -42,7 +42,7 @@ def history_verdict(history: Mapping[str, Any]) -> Verdict:
     """What became of the findings in the last step, and over all runs."""
     last = history["steps"][-1]
     if last["appeared"]:
-        badge = Badge("More findings are listed", "warning")
+        badge = Badge("Other findings are listed", "warning")
     elif last["disappeared"]:
         badge = Badge("Fewer findings are listed", "pass")
     else:

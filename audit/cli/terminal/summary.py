@@ -136,7 +136,10 @@ def _findings(findings: Sequence[First], shared: Mapping[str, Any]) -> Group:
     """The findings to act on first, of how many that the report shows."""
     told = {finding["id"]: finding for check in shared["checks"] for finding in check["findings"]}
     lines: list[RenderableType] = [
-        Text(f"To act on first: {len(findings)} of {len(told):,} in the report", "bold")
+        Text(
+            f"To act on first: {len(findings)} of {counted(len(told), 'findings')} in the report",
+            "bold",
+        )
     ]
     for place, one in enumerate(findings, 1):
         severity = told[one.id]["severity"]

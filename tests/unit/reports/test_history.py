@@ -103,7 +103,7 @@ def test_the_verdict_is_that_of_the_last_step() -> None:
         history = history_from(*results)
         step = history["steps"][-1]
         word = history_verdict(history).badge.word
-        assert (word == "More findings are listed") == bool(step["appeared"])
+        assert (word == "Other findings are listed") == bool(step["appeared"])
 
 
 def test_a_broken_history_is_one_error() -> None:
