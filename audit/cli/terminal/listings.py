@@ -288,7 +288,7 @@ def comparison_summary(shared: Mapping[str, Any]) -> Group:
         "pairs",
         "edits",
         *(("metrics", "confusions") if shared["model"] else ()),
-        *(name for name in ("measures",) if name in totals),
+        *(("measures",) if "measures" in totals else ()),
     )
     changed = ", ".join(counted(totals[name], name) for name in names)
     found = ", ".join(f"{totals[name]:,} {name}" for name in _CHANGES[:-1])
