@@ -53,11 +53,7 @@ def rendering(what: str, hint: str = "") -> Iterator[None]:
 
 
 def html_text(shared: Mapping[str, Any], imprint: Imprint = UNNAMED) -> str:
-    """Render the complete file.
-
-    Raises:
-        RenderError: If the view cannot be rendered.
-    """
+    """Render the complete file; a `RenderError` if it cannot be."""
     with rendering("report.html", _AGAIN):
         return _screen(build(shared, imprint))
 
@@ -145,11 +141,7 @@ HEIGHT = 800
 
 @dataclass(frozen=True)
 class Shown:
-    """A report that a notebook shows.
-
-    Args:
-        html: The complete HTML file.
-    """
+    """A report that a notebook shows: a complete HTML file."""
 
     html: str = field(repr=False)
 

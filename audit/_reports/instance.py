@@ -41,11 +41,7 @@ class Branch:
 
 
 def instance_html(view: Mapping[str, Any]) -> str:
-    """Render the complete file.
-
-    Raises:
-        RenderError: If the view cannot be rendered.
-    """
+    """Render the complete file; a `RenderError` if it cannot be."""
     with rendering("the page of an instance"):
         shown = printable_view(view)
         return (

@@ -172,11 +172,7 @@ def pages_of(site: Site) -> ASGIApp:
 
 
 def serve(site: Site, port: int, opened: Callable[[str], None]) -> None:
-    """Serve the application on this machine alone, until it is interrupted.
-
-    Raises:
-        InputError: If the port is in use.
-    """
+    """Serve on this machine alone until interrupted; an `InputError` if the port is in use."""
     with listening_at(port) as listening:
         taken = listening.getsockname()[1]
         guarded = application(site, taken, secrets.token_urlsafe(32))
@@ -249,15 +245,8 @@ def write_plain_files(run: OpenedRun, folder: Path) -> int:
 
     Links become names of files beside each other, so that the folder can lie anywhere.
 
-    Args:
-        run: The shared view of a run: what it does not show cannot be written.
-        folder: A new or an empty folder.
-
     Returns:
         Number of files; the same run gives the same bytes.
-
-    Raises:
-        OutputError: If the folder holds something, or cannot be written.
     """
     assert not run.in_full, "only a shared view is written to be shared"
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -37,14 +37,7 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, slots=True)
 class ChapterFiles:
-    """What the pages of some chapters lead to.
-
-    Args:
-        path: Address of the page that shows them.
-        asked: Parameters of that address.
-        pictures: Pictures by the names of their files.
-        tables: Tables by the names of theirs.
-    """
+    """What the pages of some chapters lead to: pictures and tables by the names of their files."""
 
     path: str
     asked: dict[str, str]

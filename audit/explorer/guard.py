@@ -39,7 +39,6 @@ class Guard:
 
     Args:
         app: The application behind it, which knows nothing of the path that it is served below.
-        port: Port that it is served at.
         secret: Name of the path that all pages lie below; its first request opens the session.
     """
 

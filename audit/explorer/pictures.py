@@ -29,16 +29,7 @@ _SVG = "http://www.w3.org/2000/svg"
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing, and what is said of it where it stands alone.
-
-    Args:
-        title: What it shows, in a line.
-        in_words: The same in words, for those who do not see it.
-        drawing: The drawing.
-        key_title: What its colours are of; empty without a key.
-        key: Its colours.
-        file: Address of its file.
-    """
+    """A drawing, and what is said of it where it stands alone."""
 
     title: str
     in_words: str

@@ -63,19 +63,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A page of a table.
-
-    Args:
-        id: Its name, unique on a page.
-        caption: What its rows are.
-        columns: Its columns.
-        page: Rows, and how many the whole table has.
-        span: Which rows these are.
-        path: Address of the page that it stands on.
-        asked: Parameters of that address.
-        orders: Names that it can be ordered by, with their words.
-        order: The name that it is ordered by; empty where it has one order alone.
-    """
+    """A page of a table, at the address ``path`` with the parameters ``asked``."""
 
     id: str
     caption: str

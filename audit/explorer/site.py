@@ -110,13 +110,7 @@ _SCRIPTS = ("elements", "explorer", "fixes")
 
 @dataclass(eq=False)
 class Site:
-    """The application's run, and how its pages are made.
-
-    Args:
-        run: The run that is looked at.
-        policy: The policy file that decisions go to; None where none is named.
-        beside: The run and others beside it; None where it is looked at alone.
-    """
+    """The application's run, and how its pages are made; ``policy`` is the file of decisions."""
 
     run: OpenedRun
     policy: EditedPolicy | None = None
@@ -241,11 +235,6 @@ class Site:
     ) -> Sheet:
         """A table of a page.
 
-        Args:
-            request: The request; ``start`` and ``csv`` of its address say which rows.
-            id: As in `Sheet`, as are ``caption``, ``columns``, ``orders`` and ``order``.
-            rows: All rows, or what gives those of a span.
-
         Raises:
             FileAsked: If the address asks for the whole table as CSV.
         """
@@ -271,11 +260,7 @@ class Site:
         return replace(picture, file=self.picture_file(request, id, lambda: picture))
 
     def picture_file(self, request: Request, id: str, draw: Callable[[], Picture]) -> str:
-        """The address of a drawing's file.
-
-        Raises:
-            FileAsked: If the address of the request asks for the file.
-        """
+        """The address of a drawing's file; `FileAsked` if the request asks for the file itself."""
         asked = parameters(request)
         if asked.get("svg") == id:
             raise FileAsked(self.svg(id, draw(), in_full=self.run.in_full))

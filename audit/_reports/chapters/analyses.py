@@ -111,13 +111,7 @@ def preferred_in_words(shared: Mapping[str, Any]) -> str:
 
 
 class Heading(NamedTuple):
-    """A section of the report on an analysis.
-
-    Args:
-        id: Its anchor, and the name of its template.
-        title: Its heading.
-        chapter: The attribute of the chapters that it shows; empty if it is always there.
-    """
+    """A section on an analysis; ``chapter`` is the attribute of its chapters that it shows."""
 
     id: str
     title: str

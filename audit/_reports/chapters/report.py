@@ -306,8 +306,6 @@ class Section:
     """A part of the report with its own heading.
 
     Args:
-        id: The anchor, and the name of its template.
-        title: The heading.
         present: Function that says whether a report has the section.
         appendix: Whether it says how the report was made, and unfolds on a screen.
         of: The analysis that it is on; empty if it is on none.

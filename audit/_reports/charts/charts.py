@@ -40,9 +40,6 @@ def pairs_spec(
         rows: ``label, observed, expected, low, high, times``, in drawing order; ``observed`` is
             None where it is withheld, ``expected`` without an expectation, ``low`` and ``high``
             without an interval.
-        measured: Title of the axis.
-        form: How its numbers are written.
-        right: Room for the texts at the right.
     """
     drawn = numbered(rows)
     base = Layer(drawn).encode(y=lines())
@@ -74,8 +71,6 @@ def means_spec(rows: Rows, title: str, *, left: int = 250) -> dict[str, Any]:
     Args:
         rows: ``label, value, low, high, beside, counts``, in drawing order; bounds and ``beside``
             may be None.
-        title: Title of the axis.
-        left: Room for the labels.
     """
     drawn = numbered(rows)
     base = Layer(drawn).encode(y=lines())
@@ -182,7 +177,6 @@ def matrix_spec(rows: Rows, labels: Sequence[str], largest: int = 44) -> dict[st
 
     Args:
         rows: ``row, column`` (numbers from 1), ``role`` (of the palette), ``text``.
-        labels: Label of each branch, in order.
         largest: Greatest side of a cell in pixels.
     """
     side = min(largest, 440 // max(len(labels), 1))

@@ -60,13 +60,7 @@ def accuracies_spec(
         rows: ``line`` (its number), ``label``, ``panel`` (its number), ``low, high, chance,
             zone_from, zone_to``, ``counts`` (text at the right), and the fields of the marks; each
             number may be None. The zone is where the line passes.
-        panels: Title of each panel.
-        limit: The limit on accuracies, drawn in each panel; None without one.
         marks: What is drawn of each line, the last on top.
-        left: Room for the labels.
-        right: Room for the counts.
-        title: Title of the axis.
-        ticks: Ticks of each panel.
     """
     places = [mark.field for mark in marks]
     axis = _accuracy_axis(
@@ -168,10 +162,6 @@ def steps_spec(
     Args:
         curves: Name and rows ``place`` (its number), ``value, low, high``; at most as many as
             `CURVES`, each with at least one value.
-        places: All places on the axis, in order.
-        title: Title of the axis of places.
-        limit: A limit, drawn across; None without one.
-        level: The level of chance, drawn across; None without one.
     """
     left, right, height = 56, 200, 250
     width = WIDTH - left - right
@@ -254,7 +244,6 @@ def agreement_spec(curves: Sequence[Rows], places: Sequence[str]) -> dict[str, A
     Args:
         curves: Per curve its rows ``k, value, low, high, chance``; the row whose ``k`` is `PEAKS`
             stands apart, as a mark with an interval. At most as many curves as `SERIES`.
-        places: All places on the axis, in order.
     """
     x = channel("k:O", sort=None, scale={"domain": list(places)}, axis=_chosen())
     ticks = {**axis("agreement", "~g"), "titleX": -44}

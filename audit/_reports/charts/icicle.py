@@ -97,9 +97,6 @@ def icicle_drawing(
     (``title``), and its label, so that a script can open it; without one, browsers show the title.
 
     Args:
-        cells: Positions of the nodes.
-        roles: Palette role of each node.
-        columns: Greatest number of columns.
         height: Height in pixels; None for one by the number of bars.
         address: Gives the page of a node, which its bar then leads to.
     """

@@ -60,11 +60,6 @@ def places(
 ) -> tuple[tuple[float, ...], ...]:
     """Centres across the layers: each place near those it is linked to, none nearer than a gap.
 
-    Args:
-        layered: The graph.
-        sizes: Size of each place, as in ``layered.layers``.
-        gap: Least distance between two places of a layer.
-
     Returns:
         The centre of each place; the lowest side of any is 0.
     """

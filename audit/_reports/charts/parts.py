@@ -36,8 +36,6 @@ class Layer:
     """A mark for each of some rows; each method returns another layer that has more.
 
     Args:
-        rows: The rows.
-        style: The mark and how it is drawn.
         channels: What is encoded, by channel: a dictionary, or a field with its type.
         only: Condition on rows that are drawn; empty for all.
     """
@@ -122,10 +120,6 @@ def dots_spec(
 
     Args:
         rows: ``label, share, low, high, counts``, in the order to be drawn.
-        title: Title of the axis.
-        limit: Position of the limit; None without one.
-        left: Room for the labels.
-        right: Room for the counts.
     """
     base = Layer(numbered(rows)).encode(y=lines())
     share = channel("share:Q", scale={"domain": [0, 1]}, axis=axis(title, ".0%"))

@@ -37,10 +37,7 @@ class Panel:
     """One little chart.
 
     Args:
-        title: What it shows.
         runs: What it shows of each run; None where there is nothing to show.
-        top: Text of the upper end of its axis.
-        bottom: Text of the lower end.
     """
 
     title: str

@@ -78,11 +78,7 @@ class ComparisonReport:
 
 
 def comparison_html(shared: Mapping[str, Any], imprints: Imprints | None = None) -> str:
-    """Render the complete file.
-
-    Raises:
-        RenderError: If the view cannot be rendered.
-    """
+    """Render the complete file; a `RenderError` if it cannot be."""
     with rendering("comparison.html"):
         report = build(printable_view(shared), imprints or (UNNAMED, UNNAMED))
         template = environment().get_template("comparison.html.jinja")

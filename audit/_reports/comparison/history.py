@@ -179,11 +179,7 @@ class HistoryReport:
 
 
 def history_html(history: Mapping[str, Any]) -> str:
-    """Render the complete file.
-
-    Raises:
-        RenderError: If the history cannot be rendered.
-    """
+    """Render the complete file; a `RenderError` if it cannot be."""
     with rendering("history.html"):
         template = environment().get_template("history.html.jinja")
         report = build(printable_view(history))

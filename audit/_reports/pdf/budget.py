@@ -145,9 +145,7 @@ class Budget:
     """Limits on the parts of a report that grow with the data.
 
     Args:
-        table: Pages of one table.
         numbers: Pages of all numbers behind figures together.
-        findings: Pages of findings.
         text: Characters of a text in a table; of a finding's sentences too.
     """
 
@@ -172,14 +170,7 @@ used.
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A report reduced to a budget.
-
-    Args:
-        report: The report without the parts left out.
-        tables: Number of tables with rows left out.
-        rows: Total number of rows left out.
-        findings: Number of those that are findings.
-    """
+    """A report reduced to a budget; of the ``rows`` left out, some are ``findings``."""
 
     report: Report
     tables: int

@@ -103,7 +103,6 @@ class Typeset:
     """A report that is typeset.
 
     Args:
-        content: The bytes of the file.
         unshown: Characters that its pages show boxes for, each once; where there are any, the file
             conforms to no standard, and says so.
     """
@@ -122,9 +121,6 @@ def rendering_pdf(
     """Start rendering the file: it is typeset in a child process while the block runs.
 
     Args:
-        shared: The shared view of a result.
-        limits: Resource limits of typesetting; None for a few minutes and a gigabyte.
-        imprint: What the report says of itself.
         moment: When it says that it was made; None for `dated`.
 
     Yields:

@@ -51,12 +51,7 @@ class Task:
     """A document for typesetting.
 
     Args:
-        html: The document.
-        attached: Text of the file that is attached inside.
-        attachment: Name of that file.
-        identifier: Unique identifier of the file.
         moment: Date of the file and its attachment, in seconds since 1970.
-        pages: Largest number of pages.
         claims: Whether it says that it conforms to PDF/A-3a and PDF/UA-1, in its metadata too.
     """
 
@@ -82,11 +77,7 @@ class TooLongError(Exception):
 
 
 class UnshownError(Exception):
-    """The document says that it conforms, and has characters that forbid it.
-
-    Args:
-        characters: They, each once.
-    """
+    """The document says that it conforms, and has characters that forbid it."""
 
     def __init__(self, characters: str) -> None:
         self.characters = characters

@@ -11,13 +11,7 @@ _STATED = stated_tables("concept_words")
 
 
 class Wording(NamedTuple):
-    """A test in words.
-
-    Args:
-        title: Short title.
-        question: What it asks.
-        passes: What its accuracies must be.
-    """
+    """A test in words: what it asks, and what its accuracies must be to pass."""
 
     title: str
     question: str

@@ -14,12 +14,7 @@ ALL = "All"
 
 
 class Wording(NamedTuple):
-    """A name in words.
-
-    Args:
-        title: What it is called.
-        meaning: What it means, in a sentence.
-    """
+    """A name in words, and what it means in a sentence."""
 
     title: str
     meaning: str

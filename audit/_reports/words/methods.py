@@ -16,10 +16,6 @@ class Fixed:
     """A threshold that is part of a method and not set by a policy.
 
     Args:
-        where: The method that it belongs to.
-        value: The number.
-        unit: Unit of the number.
-        reason: Why there is such a threshold.
         source: Module and name of the constant in the computation.
     """
 

@@ -11,12 +11,7 @@ _STATED = stated_tables("part_tables")
 
 
 class Described(NamedTuple):
-    """A table in words.
-
-    Args:
-        title: What it is called.
-        row: What a row of it is.
-    """
+    """A table in words, and what a row of it is."""
 
     title: str
     row: str

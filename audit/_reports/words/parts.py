@@ -164,12 +164,9 @@ class Line:
     """One line of a plot; positions are from 0 at the left end of the axis to 1 at the right.
 
     Args:
-        text: What the line shows, in words and numbers.
         mark: A ``bar`` from the left end, a ``dot``, or a ``ring`` for what is expected.
-        role: Its colour role.
         at: Position of the value; None if withheld.
         low, high: Ends of its interval; None without one.
-        within: Ends of the range of a withheld value; None if the value is shown.
     """
 
     text: str
@@ -186,13 +183,8 @@ class Plot:
     """A small drawing of a finding's evidence: lines over one axis.
 
     Args:
-        lines: Lines from top to bottom.
-        ticks: Ticks of the axis.
-        alt: Text alternative.
         origin: Position of the neutral value, such as 1 for a ratio.
-        limit: Position of the policy's limit; None without one.
         of_all: Whether the axis shows shares, with bars as parts of the whole.
-        file: Address of the plot as a file; empty where it has none.
     """
 
     lines: tuple[Line, ...]

@@ -34,13 +34,7 @@ Said: TypeAlias = str | int | Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A column of a table.
-
-    Args:
-        heading: Its heading.
-        cell: What it says of a row.
-        numeric: Whether that is a number.
-    """
+    """A column of a table: its heading, and what it says of a row."""
 
     heading: str
     cell: Callable[[Any], Cell]
@@ -58,12 +52,7 @@ def table(
     """A line per row, and a cell per column.
 
     Args:
-        id_: Id of the table.
-        caption: Its caption.
-        rows: What the lines are of.
-        columns: Its columns; one that is None is left out.
         total: What the last line is of, if there is one.
-        left_out: The number of rows that are not printed.
     """
     shown = [column for column in columns if column is not None]
     return Table(
@@ -105,13 +94,7 @@ def _value(said: Said) -> Callable[[Any], Any]:
 
 
 def texts(heading: str, said: Said, called: Mapping[str, str] | None = None) -> Spec:
-    """A column of words, or of other cells that are no numbers; a dash for None.
-
-    Args:
-        heading: Its heading.
-        said: Field, or function of a row.
-        called: Words for the values of the field.
-    """
+    """A column of words, or of other cells that are no numbers; a dash for None."""
     value = _value(said)
 
     def cell(row: Any) -> Cell:
@@ -171,14 +154,7 @@ def written(heading: str, cell: Callable[[Any], Cell]) -> Spec:
 def numbers(
     heading: str, said: Said, write: Callable[[Any], str] = number, absent: str = WITHHELD
 ) -> Spec:
-    """A column of counts, or of other numbers.
-
-    Args:
-        heading: Its heading.
-        said: Field, or function of a row.
-        write: How a number is written.
-        absent: What stands for None.
-    """
+    """A column of counts, or of other numbers."""
     value = _value(said)
 
     def cell(row: Any) -> Cell:

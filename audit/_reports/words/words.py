@@ -317,9 +317,7 @@ class Imprint:
     """What a report says of itself that ``result.json`` does not, since it stays the same later.
 
     Args:
-        title: The title that the user gave; empty without one.
         name: Name of the file or folder that was read; empty where there is none.
-        day: Day of the run.
     """
 
     title: str = ""

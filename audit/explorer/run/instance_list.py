@@ -30,7 +30,6 @@ class InstanceQuery:
     """Which instances, and in which order.
 
     Args:
-        finding: Behind this finding.
         behaviour: Of which the model shows this kind of behaviour.
         nodes: That carry all of these nodes, or labels below them.
         predicted: That the model predicts all of these for, or nodes below them.
@@ -65,12 +64,7 @@ SIDES = ("first", "second", "tied")
 
 
 class InstanceList:
-    """The instances of a run, in the order of their ids.
-
-    Args:
-        result: A run that keeps its instances.
-        hierarchy: Its hierarchy.
-    """
+    """The instances of a run that keeps them, in the order of their ids."""
 
     def __init__(self, result: AuditResult, hierarchy: Hierarchy) -> None:
         assert result.instances is not None, "the run keeps its instances"

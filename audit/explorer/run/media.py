@@ -31,16 +31,7 @@ EXAMPLES = "examples"
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """How much each token of an instance speaks for a label, or against it, as one method says.
-
-    Args:
-        target: The label.
-        model: The model that is explained.
-        method: The method.
-        seed: The model's run.
-        tokens: The text as the model has it.
-        scores: A score a token.
-    """
+    """How much each token of an instance speaks for a label, or against it, as one method says."""
 
     target: str
     model: str
@@ -127,12 +118,7 @@ _BEGINNINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture as it lies on the disk.
-
-    Args:
-        content: Its bytes.
-        media_type: What they are, such as ``image/png``.
-    """
+    """A picture as it lies on the disk."""
 
     content: bytes
     media_type: str
@@ -148,7 +134,6 @@ class MediaFile:
     Args:
         path: A table with the id of an instance, and its ``text``, its ``picture`` or both: the
             path of a file from the table's folder.
-        result: A run that keeps its instances.
 
     Raises:
         InputError: If the file is no such table, or has no row of an instance of the run.
@@ -180,11 +165,7 @@ class MediaFile:
         return self._row(instance)[0]
 
     def picture(self, instance: str) -> Picture | None:
-        """The picture of an instance; None if it has none.
-
-        Raises:
-            InputError: As `read_picture`.
-        """
+        """The picture of an instance, as `read_picture` reads it; None if it has none."""
         name = self._row(instance)[1]
         return None if name is None else read_picture(self._folder, name)
 
@@ -217,11 +198,7 @@ def _entries(path: Path) -> Iterator[tuple[str | None, tuple[str | None, str | N
 
 
 def _id_name(row: Mapping[str, object], path: Path) -> str:
-    """The column of the id, if the first row of a file has what is required.
-
-    Raises:
-        SchemaError: If it has not.
-    """
+    """The column of the id; a `SchemaError` if the first row of a file lacks what is required."""
     ids = [name for name in ID_NAMES if name in row]
     if len(ids) != 1:
         raise SchemaError(

@@ -76,12 +76,7 @@ class NodeView:
 
 
 class NodePlaces:
-    """The nodes of a run.
-
-    Args:
-        result: The run.
-        hierarchy: Its hierarchy, in the order of its table of nodes.
-    """
+    """The nodes of a run."""
 
     def __init__(self, result: AuditResult, hierarchy: Hierarchy) -> None:
         self._result, self._hierarchy = result, hierarchy
@@ -214,11 +209,7 @@ def _tops(hierarchy: Hierarchy) -> IntArray:
 
 
 class NodeDrift:
-    """The drift tables of a run, read by node.
-
-    Args:
-        part: The tables; None where the policy names no column.
-    """
+    """The drift tables of a run, read by node; of none where the policy names no column."""
 
     def __init__(self, part: DriftPart | None) -> None:
         self._tested = None if part is None else part.nodes

@@ -33,13 +33,7 @@ from audit.runs.sealed_run import SealedRun, refuse_faults
 
 @dataclass(frozen=True, eq=False)
 class RestrictedTables:
-    """The restricted tables of a run, whose counts are exact.
-
-    Args:
-        result: What was read of it.
-        partners: The pairs of labels, and those of predictions, by their nodes.
-        parts: Tables of its parts by name, such as those of ``explanations``.
-    """
+    """The restricted tables of a run, whose counts are exact; those of parts are by name."""
 
     result: AuditResult
     partners: Mapping[Source, Partners]
@@ -66,15 +60,11 @@ class OpenedRun:
     """A run that is looked at.
 
     Args:
-        name: Title of the run, or the name of its folder.
-        folder: Its folder, as named by the user.
-        shared: The content of ``result.json``.
         day: Day that the run was made or judged; None if it is not known.
         judged_with: Options besides the policy that `audit judge` needs to judge it again as it
             was.
         restricted: Its restricted tables; None where there is only what may be shared.
         shows_instances: Whether single instances were asked for, and the run keeps them.
-        media: Texts and pictures of its instances; None where none were named.
     """
 
     name: str
@@ -219,14 +209,6 @@ def open_run(
     unsealed: bool = False,
 ) -> OpenedRun:
     """A run to look at; without its restricted folder, its shared view alone.
-
-    Args:
-        folder: Folder of the run.
-        name: What it is called.
-        day: Day that it was made or judged; None if it is not known.
-        show_instances: Whether single instances may be looked at.
-        media: Table of their texts and pictures.
-        unsealed: As in `audit.read_run`.
 
     Raises:
         InputError: As `audit.read_run`; if instances are asked for that the run does not keep; as

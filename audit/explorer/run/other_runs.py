@@ -81,8 +81,6 @@ class Differences:
     """Shares of a run less those of another, as ``audit compare OLD NEW`` computes them.
 
     Args:
-        of: The run.
-        less: The run whose shares are taken away.
         of_is_old: Whether the first is OLD, since it was made earlier; else it is NEW.
     """
 
@@ -136,12 +134,7 @@ class RunsBeside:
     """Several runs of one hierarchy that are looked at beside each other.
 
     Args:
-        names: What each is called, the one that the window is of first.
-        runs: The runs.
         history: The content of ``history.json`` of all of them.
-        folders: Their folders as named.
-        earlier: Whether each was made before the first.
-        options: Options of the commands that compare them.
     """
 
     names: Sequence[str]

@@ -69,9 +69,7 @@ class TableQuery:
     Columns that the table lacks, or that hold no text, restrict nothing.
 
     Args:
-        equal: Texts that columns must be equal to, by column.
         holding: A text that one of the columns of text must hold, whatever its case; empty for any.
-        order: Column of numbers to order by; empty for the order of the table.
         rising: Whether the smallest come first. Ties keep their order, and rows without a number
             come last.
     """
@@ -96,9 +94,6 @@ class PartTable:
     The rows of a query are found by the columns that it is about, and kept as numbers of rows; a
     page reads those of its own. ``columns`` says what each column holds, in order; those of nested
     numbers are left out.
-
-    Args:
-        path: The file.
     """
 
     def __init__(self, path: Path) -> None:

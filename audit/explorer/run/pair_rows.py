@@ -62,13 +62,7 @@ class PairView:
 
 
 class PairRows:
-    """The pairs of a run.
-
-    Args:
-        result: The run.
-        hierarchy: Its hierarchy, in the order of its table of nodes.
-        partners: Its pairs by their nodes.
-    """
+    """The pairs of a run."""
 
     def __init__(
         self, result: AuditResult, hierarchy: Hierarchy, partners: Mapping[Source, Partners]
@@ -85,11 +79,8 @@ class PairRows:
         """All rows of the table of pairs with a node at either end, seen from it.
 
         Args:
-            node: Id of the node.
-            source: Labels or predictions.
             relation: Only partners of this relation, or `APART`; None for all.
             order: One of `PARTNER_ORDERS`; ties by id.
-            span: Which rows.
 
         Returns:
             Rows ``node, title, relation, support, joint, expected, lift, expected_length, ratio,
@@ -128,18 +119,7 @@ class PairRows:
     def confused(
         self, relation: str, depth: str = "", below: str = "", node: str = ""
     ) -> Sequence[Row]:
-        """The `MOST_CONFUSED` pairs of the highest confusion (equation 4), highest first.
-
-        Args:
-            relation: Only pairs of this relation, or `APART`; empty for all.
-            depth: Only pairs of two nodes at this depth; empty for all.
-            below: Only pairs with a node at or below this one; empty for all.
-            node: Only pairs of this node; empty for all.
-
-        Returns:
-            Rows ``a, b, title_a, title_b, relation, confusion, confusion_low, confusion_high``; the
-            interval is null beyond the pairs that the run resamples.
-        """
+        """The `MOST_CONFUSED` pairs of the highest confusion (equation 4), highest first."""
         assert self._result.model is not None, "the run has predictions"
         pairs = self._result.model.pairs.select(pl.col("a", "b", "relation").cast(pl.String), *_OF4)
         chosen = pl.col("confusion") > 0

@@ -28,10 +28,6 @@ def order_by_second(table: Path, second: IntArray) -> NDArray[np.uint32]:
 
     It is made once for a table, and kept in the user's cache by the table's digest. Where nothing
     can be kept it is made each time. A run is never written to.
-
-    Args:
-        table: The table, a Parquet file ordered by first and second nodes.
-        second: Number of the second node of each row, shape (n_pairs,).
     """
     kept = cache() / f"{sha256_of(table)}.npy"
     with suppress(OSError, ValueError, EOFError):
@@ -86,10 +82,6 @@ class Partners:
     """The pairs of a table, whose rows are two ranges for each node: by first and second node.
 
     Nodes are named by their numbers in node order.
-
-    Args:
-        file: The rows of the table, ordered by first and second node.
-        table: What computes their columns.
     """
 
     def __init__(self, file: Path, table: PairTable) -> None:
@@ -142,9 +134,6 @@ class Partners:
         Args:
             a: Node that all of ``of_a`` are, or are below.
             b: The same of ``of_b``.
-            of_a: Numbers of nodes.
-            of_b: Numbers of nodes.
-            most: How many pairs.
 
         Returns:
             ``a``, ``b`` (numbers, a pair once), ``joint``, ``expected_length``, ``ratio``.
@@ -196,13 +185,7 @@ def _other(rows: pl.DataFrame, node: int) -> pl.Series:
 
 
 class _MostFrequent:
-    """The most frequent pairs with some nodes, of those that are added, each once.
-
-    Args:
-        others: Numbers of the nodes.
-        nodes: How many nodes there are.
-        most: How many pairs are wanted.
-    """
+    """The most frequent pairs with some nodes, of those that are added, each once."""
 
     def __init__(self, others: np.ndarray, nodes: int, most: int) -> None:
         self._wanted, self._done = np.zeros((2, nodes), dtype=bool)

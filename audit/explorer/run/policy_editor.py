@@ -34,12 +34,8 @@ class Decision:
     """What is decided on a finding in the window.
 
     Args:
-        finding: Its id.
         verdict: ``accept`` (right as it is, until the day), ``waive`` (not to be counted until the
             day), ``fix`` (to be mended by the day) or ``open`` (earlier ones are taken back).
-        owner: Who answers for it.
-        reason: Why.
-        expires: ISO date.
     """
 
     finding: str
@@ -54,9 +50,7 @@ class EditedPolicy:
     """A policy file that is edited one decision at a time.
 
     Args:
-        path: The file; where it is not there, the first decision makes it.
         today: The day of a decision; None for `judging_date`.
-        checks: Names of the checks whose findings may be decided on.
     """
 
     path: Path
@@ -64,11 +58,7 @@ class EditedPolicy:
     checks: frozenset[str] = CHECK_NAMES
 
     def propose(self, decision: Decision) -> tuple[str, str]:
-        """The changed file as a unified diff, and the digest of the file that was read.
-
-        Raises:
-            InputError: If the decision lacks something, or the file is no policy.
-        """
+        """The changed file as a unified diff, and the digest of the file that was read."""
         content = self._content()
         text = _text(content, self.path)
         return _difference(text, self._edited(text, decision), str(self.path)), _digest(content)
@@ -96,11 +86,7 @@ class EditedPolicy:
             _replace(file, self._edited(text, decision).encode())
 
     def decided(self) -> Mapping[str, Row]:
-        """``verdict, owner, reason, expires`` of each waiver of one finding, by finding id.
-
-        Raises:
-            InputError: If the file is no policy.
-        """
+        """``verdict, owner, reason, expires`` of each waiver of one finding, by finding id."""
         text = _text(self._content(), self.path)
         return {
             waiver.finding: {

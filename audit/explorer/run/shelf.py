@@ -32,11 +32,7 @@ _ROWS_AT_ONCE = 10_000
 
 
 def streamed_rows(path: Path, wanted: Collection[str]) -> Iterator[Entry]:
-    """The rows of a table of text, JSON lines, Parquet or a workbook.
-
-    Raises:
-        InputError: If it is not one file of these, or is damaged.
-    """
+    """The rows of a table of text, JSON lines, Parquet or a workbook."""
     source = source_of(path)
     if path.is_dir():
         raise InputError("a file is required", found="a folder", where=path)
@@ -67,11 +63,7 @@ def _table_rows(source: Source, wanted: Collection[str]) -> Iterator[Entry]:
 
 
 def _column_names(source: Source, wanted: Collection[str]) -> Mapping[str, str]:
-    """The columns that are wanted and there, as the table writes their names.
-
-    Raises:
-        SchemaError: If there is none, or several of one name.
-    """
+    """The columns that are wanted and there, as the table writes their names."""
     names = source.head_rows[0] if source.is_text and source.head_rows else list(source.schema)
     alike = [name.strip().lower() for name in names]
     written = {name: names[alike.index(name)] for name in wanted if name in alike}
@@ -90,11 +82,7 @@ def _column_names(source: Source, wanted: Collection[str]) -> Mapping[str, str]:
 
 
 def plain_text(value: Any, column: str, where: str) -> str | None:
-    """A value as text without blanks around it; None if there is none.
-
-    Raises:
-        SchemaError: If it is neither text nor a number.
-    """
+    """A value as text without blanks around it; None if there is none."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if value is None or value != value:
@@ -118,11 +106,6 @@ class Shelf:
 
     Args:
         entries: Each the id of an instance and a value of plain JSON, any number an instance.
-        numbers: A number from 0 for each instance that may be asked for; entries of others are
-            only counted.
-
-    Raises:
-        OutputError: If there is no room for it.
     """
 
     def __init__(self, entries: Iterable[tuple[str | None, Any]], numbers: Mapping[str, int]):
@@ -182,11 +165,7 @@ def _close(file: IO[bytes]) -> None:
 
 
 class RowRanges:
-    """A Parquet file that is read by ranges of rows, from several threads at once.
-
-    Args:
-        path: The file; its footer is read once.
-    """
+    """A Parquet file that is read by ranges of rows, from several threads at once."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._footer = path, pq.read_metadata(path)

@@ -236,9 +236,6 @@ class Choice:
     """What may be decided on a finding, and what was.
 
     Args:
-        finding: Its id.
-        path: The policy file.
-        decided: The decision on this finding alone; None without one.
         problem: Why the file cannot be read; empty if it can.
         judged: Whether the run was judged by what the file states now.
     """

@@ -39,13 +39,9 @@ class Twig:
 
     Args:
         way: How it is reached; its last id is the node.
-        row: As the children of `NodePlaces`; None for a line that tells
-            how many of a node's children are not drawn.
         toggle: Address of the page where it is opened, or closed; empty if nothing is below it.
-        opened: Whether it is open.
         opens: Whether the nodes below it follow.
         closes: How many levels end behind it.
-        more: Number of children that are not drawn, where the line says that.
     """
 
     way: Way

@@ -45,7 +45,6 @@ class Shown:
     Args:
         text: Its text, cut where it is too long; empty without one.
         further: How many characters are left out.
-        picture: Address of its picture; empty without one.
         fault: Why the picture that is named is not shown; empty if it is.
     """
 
@@ -74,15 +73,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """An attribution on its text.
-
-    Args:
-        shown: The attribution.
-        switches: The choices that lead to others.
-        tokens: The tokens that are shown.
-        further: How many are left out.
-        sheet: The scores, the largest first.
-    """
+    """An attribution on its text: the tokens shown, how many are left out, and links to others."""
 
     shown: Attribution
     switches: Sequence[Switch]
@@ -327,11 +318,7 @@ def query_of(asked: dict[str, str]) -> InstanceQuery:
 
 
 def _share(text: str) -> float:
-    """The share that an address states.
-
-    Raises:
-        NotThereError: If it is none.
-    """
+    """The share that an address states; `NotThereError` if it is none."""
     if not text:
         return InstanceQuery().least
     try:

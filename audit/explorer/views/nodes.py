@@ -87,16 +87,7 @@ RELATIONS = {APART: "neither above the other", "": "all", **RELATION}
 
 @dataclass(frozen=True, slots=True)
 class ColumnDrift:
-    """The part of the page on one column.
-
-    Args:
-        column: Its name.
-        picture: The shares drawn; None where there are none.
-        sheet: The shares as a table.
-        changes: Sentences on the values that differ.
-        compared: Whether the run compares the node in any value.
-        tests: Number of comparisons that are judged together.
-    """
+    """The part of the page on one column; ``tests`` comparisons are judged together."""
 
     column: str
     picture: Picture | None

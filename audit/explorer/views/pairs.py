@@ -70,14 +70,7 @@ SHADES = (1 / 2, 1 / 1.1, 1.1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """What one source says of every two of some nodes, in their order.
-
-    Args:
-        of: What it counts, as its heading says.
-        measure: What its numbers are.
-        rows: Squares by row; None where a node would meet itself.
-        sheet: The same as a table.
-    """
+    """What one source says of every two of some nodes; None where a node would meet itself."""
 
     of: str
     measure: str

@@ -33,16 +33,7 @@ LISTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Concepts:
-    """What the report says of concepts; a chapter is None where there is nothing to say.
-
-    Args:
-        facts: What was tested.
-        by: Sentences on layers, the model's answers and the random network.
-        dimensions: The dimensions and how many instances have a concept in each.
-        classes: The classes that labels form.
-        read: What was read, and what was left out.
-        parameters: Limits and sizes by name.
-    """
+    """What the report says of concepts; a chapter is None where there is nothing to say."""
 
     facts: Facts
     by: tuple[str, ...]

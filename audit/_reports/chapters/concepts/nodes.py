@@ -47,10 +47,8 @@ class Drawn:
     Args:
         field: The column of the dot, with ``_low`` and ``_high``.
         beside: The column of the mark beside it; empty for none.
-        title: Title of the figure.
         value: What the dot is.
         second: What the mark beside it is.
-        caption: What the figure shows.
     """
 
     field: str
@@ -106,14 +104,7 @@ WEAKEST = Drawn(
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """What the report says of nodes.
-
-    Args:
-        figures: A picture for each state that there is.
-        states: How many nodes there are of each state, by depth.
-        table: The nodes that were tested, findings first.
-        folded: Nodes left out, since a node below them has the same instances.
-    """
+    """The chapter; ``folded`` nodes are left out: a node below them has the same instances."""
 
     figures: tuple[Figure, ...]
     states: Table

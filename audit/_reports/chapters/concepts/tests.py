@@ -34,15 +34,7 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A test with its question, and the answer in a sentence.
-
-    Args:
-        title: Short title.
-        name: Name of the test.
-        question: What it asks.
-        badge: Its verdict; None where there is one per dimension.
-        sentence: The answer.
-    """
+    """A test with its answer; ``badge`` is None where each dimension has a verdict."""
 
     title: str
     name: str
@@ -53,13 +45,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The verdicts of all tests.
-
-    Args:
-        answers: The tests, each with an answer.
-        table: A line per dimension and what is seen, a column per test.
-        reasons: Why tests are undecided or could not run; None if all could.
-    """
+    """The verdicts of all tests; ``reasons`` says why some are undecided or could not run."""
 
     answers: tuple[Answer, ...]
     table: Table

@@ -41,17 +41,7 @@ KEPT = {"rows_read": "read", "used": "used"}
 
 @dataclass(frozen=True, slots=True)
 class Entailment:
-    """What the report says of an entailment graph; a chapter is None where there is nothing to say.
-
-    Args:
-        facts: What was read.
-        by: Sentences that name relations, models and what stands beside.
-        read: What was read of every file, and what was left out.
-        around: Pictures of the graph around findings.
-        cases: First cases of what the graph should not hold.
-        further: Further tables on models.
-        terms: The measures that are shown, with what they mean.
-    """
+    """What the report says of a graph; a chapter is None where there is nothing to say."""
 
     facts: Facts
     by: tuple[str, ...]

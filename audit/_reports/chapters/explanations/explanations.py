@@ -27,9 +27,6 @@ class Explanations:
     """What the report says of explanations; a chapter is None where there is nothing to say.
 
     Args:
-        facts: What was explained, and by how many.
-        by: Sentences that name methods and models.
-        read: What was read of attributions and evidence, and what was left out.
         draws: Other explanations that each is held against.
         nodes_of: The examples that nodes are compared by, in words.
     """

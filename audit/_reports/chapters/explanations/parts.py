@@ -42,13 +42,7 @@ def dots(
     """Lines of a dot plot, one for each method and model.
 
     Args:
-        rows: What is drawn.
-        several: Whether lines say their model.
-        value: Column of the number.
         beside: Column of what is drawn with it as a ring; None for none.
-        sign: Whether the number is a difference.
-        ends: Columns of the interval.
-        size: Column of the count.
     """
     text = signed if sign else plain
     return [
